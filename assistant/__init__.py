@@ -1,0 +1,1 @@
+"""The engine: warp, draft, verify, decode, chat. Knows nothing of terminals."""

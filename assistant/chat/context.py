@@ -1,0 +1,56 @@
+"""The context budget: which turns a prompt still has room for."""
+
+from collections.abc import Callable, Sequence
+
+from assistant.request import Message
+from models.errors import ContextFull
+
+Encode = Callable[[Sequence[Message]], list[int]]
+
+
+def fit(messages: Sequence[Message], encode: Encode, room: int) -> tuple[list[int], int]:
+    """Encode a conversation into at most `room` tokens; return them and the turns dropped.
+
+    When a conversation outgrows the room, whole turns are dropped from its beginning until it takes
+    half, so that the next turns keep their prefix, and with it the caches. The system prompt and
+    the last question stay. What is dropped depends on the conversation alone.
+
+    Raises:
+        ContextFull: the system prompt and the last question alone are too long.
+    """
+    tokens = encode(messages)
+    if len(tokens) <= room:
+        return tokens, 0
+    system, turns = _turns(messages)
+    first = _first_turn(turns, [len(encode([*system, *turn])) for turn in turns], room)
+    while first < len(turns):
+        kept = [message for turn in turns[first:] for message in turn]
+        if len(tokens := encode([*system, *kept])) <= room:
+            return tokens, first
+        first += 1
+    raise ContextFull(
+        f"The question takes {len(tokens)} tokens, and there is room for {room}. "
+        "Shorten it, or make more room with --ctx."
+    )
+
+
+def _turns(messages: Sequence[Message]) -> tuple[list[Message], list[list[Message]]]:
+    """Split a conversation into its system prompt and turns that begin with a question."""
+    system = [message for message in messages if message.role == "system"]
+    turns: list[list[Message]] = []
+    for message in messages:
+        if message.role == "user" or (message.role == "assistant" and not turns):
+            turns.append([])
+        if message.role != "system":
+            turns[-1].append(message)
+    return system, turns
+
+
+def _first_turn(turns: Sequence[object], sizes: Sequence[int], room: int) -> int:
+    """Replay the conversation: each time it overflows, forget turns until half the room is free."""
+    first = 0
+    for last in range(len(turns)):
+        if sum(sizes[first : last + 1]) > room:
+            while first < last and sum(sizes[first : last + 1]) > room // 2:
+                first += 1
+    return first

@@ -1,0 +1,50 @@
+"""Stop strings: texts that end an answer and are not part of it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from assistant.events import Token
+
+
+class StopStrings:
+    """Hold back tokens whose text may turn out to be the beginning of a stop string."""
+
+    def __init__(self, strings: Sequence[str]) -> None:
+        self._strings = [string for string in strings if string]
+        self._held: list[Token] = []
+
+    def pass_on(self, token: Token) -> tuple[list[Token], bool]:
+        """Take a token; return the tokens that are safe to show, and whether the answer is over."""
+        self._held.append(token)
+        text = "".join(held.text for held in self._held)
+        found = [at for string in self._strings if (at := text.find(string)) >= 0]
+        if found:
+            return self._release(min(found), cut=True), True
+        return self._release(len(text) - self._suspicious(text)), False
+
+    def flush(self) -> list[Token]:
+        """Return what is held back: the answer ended otherwise."""
+        held, self._held = self._held, []
+        return held
+
+    def _suspicious(self, text: str) -> int:
+        """Return the length of the longest end of `text` that begins a stop string."""
+        return max(
+            (
+                length
+                for string in self._strings
+                for length in range(1, min(len(string), len(text) + 1))
+                if text.endswith(string[:length])
+            ),
+            default=0,
+        )
+
+    def _release(self, length: int, cut: bool = False) -> list[Token]:
+        """Release the tokens that lie within the first `length` characters, the last one cut."""
+        released: list[Token] = []
+        while self._held and len(self._held[0].text) <= length:
+            length -= len(self._held[0].text)
+            released.append(self._held.pop(0))
+        if cut and self._held and length:
+            released.append(replace(self._held[0], text=self._held[0].text[:length]))
+        return released

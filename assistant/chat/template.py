@@ -1,0 +1,89 @@
+"""Chat templates: a conversation as the text its model was trained on."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NoReturn
+
+import jinja2
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from assistant.request import Message
+
+CHATML = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"
+    "{% endfor %}<|im_start|>assistant\n"
+)
+PLAIN = (
+    "{% for message in messages %}{{ message.role|capitalize }}: {{ message.content }}\n\n"
+    "{% endfor %}Assistant:"
+)
+
+
+class ChatTemplate:
+    """Render conversations with a model's own Jinja template, in a sandbox.
+
+    A file may have no template, or one that fails: then a built-in one is used, and `notice` says
+    so.
+    """
+
+    def __init__(self, source: str | None, fallback: str, bos: str = "", eos: str = "") -> None:
+        self._fallback = _ENVIRONMENT.from_string(fallback)
+        self._names = {"bos_token": bos, "eos_token": eos, "add_generation_prompt": True}
+        self.notice: str | None = None
+        self._template = self._fallback
+        if source is None:
+            self.notice = "This model has no chat template; a built-in one is used."
+            return
+        try:
+            self._template = _ENVIRONMENT.from_string(source)
+        except jinja2.TemplateError as error:
+            self._give_up(error)
+
+    def render(self, messages: Sequence[Message]) -> str:
+        """Return the prompt whose continuation is the assistant's answer."""
+        for conversation in (messages, _without_system(messages)):
+            try:
+                return self._render(self._template, conversation)
+            # A template is a program by a stranger: it may fail with any error at all.
+            except Exception as error:
+                problem = error
+        self._give_up(problem)
+        return self._render(self._fallback, messages)
+
+    def _render(self, template: jinja2.Template, messages: Sequence[Message]) -> str:
+        turns = [{"role": message.role, "content": message.content} for message in messages]
+        return template.render(messages=turns, **self._names)
+
+    def _give_up(self, error: Exception) -> None:
+        self._template = self._fallback
+        self.notice = f"The model's chat template fails ({error}); a built-in one is used."
+
+
+def _without_system(messages: Sequence[Message]) -> Sequence[Message]:
+    """Put the system prompt in front of the first user message, for templates that know none."""
+    if len(messages) < 2 or messages[0].role != "system":
+        return messages
+    system, first, *rest = messages
+    return [Message(first.role, f"{system.content}\n\n{first.content}"), *rest]
+
+
+def _raise_exception(message: str) -> NoReturn:
+    raise jinja2.TemplateError(message)
+
+
+def _to_json(value: Any, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent)  # Jinja's own escapes for HTML
+
+
+def _environment() -> ImmutableSandboxedEnvironment:
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+    )
+    environment.filters["tojson"] = _to_json
+    environment.globals["raise_exception"] = _raise_exception
+    environment.globals["strftime_now"] = lambda pattern: datetime.now().strftime(pattern)
+    return environment
+
+
+_ENVIRONMENT = _environment()

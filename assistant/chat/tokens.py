@@ -1,0 +1,80 @@
+"""Conversations to tokens, so that nothing a person typed can become a control token.
+
+Rendering the template and tokenising the result would let a message that contains the text of a
+control token end its own turn and speak as the system. So every such text in a message is masked
+before rendering; what then looks like a control token was written by the template, and what was
+masked is tokenised as the plain text it is.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from assistant.chat.template import CHATML, PLAIN, ChatTemplate
+from assistant.request import Message
+from models.base import Vocab
+
+PRIVATE_USE = (*range(0xE000, 0xF900), *range(0xF0000, 0xFFFFE))
+
+
+class ChatTokens:
+    """Tokenise conversations for one vocabulary and its template."""
+
+    def __init__(self, vocab: Vocab) -> None:
+        self._vocab = vocab
+        fallback = CHATML if "<|im_start|>" in vocab.controls else PLAIN
+        self.template = ChatTemplate(vocab.template, fallback, vocab.bos_text, vocab.eos_text)
+        self._names = sorted(vocab.controls, key=len, reverse=True)
+        self._control = re.compile("|".join(map(re.escape, self._names)) or "(?!)")
+
+    def encode(self, messages: Sequence[Message]) -> list[int]:
+        """Return the tokens of the prompt that asks for the next answer.
+
+        Earlier answers keep the tokens they were decoded as: the same text may have others, and the
+        caches hold these.
+        """
+        mask = _unused_character("".join(message.content for message in messages))
+        rendered = self.template.render(
+            [self._masked(message, i, mask) for i, message in enumerate(messages)]
+        )
+        tokens = self._tokenize(rendered, messages, mask)
+        if self._vocab.bos is not None and tokens[:1] != [self._vocab.bos]:
+            tokens.insert(0, self._vocab.bos)
+        return tokens
+
+    def _masked(self, message: Message, index: int, mask: str) -> Message:
+        """Replace what must not be tokenised as it stands: control texts, and whole answers."""
+        if _keeps_tokens(message):
+            return replace(message, content=f"{mask}answer {index}{mask}")
+
+        def number(match: re.Match[str]) -> str:
+            return f"{mask}{self._names.index(match[0])}{mask}"
+
+        return replace(message, content=self._control.sub(number, message.content))
+
+    def _tokenize(self, rendered: str, messages: Sequence[Message], mask: str) -> list[int]:
+        def unmask(match: re.Match[str]) -> str:
+            return self._names[int(match[1])]
+
+        def plain(text: str) -> list[int]:
+            return self._vocab.tokenize(re.sub(f"{mask}(\\d+){mask}", unmask, text))
+
+        tokens: list[int] = []
+        end = 0
+        atoms = re.compile(f"{mask}answer (\\d+){mask}|{self._control.pattern}")
+        for atom in atoms.finditer(rendered):
+            tokens += plain(rendered[end : atom.start()])
+            answer = atom[1]
+            tokens += messages[int(answer)].token_ids if answer else [self._vocab.controls[atom[0]]]
+            end = atom.end()
+        return tokens + plain(rendered[end:])
+
+
+def _keeps_tokens(message: Message) -> bool:
+    # Templates cut the reasoning out of earlier answers, which they must read to do.
+    return bool(message.token_ids) and "</think>" not in message.content
+
+
+def _unused_character(text: str) -> str:
+    """Return a private-use character that `text` does not contain."""
+    return next(character for character in map(chr, PRIVATE_USE) if character not in text)

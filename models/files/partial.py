@@ -1,0 +1,86 @@
+"""A file on its way: the bytes that arrived, and a journal of what is known about them.
+
+Both survive a kill. A partial file never bears a name that passes for a model's.
+"""
+
+import json
+import os
+import shutil
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+_SUFFIX = ".specchat-part"
+_STALE_S = 7 * 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """What is known about the bytes that arrived."""
+
+    etag: str | None = None  # by which the server can tell that its file is still the same
+    ends: tuple[int, ...] = ()  # where each finished part of a mirrored file ends
+
+
+class Partial:
+    """The bytes of `place` before they are complete."""
+
+    def __init__(self, place: Path) -> None:
+        self.path = place.with_name(place.name + _SUFFIX)
+        self.scratch = place.with_name(place.name + _SUFFIX + ".d")
+        self._journal = place.with_name(place.name + _SUFFIX + ".json")
+
+    @property
+    def size(self) -> int:
+        """How many bytes there are."""
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    @property
+    def journal(self) -> Journal:
+        """What was noted last; nothing when the note is missing or unreadable."""
+        try:
+            record = json.loads(self._journal.read_text())
+            return Journal(record["etag"], tuple(int(end) for end in record["ends"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return Journal()
+
+    def note(self, journal: Journal) -> None:
+        """Replace the journal in one step."""
+        fresh = self._journal.with_name(self._journal.name + "~")
+        fresh.write_text(json.dumps(asdict(journal)))
+        fresh.replace(self._journal)
+
+    def open_at(self, length: int) -> BinaryIO:
+        """Open for writing after the first `length` bytes; what lies beyond is forgotten."""
+        file = open(self.path, "r+b" if self.path.exists() else "w+b")  # noqa: SIM115
+        file.truncate(length)
+        file.seek(length)
+        return file
+
+    def fresh_scratch(self) -> Path:
+        """Return an empty folder beside the file, on the same disk."""
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        self.scratch.mkdir(parents=True)
+        return self.scratch
+
+    def move_to(self, place: Path) -> None:
+        """Put the complete file in its place, in one step."""
+        with self.path.open("rb") as file:
+            os.fsync(file.fileno())
+        self.path.replace(place)
+        self.remove()
+
+    def remove(self) -> None:
+        """Forget everything."""
+        self.path.unlink(missing_ok=True)
+        self._journal.unlink(missing_ok=True)
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+def remove_stale(folder: Path) -> None:
+    """Remove what was left by downloads that nobody took up again for a week."""
+    for path in folder.glob(f"*{_SUFFIX}"):
+        partial = Partial(path.with_name(path.name.removesuffix(_SUFFIX)))
+        if time.time() - path.stat().st_mtime > _STALE_S:
+            partial.remove()

@@ -1,0 +1,51 @@
+"""Where things are on this machine."""
+
+import os
+from pathlib import Path
+
+from platformdirs import user_cache_path, user_config_path, user_data_path
+
+_APP = "specchat"
+
+
+def config_dir() -> Path:
+    """Return where `config.toml` is."""
+    return _home() or user_config_path(_APP, appauthor=False)
+
+
+def data_dir() -> Path:
+    """Return where `chats.db` is."""
+    return _home() or user_data_path(_APP, appauthor=False)
+
+
+def cache_dir() -> Path:
+    """Return where things are that can be made again."""
+    home = _home()
+    return home / "cache" if home else user_cache_path(_APP, appauthor=False)
+
+
+def models_dir() -> Path:
+    """Return where model files are that belong to no hub repository.
+
+    They are large and serve any home, so SPECCHAT_HOME does not move them.
+    """
+    return _path("SPECCHAT_MODELS") or user_cache_path(_APP, appauthor=False) / "models"
+
+
+def hub_cache() -> Path:
+    """Return the Hugging Face cache that every program on this machine shares."""
+    for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
+        if path := _path(name):
+            return path
+    if home := _path("HF_HOME"):
+        return home / "hub"
+    return (_path("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface" / "hub"
+
+
+def _home() -> Path | None:
+    return _path("SPECCHAT_HOME")
+
+
+def _path(variable: str) -> Path | None:
+    value = os.environ.get(variable)
+    return Path(os.path.expandvars(value)).expanduser().absolute() if value else None

@@ -1,0 +1,143 @@
+"""The header of a GGUF file: what a person asks about a model, and what it takes to run it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.errors import ModelError
+from models.gguf.opening import open_model
+from models.gguf.tensors import check_extents
+from models.gguf.values import Length, Malformed, Stream, Value
+
+_MOST_VALUES = 10_000
+_MOST_TENSORS = 65_536
+_LONGEST_KEY = 1024
+_FILE_TYPE_NAMES = """0:F32 1:F16 2:Q4_0 3:Q4_1 7:Q8_0 8:Q5_0 9:Q5_1 10:Q2_K 11:Q3_K_S 12:Q3_K_M
+13:Q3_K_L 14:Q4_K_S 15:Q4_K_M 16:Q5_K_S 17:Q5_K_M 18:Q6_K 19:IQ2_XXS 20:IQ2_XS 21:Q2_K_S
+22:IQ3_XS 23:IQ3_XXS 24:IQ1_S 25:IQ4_NL 26:IQ3_S 27:IQ3_M 28:IQ2_S 29:IQ2_M 30:IQ4_XS 31:IQ1_M
+32:BF16 36:TQ1_0 37:TQ2_0 38:MXFP4 39:NVFP4 40:Q1_0"""
+_FILE_TYPES = dict(entry.split(":") for entry in _FILE_TYPE_NAMES.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a file says of the model in it; None where it says nothing."""
+
+    path: Path
+    size: int  # bytes of the file
+    version: int
+    tensors: int
+    metadata: Mapping[str, Value | Length]  # long arrays and texts by their length only
+
+    @property
+    def architecture(self) -> str | None:
+        """The kind of network, as llama.cpp calls it."""
+        return self._text("general.architecture")
+
+    @property
+    def name(self) -> str | None:
+        """What its maker calls the model."""
+        return self._text("general.name")
+
+    @property
+    def licence(self) -> str | None:
+        """The licence that the file names."""
+        return self._text("general.license")
+
+    @property
+    def file_type(self) -> str | None:
+        """How most of the weights are quantised."""
+        kind = self._number("general.file_type")
+        return None if kind is None else _FILE_TYPES.get(str(kind), f"type {kind}")
+
+    @property
+    def template(self) -> str | None:
+        """The Jinja chat template."""
+        return self._text("tokenizer.chat_template")
+
+    @property
+    def n_vocab(self) -> int | None:
+        """How many tokens the vocabulary has."""
+        tokens = self.metadata.get("tokenizer.ggml.tokens")
+        return tokens.count if isinstance(tokens, Length) else self.number("vocab_size")
+
+    @property
+    def n_ctx_train(self) -> int | None:
+        """How many tokens of context the model was made for."""
+        return self.number("context_length")
+
+    @property
+    def layers(self) -> int | None:
+        """How many blocks it has."""
+        return self.number("block_count")
+
+    @property
+    def kv_bytes_per_token(self) -> int | None:
+        """Bytes of KV cache that one token takes at 16 bits a number.
+
+        An upper bound: layers with a sliding window may keep fewer tokens than the context has.
+        """
+        heads, layers = self._heads(), self.layers
+        if heads is None or layers is None:
+            return None
+        per_head = self._head_size("key") + self._head_size("value")
+        in_all = sum(heads) if len(heads) > 1 else heads[0] * layers
+        return 2 * in_all * per_head
+
+    def memory(self, n_ctx: int) -> int | None:
+        """Estimate the bytes that weights and KV cache take at a context of `n_ctx` tokens."""
+        per_token = self.kv_bytes_per_token
+        return None if per_token is None else self.size + per_token * n_ctx
+
+    def number(self, key: str) -> int | None:
+        """Return an integer of the architecture's own metadata."""
+        return self._number(f"{self.architecture}.{key}")
+
+    def _heads(self) -> tuple[int, ...] | None:
+        for key in ("head_count_kv", "head_count"):
+            value = self.metadata.get(f"{self.architecture}.attention.{key}")
+            if isinstance(value, tuple) and value:
+                return tuple(int(heads) for heads in value)
+            if isinstance(value, int):
+                return (value,)
+        return None
+
+    def _head_size(self, what: str) -> int:
+        heads = self.number("attention.head_count") or 0
+        derived = (self.number("embedding_length") or 0) // heads if heads else 0
+        return self.number(f"attention.{what}_length") or derived
+
+    def _number(self, key: str) -> int | None:
+        value = self.metadata.get(key)
+        return value if isinstance(value, int) else None
+
+    def _text(self, key: str) -> str | None:
+        value = self.metadata.get(key)
+        return value if isinstance(value, str) else None
+
+
+def read(path: Path) -> Header:
+    """Read a file's header; a `ModelError` says what is wrong with it, if anything."""
+    with open_model(path) as file:
+        try:
+            return _read(path, Stream(file))
+        except Malformed as error:
+            raise ModelError(f"{path} is damaged: {error}. Fetch it again.") from error
+        except OSError as error:
+            raise ModelError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _read(path: Path, stream: Stream) -> Header:
+    version = stream.number("<I")
+    if version not in (2, 3):
+        raise ModelError(f"{path} is GGUF version {version}; specchat reads versions 2 and 3.")
+    tensors = stream.count("tensors", _MOST_TENSORS)
+    metadata: dict[str, Value | Length] = {}
+    for _ in range(stream.count("values", _MOST_VALUES)):
+        key = str(stream.text(_LONGEST_KEY))
+        metadata[key] = stream.value()
+    alignment = metadata.get("general.alignment", 32)
+    if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
+        raise Malformed(f"its alignment is {alignment}")
+    check_extents(stream, tensors, alignment)
+    return Header(path, stream.size, version, tensors, metadata)

@@ -1,0 +1,72 @@
+"""Open a model file, or say what it is instead."""
+
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from models.errors import ModelError, ModelMissing
+
+_KINDS = (
+    (b"version https://git-lfs", "a git-lfs pointer, not the file it points to; run: git lfs pull"),
+    (b"PK\x03\x04", "a zip archive (a PyTorch checkpoint?), and specchat reads GGUF only"),
+    (b"\x80\x02", "a Python pickle, and specchat reads GGUF only"),
+    (b"\x80\x03", "a Python pickle, and specchat reads GGUF only"),
+    (b"\x80\x04", "a Python pickle, and specchat reads GGUF only"),
+    (b"\x80\x05", "a Python pickle, and specchat reads GGUF only"),
+    (b"\x1f\x8b", "compressed with gzip; unpack it first"),
+    (b"GGML", "in the old GGML format; look for a GGUF of the model"),
+    (b"lmgg", "in the old GGML format; look for a GGUF of the model"),
+    (b"tjgg", "in the old GGML format; look for a GGUF of the model"),
+    (b"FUGG", "a big-endian GGUF, which this machine cannot run"),
+)
+
+
+def open_model(path: Path) -> BinaryIO:
+    """Open a file that begins as a GGUF does; only a regular file is ever opened."""
+    _refuse_special(path)
+    try:
+        # A file swapped for a FIFO after the check must not hang the program.
+        file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}.") from error
+    try:
+        start = file.read(512)
+        if start[:4] != b"GGUF":
+            raise ModelError(f"{path} is {_kind(start)}.")
+        file.seek(4)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _refuse_special(path: Path) -> None:
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ModelMissing(f"There is no file {path}.") from error
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{str(path)!r} cannot be read: {error}.") from error
+    if stat.S_ISDIR(mode):
+        raise ModelError(f"{path} is a folder; give the path of a .gguf file in it.")
+    if not stat.S_ISREG(mode):
+        raise ModelError(
+            f"{path} is a device or a pipe, not a file; give the path of a .gguf file."
+        )
+
+
+def _kind(start: bytes) -> str:
+    if not start:
+        return "empty; fetch it again"
+    for magic, kind in _KINDS:
+        if start.startswith(magic):
+            return kind
+    text = start.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if text.startswith((b"<!doctype", b"<html", b"<head", b"<?xml")):
+        return "a web page, not a model; the download went wrong, fetch it again"
+    if start[8:9] == b"{":
+        return "a safetensors file, and specchat reads GGUF only"
+    if text.startswith(b"{"):
+        return "a JSON text, not a model; the download may have gone wrong"
+    return "not a GGUF file; its first bytes are not 'GGUF'"

@@ -1,0 +1,199 @@
+"""Tokens in, logits out: one context over loaded weights, its KV cache kept out of sight."""
+
+import ctypes
+from collections.abc import Sequence
+from threading import Lock
+
+import llama_cpp.llama_cpp as llama
+import numpy as np
+
+from models.base import Logits
+from models.cancel import CancelFlag
+from models.errors import Cancelled, ContextFull, ModelError
+from models.llama import native
+from models.llama.weights import Weights
+from models.threads import physical_cores
+
+BATCH = 256  # tokens per evaluation of a long prompt: few enough to stop soon
+MAX_ROWS = 32
+SEQUENCE = 0
+
+
+class LlamaModel:
+    """A model as `models.base.Model` describes it.
+
+    Args:
+        weights: loaded weights; they must outlive this.
+        n_ctx: tokens to make room for; at most what the model was trained for.
+        max_rows: rows that one call may ask for. Each costs `n_vocab` floats of buffer, twice.
+        threads: None is one per physical core, for one token and for batches alike.
+        cancel: raised by another thread, it stops an evaluation between two nodes of its graph.
+
+    Raises:
+        ModelError: llama.cpp cannot make a context of this size.
+    """
+
+    def __init__(
+        self,
+        weights: Weights,
+        *,
+        n_ctx: int = 4096,
+        max_rows: int = MAX_ROWS,
+        threads: int | None = None,
+        cancel: CancelFlag | None = None,
+    ) -> None:
+        self.weights = weights
+        self.n_vocab = weights.vocab.size
+        self.max_rows = min(max_rows, MAX_ROWS)
+        self._cancel = cancel or CancelFlag()
+        self._inside = Lock()
+        self._abort_callback = native.strlen_as_abort_callback()  # llama.cpp keeps only its address
+        self._context = self._open(_checked_ctx(n_ctx, weights), _checked_threads(threads))
+        self._memory = llama.llama_get_memory(self._context)
+        # llama.cpp pads the context to a multiple of 256; more than was trained for is no use.
+        self.n_ctx = min(int(llama.llama_n_ctx(self._context)), weights.n_ctx_train)
+        self._batch = _Batch(BATCH)
+        self._tokens: list[int] = []  # what the KV cache holds
+        self.can_roll_back = self._warm_up()
+
+    def _open(self, n_ctx: int, threads: int) -> int:
+        params = llama.llama_context_default_params()
+        params.n_ctx, params.n_batch, params.n_ubatch = n_ctx, BATCH, BATCH
+        params.n_outputs_max = self.max_rows
+        # A batch of two and more runs on the second count, also a verification.
+        params.n_threads = params.n_threads_batch = threads
+        params.swa_full = True  # else a rollback beyond the window corrupts the cache in silence
+        native.forget_complaints()
+        context: int | None = llama.llama_init_from_model(self.weights.handle, params)
+        if not context:
+            raise ModelError(
+                f"llama.cpp cannot make a context of {n_ctx} tokens for {self.weights.path}: "
+                f"{native.complaints()}. Try a smaller --ctx."
+            )
+        address = ctypes.c_void_p(self._cancel.address)
+        llama.llama_set_abort_callback(context, self._abort_callback, address)
+        return context
+
+    def _warm_up(self) -> bool:
+        """Touch every weight once, and find out whether the cache can forget its last token."""
+        with self._inside:
+            self._evaluate([0, 0], rows=0)
+            rolls_back = bool(llama.llama_memory_seq_rm(self._memory, SEQUENCE, 1, -1))
+            self._clear()
+        return rolls_back
+
+    def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
+        """Return the logits that follow each of the last `rows` tokens; see `models.base`."""
+        if len(tokens) > self.n_ctx:
+            raise ContextFull(f"{len(tokens)} tokens do not fit into a context of {self.n_ctx}.")
+        if not 0 <= rows <= min(self.max_rows, len(tokens)):
+            raise ValueError(f"rows must be in 0..{min(self.max_rows, len(tokens))}: {rows}")
+        if not self._inside.acquire(blocking=False):
+            raise RuntimeError("two threads are in one model")
+        try:
+            # Only tokens of the last batch have logits, so the last `rows` are evaluated in it.
+            self._truncate(min(self.cached(tokens), len(tokens) - rows))
+            self._extend(tokens, rows)
+            return self._rows(rows)
+        finally:
+            self._inside.release()
+
+    def cached(self, tokens: Sequence[int]) -> int:
+        """Return how many leading tokens the cache already holds."""
+        tokens = list(tokens[: len(self._tokens)])
+        if tokens == self._tokens[: len(tokens)]:
+            return len(tokens)
+        return next(i for i, (a, b) in enumerate(zip(self._tokens, tokens, strict=False)) if a != b)
+
+    def _truncate(self, length: int) -> None:
+        if length == len(self._tokens):
+            return
+        if length and llama.llama_memory_seq_rm(self._memory, SEQUENCE, length, -1):
+            del self._tokens[length:]
+        else:
+            self._clear()
+
+    def _clear(self) -> None:
+        llama.llama_memory_clear(self._memory, False)
+        self._tokens = []
+
+    def _extend(self, tokens: Sequence[int], rows: int) -> None:
+        while (missing := len(tokens) - len(self._tokens)) > 0:
+            start = len(self._tokens)
+            if missing <= BATCH:
+                self._evaluate(tokens[start:], rows)
+            else:
+                self._evaluate(tokens[start : start + min(BATCH, missing - rows)], rows=0)
+
+    def _evaluate(self, tokens: Sequence[int], rows: int) -> None:
+        """Append at most one batch to the cache."""
+        self._batch.fill(tokens, len(self._tokens), rows)
+        native.forget_complaints()
+        code = llama.llama_decode(self._context, self._batch.struct)
+        if code == 0:
+            self._tokens.extend(tokens)
+            return
+        length = len(self._tokens)
+        # After an abort the cache is as it was, or can be made so; after an error nothing is sure.
+        if code != 2 or not llama.llama_memory_seq_rm(self._memory, SEQUENCE, length, -1):
+            self._clear()
+        if code == 2:
+            raise Cancelled
+        raise ModelError(
+            f"llama.cpp could not evaluate {len(tokens)} tokens with {self.weights.path} "
+            f"(code {code}): {native.complaints()}."
+        )
+
+    def _rows(self, rows: int) -> Logits:
+        if rows == 0:
+            return np.empty((0, self.n_vocab), np.float32)
+        pointer = llama.llama_get_logits(self._context)
+        if not pointer:
+            raise ModelError(f"{self.weights.path} computes no logits: it is not a text generator.")
+        return np.ctypeslib.as_array(pointer, shape=(rows, self.n_vocab))
+
+    def close(self) -> None:
+        """Free the context; rows returned before are gone with it."""
+        if self._context:
+            self._batch.close()
+            llama.llama_free(self._context)
+            self._context = 0
+
+
+class _Batch:
+    """A llama.cpp batch and numpy views over its arrays."""
+
+    def __init__(self, size: int) -> None:
+        self.struct = llama.llama_batch_init(size, 0, 1)
+        view = np.ctypeslib.as_array
+        self._token = view(self.struct.token, shape=(size,))
+        self._position = view(self.struct.pos, shape=(size,))
+        self._wants_logits = view(self.struct.logits, shape=(size,))
+        view(self.struct.n_seq_id, shape=(size,))[:] = 1
+        for i in range(size):
+            self.struct.seq_id[i][0] = SEQUENCE
+
+    def fill(self, tokens: Sequence[int], position: int, rows: int) -> None:
+        count = len(tokens)
+        self._token[:count] = tokens
+        self._position[:count] = np.arange(position, position + count)
+        self._wants_logits[:count] = 0
+        self._wants_logits[count - rows : count] = 1
+        self.struct.n_tokens = count
+
+    def close(self) -> None:
+        llama.llama_batch_free(self.struct)
+
+
+def _checked_ctx(n_ctx: int, weights: Weights) -> int:
+    if n_ctx < BATCH:
+        raise ModelError(f"A context of {n_ctx} tokens is too small; use --ctx {BATCH} or more.")
+    return min(n_ctx, weights.n_ctx_train)
+
+
+def _checked_threads(threads: int | None) -> int:
+    if threads is None:
+        return physical_cores()
+    if not 1 <= threads <= 512:
+        raise ModelError(f"--threads must be in 1..512: {threads}")
+    return threads

@@ -1,0 +1,119 @@
+"""The llama.cpp library itself: checked, quiet, and with a memory for what it complained about."""
+
+import atexit
+import ctypes
+import os
+from collections import deque
+from functools import cache
+
+os.environ.setdefault("GGML_NO_BACKTRACE", "1")  # else an abort starts a debugger on this process
+
+import llama_cpp.llama_cpp as llama
+
+from models.errors import ModelError
+
+WARN, ERROR = 3, 4  # ggml's levels, not those that llama-cpp-python assumes
+BUILT_FOR = "0.3.36"
+CONTEXT_DEFAULTS: dict[str, float] = {
+    "n_batch": 2048,
+    "n_ubatch": 512,
+    "n_outputs_max_per_seq": 1,
+    "flash_attn_type": -1,
+    "yarn_ext_factor": -1.0,
+    "type_k": 1,
+    "type_v": 1,
+    "swa_full": True,
+}
+MODEL_DEFAULTS: dict[str, float] = {"n_gpu_layers": -1, "use_extra_bufts": True}
+
+_log: deque[tuple[int, str]] = deque(maxlen=400)
+_libc = ctypes.CDLL(None)
+
+
+@llama.llama_log_callback  # type: ignore[untyped-decorator]
+def _remember(level: int, text: bytes | None, _user_data: object) -> None:
+    _log.append((level, (text or b"").decode("utf-8", "replace")))
+
+
+@cache
+def start() -> None:
+    """Check that the bindings match the library, silence it and initialise it, once.
+
+    Raises:
+        ModelError: the installed llama-cpp-python lays out its structures differently.
+    """
+    llama.llama_log_set(_remember, None)
+    # Backends log while they are torn down, when there is no interpreter left to call back.
+    atexit.register(lambda: llama.llama_log_set(_c_function("abs", llama.llama_log_callback), None))
+    _check_layout()
+    llama.llama_backend_init()
+
+
+def _c_function(name: str, prototype: type) -> object:
+    """Return a function of the C library where llama.cpp expects a callback: no lock, no Python."""
+    callback: object = ctypes.cast(getattr(_libc, name), prototype)
+    return callback
+
+
+def strlen_as_abort_callback() -> object:
+    """Return `strlen` as an abort callback: true as soon as the polled string is not empty."""
+    return _c_function("strlen", llama.ggml_abort_callback)
+
+
+def _check_layout() -> None:
+    """Read defaults whose values are known: misplaced fields would show others."""
+    context, model = llama.llama_context_default_params(), llama.llama_model_default_params()
+    found = {name: getattr(context, name) for name in CONTEXT_DEFAULTS}
+    found |= {name: getattr(model, name) for name in MODEL_DEFAULTS}
+    if found != CONTEXT_DEFAULTS | MODEL_DEFAULTS:
+        raise ModelError(
+            f"specchat is made for llama-cpp-python {BUILT_FOR}, but the installed one lays out its "
+            f"settings differently. Run: pip install llama-cpp-python=={BUILT_FOR}"
+        )
+
+
+def forget_complaints() -> None:
+    """Start a new episode, so that a failure is explained by its own messages."""
+    _log.clear()
+
+
+def complaints() -> str:
+    """Return what the library complained about since the last episode, worst last, one line."""
+    lines = [text.strip() for level, text in _log if level in (WARN, ERROR) and text.strip()]
+    return "; ".join(lines[-2:]) or "no reason given"
+
+
+def version() -> str:
+    """Return the version of llama.cpp that is compiled in."""
+    text: bytes = llama.llama_version()
+    return text.decode()
+
+
+def features() -> str:
+    """Return the CPU and backend features that are compiled in, as llama.cpp lists them."""
+    text: bytes = llama.llama_print_system_info()
+    return text.decode()
+
+
+def has_amx() -> bool:
+    """Say whether the matrix kernels for Intel's AMX are compiled in.
+
+    Some compilers build them so that the first batch kills the process (llama.cpp issue 20824).
+    They are an "extra buffer type", so weights loaded without those never reach them.
+    """
+    return "AMX_INT8 = 1" in features()
+
+
+def offloads_to_gpu() -> bool:
+    """Say whether this build can use a GPU."""
+    return bool(llama.llama_supports_gpu_offload())
+
+
+def devices() -> list[str]:
+    """Return a line for each compute device that ggml sees."""
+    library = llama._lib
+    get, describe = library.ggml_backend_dev_get, library.ggml_backend_dev_description
+    library.ggml_backend_dev_count.restype = ctypes.c_size_t
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    describe.restype, describe.argtypes = ctypes.c_char_p, [ctypes.c_void_p]
+    return [describe(get(i)).decode() for i in range(library.ggml_backend_dev_count())]

@@ -1,0 +1,77 @@
+"""Text to tokens and back, with the vocabulary of a GGUF file."""
+
+import ctypes
+
+import llama_cpp.llama_cpp as llama
+
+UNUSED, CONTROL = 2, 8
+ENDINGS = {"<|endoftext|>", "<|end_of_text|>", "<|eom_id|>", "<|return|>", "<|call|>"}
+
+
+class LlamaVocab:
+    """The vocabulary of loaded weights; see `models.base.Vocab`.
+
+    It lives as long as the weights do.
+    """
+
+    def __init__(self, model: int | None) -> None:
+        self._vocab = llama.llama_model_get_vocab(model)
+        self.size: int = llama.llama_vocab_n_tokens(self._vocab)
+        self._pieces: dict[int, bytes] = {}
+        self.controls = {
+            self.text(token): token for token in range(self.size) if self.is_control(token)
+        }
+        self.stop_tokens = self._stop_tokens()
+        bos = llama.llama_vocab_bos(self._vocab)
+        self.bos: int | None = bos if llama.llama_vocab_get_add_bos(self._vocab) else None
+        self.bos_text = self.text(bos) if bos >= 0 else ""
+        eos = llama.llama_vocab_eos(self._vocab)
+        self.eos_text = self.text(eos) if eos >= 0 else ""
+        template = llama.llama_model_chat_template(model, None)
+        self.template = template.decode("utf-8", "replace") if template else None
+
+    def _attributes(self, token: int) -> int:
+        return int(llama.llama_vocab_get_attr(self._vocab, token))
+
+    def _stop_tokens(self) -> frozenset[int]:
+        # llama.cpp's own set also holds infilling and repository marks, and any "</s>" that a
+        # vocabulary has for HTML: an answer may contain those.
+        ends = {llama.llama_vocab_eos(self._vocab), llama.llama_vocab_eot(self._vocab)}
+        ends |= {self.controls[text] for text in ENDINGS & self.controls.keys()}
+        return frozenset(ends - {-1})
+
+    def is_unused(self, token: int) -> bool:
+        """Say whether a token is padding that no text maps to."""
+        return bool(self._attributes(token) & UNUSED)
+
+    def is_control(self, token: int) -> bool:
+        """Say whether a token is a control token."""
+        return bool(self._attributes(token) & CONTROL)
+
+    def text(self, token: int) -> str:
+        """Return the name of a token, also of a control token."""
+        name: bytes = llama.llama_vocab_get_text(self._vocab, token)
+        return name.decode("utf-8", "replace")
+
+    def tokenize(self, text: str) -> list[int]:
+        """Return the tokens of plain text; nothing in it becomes a control token."""
+        data = text.encode("utf-8", "replace")
+        needed = -llama.llama_tokenize(self._vocab, data, len(data), None, 0, False, False)
+        if needed <= 0:
+            return []
+        tokens = (llama.llama_token * needed)()
+        found = llama.llama_tokenize(self._vocab, data, len(data), tokens, needed, False, False)
+        return list(tokens[:found])
+
+    def piece(self, token: int) -> bytes:
+        """Return the bytes of one token; a control token has none."""
+        if token not in self._pieces:
+            self._pieces[token] = self._read_piece(token, 32)
+        return self._pieces[token]
+
+    def _read_piece(self, token: int, room: int) -> bytes:
+        if not 0 <= token < self.size:
+            return b""
+        buffer = ctypes.create_string_buffer(room)
+        length = llama.llama_token_to_piece(self._vocab, token, buffer, room, 0, False)
+        return self._read_piece(token, -length) if length < 0 else buffer.raw[:length]

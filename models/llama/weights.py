@@ -1,0 +1,91 @@
+"""The weights of a GGUF file, in memory once however many contexts use them."""
+
+import ctypes
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+
+import llama_cpp.llama_cpp as llama
+
+from models import gguf
+from models.cancel import CancelFlag
+from models.errors import Cancelled, ModelError
+from models.llama import native
+from models.llama.vocab import LlamaVocab
+
+
+class Weights:
+    """A loaded GGUF file and its vocabulary.
+
+    Args:
+        path: the file.
+        gpu_layers: how many layers to offload; None is all, when this build can offload.
+        cancel: raised by another thread, it stops the loading.
+        progress: called with the fraction that is loaded; must not raise.
+        vocab_only: read the vocabulary and the metadata, not the weights.
+
+    Raises:
+        ModelError: the file is not a model that llama.cpp can run; the text has its reason.
+        Cancelled: `cancel` was raised.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        gpu_layers: int | None = None,
+        cancel: CancelFlag | None = None,
+        progress: Callable[[float], None] = lambda fraction: None,
+        vocab_only: bool = False,
+    ) -> None:
+        native.start()
+        self.path = path
+        self.header = gguf.read(path)  # refuses what is not a whole GGUF file, before native code
+        started = perf_counter()
+        self.handle: int | None = _load(
+            path, gpu_layers, cancel or CancelFlag(), progress, vocab_only
+        )
+        self.load_s = perf_counter() - started
+        if not vocab_only and llama.llama_model_has_encoder(self.handle):
+            self.close()
+            raise ModelError(f"{path} is an encoder-decoder model; specchat runs decoder models.")
+        self.vocab = LlamaVocab(self.handle)
+        self.n_ctx_train = int(llama.llama_model_n_ctx_train(self.handle))
+        self.sliding_window = int(llama.llama_model_n_swa(self.handle))
+        self.is_recurrent = bool(
+            llama.llama_model_is_recurrent(self.handle) or llama.llama_model_is_hybrid(self.handle)
+        )
+
+    def close(self) -> None:
+        """Free the memory; every context must be closed before."""
+        if self.handle:
+            llama.llama_model_free(self.handle)
+            self.handle = None
+
+
+def _load(
+    path: Path,
+    gpu_layers: int | None,
+    cancel: CancelFlag,
+    progress: Callable[[float], None],
+    vocab_only: bool,
+) -> int | None:
+    def report(fraction: float, _user_data: object) -> bool:
+        progress(fraction)
+        return not cancel
+
+    params = llama.llama_model_default_params()
+    params.vocab_only = vocab_only
+    params.use_extra_bufts = not native.has_amx()
+    if gpu_layers is not None:
+        params.n_gpu_layers = gpu_layers
+    callback = llama.llama_progress_callback(report)
+    params.progress_callback = callback
+    params.progress_callback_user_data = ctypes.c_void_p()
+    native.forget_complaints()
+    handle: int | None = llama.llama_model_load_from_file(str(path).encode(), params)
+    if handle:
+        return handle
+    if cancel:
+        raise Cancelled
+    raise ModelError(f"llama.cpp cannot load {path}: {native.complaints()}.")

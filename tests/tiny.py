@@ -1,0 +1,216 @@
+"""Random GGUF models under a megabyte, made on the spot: real files for a real llama.cpp.
+
+The vocabulary is the 256 bytes and three ChatML control tokens. A random model of 2 layers takes
+some 50 microseconds a token.
+"""
+
+from pathlib import Path
+
+import gguf
+import numpy as np
+
+CONTROLS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+TEMPLATE = (
+    "{% for message in messages %}"
+    "{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}"
+    "{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+HEADS, KV_HEADS, EMBEDDING, FEED_FORWARD = 2, 1, 64, 128
+HEAD = EMBEDDING // HEADS
+KINDS = ("llama", "gemma3", "lfm2", "mamba")
+
+
+def write(
+    path: Path,
+    kind: str = "llama",
+    seed: int = 0,
+    *,
+    like: int | None = None,
+    noise: float = 0.3,
+    n_ctx: int = 1024,
+    stops: bool = True,
+    controls: tuple[str, ...] = CONTROLS,
+    template: str | None = TEMPLATE,
+    layers: int | None = None,
+) -> Path:
+    """Write a model of one architecture and return its path.
+
+    `like` is the seed of another model that this one resembles: its weights and some `noise`, so
+    that it drafts for the other with a middling acceptance rate. With `stops=False` the control
+    tokens are so unlikely that an answer never ends by itself.
+    """
+    layers = layers or {"lfm2": 4, "gemma3": 6}.get(kind, 2)
+    writer = gguf.GGUFWriter(path, kind)
+    vocabulary = _write_vocabulary(writer, controls, template)
+    writer.add_context_length(n_ctx)
+    writer.add_embedding_length(EMBEDDING)
+    writer.add_block_count(layers)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_vocab_size(vocabulary)
+    writer.add_file_type(0)
+    _Tensors(writer, kind, layers, vocabulary, seed, like, noise, stops).write()
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def _write_vocabulary(
+    writer: gguf.GGUFWriter, controls: tuple[str, ...], template: str | None
+) -> int:
+    tokens = [*_byte_names(), *controls]
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("gpt-2")
+    writer.add_token_list(tokens)
+    writer.add_token_types([gguf.TokenType.NORMAL] * 256 + [gguf.TokenType.CONTROL] * len(controls))
+    writer.add_token_merges(["a b"])
+    writer.add_bos_token_id(256)
+    writer.add_eos_token_id(258)
+    writer.add_add_bos_token(False)
+    if template is not None:
+        writer.add_chat_template(template)
+    return len(tokens)
+
+
+def _byte_names() -> list[str]:
+    """Return GPT-2's printable name of every byte."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = iter(range(256, 512))
+    return [chr(byte) if byte in printable else chr(next(others)) for byte in range(256)]
+
+
+class _Tensors:
+    """The random weights of one model."""
+
+    def __init__(
+        self,
+        writer: gguf.GGUFWriter,
+        kind: str,
+        layers: int,
+        vocabulary: int,
+        seed: int,
+        like: int | None,
+        noise: float,
+        stops: bool,
+    ) -> None:
+        self._writer, self._kind, self._layers = writer, kind, layers
+        self._vocabulary, self._stops = vocabulary, stops
+        self._rng = np.random.default_rng(seed if like is None else like)
+        self._own = None if like is None else np.random.default_rng(seed)
+        self._noise = noise
+
+    def write(self) -> None:
+        embedding = self._values((self._vocabulary, EMBEDDING), 1.0)
+        self._add("token_embd.weight", embedding)
+        head = embedding.copy()
+        if not self._stops:
+            head[256:] = 0  # logits of zero, where those of the bytes are normal with deviation 8
+        if self._kind == "llama":
+            self._add("output.weight", head)
+        {
+            "llama": self._llama,
+            "gemma3": self._gemma3,
+            "lfm2": self._lfm2,
+            "mamba": self._mamba,
+        }[self._kind]()
+
+    def _values(self, shape: tuple[int, ...], scale: float) -> np.ndarray:
+        values = self._rng.standard_normal(shape)
+        if self._own is not None:
+            values += self._noise * self._own.standard_normal(shape)
+        return (values * scale).astype(np.float32)
+
+    def _add(self, name: str, values: np.ndarray) -> None:
+        self._writer.add_tensor(name, values)
+
+    def _random(self, name: str, *shape: int, scale: float = 0.08) -> None:
+        self._add(name, self._values(shape[::-1], scale))  # ggml counts dimensions the other way
+
+    def _ones(self, name: str, size: int) -> None:
+        self._add(name, np.ones(size, np.float32))
+
+    def _attention(self, block: str, norms: bool = False) -> None:
+        self._random(block + "attn_q.weight", EMBEDDING, EMBEDDING)
+        self._random(block + "attn_k.weight", EMBEDDING, KV_HEADS * HEAD)
+        self._random(block + "attn_v.weight", EMBEDDING, KV_HEADS * HEAD)
+        self._random(block + "attn_output.weight", EMBEDDING, EMBEDDING)
+        if norms:
+            self._ones(block + "attn_q_norm.weight", HEAD)
+            self._ones(block + "attn_k_norm.weight", HEAD)
+
+    def _feed_forward(self, block: str) -> None:
+        self._random(block + "ffn_gate.weight", EMBEDDING, FEED_FORWARD)
+        self._random(block + "ffn_up.weight", EMBEDDING, FEED_FORWARD)
+        self._random(block + "ffn_down.weight", FEED_FORWARD, EMBEDDING)
+        self._ones(block + "ffn_norm.weight", EMBEDDING)
+
+    def _transformer(self) -> None:
+        self._writer.add_feed_forward_length(FEED_FORWARD)
+        self._writer.add_head_count(HEADS)
+        self._writer.add_rope_dimension_count(HEAD)
+        self._writer.add_rope_freq_base(10000.0)
+
+    def _llama(self) -> None:
+        self._transformer()
+        self._writer.add_head_count_kv(KV_HEADS)
+        self._ones("output_norm.weight", EMBEDDING)
+        for layer in range(self._layers):
+            block = f"blk.{layer}."
+            self._ones(block + "attn_norm.weight", EMBEDDING)
+            self._attention(block)
+            self._feed_forward(block)
+
+    def _gemma3(self) -> None:
+        self._transformer()
+        self._writer.add_head_count_kv(KV_HEADS)
+        self._writer.add_key_length(HEAD)
+        self._writer.add_value_length(HEAD)
+        self._writer.add_sliding_window(32)
+        self._ones("output_norm.weight", EMBEDDING)
+        for layer in range(self._layers):
+            block = f"blk.{layer}."
+            self._ones(block + "attn_norm.weight", EMBEDDING)
+            self._attention(block, norms=True)
+            self._feed_forward(block)
+            self._ones(block + "post_attention_norm.weight", EMBEDDING)
+            self._ones(block + "post_ffw_norm.weight", EMBEDDING)
+
+    def _lfm2(self) -> None:
+        self._transformer()
+        self._writer.add_head_count_kv([KV_HEADS if i % 2 else 0 for i in range(self._layers)])
+        self._writer.add_shortconv_l_cache(3)
+        self._ones("token_embd_norm.weight", EMBEDDING)
+        for layer in range(self._layers):
+            block = f"blk.{layer}."
+            self._ones(block + "attn_norm.weight", EMBEDDING)
+            self._feed_forward(block)
+            if layer % 2:
+                self._attention(block, norms=True)
+                continue
+            self._random(block + "shortconv.conv.weight", 3, EMBEDDING, scale=0.5)
+            self._random(block + "shortconv.in_proj.weight", EMBEDDING, 3 * EMBEDDING)
+            self._random(block + "shortconv.out_proj.weight", EMBEDDING, EMBEDDING)
+
+    def _mamba(self) -> None:
+        inner, state, rank = 2 * EMBEDDING, 8, 4
+        self._writer.add_feed_forward_length(0)
+        self._writer.add_head_count(0)
+        self._writer.add_ssm_conv_kernel(4)
+        self._writer.add_ssm_inner_size(inner)
+        self._writer.add_ssm_state_size(state)
+        self._writer.add_ssm_time_step_rank(rank)
+        self._ones("output_norm.weight", EMBEDDING)
+        for layer in range(self._layers):
+            block = f"blk.{layer}."
+            self._ones(block + "attn_norm.weight", EMBEDDING)
+            self._random(block + "ssm_in.weight", EMBEDDING, 2 * inner)
+            self._random(block + "ssm_conv1d.weight", 4, inner, scale=0.3)
+            self._random(block + "ssm_conv1d.bias", inner)
+            self._random(block + "ssm_x.weight", inner, rank + 2 * state)
+            self._random(block + "ssm_dt.weight", rank, inner)
+            self._random(block + "ssm_dt.bias", inner)
+            self._add(block + "ssm_a", -np.ones((inner, state), np.float32))
+            self._ones(block + "ssm_d", inner)
+            self._random(block + "ssm_out.weight", inner, EMBEDDING)

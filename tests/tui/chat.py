@@ -1,0 +1,120 @@
+"""A chat with tiny models, and what its tests watch it by."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from assistant.engine import Engine
+from assistant.events import Event, Failed, Finished
+from assistant.request import Request
+from assistant.warp import Sampling
+from tui.app import SpecchatApp
+from tui.settings import Settings
+
+HOT = Sampling(temperature=14, top_k=0, top_p=1)  # or a tiny model says one byte for ever
+TINY = Settings(n_ctx=512, mode="sps", lookahead=3, max_tokens=24, seed=1, threads=1, sampling=HOT)
+
+
+class Watched(Engine):
+    """The real engine, keeping what goes in and what comes out.
+
+    It can be held before the nth event of a kind, so that a key is pressed at just that moment.
+    """
+
+    def __init__(self, emit: Callable[[Event], None], hold: tuple[type[Event], int] | None) -> None:
+        self.events: list[Event] = []
+        self.requests: list[Request] = []
+        self.go_on = threading.Event()
+        self._pass_on, self._hold = emit, hold
+        super().__init__(self._watch)
+
+    def _watch(self, event: Event) -> None:
+        if self._hold is not None and isinstance(event, self._hold[0]):
+            if len(self.heard(self._hold[0])) + 1 == self._hold[1]:
+                self.held = True
+                self.go_on.wait(60)
+        self.events.append(event)
+        self._pass_on(event)
+
+    held = False
+
+    def close(self) -> None:
+        self.go_on.set()
+        super().close()
+
+    def reply(self, request: Request) -> None:
+        self.requests.append(request)
+        super().reply(request)
+
+    def heard(self, kind: type[Event]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+class Chat:
+    """An app under test, and its engine."""
+
+    def __init__(self, pilot: Pilot[None]) -> None:
+        self.pilot = pilot
+        self.app: SpecchatApp = pilot.app
+        self.screen = self.app.chat
+        self.prompt = self.screen.prompt
+
+    @property
+    def engine(self) -> Watched:
+        return self.screen.engine
+
+    async def until(self, condition: Callable[[], Any]) -> None:
+        async with asyncio.timeout(60):
+            while not condition():
+                await self.pilot.pause(0.01)
+        await self.pilot.pause()
+
+    async def ready(self) -> None:
+        await self.until(lambda: self.screen.ready)
+
+    async def held(self) -> None:
+        await self.until(lambda: self.engine and self.engine.held)
+
+    async def end(self) -> None:
+        """Let a held engine go on, and wait until it is idle."""
+        self.engine.go_on.set()
+        await self.until(lambda: self.screen.ready and not self.screen.dialogue.busy)
+
+    async def send(self, text: str) -> None:
+        self.prompt.text = text
+        await self.pilot.press("enter")
+
+    async def ask(self, text: str) -> None:
+        """Send a prompt and wait for the end of its answer."""
+        await self.ready()
+        ended = len(self.engine.heard(Finished)) + len(self.engine.heard(Failed))
+        await self.send(text)
+        await self.until(
+            lambda: len(self.engine.heard(Finished)) + len(self.engine.heard(Failed)) > ended
+        )
+        await self.until(lambda: not self.screen.dialogue.busy)
+
+    def shown(self, selector: str) -> list[str]:
+        """What the widgets that match say."""
+        return [str(widget.render()) for widget in self.screen.query(selector)]
+
+
+@asynccontextmanager
+async def open_chat(
+    target: Path | None,
+    draft: Path | None = None,
+    size: tuple[int, int] = (80, 24),
+    hold: tuple[type[Event], int] | None = None,
+    **changes: Any,
+) -> AsyncIterator[Chat]:
+    names = {"target": target and str(target), "draft": draft and str(draft)}
+    app = SpecchatApp(replace(TINY, **names, **changes), engine=partial(Watched, hold=hold))
+    async with app.run_test(size=size) as pilot:
+        yield Chat(pilot)

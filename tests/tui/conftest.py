@@ -1,0 +1,28 @@
+"""Models for the chat's tests."""
+
+from pathlib import Path
+
+import pytest
+
+from tests import tiny
+
+
+@pytest.fixture(scope="session")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A target that never ends by itself."""
+    return tiny.write(tmp_path_factory.mktemp("models") / "target.gguf", seed=0, stops=False)
+
+
+@pytest.fixture(scope="session")
+def draft(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A draft that the target often, not always, agrees with."""
+    path = tmp_path_factory.mktemp("models") / "draft.gguf"
+    return tiny.write(path, seed=1, like=0, noise=1.0, stops=False)
+
+
+@pytest.fixture
+def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine without any model."""
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
+    return tmp_path

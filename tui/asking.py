@@ -1,0 +1,172 @@
+"""One question to the engine, its answer streamed to the terminal."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+
+from rich.console import Console
+from rich.text import Text
+
+from assistant.engine import Engine
+from assistant.events import (
+    Decoded,
+    Event,
+    Failed,
+    Finished,
+    Loading,
+    Origin,
+    Prefilled,
+    Prepared,
+    Ready,
+    Stats,
+    Token,
+)
+from assistant.request import Message, Request
+from models import errors
+from tui.locating import find_models
+from tui.safe import safe
+from tui.settings import Settings
+
+# Attributes survive where colours do not, so without colours each origin has one.
+COLOURED = {Origin.DRAFT: "green", Origin.RESIDUAL: "yellow", Origin.TARGET: ""}
+PLAIN = {Origin.DRAFT: "underline", Origin.RESIDUAL: "bold", Origin.TARGET: ""}
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a question."""
+
+    ready: Ready | None = None
+    finished: Finished | None = None
+    tokens: list[Token] = field(default_factory=list)
+    interrupted: bool = False
+
+
+class Asking:
+    """Ask one question and show what the engine says about it.
+
+    The answer goes to standard output unless `quiet`, progress and a summary to standard error.
+    """
+
+    def __init__(
+        self, settings: Settings, question: str, stop_strings: Sequence[str], quiet: bool
+    ) -> None:
+        self._settings = settings
+        self._question = question
+        self._stop_strings = tuple(stop_strings)
+        self._out = Console(quiet=quiet, highlight=False, markup=False, soft_wrap=True)
+        self._err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+        self._styles = PLAIN if self._out.no_color else COLOURED
+        self._status = self._err.status("looking for the models")
+        self._outcome = Outcome()
+        self._events: SimpleQueue[Event] = SimpleQueue()
+
+    def run(self) -> Outcome:
+        """Ask, and wait for the answer. Ctrl-C ends it early, a second one at once.
+
+        Raises:
+            SpecchatError: there is no answer.
+            KeyboardInterrupt: there is none because the person stopped the loading.
+        """
+        with self._status:
+            setup, no_draft = find_models(self._settings)
+            engine = Engine(self._events.put)
+            try:
+                engine.load(setup)
+                self._listen(engine, Ready)
+                self._warn(no_draft)
+                engine.reply(self._request())
+                self._listen(engine, Finished)
+            finally:
+                engine.close()
+        self._summarise()
+        return self._outcome
+
+    def _listen(self, engine: Engine, end: type[Event]) -> None:
+        while True:
+            try:
+                event = self._events.get()
+            except KeyboardInterrupt:
+                if self._outcome.interrupted:
+                    raise
+                self._outcome.interrupted = True
+                engine.cancel()
+                continue
+            self._show(event)
+            if isinstance(event, end):
+                break
+        if end is Ready and self._outcome.interrupted:
+            raise KeyboardInterrupt
+
+    def _show(self, event: Event) -> None:
+        match event:
+            case Loading(role, name, fraction):
+                self._status.update(Text(f"loading {role} {safe(name)}: {fraction:.0%}"))
+            case Ready():
+                self._outcome.ready = event
+            case Prepared(dropped_turns=_, notice=notice):
+                self._say(notice)
+            case Prefilled(role, done, total):
+                self._status.update(f"the {role} reads the question: {done} of {total} tokens")
+            case Decoded(tokens):
+                self._stream(tokens)
+            case Finished():
+                self._outcome.finished = event
+            case Failed(message, kind):
+                if kind == "Cancelled":
+                    raise KeyboardInterrupt
+                raise getattr(errors, kind)(message)
+
+    def _stream(self, tokens: Sequence[Token]) -> None:
+        self._status.stop()
+        self._outcome.tokens.extend(tokens)
+        for token in tokens:
+            self._out.print(Text(safe(token.text), self._styles[token.origin]), end="")
+        self._out.file.flush()
+
+    def _warn(self, no_draft: str | None) -> None:
+        """Say why there is no draft, if somebody may expect one."""
+        reason = no_draft or (self._outcome.ready and self._outcome.ready.no_draft)
+        if reason and self._settings.mode != "ars":
+            self._say(f"{reason} Answering without speculation.")
+
+    def _say(self, text: str | None) -> None:
+        if text:
+            self._err.print(Text(safe(text), "yellow"))
+
+    def _request(self) -> Request:
+        system = self._settings.system
+        messages = (Message("system", system),) if system else ()
+        return Request(
+            (*messages, Message("user", self._question)),
+            self._settings.sampling,
+            self._settings.mode,
+            self._settings.lookahead,
+            self._settings.max_tokens,
+            self._settings.seed,
+            self._stop_strings,
+        )
+
+    def _summarise(self) -> None:
+        if self._outcome.finished is None:
+            return
+        self._out.print()
+        stats, stop = self._outcome.finished.stats, self._outcome.finished.stop
+        self._err.print(Text(f"{summary(stats)} · {stop}", "dim"))
+
+
+def summary(stats: Stats) -> str:
+    """Return the figures of an answer in one line."""
+    parts = [
+        f"{stats.generated_tokens} tokens",
+        f"{stats.tokens_per_s:.1f} tokens/s",
+        f"{stats.tokens_per_eval:.2f} tokens/evaluation",
+    ]
+    if stats.acceptance_rate is not None:
+        parts.append(f"{stats.acceptance_rate:.0%} of drafts accepted")
+    speculated = sum(rounds for k, rounds in stats.lookahead_counts.items() if k)
+    if stats.mode == "auto" and not speculated:
+        parts.append("auto: speculation does not pay here, so ArS")
+    else:
+        parts.append(stats.mode)
+    return " · ".join(parts)

@@ -1,0 +1,108 @@
+"""The command line: what to do, and what the exit code says about how it went.
+
+0 ok, 2 usage, 3 model, 4 storage, 5 network, 130 interrupted, 1 anything unexpected. Commands are
+imported when they are called, so that help comes at once.
+"""
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from models.errors import ModelError, NetworkError, SpecchatError, StorageError, UsageError
+from tui.options import settings, shared
+from tui.safe import safe
+
+EXIT_CODES = {UsageError: 2, ModelError: 3, StorageError: 4, NetworkError: 5}
+COMMANDS = {
+    "ask": ("tui.commands.ask", "Get one answer, streamed to standard output."),
+    "models": ("tui.commands.models", "See, fetch and check model files."),
+    "doctor": ("tui.commands.doctor", "See what works on this machine, and how to mend the rest."),
+}
+
+
+class Commands(click.Group):
+    """The commands by name, each in a module of its own that is imported when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _ = COMMANDS[cmd_name]
+        command: click.Command = getattr(importlib.import_module(module), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_) for name, (_, help_) in COMMANDS.items()])
+
+
+@click.group(cls=Commands, invoke_without_command=True)
+@click.version_option(package_name="specchat")
+@shared
+@click.pass_context
+def specchat(ctx: click.Context, /, **options: Any) -> None:
+    """A private assistant in the terminal, made faster by speculative sampling you can watch.
+
+    Without a command, open the chat.
+    """
+    if ctx.invoked_subcommand is not None:
+        ctx.default_map = {ctx.invoked_subcommand: given_before_the_command(ctx)}
+        return
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("The chat needs a terminal. In a pipe, use: specchat ask")
+    chosen = settings(options)
+    from tui.app import SpecchatApp
+
+    app = SpecchatApp(chosen)
+    app.run()
+    sys.exit(app.return_code)
+
+
+def given_before_the_command(ctx: click.Context) -> dict[str, Any]:
+    """Return the options that were typed, so that they count in front of a command too."""
+    typed = click.core.ParameterSource.COMMANDLINE
+    return {
+        name: ctx.params[name] for name in ctx.params if ctx.get_parameter_source(name) is typed
+    }
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    try:
+        specchat.main(prog_name="specchat", standalone_mode=False)
+    except click.exceptions.Exit as request:
+        sys.exit(request.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(EXIT_CODES[UsageError])
+    except SpecchatError as error:
+        _fail(str(error), exit_code(error))
+    except BrokenPipeError:
+        # Whoever read the output has gone; Python would complain when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except Exception as error:
+        if os.environ.get("SPECCHAT_DEBUG"):
+            raise
+        kind = type(error).__name__
+        _fail(f"This is a bug in specchat: {kind}: {error}. SPECCHAT_DEBUG=1 shows where.", 1)
+
+
+def exit_code(error: SpecchatError) -> int:
+    """Return the exit code that stands for an error."""
+    return next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
+
+
+def _fail(message: str, code: int) -> None:
+    click.echo(f"specchat: {safe(message)}", err=True)
+    sys.exit(code)

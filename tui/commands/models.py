@@ -1,0 +1,128 @@
+"""`specchat models`: what is on disk, where from, and which draft serves which target."""
+
+import json
+from contextlib import closing
+
+import click
+
+from models import catalog
+from models.errors import ModelError, SpecchatError
+from models.files.locate import installed, locate
+from tui.commands.inventory import catalogue, details, here, pairs
+from tui.safe import safe
+
+
+@click.group("models")
+def models() -> None:
+    """Show, fetch and check model files."""
+
+
+@models.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def list_(as_json: bool) -> None:
+    """List the models on this machine, and those that can be fetched by name."""
+    mine, known = here(), catalogue()
+    if as_json:
+        click.echo(json.dumps({"installed": mine, "catalogue": known, "pairs": pairs()}))
+        return
+    for model in mine:
+        _line(model["reference"], model["size"], model["file_type"] or model["problem"] or "")
+    if not mine:
+        click.echo("No models are on this machine.")
+    click.echo("\nTo be fetched by name (specchat models pull NAME):")
+    for model in known:
+        if model["path"] is None:
+            _line(model["name"], model["size"], model["licence"])
+
+
+def _line(name: object, size: object, remark: object) -> None:
+    click.echo(safe(f"  {name!s:<24} {_size(size):>9}  {remark}"))
+
+
+@models.command()
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--template", is_flag=True, help="Print the chat template and nothing else.")
+def show(name: str, as_json: bool, template: bool) -> None:
+    """Show what a model is and what it takes to run it."""
+    facts = details(name)
+    if template:
+        click.echo(safe(str(facts["template"] or "")))
+    elif as_json:
+        click.echo(json.dumps(facts))
+    else:
+        for key, value in facts.items():
+            if value not in (None, "", []) and key != "template":
+                text = _size(value) if key in ("size", "memory_at_8192") else str(value)
+                click.echo(safe(f"{key.replace('_', ' '):<20} {text}"))
+
+
+def _size(value: object) -> str:
+    return f"{value / 1e6:,.0f} MB" if isinstance(value, int) else str(value)
+
+
+@models.command()
+@click.argument("names", nargs=-1)
+@click.option("--offline", is_flag=True, help="Open no connection.")
+@click.pass_context
+def pull(context: click.Context, names: tuple[str, ...], offline: bool) -> None:
+    """Fetch models; without NAMES, the default pair. A fetch that was stopped is taken up again."""
+    from models.files.pull import pull as fetch  # brings the network libraries along
+    from tui.meter import meter
+
+    offline = offline or bool(context.find_root().params.get("offline"))
+    for name in names or (catalog.DEFAULT.name,):
+        for reference in [gguf.name for gguf in catalog.expand(name)] or [name]:
+            try:
+                with meter(reference) as progress:
+                    path = fetch(reference, offline=offline, progress=progress)
+            except KeyboardInterrupt:
+                click.echo("\nStopped. What arrived is kept; pull again to go on.", err=True)
+                raise
+            click.echo(safe(str(path)))
+
+
+@models.command()
+@click.argument("names", nargs=-1)
+def check(names: tuple[str, ...]) -> None:
+    """Read model files from end to end and compare their checksums; without NAMES, all."""
+    bad = 0
+    for name in _all() if names in ((), ("all",)) else names:
+        try:
+            _check(name)
+        except SpecchatError as error:
+            bad += 1
+            click.echo(safe(f"{name}: {error}"), err=True)
+    if bad:
+        raise ModelError(f"{bad} of the model files cannot be used.")
+
+
+def _all() -> list[str]:
+    return [model.reference for model in installed()]
+
+
+def _check(name: str) -> None:
+    from models.files.check import check as read_all
+    from tui.meter import meter
+
+    with meter(name) as progress:
+        checked = read_all(name, progress)
+    verdict = "sha256 as promised" if checked.promised else f"sha256 {checked.sha256}"
+    click.echo(safe(f"{name}: whole, {verdict}"))
+
+
+@models.command()
+@click.argument("target")
+@click.argument("draft", required=False)
+def pair(target: str, draft: str | None) -> None:
+    """Say whether DRAFT, or each model on this machine, can draft for TARGET, and why not."""
+    from models.llama.weights import Weights  # brings llama.cpp along
+    from models.pairing import mismatch
+
+    path = locate(target)
+    drafts = [draft] if draft else [name for name in _all() if locate(name) != path]
+    with closing(Weights(path, vocab_only=True)) as large:
+        for name in drafts:
+            with closing(Weights(locate(name), vocab_only=True)) as small:
+                reason = mismatch(large.vocab, small.vocab)
+            click.echo(safe(f"{name}: {f'no, {reason}' if reason else 'yes'}"))

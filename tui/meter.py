@@ -1,0 +1,82 @@
+"""Show on stderr how far something has come: a bar on a terminal, sparse lines elsewhere."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+
+import click
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+from rich.progress import Progress as Bars
+
+from models.files.progress import Progress, Report
+from tui.safe import safe
+
+_LINE_EVERY_S = 10.0
+
+
+@contextmanager
+def meter(name: str) -> Iterator[Report]:
+    """Yield what to report progress to."""
+    if not sys.stderr.isatty():
+        yield _Lines(name)
+        return
+    with Bars(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bars:
+        yield _Bar(name, bars)
+
+
+class _Bar:
+    """One bar; a new one for each new thing that is done, so that speeds do not mix."""
+
+    def __init__(self, name: str, bars: Bars) -> None:
+        self._name, self._bars = safe(name), bars
+        self._note, self._task = "", TaskID(0)
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.notice:
+            self._bars.console.print(safe(progress.notice), markup=False, highlight=False)
+        elif progress.note != self._note:
+            self._begin(progress)
+        else:
+            self._bars.update(self._task, completed=progress.done, total=progress.total or None)
+
+    def _begin(self, progress: Progress) -> None:
+        if self._note:
+            self._bars.remove_task(self._task)
+        self._note = progress.note
+        self._task = self._bars.add_task(
+            f"{self._name} · {safe(progress.note)}",
+            total=progress.total or None,
+            completed=progress.done,
+        )
+
+
+class _Lines:
+    """A line when something new begins, and one now and then."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._note, self._said = safe(name), "", 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.notice:
+            click.echo(safe(progress.notice), err=True)
+        elif progress.note != self._note or monotonic() - self._said > _LINE_EVERY_S:
+            self._note, self._said = progress.note, monotonic()
+            share = f" {progress.done / progress.total:.0%}" if progress.total else ""
+            click.echo(f"{self._name} · {safe(progress.note)}{share}", err=True)

@@ -1,0 +1,21 @@
+"""The one door to the terminal for text from a model, a file, a download or a stored chat."""
+
+_REPLACEMENT = 0xFFFD
+
+_GLYPHS: dict[int, int] = {
+    **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"},
+    0x7F: 0x2421,
+    # C1 controls; marks and overrides of writing direction; line separators; lone surrogates
+    **dict.fromkeys(range(0x80, 0xA0), _REPLACEMENT),
+    **dict.fromkeys((0x061C, 0x200E, 0x200F, 0x2028, 0x2029), _REPLACEMENT),
+    **dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), _REPLACEMENT),
+    **dict.fromkeys(range(0xD800, 0xE000), _REPLACEMENT),
+}
+
+
+def safe(text: str) -> str:
+    """Return the text with every character that could command a terminal made visible.
+
+    It works character by character, so a sequence split over several calls is caught as well.
+    """
+    return text.translate(_GLYPHS)

@@ -1,0 +1,1 @@
+"""What fills the terminal: the chat, the first run, the help."""

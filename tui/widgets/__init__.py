@@ -1,0 +1,1 @@
+"""The pieces that the screens are made of."""

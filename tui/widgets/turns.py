@@ -1,0 +1,32 @@
+"""What stands between the answers: the person's turns and the app's notes."""
+
+from typing import Literal
+
+from textual.widgets import Static
+
+from tui.safe import safe
+
+SHOWN = 3000
+"""Characters of a turn that are shown; a pasted book would make every layout slow."""
+
+
+class UserTurn(Static):
+    """Show what the person said."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(_shorten(safe(text)), classes="user", markup=False)
+        self.text = text
+
+
+class Note(Static):
+    """Show a sentence of the app's own, inside the conversation."""
+
+    def __init__(self, text: str, kind: Literal["info", "warning", "error"] = "info") -> None:
+        super().__init__(safe(text), classes=f"note {kind}", markup=False)
+
+
+def _shorten(text: str) -> str:
+    if len(text) <= SHOWN:
+        return text
+    head, tail = text[: SHOWN * 2 // 3], text[-SHOWN // 3 :]
+    return f"{head}\n⋯ {len(text) - len(head) - len(tail):,} characters not shown ⋯\n{tail}"
