@@ -1,5 +1,6 @@
 """The one thread that owns the models: requests go in, events come out."""
 
+import traceback
 from collections.abc import Callable
 from itertools import count
 from queue import SimpleQueue
@@ -10,7 +11,7 @@ from assistant.control import Control
 from assistant.events import Event, Failed
 from assistant.loading import Loader
 from assistant.request import Mode, Request, Setup
-from models.errors import Cancelled, ModelError, SpecchatError
+from models.errors import Bug, Cancelled, ModelError, SpecchatError
 
 Job = Setup | Request
 
@@ -81,6 +82,11 @@ class Engine:
             self._emit(Failed("Loading was stopped.", "Cancelled"))
         except SpecchatError as error:
             self._emit(Failed(str(error), type(error).__name__))
+        # A thread that dies of a bug leaves everybody waiting; the next job may well succeed.
+        except Exception as error:
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            what = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
+            self._emit(Failed(f"This is a bug in specchat: {what}.", Bug.__name__))
 
     def _do(self, job: Job) -> None:
         if isinstance(job, Setup):

@@ -123,6 +123,13 @@ class Prefilled:
 
 
 @dataclass(frozen=True, slots=True)
+class Noticed:
+    """Something goes on differently from what was asked, in a sentence."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Decoded:
     """One round: what one evaluation of the target yielded."""
 
@@ -151,4 +158,4 @@ class Failed:
     kind: str  # the name of the error's class in models.errors
 
 
-Event = Loading | Ready | Prepared | Prefilled | Decoded | Finished | Failed
+Event = Loading | Ready | Prepared | Prefilled | Noticed | Decoded | Finished | Failed

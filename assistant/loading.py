@@ -33,12 +33,11 @@ class Loader:
             ModelError: the target cannot be used.
             Cancelled: somebody stopped it.
         """
-        with ExitStack() as undo:
-            undo.callback(self.close)
-            target = self._open("target", self._setup.target, MAX_ROWS)
-            draft, reason = self._draft(target)
-            assistant = Assistant(target, target.weights.vocab, *_speculation(target, draft))
-            undo.pop_all()
+        with ExitStack() as opened:
+            target = self._open("target", self._setup.target, MAX_ROWS, opened)
+            draft, reason = self._draft(target, opened)
+            assistant = Assistant(target, target.weights.vocab, *self._speculation(target, draft))
+            self._resources = opened.pop_all()
         about_draft = self._about("draft", draft) if draft else None
         return assistant, Ready(self._about("target", target), about_draft, reason)
 
@@ -46,14 +45,14 @@ class Loader:
         """Free everything that was loaded."""
         self._resources.close()
 
-    def _open(self, role: Role, path: Path, max_rows: int) -> LlamaModel:
+    def _open(self, role: Role, path: Path, max_rows: int, opened: ExitStack) -> LlamaModel:
         weights = Weights(
             path,
             gpu_layers=self._setup.gpu_layers,
             cancel=self._cancel,
             progress=lambda fraction: self._emit(Loading(role, path.name, fraction)),
         )
-        self._resources.callback(weights.close)
+        opened.callback(weights.close)
         model = LlamaModel(
             weights,
             n_ctx=self._setup.n_ctx,
@@ -61,28 +60,24 @@ class Loader:
             threads=self._setup.threads,
             cancel=self._cancel,
         )
-        self._resources.callback(model.close)
+        opened.callback(model.close)
         return model
 
-    def _draft(self, target: LlamaModel) -> tuple[LlamaModel | None, str | None]:
+    def _draft(self, target: LlamaModel, opened: ExitStack) -> tuple[LlamaModel | None, str | None]:
         """Load the draft; return it, or why there is none."""
         path = self._setup.draft
         if path is None:
             return None, "No draft model was chosen."
-        if not target.can_roll_back:
-            return None, f"{target.weights.path.name} is recurrent and cannot take tokens back."
-        try:
-            draft = self._open("draft", path, max_rows=1)
-        except ModelError as error:
-            return None, str(error)
-        if not draft.can_roll_back:
-            return None, f"{path.name} is recurrent and cannot take tokens back."
-        reason = pairing.mismatch(target.weights.vocab, draft.weights.vocab)
-        return (
-            (None, f"{path.name} cannot draft for this target: {reason}")
-            if reason
-            else (draft, None)
-        )
+        with ExitStack() as refused:
+            try:
+                _check_rolls_back(target)
+                draft = self._open("draft", path, 1, refused)
+                _check_rolls_back(draft)
+                _check_vocabulary(target, draft)
+            except ModelError as error:
+                return None, str(error)
+            opened.push(refused.pop_all())
+        return draft, None
 
     def _about(self, role: Role, model: LlamaModel) -> ModelInfo:
         weights = model.weights
@@ -92,10 +87,23 @@ class Loader:
             role, name, str(weights.path), size, model.n_ctx, model.n_vocab, weights.load_s
         )
 
+    def _speculation(
+        self, target: LlamaModel, draft: LlamaModel | None
+    ) -> tuple[ModelDrafter | None, AdaptiveLookahead | None]:
+        if draft is None:
+            return None, None
+        adaptive = AdaptiveLookahead(measure(target, draft)) if self._setup.measure else None
+        return ModelDrafter(draft, target.n_vocab), adaptive
 
-def _speculation(
-    target: LlamaModel, draft: LlamaModel | None
-) -> tuple[ModelDrafter | None, AdaptiveLookahead | None]:
-    if draft is None:
-        return None, None
-    return ModelDrafter(draft, target.n_vocab), AdaptiveLookahead(measure(target, draft))
+
+def _check_rolls_back(model: LlamaModel) -> None:
+    if not model.can_roll_back:
+        raise ModelError(
+            f"{model.weights.path.name} is a recurrent model, which cannot take tokens back."
+        )
+
+
+def _check_vocabulary(target: LlamaModel, draft: LlamaModel) -> None:
+    if reason := pairing.mismatch(target.weights.vocab, draft.weights.vocab):
+        name = draft.weights.path.name
+        raise ModelError(f"{name} cannot draft for {target.weights.path.name}: {reason}.")

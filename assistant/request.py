@@ -18,6 +18,7 @@ class Setup:
     n_ctx: int = 8192
     threads: int | None = None  # None: one per physical core
     gpu_layers: int | None = None  # None: all, when this build can
+    measure: bool = True  # what rounds cost here, a second or two; mode auto needs it
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.base import Logits
-from models.errors import ModelError, UsageError
+from models.errors import UsageError
 
 Ids = npt.NDArray[np.intp]
 Probs = npt.NDArray[np.float64]
@@ -31,11 +31,11 @@ class Sampling:
 
     def __post_init__(self) -> None:
         for name, fine, rule in (
-            ("temperature", 0 <= self.temperature < np.inf, "0 or more"),
+            ("temperature", 0 <= self.temperature <= 100, "between 0 and 100"),
             ("top_k", self.top_k >= 0, "0 or more"),
             ("top_p", 0 < self.top_p <= 1, "above 0 and at most 1"),
             ("min_p", 0 <= self.min_p <= 1, "between 0 and 1"),
-            ("repeat_penalty", 0 < self.repeat_penalty < np.inf, "above 0"),
+            ("repeat_penalty", 0.01 <= self.repeat_penalty <= 100, "between 0.01 and 100"),
             ("repeat_window", self.repeat_window >= 0, "0 or more"),
         ):
             if not fine:
@@ -71,6 +71,8 @@ class Row:
 Warp = Callable[[Logits, Sequence[int]], Row]
 """`warp` with its sampling chosen: logits and history in, row out."""
 
+COLDEST = 1e-6  # below this temperature the best token has it all, but for rounding
+
 EMPTY = Row(np.empty(0, np.intp), np.empty(0))
 
 
@@ -85,23 +87,16 @@ def warp(logits: Logits, sampling: Sampling, history: Sequence[int]) -> Row:
     `history` is every token before this position, the hypothetical ones of a draft included.
     Temperature 0 is the one-hot row of the best token, the lowest id among equals.
 
-    Raises:
-        ModelError: the logits are not numbers.
     """
-    best = logits.max()
-    if not np.isfinite(best):
-        raise ModelError(
-            "The model computed invalid numbers; its file may be damaged. "
-            "Run `specchat models check` on it."
-        )
     if sampling.repeat_penalty != 1 and sampling.repeat_window:
         logits = penalise(logits, history[-sampling.repeat_window :], sampling.repeat_penalty)
-        best = logits.max()
-    if sampling.temperature == 0:
+    if sampling.temperature < COLDEST:
         return one_hot(int(np.argmax(logits)))
     ids = top_k(logits, sampling.top_k)
     # float32 loses nothing here that matters, and halves the time of the exponential
-    weights = np.exp((logits[ids] - best) / np.float32(sampling.temperature)).astype(np.float64)
+    weights = np.exp((logits[ids] - logits.max()) / np.float32(sampling.temperature)).astype(
+        np.float64
+    )
     ids, weights = _keep(ids, weights, weights > 0)
     if sampling.top_p < 1:
         ids, weights = _keep(ids, weights, nucleus(weights / weights.sum(), sampling.top_p))
@@ -139,7 +134,7 @@ def nucleus(probs: Probs, top_p: float) -> npt.NDArray[np.bool_]:
     Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", equation 2.
     """
     # Tokens below this have at most 1 - top_p together, so none of them is needed: sort the others.
-    likely = np.flatnonzero(probs > (1 - top_p) / len(probs))
+    likely = np.flatnonzero(probs >= min((1 - top_p) / len(probs), probs.max()))
     order = likely[np.argsort(-probs[likely], kind="stable")]
     needed = int(np.searchsorted(np.cumsum(probs[order]), top_p)) + 1
     kept = np.zeros(len(probs), np.bool_)

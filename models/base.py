@@ -33,7 +33,7 @@ class Model(Protocol):
         Raises:
             Cancelled: the cancel flag was raised; what was evaluated so far stays cached.
             ContextFull: `tokens` exceed `n_ctx`.
-            ModelError: llama.cpp could not evaluate the batch.
+            ModelError: llama.cpp could not evaluate the batch, or computed no numbers.
         """
         ...
 

@@ -4,12 +4,14 @@ SpecchatError
 ├── UsageError        a value that was asked for makes no sense
 ├── ModelError        a model file cannot be found, loaded or run
 │   ├── ModelMissing      no such model on this machine
-│   └── ContextFull       the text does not fit the context
+│   ├── ContextFull       the text does not fit the context
+│   └── DraftFailed       the draft cannot go on; the target can
 ├── StorageError      a file or folder cannot be read or written
-└── NetworkError      a download failed
+├── NetworkError      a download failed
+└── Bug               specchat itself is at fault
 
 The text of each is one or two sentences that say what happened, to which file or value, and what to
-do about it; it is shown as it is. Anything else that is raised is a bug and is not caught.
+do about it; it is shown as it is.
 """
 
 
@@ -33,12 +35,20 @@ class ContextFull(ModelError):
     """The text does not fit the model's context."""
 
 
+class DraftFailed(ModelError):
+    """The draft cannot go on; the target can."""
+
+
 class StorageError(SpecchatError):
     """A file or folder cannot be read or written."""
 
 
 class NetworkError(SpecchatError):
     """A download failed or may not be tried."""
+
+
+class Bug(SpecchatError):
+    """Specchat itself is at fault."""
 
 
 class Cancelled(Exception):

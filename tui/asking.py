@@ -1,7 +1,7 @@
 """One question to the engine, its answer streamed to the terminal."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 
 from rich.console import Console
@@ -14,6 +14,7 @@ from assistant.events import (
     Failed,
     Finished,
     Loading,
+    Noticed,
     Origin,
     Prefilled,
     Prepared,
@@ -70,6 +71,7 @@ class Asking:
         """
         with self._status:
             setup, no_draft = find_models(self._settings)
+            setup = replace(setup, measure=self._chooses_by_time())
             engine = Engine(self._events.put)
             try:
                 engine.load(setup)
@@ -81,6 +83,10 @@ class Asking:
                 engine.close()
         self._summarise()
         return self._outcome
+
+    def _chooses_by_time(self) -> bool:
+        settings = self._settings
+        return settings.mode != "ars" and settings.lookahead is None and settings.seed is None
 
     def _listen(self, engine: Engine, end: type[Event]) -> None:
         while True:
@@ -104,8 +110,10 @@ class Asking:
                 self._status.update(Text(f"loading {role} {safe(name)}: {fraction:.0%}"))
             case Ready():
                 self._outcome.ready = event
-            case Prepared(dropped_turns=_, notice=notice):
+            case Prepared(notice=notice):
                 self._say(notice)
+            case Noticed(text):
+                self._say(text)
             case Prefilled(role, done, total):
                 self._status.update(f"the {role} reads the question: {done} of {total} tokens")
             case Decoded(tokens):
@@ -151,12 +159,23 @@ class Asking:
         if self._outcome.finished is None:
             return
         self._out.print()
-        stats, stop = self._outcome.finished.stats, self._outcome.finished.stop
-        self._err.print(Text(f"{summary(stats)} · {stop}", "dim"))
+        line = [*figures(self._outcome.finished.stats), self._mode(), self._outcome.finished.stop]
+        self._err.print(Text(" · ".join(line), "dim"))
+
+    def _mode(self) -> str:
+        """Return the mode, and why an automatic choice was not to speculate."""
+        mode, finished, ready = self._settings.mode, self._outcome.finished, self._outcome.ready
+        if mode != "auto" or finished is None or any(finished.stats.lookahead_counts.keys() - {0}):
+            return mode
+        if ready is None or ready.draft is None:
+            return "ars: there is no draft"
+        if self._settings.seed is not None:
+            return "ars: with a seed, auto lets no clock decide"
+        return "ars: speculation does not pay here"
 
 
-def summary(stats: Stats) -> str:
-    """Return the figures of an answer in one line."""
+def figures(stats: Stats) -> list[str]:
+    """Return the figures of an answer."""
     parts = [
         f"{stats.generated_tokens} tokens",
         f"{stats.tokens_per_s:.1f} tokens/s",
@@ -164,9 +183,4 @@ def summary(stats: Stats) -> str:
     ]
     if stats.acceptance_rate is not None:
         parts.append(f"{stats.acceptance_rate:.0%} of drafts accepted")
-    speculated = sum(rounds for k, rounds in stats.lookahead_counts.items() if k)
-    if stats.mode == "auto" and not speculated:
-        parts.append("auto: speculation does not pay here, so ArS")
-    else:
-        parts.append(stats.mode)
-    return " · ".join(parts)
+    return parts

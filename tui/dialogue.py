@@ -11,8 +11,8 @@ MARKS = {
     Stop.STOP_TOKEN: "",
     Stop.STOP_STRING: "",
     Stop.CANCELLED: "stopped",
-    Stop.LENGTH: "cut off at the longest length allowed",
-    Stop.CONTEXT: "cut off: the context is full",
+    Stop.LENGTH: "cut at the length limit",
+    Stop.CONTEXT: "cut: the context is full",
 }
 
 
@@ -123,6 +123,6 @@ def _figures(stats: Stats) -> list[str]:
         return []
     figures = [f"{stats.generated_tokens:,} tokens", f"{stats.tokens_per_s:.1f} tokens/s"]
     if stats.acceptance_rate is not None:
-        figures.append(f"{stats.acceptance_rate:.0%} of drafts accepted")
-        figures.append(f"{stats.tokens_per_eval:.2f} tokens/evaluation")
+        figures.append(f"{stats.acceptance_rate:.0%} accepted")
+        figures.append(f"{stats.tokens_per_eval:.2f} tokens/eval")
     return figures

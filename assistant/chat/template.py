@@ -38,16 +38,27 @@ class ChatTemplate:
         try:
             self._template = _ENVIRONMENT.from_string(source)
         except jinja2.TemplateError as error:
-            self._give_up(error)
+            self._give_up(str(error))
 
     def render(self, messages: Sequence[Message]) -> str:
-        """Return the prompt whose continuation is the assistant's answer."""
+        """Return the prompt whose continuation is the assistant's answer.
+
+        What a template leaves out, the system prompt or the question, would be lost in silence:
+        then the system prompt is put in front of the first question, or a built-in template used.
+        """
+        problem = ""
         for conversation in (messages, _without_system(messages)):
             try:
-                return self._render(self._template, conversation)
+                text = self._render(self._template, conversation)
             # A template is a program by a stranger: it may fail with any error at all.
             except Exception as error:
-                problem = error
+                problem = str(error)
+                continue
+            if all(message.content.strip() in text for message in _indispensable(messages)):
+                if conversation is not messages:
+                    self.notice = "This model knows no system prompt; the first question holds it."
+                return text
+            problem = "it leaves out what was written"
         self._give_up(problem)
         return self._render(self._fallback, messages)
 
@@ -55,9 +66,9 @@ class ChatTemplate:
         turns = [{"role": message.role, "content": message.content} for message in messages]
         return template.render(messages=turns, **self._names)
 
-    def _give_up(self, error: Exception) -> None:
+    def _give_up(self, problem: str) -> None:
         self._template = self._fallback
-        self.notice = f"The model's chat template fails ({error}); a built-in one is used."
+        self.notice = f"The model's chat template fails ({problem}); a built-in one is used."
 
 
 def _without_system(messages: Sequence[Message]) -> Sequence[Message]:
@@ -66,6 +77,11 @@ def _without_system(messages: Sequence[Message]) -> Sequence[Message]:
         return messages
     system, first, *rest = messages
     return [Message(first.role, f"{system.content}\n\n{first.content}"), *rest]
+
+
+def _indispensable(messages: Sequence[Message]) -> Sequence[Message]:
+    """Return the system prompt and the last message; earlier answers may be shortened."""
+    return [*(message for message in messages[:1] if message.role == "system"), *messages[-1:]]
 
 
 def _raise_exception(message: str) -> NoReturn:

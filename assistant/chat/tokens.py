@@ -13,6 +13,7 @@ from dataclasses import replace
 from assistant.chat.template import CHATML, PLAIN, ChatTemplate
 from assistant.request import Message
 from models.base import Vocab
+from models.errors import UsageError
 
 PRIVATE_USE = (*range(0xE000, 0xF900), *range(0xF0000, 0xFFFFE))
 
@@ -33,7 +34,8 @@ class ChatTokens:
         Earlier answers keep the tokens they were decoded as: the same text may have others, and the
         caches hold these.
         """
-        mask = _unused_character("".join(message.content for message in messages))
+        written = [message.content for message in messages]
+        mask = _unused_character("".join([*written, *self._names, self._vocab.template or ""]))
         rendered = self.template.render(
             [self._masked(message, i, mask) for i, message in enumerate(messages)]
         )
@@ -77,4 +79,9 @@ def _keeps_tokens(message: Message) -> bool:
 
 def _unused_character(text: str) -> str:
     """Return a private-use character that `text` does not contain."""
-    return next(character for character in map(chr, PRIVATE_USE) if character not in text)
+    unused = set(map(chr, PRIVATE_USE)) - set(text)
+    if not unused:
+        raise UsageError(
+            "The conversation uses every private-use character there is; one is needed."
+        )
+    return min(unused)

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from assistant.drafting.draft import Draft
 from assistant.sampling import Uniforms, draw
 from assistant.warp import EMPTY, Row, Warp
-from models.base import Model
+from models.base import Logits, Model
+from models.errors import DraftFailed, ModelError
 
 
 class ModelDrafter:
@@ -26,10 +27,20 @@ class ModelDrafter:
         return [token if token < self.model.n_vocab else 0 for token in tokens]
 
     def propose(self, tokens: Sequence[int], k: int, warp: Warp, rng: Uniforms) -> Draft:
-        """Propose `k` tokens, or as many as the draft's context has room for."""
+        """Propose `k` tokens, or as many as the draft's context has room for.
+
+        Raises:
+            DraftFailed: the model cannot go on.
+        """
         context, rows = self.known(tokens), list[Row]()
         for _ in range(min(k, self.model.n_ctx - len(tokens))):
-            row = warp(self.model.logits(context)[0, : self._shared], context)
+            row = warp(self._logits(context), context)
             context.append(draw(row, rng))
             rows.append(row)
         return Draft(tuple(context[len(tokens) :]), (*rows, EMPTY), self.source)
+
+    def _logits(self, context: Sequence[int]) -> Logits:
+        try:
+            return self.model.logits(context)[0, : self._shared]
+        except ModelError as error:
+            raise DraftFailed(str(error)) from error

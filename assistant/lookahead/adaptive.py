@@ -8,14 +8,16 @@ PRIOR = 0.85  # acceptance rate before anything was tested
 LEARN = 0.05  # weight of one more test, and of one more measurement
 PROBE_EVERY = 48  # rounds of ArS between two looks whether speculation has begun to pay
 LOSS_ALLOWED = 0.02  # of the decoding time so far
+ALLOWANCE = 8  # evaluations of one token that may be lost, and saved up, on top
 
 
 class AdaptiveLookahead:
     """Weigh expected tokens against measured time before each round.
 
     It decides from rounds that are over, never from what is about to be proposed, so the output
-    keeps the target's distribution. Time lost against ArS is kept as a debt; while that is above a
-    fiftieth of all decoding time, speculation pauses, whatever the estimates promise.
+    keeps the target's distribution. Time lost against ArS is kept as a debt; while that exceeds a
+    fiftieth of all decoding time and a small allowance, speculation pauses, whatever the estimates
+    promise. So decoding takes at most 1.02 times as long as ArS, and the allowance, and one round.
     """
 
     def __init__(self, costs: Costs) -> None:
@@ -29,16 +31,23 @@ class AdaptiveLookahead:
         """Return the lookahead for the next round."""
         candidates = [k for k in self._seconds if k >= at_least]
         best = max(candidates, key=self.speed)
-        if at_least or self._debt > LOSS_ALLOWED * self._elapsed:
-            return at_least and best
-        if best == 0 and self._rounds_of_ars >= PROBE_EVERY:
-            return max((k for k in candidates if k), key=self.speed, default=0)
+        if at_least:
+            return best
+        if self._debt > LOSS_ALLOWED * self._elapsed + self._allowance:
+            return 0
+        if best == 0 and self._rounds_of_ars >= PROBE_EVERY and self.may_pay:
+            return max(candidates[1:], key=self.speed)
         return best
+
+    @property
+    def may_pay(self) -> bool:
+        """Whether speculation would be faster than ArS if every proposal were accepted."""
+        return any((k + 1) * self._seconds[0] > self._seconds[k] for k in self._seconds if k)
 
     def pays(self, prefill_s: float, tokens: int) -> bool:
         """Say whether `tokens` tokens would earn back `prefill_s` that the draft needs to begin."""
         best = max(self._seconds, key=self.speed)
-        return tokens * (1 / self.speed(0) - 1 / self.speed(best)) >= prefill_s
+        return best > 0 and tokens * (1 / self.speed(0) - 1 / self.speed(best)) >= prefill_s
 
     def speed(self, k: int) -> float:
         """Return the expected tokens per second at lookahead `k`."""
@@ -49,13 +58,24 @@ class AdaptiveLookahead:
         k = len(round_.proposed)
         self._elapsed += seconds
         self._rounds_of_ars = 0 if k else self._rounds_of_ars + 1
-        if k in self._seconds:
-            self._seconds[k] += LEARN * (min(seconds, 3 * self._seconds[k]) - self._seconds[k])
-        for i in range(round_.tested):
-            self.acceptance_rate += LEARN * ((i < round_.accepted) - self.acceptance_rate)
         if k:
             self.charge(seconds - len(round_.tokens) * self._seconds[0])
+        if k in self._seconds:
+            self._correct(k, seconds)
+        for i in range(round_.tested):
+            self.acceptance_rate += LEARN * ((i < round_.accepted) - self.acceptance_rate)
 
     def charge(self, seconds: float) -> None:
-        """Add time that speculation cost (or saved, below 0) against ArS."""
-        self._debt = max(0.0, self._debt + seconds)
+        """Add time that speculation cost against ArS, or saved, below 0."""
+        self._debt = max(self._debt + seconds, -self._allowance)
+
+    @property
+    def _allowance(self) -> float:
+        return ALLOWANCE * self._seconds[0]
+
+    def _correct(self, k: int, seconds: float) -> None:
+        """Follow what rounds take as the context grows, the others with half the confidence."""
+        # A single slow round is more often the machine's doing than the lookahead's.
+        ratio = min(seconds / self._seconds[k], 3.0)
+        for other in self._seconds:
+            self._seconds[other] *= ratio ** (LEARN if other == k else LEARN / 2)

@@ -27,9 +27,9 @@ def measure(target: Model, draft: Model) -> Costs:
     started = perf_counter()
     verify: dict[int, float] = {}
     for width in WIDTHS:
-        verify[width] = min(_seconds(target, width) for _ in range(2))
-        if perf_counter() - started > PATIENCE:
+        if len(verify) > 1 and perf_counter() - started > PATIENCE:
             break
+        verify[width] = min(_seconds(target, width) for _ in range(2))
     return Costs(verify, min(_seconds(draft, 1) for _ in range(4)))
 
 

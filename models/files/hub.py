@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
-from urllib.parse import urlsplit
 
 import httpx2  # the client that huggingface_hub hands out
 from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url
@@ -65,15 +64,15 @@ def _describe(url: str, gguf: GGUF) -> Remote:
         raise refusal(error.response.status_code, error.response.headers, gguf) from error
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
         reason = str(error) or type(error).__name__
-        raise NetworkError(f"The hub ({_host()}) cannot be reached: {reason}.") from error
+        raise NetworkError(f"The hub ({endpoint()}) cannot be reached: {reason}.") from error
     commit, etag = found.commit_hash or "", found.etag or ""
     if not re.fullmatch(r"[0-9a-f]{40}", commit) or not re.fullmatch(r"[0-9A-Za-z-]{8,}", etag):
         raise NetworkError(
-            f"{_host()} does not answer as the hub does; a login page of the network, or a wrong "
-            "HF_ENDPOINT, would explain it."
+            f"{endpoint()} does not answer as the hub does; a login page of the network or a wrong "
+            "HF_ENDPOINT would explain it."
         )
     if not found.size:
-        raise NetworkError(f"{_host()} does not say how large {gguf.file} is.")
+        raise NetworkError(f"{endpoint()} does not say how large {gguf.file} is.")
     return Remote(url, etag, found.size, commit)
 
 
@@ -127,7 +126,3 @@ def endpoint() -> str:
 def token() -> str | None:
     """Return the token that was set for this hub on purpose; it never travels unencrypted."""
     return os.environ.get("HF_TOKEN") or None if endpoint().startswith("https://") else None
-
-
-def _host() -> str:
-    return urlsplit(endpoint()).netloc or endpoint()

@@ -13,6 +13,7 @@ from pathlib import Path
 from models.catalog import GGUF
 from models.files.places import hub_cache
 
+_PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -84,8 +85,24 @@ def gguf_files(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(parent, name)
-            if name.lower().endswith(".gguf") and not name.startswith(".") and os.path.isfile(path):
+            if is_model(name) and os.path.isfile(path) and all(map(os.path.isfile, parts(path))):
                 yield path
+
+
+def is_model(name: str) -> bool:
+    """Whether a file's name is that of a language model, or of the first part of a split one."""
+    part = _PART.fullmatch(name)
+    whole = name.lower().endswith(".gguf") and not name.startswith(".")
+    return whole and "mmproj" not in name.lower() and (part is None or part[2] == "00001")
+
+
+def parts(path: Path) -> list[Path]:
+    """Return the files that a split model consists of; none for one that is not split."""
+    part = _PART.fullmatch(path.name)
+    if part is None:
+        return []
+    count = int(part[3])
+    return [path.with_name(f"{part[1]}-{n:05d}-of-{part[3]}.gguf") for n in range(1, count + 1)]
 
 
 def _entries(folder: Path) -> list[Path]:

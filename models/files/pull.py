@@ -11,7 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from models.cancel import CancelFlag
-from models.errors import ModelError, NetworkError
+from models.errors import ModelError, NetworkError, UsageError
 from models.files import checksum, layout, mirror, transfer
 from models.files.check import ready
 from models.files.locate import find, locate, resolve
@@ -48,6 +48,8 @@ def pull(
             f"{reference} is not on this machine, and fetching is forbidden by --offline or "
             "HF_HUB_OFFLINE."
         )
+    if layout.parts(Path(wanted.file)):
+        raise UsageError(f"{reference} is one part of a split model; name a file that is whole.")
     return _fetch(choose(wanted, progress, cancel), progress, cancel)
 
 
@@ -57,9 +59,7 @@ def _fetch(source: Source, report: Report, cancel: CancelFlag | None) -> Path:
         place.parent.mkdir(parents=True, exist_ok=True)
         source.lock.parent.mkdir(parents=True, exist_ok=True)
         with _held(source.lock, report, cancel):
-            if found := find(source.gguf):  # whoever held the lock has fetched it
-                return found
-            if not source.is_whole(place):
+            if not source.is_whole(place):  # or whoever held the lock has fetched it
                 remove_stale(place.parent)
                 _transfer(source, Partial(place), report, cancel)
             return _show(source)

@@ -54,7 +54,11 @@ class LlamaModel:
         self.n_ctx = min(int(llama.llama_n_ctx(self._context)), weights.n_ctx_train)
         self._batch = _Batch(BATCH)
         self._tokens: list[int] = []  # what the KV cache holds
-        self.can_roll_back = self._warm_up()
+        try:
+            self.can_roll_back = self._warm_up()
+        except BaseException:  # nobody else could free what was opened
+            self.close()
+            raise
 
     def _open(self, n_ctx: int, threads: int) -> int:
         params = llama.llama_context_default_params()
@@ -84,6 +88,8 @@ class LlamaModel:
 
     def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
         """Return the logits that follow each of the last `rows` tokens; see `models.base`."""
+        if not self._context:
+            raise RuntimeError("the model is closed")
         if len(tokens) > self.n_ctx:
             raise ContextFull(f"{len(tokens)} tokens do not fit into a context of {self.n_ctx}.")
         if not 0 <= rows <= min(self.max_rows, len(tokens)):
@@ -150,7 +156,13 @@ class LlamaModel:
         pointer = llama.llama_get_logits(self._context)
         if not pointer:
             raise ModelError(f"{self.weights.path} computes no logits: it is not a text generator.")
-        return np.ctypeslib.as_array(pointer, shape=(rows, self.n_vocab))
+        logits = np.ctypeslib.as_array(pointer, shape=(rows, self.n_vocab))
+        if not np.isfinite(logits.max()):  # any NaN makes the maximum one
+            raise ModelError(
+                f"{self.weights.path} computes invalid numbers; the file may be damaged. "
+                f"Try: specchat models check {self.weights.path}"
+            )
+        return logits
 
     def close(self) -> None:
         """Free the context; rows returned before are gone with it."""

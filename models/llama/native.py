@@ -7,6 +7,9 @@ from collections import deque
 from functools import cache
 
 os.environ.setdefault("GGML_NO_BACKTRACE", "1")  # else an abort starts a debugger on this process
+# OpenMP's threads wait for each other by spinning: one more busy program, and a token takes ten
+# times as long. Asleep they cost a few microseconds each time. Read when the library is loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import llama_cpp.llama_cpp as llama
 
@@ -67,8 +70,8 @@ def _check_layout() -> None:
     found |= {name: getattr(model, name) for name in MODEL_DEFAULTS}
     if found != CONTEXT_DEFAULTS | MODEL_DEFAULTS:
         raise ModelError(
-            f"specchat is made for llama-cpp-python {BUILT_FOR}, but the installed one lays out its "
-            f"settings differently. Run: pip install llama-cpp-python=={BUILT_FOR}"
+            f"specchat is made for llama-cpp-python {BUILT_FOR}, but the installed one lays out "
+            f"its settings differently. Run: pip install llama-cpp-python=={BUILT_FOR}"
         )
 
 

@@ -50,6 +50,8 @@ class LlamaVocab:
 
     def text(self, token: int) -> str:
         """Return the name of a token, also of a control token."""
+        if not 0 <= token < self.size:  # llama.cpp would end the process
+            raise ValueError(f"token must be in 0..{self.size - 1}: {token}")
         name: bytes = llama.llama_vocab_get_text(self._vocab, token)
         return name.decode("utf-8", "replace")
 

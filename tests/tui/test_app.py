@@ -8,7 +8,7 @@ from assistant.events import Decoded, Failed, Finished, Origin, Prepared, Ready,
 from tests.tui.chat import open_chat
 from tui.safe import safe
 from tui.widgets.answer import Answer
-from tui.widgets.origins import STYLES
+from tui.widgets.origins import COLOURED
 
 
 def characters(answer: Answer) -> list[tuple[str, str]]:
@@ -43,7 +43,7 @@ async def test_highlighted_characters_are_those_the_engine_accepted(
         await chat.ask("Which are yours?")
         tokens = [token for event in chat.engine.heard(Decoded) for token in event.tokens]
         assert {token.origin for token in tokens} == set(Origin)
-        expected = [(char, STYLES[t.origin]) for t in tokens for char in safe(t.text)]
+        expected = [(char, COLOURED[t.origin]) for t in tokens for char in safe(t.text)]
         shown = characters(chat.screen.query_one(Answer))
         assert [(c, s) for c, s in expected if c != "\n"] == [(c, s) for c, s in shown if c != "\n"]
 

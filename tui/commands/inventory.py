@@ -37,7 +37,7 @@ def pairs() -> list[Facts]:
 def details(reference: str) -> Facts:
     """Return all that is known of one model, whether it is here or not."""
     known = resolve(reference)
-    facts = _listed(known) if isinstance(known, GGUF) else {"name": reference}
+    facts: Facts = _listed(known) if isinstance(known, GGUF) else {"name": reference}
     try:
         path = locate(reference)
     except ModelMissing:

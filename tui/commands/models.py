@@ -12,9 +12,12 @@ from tui.commands.inventory import catalogue, details, here, pairs
 from tui.safe import safe
 
 
-@click.group("models")
-def models() -> None:
-    """Show, fetch and check model files."""
+@click.group("models", invoke_without_command=True)
+@click.pass_context
+def models(context: click.Context) -> None:
+    """Show, fetch and check model files; alone, list them."""
+    if context.invoked_subcommand is None:
+        context.invoke(list_)
 
 
 @models.command("list")

@@ -95,7 +95,8 @@ class ChatScreen(Screen[None]):
         """Show what the engine says."""
         match event:
             case Loading(role, name, fraction):
-                self.status.show(activity=Activity(f"loading the {role} {name}", fraction))
+                verb = "loading" if fraction < 1 else "preparing"
+                self.status.show(activity=Activity(f"{verb} the {role} {name}", fraction))
             case Ready():
                 self._be_ready(event)
             case Prepared():

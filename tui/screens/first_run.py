@@ -70,13 +70,14 @@ class FirstRunScreen(ModalScreen[str | None]):
                 Option("Type the path of another GGUF file", id="type"),
             ]
         )
+        self.choices.highlighted = 1 if self.offline else 0
         self._show(self.choices)
 
     @on(OptionList.OptionSelected)
     def choose(self, message: OptionList.OptionSelected) -> None:
         """Do what was chosen."""
         choice = message.option_id or ""
-        self.message.update("")
+        self._complain("")
         if choice == "fetch":
             self._fetch()
         elif choice == "type":
@@ -135,6 +136,7 @@ class FirstRunScreen(ModalScreen[str | None]):
 
     def _complain(self, text: str) -> None:
         self.message.update(safe(text))
+        self.message.display = bool(text)
 
 
 def _offer(offer: tuple[GGUF, ...], offline: bool) -> Content:

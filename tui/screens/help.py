@@ -4,13 +4,13 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from assistant.events import Origin
-from tui.widgets.origins import NAMES, STYLES
+from tui.widgets.origins import NAMES, styles
 
 KEYS = (
     ("Enter", "send the message"),
@@ -51,21 +51,26 @@ class HelpScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out one scrollable page."""
+        looks = styles(self.app.no_color)
         with VerticalScroll(id="help") as page:
             page.border_title = "Help"
             page.border_subtitle = "Esc closes"
-            yield Static(_table(KEYS, "bold $accent"), markup=False)
+            for key, meaning in KEYS:
+                yield Row(Content.styled(key, "bold $accent"), meaning)
             yield Static("Tokens", classes="heading", markup=False)
             for origin, meaning in ORIGINS.items():
-                yield Static(_row(NAMES[origin], meaning, STYLES[origin]), markup=False)
+                yield Row(Content.styled(NAMES[origin], looks[origin]), meaning)
             yield Static("Words", classes="heading", markup=False)
-            yield Static(_table(WORDS, "bold"), markup=False)
+            for word, meaning in WORDS:
+                yield Row(Content.styled(word, "bold"), meaning)
             yield Static(PROMISE, classes="heading", markup=False)
 
 
-def _row(name: str, meaning: str, style: str) -> Content:
-    return Content.assemble((name, style), " " * (17 - len(name)), meaning)
+class Row(Horizontal):
+    """A word and what it means, side by side."""
 
-
-def _table(rows: tuple[tuple[str, str], ...], style: str) -> Content:
-    return Content("\n").join(_row(name, meaning, style) for name, meaning in rows)
+    def __init__(self, word: Content, meaning: str) -> None:
+        super().__init__(
+            Static(word, classes="word", markup=False),
+            Static(meaning, classes="meaning", markup=False),
+        )

@@ -8,11 +8,12 @@ from textual.content import Content
 from textual.widgets import Static
 
 from assistant.events import Token
-from tui.widgets.origins import Run, extend, styled
+from tui.widgets.origins import Run, extend, styled, styles
 
-CHUNK = 1500
-"""Characters after which the text goes on in a new widget, at the end of a line: what is laid out
-again in every round is then no longer than this, however long the answer is."""
+CHUNK, LONGEST = 1500, 4000
+"""Characters after which the text goes on in a new widget, at the end of a line, or anywhere when
+no line ends. What is laid out again in every round is no longer than this, however long the answer.
+"""
 
 CARET = Content.styled("▍", "$accent")
 
@@ -38,19 +39,22 @@ class Answer(Vertical):
         extend(self._runs, tokens)
         while (cut := _cut(self._runs)) is not None:
             self._split(*cut)
-        self._chunk.update(styled(self._runs) + CARET)
+        self._chunk.update(self._styled(self._runs) + CARET)
 
     def finish(self, footnote: str) -> None:
         """Take the caret away and say below how the answer came about."""
-        self._chunk.update(styled(self._runs))
+        self._chunk.update(self._styled(self._runs))
         self._chunk.display = bool(self._runs)
         self._footnote.update(footnote)
         self._footnote.display = bool(footnote)
 
     def _split(self, done: list[Run], rest: list[Run]) -> None:
-        self._chunk.update(styled(done))
-        self._runs, self._chunk = rest, _chunk(styled(rest))
+        self._chunk.update(self._styled(done))
+        self._runs, self._chunk = rest, _chunk(self._styled(rest))
         self.mount(self._chunk, before=self._footnote)
+
+    def _styled(self, runs: list[Run]) -> Content:
+        return styled(runs, styles(self.app.no_color))
 
 
 def _chunk(content: Content) -> Static:
@@ -59,14 +63,12 @@ def _chunk(content: Content) -> Static:
 
 def _cut(runs: list[Run]) -> tuple[list[Run], list[Run]] | None:
     """Part runs that have grown too long at their last line break, which the layout replaces."""
-    if sum(len(text) for text, _ in runs) <= CHUNK:
+    length = sum(len(text) for text, _ in runs)
+    if length <= CHUNK:
         return None
     for i in range(len(runs) - 1, -1, -1):
         text, origin = runs[i]
         if (at := text.rfind("\n")) >= 0:
-            done, rest = (
-                [*runs[:i], (text[:at], origin)],
-                [(text[at + 1 :], origin), *runs[i + 1 :]],
-            )
+            done, rest = [*runs[:i], (text[:at], origin)], [(text[at + 1 :], origin), *runs[i + 1 :]]
             return done, [run for run in rest if run[0]]
-    return None
+    return (runs, []) if length > LONGEST else None

@@ -2,10 +2,11 @@
 
 from typing import Literal
 
+from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 
 from tui.widgets.answer import Answer
-from tui.widgets.turns import Note, UserTurn
+from tui.widgets.turns import Note, UserTurn, Welcome
 
 
 class Conversation(VerticalScroll):
@@ -20,8 +21,13 @@ class Conversation(VerticalScroll):
         """Follow what is added."""
         self.anchor()
 
+    def compose(self) -> ComposeResult:
+        """Begin with a word on what this is."""
+        yield Welcome()
+
     def ask(self, text: str) -> UserTurn:
         """Add what the person said, and go there."""
+        self.query(Welcome).remove()
         turn = UserTurn(text)
         self.mount(turn)
         self.anchor()
@@ -45,4 +51,5 @@ class Conversation(VerticalScroll):
     def clear(self) -> None:
         """Take everything away."""
         self.remove_children()
+        self.mount(Welcome())
         self.anchor()

@@ -7,12 +7,19 @@ from textual.content import Content
 from assistant.events import Origin, Token
 from tui.safe import safe
 
-STYLES: Mapping[Origin, str] = {
-    Origin.DRAFT: "underline $text-success on $success-muted",
+Styles = Mapping[Origin, str]
+
+COLOURED: Styles = {
+    Origin.DRAFT: "$text-success on $success-muted",
     Origin.RESIDUAL: "bold italic $text-warning",
     Origin.TARGET: "",
 }
-"""No two differ by colour alone: the underline, bold and italic stay where colours do not."""
+PLAIN: Styles = {
+    Origin.DRAFT: "underline",
+    Origin.RESIDUAL: "bold reverse",
+    Origin.TARGET: "",
+}
+"""Where there are no colours; a line under most of an answer would be too much where there are."""
 
 NAMES: Mapping[Origin, str] = {
     Origin.DRAFT: "draft, accepted",
@@ -23,9 +30,14 @@ NAMES: Mapping[Origin, str] = {
 Run = tuple[str, Origin]
 
 
-def legend() -> Content:
+def styles(no_color: bool) -> Styles:
+    """Return the styles for a terminal with or without colours."""
+    return PLAIN if no_color else COLOURED
+
+
+def legend(styles: Styles) -> Content:
     """Return one line that names the styles."""
-    return Content(" · ").join(Content.styled(NAMES[origin], STYLES[origin]) for origin in NAMES)
+    return Content(" · ").join(Content.styled(NAMES[origin], styles[origin]) for origin in NAMES)
 
 
 def extend(runs: list[Run], tokens: Iterable[Token]) -> None:
@@ -38,6 +50,6 @@ def extend(runs: list[Run], tokens: Iterable[Token]) -> None:
             runs.append((text, token.origin))
 
 
-def styled(runs: Iterable[Run]) -> Content:
+def styled(runs: Iterable[Run], styles: Styles) -> Content:
     """Return the runs as text that can be shown."""
-    return Content.assemble(*((text, STYLES[origin]) for text, origin in runs))
+    return Content.assemble(*((text, styles[origin]) for text, origin in runs))

@@ -11,7 +11,7 @@ from textual.keys import Keys
 from textual.message import Message
 from textual.widgets import TextArea
 
-from tui.widgets.origins import legend
+from tui.widgets.origins import legend, styles
 
 NEW_LINE = {"ctrl+j", "alt+enter", "shift+enter", "ctrl+enter", "shift+\r"}
 """The last is Shift+Enter as xterm and tmux spell it."""
@@ -48,7 +48,7 @@ class Prompt(TextArea):
 
     def on_mount(self) -> None:
         """Put the legend of the answers onto the border, where it costs no line."""
-        self.border_subtitle = legend()
+        self.border_subtitle = legend(styles(self.app.no_color))
 
     def take(self) -> None:
         """Remember the text for up-arrow and make room for the next."""

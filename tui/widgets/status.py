@@ -85,18 +85,20 @@ def _parts(state: State, wide: bool) -> list[Content]:
         ]
     if state.last is None:
         return [Content.styled("ready" if state.loaded else "no model", "$text-muted")]
-    return [Content(text) for text in _numbers(state.last, wide)] + [_context(state, wide)]
+    return [*_figures(state.last, wide), _context(state, wide), _lookahead(state.last, wide)]
 
 
-def _numbers(last: Decoded, wide: bool) -> list[str]:
+def _figures(last: Decoded, wide: bool) -> list[Content]:
     stats = last.stats
-    rate = stats.acceptance_rate
-    return [
-        f"{stats.tokens_per_s:.1f} {'tokens/s' if wide else 'tok/s'}",
-        "–% accepted" if rate is None else f"{rate:.0%} accepted",
-        f"{stats.tokens_per_eval:.2f} {'tokens/evaluation' if wide else 'tok/eval'}",
-        f"{'lookahead' if wide else 'K'} {last.lookahead}",
-    ]
+    figures = [f"{stats.tokens_per_s:.1f} {'tokens/s' if wide else 'tok/s'}"]
+    if stats.acceptance_rate is not None:
+        figures.append(f"{stats.acceptance_rate:.0%} accepted")
+    figures.append(f"{stats.tokens_per_eval:.2f} {'tokens/evaluation' if wide else 'tok/eval'}")
+    return [Content(figure) for figure in figures]
+
+
+def _lookahead(last: Decoded, wide: bool) -> Content:
+    return Content(f"{'lookahead' if wide else 'K'} {last.lookahead}")
 
 
 def _context(state: State, wide: bool) -> Content:

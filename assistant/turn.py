@@ -1,0 +1,104 @@
+"""The rounds of one answer: the two decoding loops take turns over one list of tokens."""
+
+from collections.abc import Iterator, Sequence
+from time import perf_counter
+
+import numpy as np
+
+from assistant.answer import Answer
+from assistant.control import Control
+from assistant.decoding import Round, autoregressive, speculative
+from assistant.drafting.model import ModelDrafter
+from assistant.events import Noticed, Prefilled, Role
+from assistant.lookahead.adaptive import AdaptiveLookahead
+from assistant.lookahead.policy import SHORT, lookahead
+from assistant.request import Request
+from assistant.warp import Row, warp
+from models.base import Logits, Model
+from models.errors import Cancelled, DraftFailed, ModelError
+
+PREFILL_CHUNK = 256  # tokens between two signs of life
+
+
+class Turn:
+    """Decode an answer behind `tokens`, which grow with it."""
+
+    def __init__(
+        self,
+        target: Model,
+        drafter: ModelDrafter | None,
+        adaptive: AdaptiveLookahead | None,
+        request: Request,
+        control: Control,
+        tokens: list[int],
+        answer: Answer,
+    ) -> None:
+        self._target, self._drafter, self._adaptive = target, drafter, adaptive
+        self._request, self._control = request, control
+        self._tokens, self._answer = tokens, answer
+
+    def rounds(self) -> Iterator[Round | Prefilled | Noticed]:
+        """Yield rounds until the context is full, and what happens between them.
+
+        Raises:
+            Cancelled: somebody stopped it; `tokens` hold every whole round.
+            ModelError: the target cannot go on.
+        """
+        k = 0
+        rng = np.random.default_rng(self._request.seed)
+        ars = sps = autoregressive(self._target, self._tokens, self._warp, rng)
+        if self._drafter:
+            sps = speculative(self._target, self._drafter, self._tokens, lambda: k, self._warp, rng)
+        while len(self._tokens) < self._target.n_ctx:
+            if self._control.cancel:
+                raise Cancelled
+            k = self._lookahead()
+            try:
+                if k and self._drafter and self._unread(self._drafter) > SHORT:
+                    yield from self._prefill(self._drafter)
+                yield self._timed(sps if k else ars)
+            except DraftFailed as error:
+                self._drafter = None
+                yield Noticed(f"{error} The answer goes on without speculation.")
+
+    def _warp(self, logits: Logits, history: Sequence[int]) -> Row:
+        return warp(logits, self._request.sampling, history)
+
+    def _timed(self, loop: Iterator[Round]) -> Round:
+        started = perf_counter()
+        round_ = next(loop)
+        if self._adaptive:
+            self._adaptive.observe(round_, perf_counter() - started)
+        return round_
+
+    def _lookahead(self) -> int:
+        stats = self._answer.stats
+        if self._drafter is None or stats.generated_tokens == 0:
+            return 0  # the first token does not wait for the draft to read the prompt
+        seconds_a_token = stats.prefill_s / (stats.prompt_tokens - stats.cached_tokens)
+        unread = self._unread(self._drafter)
+        wanted = lookahead(self._request, self._control, self._adaptive, unread, seconds_a_token)
+        n_ctx = min(self._target.n_ctx, self._drafter.model.n_ctx)
+        room = min(n_ctx - len(self._tokens), self._target.max_rows - 1)
+        return max(0, min(wanted, room, self._answer.tokens_left - 1))
+
+    def _unread(self, drafter: ModelDrafter) -> int:
+        """Return how many tokens the draft has to read before it can propose."""
+        return len(self._tokens) - drafter.model.cached(drafter.known(self._tokens))
+
+    def _prefill(self, drafter: ModelDrafter) -> Iterator[Prefilled]:
+        started = perf_counter()
+        try:
+            yield from prefill(drafter.model, "draft", drafter.known(self._tokens[:-1]))
+        except ModelError as error:
+            raise DraftFailed(str(error)) from error
+        if self._adaptive:
+            self._adaptive.charge(perf_counter() - started)
+
+
+def prefill(model: Model, role: Role, tokens: Sequence[int]) -> Iterator[Prefilled]:
+    """Read `tokens` in chunks, so that progress shows and a cancel is soon obeyed."""
+    for start in range(model.cached(tokens), len(tokens), PREFILL_CHUNK):
+        end = min(start + PREFILL_CHUNK, len(tokens))
+        model.logits(tokens[:end], rows=0)
+        yield Prefilled(role, end, len(tokens))

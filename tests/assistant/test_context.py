@@ -1,0 +1,101 @@
+"""The context budget: which turns a prompt still has room for."""
+
+import random
+
+import pytest
+
+from assistant.chat.context import fit
+from assistant.request import Message
+from models.errors import ContextFull
+
+
+def encode(messages):
+    """One token a character, and two to ask for the answer."""
+    return [ord(letter) for message in messages for letter in message.role[0] + message.content] + [
+        1,
+        2,
+    ]
+
+
+def conversation(*lengths, system=5):
+    """Return a system prompt and turns of question and answer; the last question is open."""
+    messages = [Message("system", "S" * system)] if system else []
+    for i, length in enumerate(lengths):
+        letter = chr(97 + i % 26)
+        messages.append(Message("user", letter * length))
+        if i < len(lengths) - 1:
+            messages.append(Message("assistant", letter.upper() * length))
+    return messages
+
+
+def test_what_fits_is_left_alone():
+    messages = conversation(3, 3)
+    assert fit(messages, encode, 100) == (encode(messages), 0)
+
+
+def test_exactly_full_fits():
+    messages = conversation(3, 3)
+    assert fit(messages, encode, len(encode(messages)))[1] == 0
+
+
+def test_system_prompt_and_last_question_are_kept():
+    messages = conversation(20, 20, 20, 7)
+    tokens, dropped = fit(messages, encode, 40)
+    assert dropped > 0
+    text = "".join(map(chr, tokens))
+    assert text.startswith("sSSSSS")
+    assert "uddddddd" in text
+    assert len(tokens) <= 40
+
+
+def test_whole_turns_are_dropped_from_the_beginning():
+    messages = conversation(10, 10, 10, 10)
+    tokens, dropped = fit(messages, encode, 60)
+    kept = [messages[0], *messages[1 + 2 * dropped :]]
+    assert tokens == encode(kept)
+
+
+@pytest.mark.parametrize("room", [10, 5, 1])
+def test_a_question_that_does_not_fit_alone_is_refused_with_both_numbers(room):
+    with pytest.raises(ContextFull, match=rf"\d+ tokens.*room for {room}"):
+        fit(conversation(30), encode, room)
+    with pytest.raises(ContextFull, match="room for"):
+        fit(conversation(2, 2, 50), encode, room)
+
+
+def test_a_system_prompt_alone_or_an_answer_first_is_no_obstacle():
+    with pytest.raises(ContextFull):
+        fit([Message("system", "x" * 50)], encode, 20)
+    messages = [Message("assistant", "hello" * 9), *conversation(5, 5, system=0)]
+    tokens, dropped = fit(messages, encode, 30)
+    assert dropped == 1
+    assert "hello" not in "".join(map(chr, tokens))
+
+
+def test_what_is_dropped_depends_on_the_conversation_alone():
+    messages = conversation(*[9] * 12)
+    assert fit(messages, encode, 70) == fit(list(messages), encode, 70)
+
+
+def test_after_a_cut_several_turns_follow_without_another():
+    drops = [fit(conversation(*[9] * turns), encode, 200)[1] for turns in range(1, 41)]
+    assert drops == sorted(drops)
+    changes = sum(a != b for a, b in zip(drops, drops[1:], strict=False))
+    assert drops[-1] > 20
+    assert changes <= 8  # each cut makes room for about four turns
+
+
+def test_any_conversation_fits_or_is_refused_for_its_last_question():
+    rng = random.Random(4)
+    for _ in range(400):
+        lengths = [rng.randint(0, 60) for _ in range(rng.randint(1, 12))]
+        messages = conversation(*lengths, system=rng.choice((0, 8)))
+        room = rng.randint(20, 150)
+        least = len(encode([*messages[: messages[0].role == "system"], messages[-1]]))
+        try:
+            tokens, dropped = fit(messages, encode, room)
+        except ContextFull:
+            assert least > room
+        else:
+            assert least <= len(tokens) <= room
+            assert 0 <= dropped < len(lengths)
