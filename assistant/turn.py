@@ -50,7 +50,7 @@ class Turn:
         if self._drafter:
             sps = speculative(self._target, self._drafter, self._tokens, lambda: k, self._warp, rng)
         while len(self._tokens) < self._target.n_ctx:
-            if self._control.cancel:
+            if self._control.cancel.raised:
                 raise Cancelled
             k = self._lookahead()
             try:

@@ -26,5 +26,7 @@ class CancelFlag:
         """Allow new work."""
         self._memory[0] = b"\0"
 
-    def __bool__(self) -> bool:
+    @property
+    def raised(self) -> bool:
+        """Whether the work is asked to stop."""
         return self._memory[0] != b"\0"

@@ -35,7 +35,7 @@ def open_model() -> Iterator[Open]:
         def open_(path: Path, **options: object) -> LlamaModel:
             weights = Weights(path)
             stack.callback(weights.close)
-            model = LlamaModel(weights, **{"n_ctx": 1024, **options})  # type: ignore[arg-type]
+            model = LlamaModel(weights, **{"n_ctx": 1024, "threads": 1, **options})  # type: ignore[arg-type]
             stack.callback(model.close)
             return model
 

@@ -1,9 +1,9 @@
 """The app: it owns the engine, the screens and the ways out."""
 
 import asyncio
-import signal
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
@@ -21,12 +21,12 @@ from tui.screens.chat import ChatScreen
 from tui.screens.first_run import FirstRunScreen
 from tui.screens.help import HelpScreen
 from tui.settings import Settings
+from tui.signals import signals_leave
 
 if TYPE_CHECKING:
     from assistant.engine import Engine
 
 EngineFactory = Callable[[Callable[[Event], None]], "Engine"]
-SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 PATIENCE = 3.0
 """Seconds within which Ctrl+C must be pressed again to quit."""
 
@@ -48,6 +48,7 @@ class SpecchatApp(App[None]):
         self.chat = ChatScreen(settings)
         self._new_engine = engine
         self._engine: Engine | None = None
+        self._undo = ExitStack()
         self._asked_to_quit = -PATIENCE
 
     def get_default_screen(self) -> Screen[None]:
@@ -56,22 +57,18 @@ class SpecchatApp(App[None]):
 
     def on_mount(self) -> None:
         """Look for the models while the person already types."""
-        loop = asyncio.get_running_loop()
-        for number in SIGNALS:
-            loop.add_signal_handler(number, self._leave, number)
+        self._undo.enter_context(signals_leave(self._leave))
         threading.excepthook = self._thread_died
+        self._undo.callback(setattr, threading, "excepthook", threading.__excepthook__)
         self.look_for_models(self.settings)
 
     async def on_unmount(self) -> None:
         """Free the models, whatever the reason to go."""
         if self._engine is not None:
             await asyncio.to_thread(self._engine.close)
-        threading.excepthook = threading.__excepthook__
-        loop = asyncio.get_running_loop()
-        for number in SIGNALS:
-            loop.remove_signal_handler(number)
+        self._undo.close()
 
-    def _leave(self, number: signal.Signals) -> None:
+    def _leave(self, number: int) -> None:
         self.exit(return_code=128 + number)
 
     def _thread_died(self, what: threading.ExceptHookArgs) -> None:

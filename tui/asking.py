@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
+from time import perf_counter
 
 from rich.console import Console
 from rich.text import Text
@@ -24,6 +25,7 @@ from assistant.events import (
 )
 from assistant.request import Message, Request
 from models import errors
+from models.files.progress import Progress
 from tui.locating import find_models
 from tui.safe import safe
 from tui.settings import Settings
@@ -59,6 +61,7 @@ class Asking:
         self._err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
         self._styles = PLAIN if self._out.no_color else COLOURED
         self._status = self._err.status("looking for the models")
+        self._said = 0.0
         self._outcome = Outcome()
         self._events: SimpleQueue[Event] = SimpleQueue()
 
@@ -70,7 +73,7 @@ class Asking:
             KeyboardInterrupt: there is none because the person stopped the loading.
         """
         with self._status:
-            setup, no_draft = find_models(self._settings)
+            setup, no_draft = find_models(self._settings, self._checking)
             setup = replace(setup, measure=self._chooses_by_time())
             engine = Engine(self._events.put)
             try:
@@ -83,6 +86,15 @@ class Asking:
                 engine.close()
         self._summarise()
         return self._outcome
+
+    def _checking(self, progress: Progress) -> None:
+        self._do(f"checking the model files: {progress.done / progress.total:.0%}")
+
+    def _do(self, what: str) -> None:
+        """Say what is being done, now and then: each time costs milliseconds."""
+        if perf_counter() - self._said > 0.1:
+            self._said = perf_counter()
+            self._status.update(Text(what))
 
     def _chooses_by_time(self) -> bool:
         settings = self._settings
@@ -107,7 +119,7 @@ class Asking:
     def _show(self, event: Event) -> None:
         match event:
             case Loading(role, name, fraction):
-                self._status.update(Text(f"loading {role} {safe(name)}: {fraction:.0%}"))
+                self._do(f"loading {role} {safe(name)}: {fraction:.0%}")
             case Ready():
                 self._outcome.ready = event
             case Prepared(notice=notice):
@@ -115,7 +127,7 @@ class Asking:
             case Noticed(text):
                 self._say(text)
             case Prefilled(role, done, total):
-                self._status.update(f"the {role} reads the question: {done} of {total} tokens")
+                self._do(f"the {role} reads the question: {done} of {total} tokens")
             case Decoded(tokens):
                 self._stream(tokens)
             case Finished():

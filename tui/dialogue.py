@@ -32,9 +32,9 @@ class Dialogue:
         self._answer: Answer | None = None
 
     @property
-    def awaited(self) -> bool:
-        """Whether somebody still waits for the answer under way."""
-        return self._answer is not None
+    def awaited(self) -> Answer | None:
+        """The answer under way, if somebody still waits for it."""
+        return self._answer
 
     def ask(self, turn: UserTurn, mode: Mode) -> Request:
         """Begin an answer; return what the engine needs for it."""

@@ -6,8 +6,12 @@ from assistant.request import Setup
 from models import catalog
 from models.catalog import GGUF
 from models.errors import SpecchatError
-from models.files.locate import locate, resolve
+from models.files.check import ready
+from models.files.locate import resolve
+from models.files.progress import Report, silent
 from tui.settings import Settings
+
+NO_DRAFT = "none"
 
 
 def default_target() -> str:
@@ -15,15 +19,19 @@ def default_target() -> str:
     return catalog.DEFAULT.target.name
 
 
-def find_models(settings: Settings) -> tuple[Setup, str | None]:
+def find_models(settings: Settings, report: Report = silent) -> tuple[Setup, str | None]:
     """Return what to load, and why without a draft if there is none.
+
+    A file whose bytes are known is verified before its first use, which takes seconds; `report`
+    hears of it.
 
     Raises:
         ModelMissing: the target is not on this machine.
+        ModelError: the target is damaged.
     """
     reference = settings.target or default_target()
-    target = locate(reference)
-    draft, no_draft = _find_draft(settings.draft, reference, target)
+    target = ready(reference, report)
+    draft, no_draft = _find_draft(settings.draft, reference, target, report)
     setup = Setup(target, draft, settings.n_ctx, settings.threads, settings.gpu_layers)
     return setup, no_draft
 
@@ -40,14 +48,18 @@ def fetchable(reference: str | None) -> tuple[GGUF, ...]:
     return (target, draft) if draft else (target,)
 
 
-def _find_draft(wanted: str | None, reference: str, target: Path) -> tuple[Path | None, str | None]:
+def _find_draft(
+    wanted: str | None, reference: str, target: Path, report: Report
+) -> tuple[Path | None, str | None]:
+    if wanted == NO_DRAFT:
+        return None, "No draft, as you asked."
     if wanted is None:
         listed = _listed(reference, target)
         if listed is None:
             return None, f"No draft is listed for {target.name}; name one with --draft."
         wanted = listed.name
     try:
-        return locate(wanted), None
+        return ready(wanted, report), None
     except SpecchatError as error:
         return None, str(error)
 

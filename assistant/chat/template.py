@@ -12,7 +12,7 @@ from assistant.request import Message
 
 CHATML = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"
-    "{% endfor %}<|im_start|>assistant\n"
+    "{% endfor %}{{ '<|im_start|>assistant\n' }}"
 )
 PLAIN = (
     "{% for message in messages %}{{ message.role|capitalize }}: {{ message.content }}\n\n"

@@ -9,6 +9,8 @@ masked is tokenised as the plain text it is.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
+from typing import NamedTuple
 
 from assistant.chat.template import CHATML, PLAIN, ChatTemplate
 from assistant.request import Message
@@ -16,6 +18,13 @@ from models.base import Vocab
 from models.errors import UsageError
 
 PRIVATE_USE = (*range(0xE000, 0xF900), *range(0xF0000, 0xFFFFE))
+
+
+class Masks(NamedTuple):
+    """The characters that surround the number of what they stand for."""
+
+    control: str
+    answer: str
 
 
 class ChatTokens:
@@ -35,35 +44,34 @@ class ChatTokens:
         caches hold these.
         """
         written = [message.content for message in messages]
-        mask = _unused_character("".join([*written, *self._names, self._vocab.template or ""]))
+        masks = _unused_characters("".join([*written, *self._names, self._vocab.template or ""]))
         rendered = self.template.render(
-            [self._masked(message, i, mask) for i, message in enumerate(messages)]
+            [self._masked(message, i, masks) for i, message in enumerate(messages)]
         )
-        tokens = self._tokenize(rendered, messages, mask)
+        tokens = self._tokenize(rendered, messages, masks)
         if self._vocab.bos is not None and tokens[:1] != [self._vocab.bos]:
             tokens.insert(0, self._vocab.bos)
         return tokens
 
-    def _masked(self, message: Message, index: int, mask: str) -> Message:
+    def _masked(self, message: Message, index: int, masks: Masks) -> Message:
         """Replace what must not be tokenised as it stands: control texts, and whole answers."""
         if _keeps_tokens(message):
-            return replace(message, content=f"{mask}answer {index}{mask}")
+            return replace(message, content=f"{masks.answer}{index}{masks.answer}")
 
         def number(match: re.Match[str]) -> str:
-            return f"{mask}{self._names.index(match[0])}{mask}"
+            return f"{masks.control}{self._names.index(match[0])}{masks.control}"
 
         return replace(message, content=self._control.sub(number, message.content))
 
-    def _tokenize(self, rendered: str, messages: Sequence[Message], mask: str) -> list[int]:
-        def unmask(match: re.Match[str]) -> str:
-            return self._names[int(match[1])]
+    def _tokenize(self, rendered: str, messages: Sequence[Message], masks: Masks) -> list[int]:
+        masked = re.compile(f"{masks.control}(\\d+){masks.control}")
 
         def plain(text: str) -> list[int]:
-            return self._vocab.tokenize(re.sub(f"{mask}(\\d+){mask}", unmask, text))
+            return self._vocab.tokenize(masked.sub(lambda match: self._names[int(match[1])], text))
 
         tokens: list[int] = []
         end = 0
-        atoms = re.compile(f"{mask}answer (\\d+){mask}|{self._control.pattern}")
+        atoms = re.compile(f"{masks.answer}(\\d+){masks.answer}|{self._control.pattern}")
         for atom in atoms.finditer(rendered):
             tokens += plain(rendered[end : atom.start()])
             answer = atom[1]
@@ -77,11 +85,10 @@ def _keeps_tokens(message: Message) -> bool:
     return bool(message.token_ids) and "</think>" not in message.content
 
 
-def _unused_character(text: str) -> str:
-    """Return a private-use character that `text` does not contain."""
-    unused = set(map(chr, PRIVATE_USE)) - set(text)
-    if not unused:
-        raise UsageError(
-            "The conversation uses every private-use character there is; one is needed."
-        )
-    return min(unused)
+def _unused_characters(text: str) -> Masks:
+    """Return two private-use characters that `text` does not contain."""
+    unused = (character for character in map(chr, PRIVATE_USE) if character not in text)
+    found = tuple(islice(unused, 2))
+    if len(found) < 2:
+        raise UsageError("The conversation uses every private-use character; two must be free.")
+    return Masks(*found)

@@ -26,5 +26,5 @@ def silent(progress: Progress) -> None:
 
 def stop_if_asked(cancel: CancelFlag | None) -> None:
     """Raise `Cancelled` once the flag is up."""
-    if cancel:
+    if cancel is not None and cancel.raised:
         raise Cancelled

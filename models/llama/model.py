@@ -45,7 +45,7 @@ class LlamaModel:
         self.weights = weights
         self.n_vocab = weights.vocab.size
         self.max_rows = min(max_rows, MAX_ROWS)
-        self._cancel = cancel or CancelFlag()
+        self._cancel = CancelFlag() if cancel is None else cancel
         self._inside = Lock()
         self._abort_callback = native.strlen_as_abort_callback()  # llama.cpp keeps only its address
         self._context = self._open(_checked_ctx(n_ctx, weights), _checked_threads(threads))

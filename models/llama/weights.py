@@ -43,7 +43,7 @@ class Weights:
         self.header = gguf.read(path)  # refuses what is not a whole GGUF file, before native code
         started = perf_counter()
         self.handle: int | None = _load(
-            path, gpu_layers, cancel or CancelFlag(), progress, vocab_only
+            path, gpu_layers, CancelFlag() if cancel is None else cancel, progress, vocab_only
         )
         self.load_s = perf_counter() - started
         if not vocab_only and llama.llama_model_has_encoder(self.handle):
@@ -72,7 +72,7 @@ def _load(
 ) -> int | None:
     def report(fraction: float, _user_data: object) -> bool:
         progress(fraction)
-        return not cancel
+        return not cancel.raised
 
     params = llama.llama_model_default_params()
     params.vocab_only = vocab_only
@@ -86,6 +86,6 @@ def _load(
     handle: int | None = llama.llama_model_load_from_file(str(path).encode(), params)
     if handle:
         return handle
-    if cancel:
+    if cancel.raised:
         raise Cancelled
     raise ModelError(f"llama.cpp cannot load {path}: {native.complaints()}.")

@@ -156,17 +156,24 @@ def test_an_answer_with_reasoning_goes_through_the_template(tmp_path):
         assert bytes_of(vocab, tokens) == b"user:q;assistant:y;user:r;"
 
 
-def test_a_template_that_edits_contents_keeps_controls_out(tmp_path):
+def test_a_template_that_edits_contents_keeps_controls_out_and_answers_in(tmp_path):
     template = (
-        "{% for m in messages %}<|im_start|>{{ m.content | trim | replace('a', 'A') }}"
+        "{% for m in messages %}<|im_start|>{{ m.content | trim | replace('a', 'A') | title }}"
         "<|im_end|>{% endfor %}"
     )
     path = tiny.write(tmp_path / "m.gguf", template=template)
     with vocabulary(path) as vocab:
-        chat = ChatTokens(vocab)
-        tokens = chat.encode([Message("user", "  <|im_end|> "), Message("assistant", "zz", (5, 6))])
-        assert control_count(vocab, tokens) == 4
+        tokens = ChatTokens(vocab).encode(
+            [
+                Message("user", "  <|im_end|> "),
+                Message("assistant", "zz", (5, 6)),
+                Message("user", "Q"),
+            ]
+        )
+        assert control_count(vocab, tokens) == 6
         assert b"<|im_end|>" in bytes_of(vocab, tokens)
+        start, end = vocab.controls["<|im_start|>"], vocab.controls["<|im_end|>"]
+        assert [start, 5, 6, end] == tokens[tokens.index(5) - 1 : tokens.index(6) + 2]
 
 
 @pytest.mark.parametrize("edit", ["upper", "reverse", "length", "truncate(3, true)", "title"])

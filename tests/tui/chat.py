@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from textual.pilot import Pilot
 
@@ -36,10 +36,10 @@ class Watched(Engine):
         super().__init__(self._watch)
 
     def _watch(self, event: Event) -> None:
-        if self._hold is not None and isinstance(event, self._hold[0]):
-            if len(self.heard(self._hold[0])) + 1 == self._hold[1]:
-                self.held = True
-                self.go_on.wait(60)
+        kind, number = self._hold or (Failed, 0)
+        if isinstance(event, kind) and len(self.heard(kind)) + 1 == number:
+            self.held = True
+            self.go_on.wait(60)
         self.events.append(event)
         self._pass_on(event)
 
@@ -62,13 +62,13 @@ class Chat:
 
     def __init__(self, pilot: Pilot[None]) -> None:
         self.pilot = pilot
-        self.app: SpecchatApp = pilot.app
+        self.app = cast(SpecchatApp, pilot.app)
         self.screen = self.app.chat
         self.prompt = self.screen.prompt
 
     @property
     def engine(self) -> Watched:
-        return self.screen.engine
+        return cast(Watched, self.screen.engine)
 
     async def until(self, condition: Callable[[], Any]) -> None:
         async with asyncio.timeout(60):
@@ -114,7 +114,7 @@ async def open_chat(
     hold: tuple[type[Event], int] | None = None,
     **changes: Any,
 ) -> AsyncIterator[Chat]:
-    names = {"target": target and str(target), "draft": draft and str(draft)}
+    names: dict[str, Any] = {"target": target and str(target), "draft": draft and str(draft)}
     app = SpecchatApp(replace(TINY, **names, **changes), engine=partial(Watched, hold=hold))
     async with app.run_test(size=size) as pilot:
         yield Chat(pilot)

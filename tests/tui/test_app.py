@@ -2,12 +2,16 @@
 
 from pathlib import Path
 
+import pytest
+from textual.app import App, ComposeResult
+from textual.content import Content
 from textual.widgets import Static
 
-from assistant.events import Decoded, Failed, Finished, Origin, Prepared, Ready, Stop
+from assistant.events import Decoded, Failed, Finished, Origin, Prepared, Ready, Stop, Token
 from tests.tui.chat import open_chat
 from tui.safe import safe
-from tui.widgets.answer import Answer
+from tui.screens.help import HelpScreen
+from tui.widgets.answer import LONGEST, Answer
 from tui.widgets.origins import COLOURED
 
 
@@ -16,6 +20,7 @@ def characters(answer: Answer) -> list[tuple[str, str]]:
     seen: list[tuple[str, str]] = []
     for chunk in answer.query(".chunk").results(Static):
         content = chunk.content
+        assert isinstance(content, Content)
         styles = [""] * len(content.plain)
         for span in content.spans:
             styles[span.start : span.end] = [str(span.style)] * (span.end - span.start)
@@ -160,3 +165,53 @@ async def test_control_characters_are_shown_not_obeyed(target: Path, draft: Path
         assert chat.shown(".user") == [safe("[red]\x1b[31mred\x07")]
         assert "\x1b" not in "".join(chat.shown(".user, .chunk"))
         assert chat.engine.requests[0].messages[0].content == "[red]\x1b[31mred\x07"
+
+
+async def test_long_answer_is_laid_out_in_parts_and_complete() -> None:
+    class Page(App[None]):
+        def compose(self) -> ComposeResult:
+            yield Answer()
+
+    async with Page().run_test() as pilot:
+        answer = pilot.app.query_one(Answer)
+        lines = [f"line {number} of a long answer\n" for number in range(300)]
+        for line in [*lines, *["no end to this one "] * 600]:
+            answer.add([Token(0, line, Origin.TARGET, None, 1.0, None)])
+        answer.finish("")
+        await pilot.pause()
+        chunks = [str(chunk.render()) for chunk in answer.query(".chunk").results(Static)]
+        assert max(len(chunk) for chunk in chunks) <= LONGEST + 100
+        text = "".join(lines) + "no end to this one " * 600
+        assert "".join(chunks).replace("\n", "") == text.replace("\n", "")
+
+
+async def test_reader_who_has_scrolled_up_stays_there(target: Path, draft: Path) -> None:
+    async with open_chat(target, draft, max_tokens=200, hold=(Decoded, 60)) as chat:
+        await chat.ready()
+        await chat.send("\n".join("abcdefghijklmnopqrstuvwxyz"))
+        await chat.held()
+        view = chat.screen.conversation
+        assert view.max_scroll_y > 0
+        assert view.scroll_y == view.max_scroll_y
+        await chat.pilot.press("ctrl+home")
+        await chat.until(lambda: view.scroll_y == 0)
+        await chat.end()
+        assert view.scroll_y == 0
+        await chat.pilot.press("ctrl+end")
+        await chat.until(lambda: view.scroll_y == view.max_scroll_y)
+
+
+async def test_app_can_be_quit_from_the_help(target: Path) -> None:
+    async with open_chat(target) as chat:
+        await chat.pilot.press("f1")
+        assert isinstance(chat.app.screen, HelpScreen)
+        await chat.pilot.press("ctrl+q")
+        assert chat.app._exit
+
+
+@pytest.mark.parametrize("size", [(200, 60), (40, 10), (10, 3), (1, 1)])
+async def test_every_size_works(target: Path, draft: Path, size: tuple[int, int]) -> None:
+    async with open_chat(target, draft, size=size) as chat:
+        await chat.ask("Small?")
+        await chat.pilot.press("f1", "escape", "ctrl+o", "escape")
+        assert len(chat.screen.dialogue.messages) == 2

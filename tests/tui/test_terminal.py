@@ -36,6 +36,7 @@ class Terminal:
             [sys.executable, "-c", PROGRAM, str(target)],
             stdin=slave, stdout=slave, stderr=slave,
             cwd=ROOT, env={**os.environ, "TERM": "xterm-256color"}, start_new_session=True,
+            preexec_fn=lambda: ioctl(0, termios.TIOCSCTTY, 0),
         )  # fmt: skip
         self.slave, self.seen = slave, b""
 
@@ -71,3 +72,13 @@ def test_terminal_is_restored(
     terminal.read(lambda seen: moment in seen)
     end(terminal)
     assert terminal.end() == code
+
+
+@pytest.mark.parametrize("moment", [b"Ask something", b"ready"], ids=["loading", "idle"])
+def test_app_ends_when_its_terminal_is_gone(target: Path, moment: bytes) -> None:
+    """The system sends SIGHUP and then SIGCONT, and every write fails."""
+    terminal = Terminal(target)
+    terminal.read(lambda seen: moment in seen)
+    os.close(terminal.slave)
+    os.close(terminal.master)
+    assert terminal.process.wait(60) == 128 + signal.SIGHUP

@@ -10,7 +10,17 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widgets import Footer
 
-from assistant.events import Decoded, Event, Failed, Finished, Loading, Prefilled, Prepared, Ready
+from assistant.events import (
+    Decoded,
+    Event,
+    Failed,
+    Finished,
+    Loading,
+    Noticed,
+    Prefilled,
+    Prepared,
+    Ready,
+)
 from assistant.request import Mode, Setup
 from tui.dialogue import Dialogue
 from tui.safe import safe
@@ -101,9 +111,11 @@ class ChatScreen(Screen[None]):
                 self._be_ready(event)
             case Prepared():
                 self.dialogue.prepared(event)
+            case Noticed(text):
+                self.conversation.note(text, "warning", before=self.dialogue.awaited)
             case Prefilled(role, done, total):
                 self.status.show(activity=_reading(role, done, total))
-            case Decoded() if self.dialogue.awaited:
+            case Decoded() if self.dialogue.awaited is not None:
                 self.dialogue.decoded(event)
                 self.status.show(activity=None, last=event)
             case Finished():

@@ -69,6 +69,6 @@ def _cut(runs: list[Run]) -> tuple[list[Run], list[Run]] | None:
     for i in range(len(runs) - 1, -1, -1):
         text, origin = runs[i]
         if (at := text.rfind("\n")) >= 0:
-            done, rest = [*runs[:i], (text[:at], origin)], [(text[at + 1 :], origin), *runs[i + 1 :]]
-            return done, [run for run in rest if run[0]]
+            rest = [(text[at + 1 :], origin), *runs[i + 1 :]]
+            return [*runs[:i], (text[:at], origin)], [run for run in rest if run[0]]
     return (runs, []) if length > LONGEST else None

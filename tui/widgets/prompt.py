@@ -16,7 +16,7 @@ from tui.widgets.origins import legend, styles
 NEW_LINE = {"ctrl+j", "alt+enter", "shift+enter", "ctrl+enter", "shift+\r"}
 """The last is Shift+Enter as xterm and tmux spell it."""
 
-# Most terminals send this for Alt+Enter, which Textual reads as Enter; it must not send the message.
+# Most terminals send this for Alt+Enter, which Textual reads as Enter. It must not send.
 cast(dict[str, tuple[Keys, ...]], ANSI_SEQUENCES_KEYS)["\x1b\r"] = (Keys.ControlJ,)
 
 

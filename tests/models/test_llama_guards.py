@@ -1,0 +1,307 @@
+"""What llama.cpp would die of is refused in Python, in a sentence; the process lives on."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from models.cancel import CancelFlag
+from models.errors import Cancelled, ContextFull, ModelError
+from models.llama import native
+from models.llama.model import BATCH, MAX_ROWS, LlamaModel
+from models.llama.weights import Weights
+from tests import tiny
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run code in a process of its own, which may die."""
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "GGML_NO_BACKTRACE": "1"},
+    )
+
+
+PRELUDE = """
+    import sys
+    from pathlib import Path
+    import numpy as np
+    from models.llama.weights import Weights
+    from models.llama.model import LlamaModel
+    weights = Weights(Path(sys.argv[1]))
+    model = LlamaModel(weights, n_ctx=512, max_rows=4)
+"""
+
+
+@pytest.mark.parametrize(
+    "unguarded",
+    [
+        "model._evaluate([1] * 300, rows=0)",  # more than a batch
+        "model._evaluate([1] * 8, rows=8)",  # more rows than there is buffer for
+    ],
+)
+def test_llama_cpp_really_dies_without_the_guards(tiny_target, unguarded):
+    done = run(PRELUDE + "    model._batch = type(model._batch)(1024)\n    " + unguarded, tiny_target)
+    assert done.returncode == -6, done.stderr
+
+
+def test_the_same_calls_through_the_guards_are_refused_and_the_process_lives(tiny_target):
+    code = (
+        PRELUDE
+        + """
+    for tokens, rows in (([1] * 513, 1), ([1] * 8, 8), ([1], 2), ([], 1), ([1, 2], -1)):
+        try:
+            model.logits(tokens, rows)
+            sys.exit("not refused")
+        except Exception as error:
+            print(type(error).__name__)
+    assert model.logits([1] * 512, 4).shape[0] == 4
+    for token in (-1, 259, 10**6):
+        try:
+            model.logits([1, token])
+            sys.exit("not refused")
+        except Exception as error:
+            print(type(error).__name__)
+    assert np.isfinite(model.logits([1, 2])).all()
+    print("alive")
+    """
+    )
+    done = run(code, tiny_target)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["ContextFull"] + ["ValueError"] * 4 + ["ModelError"] * 3 + ["alive"]
+    assert done.stderr == ""
+
+
+def test_a_context_too_long_is_refused_and_the_cache_stays(open_model, tiny_target):
+    model = open_model(tiny_target, n_ctx=512)
+    tokens = [i % 250 for i in range(512)]
+    full = model.logits(tokens).copy()
+    with pytest.raises(ContextFull, match="513 tokens.*512"):
+        model.logits([*tokens, 1])
+    assert model.cached(tokens) == 512
+    np.testing.assert_allclose(model.logits(tokens), full, atol=0.1)
+
+
+@pytest.mark.parametrize("rows", [-1, 3, MAX_ROWS + 1])
+def test_rows_out_of_range_are_refused(open_model, tiny_target, rows):
+    with pytest.raises(ValueError, match="rows must be in"):
+        open_model(tiny_target).logits([1, 2], rows)
+
+
+def test_an_invalid_token_is_refused_and_the_next_call_is_right(open_model, tiny_target):
+    model = open_model(tiny_target)
+    before = model.logits([1, 2, 3]).copy()
+    for token in (-1, model.n_vocab, 2**31 - 1):
+        with pytest.raises(ModelError, match="could not evaluate"):
+            model.logits([1, 2, token])
+    np.testing.assert_allclose(model.logits([1, 2, 3]), before, atol=0.1)
+
+
+def test_two_threads_in_one_model_are_refused(tmp_path):
+    weights = Weights(tiny.write(tmp_path / "slow.gguf", seed=4, n_ctx=8192, layers=24))
+    flag = CancelFlag()
+    model = LlamaModel(weights, n_ctx=8192, threads=1, cancel=flag)
+    ended: list[type[BaseException]] = []
+
+    def prefill() -> None:
+        try:
+            model.logits(list(range(200)) * 40)
+        except BaseException as error:
+            ended.append(type(error))
+
+    thread = threading.Thread(target=prefill)
+    thread.start()
+    while not model._inside.locked():
+        pass
+    with pytest.raises(RuntimeError, match="two threads"):
+        model.logits([1, 2])
+    flag.raise_()
+    thread.join()
+    assert ended in ([Cancelled], [])
+    flag.lower()
+    assert model.logits([1, 2]).shape == (1, model.n_vocab)
+    model.close()
+    weights.close()
+
+
+@pytest.mark.parametrize("n_ctx", [0, -5, 1, BATCH - 1])
+def test_a_context_too_small_is_refused(open_model, tiny_target, n_ctx):
+    with pytest.raises(ModelError, match="too small"):
+        open_model(tiny_target, n_ctx=n_ctx)
+
+
+def test_a_context_is_at_most_what_the_model_was_trained_for(open_model, tmp_path, tiny_target):
+    assert open_model(tiny_target, n_ctx=10**9).n_ctx == 1024
+    short = open_model(tiny.write(tmp_path / "short.gguf", n_ctx=100), n_ctx=4096)
+    assert short.n_ctx == 100
+    assert short.logits([1] * 100).shape == (1, 259)
+    with pytest.raises(ContextFull):
+        short.logits([1] * 101)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 513, 10**6])
+def test_impossible_thread_counts_are_refused(open_model, tiny_target, threads):
+    with pytest.raises(ModelError, match="threads"):
+        open_model(tiny_target, threads=threads)
+
+
+def test_more_rows_than_the_limit_are_not_made_room_for(open_model, tiny_target):
+    assert open_model(tiny_target, max_rows=10**6).max_rows == MAX_ROWS
+
+
+def damaged(path: Path, source: Path, how: str) -> Path:
+    data = bytearray(source.read_bytes())
+    match how:
+        case "empty":
+            data.clear()
+        case "text":
+            data[:] = b"<!DOCTYPE html>" * 9
+        case "header cut":
+            del data[200:]
+        case "weights cut":
+            del data[-5000:]
+        case "version":
+            data[4] = 99
+        case "architecture":
+            at = data.index(b"llama")
+            data[at : at + 5] = b"lxama"
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize(
+    "how", ["empty", "text", "header cut", "weights cut", "version", "architecture"]
+)
+def test_a_damaged_file_is_refused_in_a_sentence_that_names_it(tmp_path, tiny_target, how):
+    path = damaged(tmp_path / "bad.gguf", tiny_target, how)
+    with pytest.raises(ModelError) as caught:
+        Weights(path)
+    assert str(path) in str(caught.value)
+    assert "no reason given" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder", "fifo", "null"])
+def test_what_is_no_file_is_refused(tmp_path, kind):
+    path = tmp_path / "m.gguf"
+    if kind == "folder":
+        path.mkdir()
+    if kind == "fifo":
+        os.mkfifo(path)
+    if kind == "null":
+        path = Path("/dev/zero")
+    with pytest.raises(ModelError, match=str(path)):
+        Weights(path)
+
+
+def test_loading_reports_progress_and_can_be_cancelled(tmp_path):
+    path = tiny.write(tmp_path / "m.gguf", layers=8)
+    fractions: list[float] = []
+    Weights(path, progress=fractions.append).close()
+    assert fractions
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1
+    flag = CancelFlag()
+    flag.raise_()
+    with pytest.raises(Cancelled):
+        Weights(path, cancel=flag)
+    flag.lower()
+    Weights(path, cancel=flag).close()
+
+
+def test_a_flag_raised_while_loading_stops_it(tmp_path):
+    path = tiny.write(tmp_path / "m.gguf", layers=8)
+    flag = CancelFlag()
+
+    def report(fraction: float) -> None:
+        flag.raise_()
+
+    with pytest.raises(Cancelled):
+        Weights(path, cancel=flag, progress=report)
+
+
+def test_a_context_made_under_a_raised_flag_is_cancelled_and_leaves_nothing(tiny_target):
+    weights = Weights(tiny_target)
+    flag = CancelFlag()
+    flag.raise_()
+    with pytest.raises(Cancelled):
+        LlamaModel(weights, cancel=flag)
+    flag.lower()
+    model = LlamaModel(weights, n_ctx=512, cancel=flag)
+    assert model.logits([1]).shape == (1, 259)
+    model.close()
+    weights.close()
+
+
+def test_closing_twice_is_harmless(tiny_target):
+    weights = Weights(tiny_target)
+    model = LlamaModel(weights, n_ctx=512)
+    for _ in range(2):
+        model.close()
+    for _ in range(2):
+        weights.close()
+
+
+def test_a_closed_model_is_refused_and_does_not_kill(tiny_target):
+    code = (
+        PRELUDE
+        + """
+    model.close()
+    try:
+        model.logits([1, 2])
+    except Exception as error:
+        print("refused")
+    """
+    )
+    done = run(code, tiny_target)
+    assert (done.returncode, done.stdout) == (0, "refused\n"), done.stderr
+
+
+def test_llama_cpp_writes_nothing_to_the_terminal(tmp_path, tiny_target):
+    bad = damaged(tmp_path / "bad.gguf", tiny_target, "architecture")
+    code = (
+        PRELUDE
+        + """
+    model.logits([1, 2, 3])
+    try:
+        Weights(Path(sys.argv[2]))
+    except Exception:
+        pass
+    model.close(), weights.close()
+    """
+    )
+    done = run(code, tiny_target, bad)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_bindings_that_lay_out_structures_otherwise_are_refused(monkeypatch):
+    real = native.llama.llama_context_default_params
+
+    def other():
+        params = real()
+        params.n_batch += 1
+        return params
+
+    monkeypatch.setattr(native.llama, "llama_context_default_params", other)
+    with pytest.raises(ModelError, match=r"pip install llama-cpp-python==0\.3\.36"):
+        native._check_layout()
+
+
+def test_a_model_that_computes_no_numbers_is_refused_by_name(tmp_path, open_model):
+    source = tiny.write(tmp_path / "m.gguf", seed=5)
+    data = bytearray(source.read_bytes())
+    data[-400:] = np.full(100, np.nan, np.float32).tobytes()
+    path = tmp_path / "nan.gguf"
+    path.write_bytes(data)
+    with pytest.raises(ModelError, match=f"{path} computes invalid numbers"):
+        open_model(path).logits([1, 2])

@@ -1,0 +1,82 @@
+"""Text to tokens and back, byte for byte, on tiny and real vocabularies."""
+
+import random
+
+import pytest
+
+from models.llama.vocab import LlamaVocab
+from models.llama.weights import Weights
+from tests import tiny
+
+
+@pytest.fixture
+def vocab(tiny_target):
+    weights = Weights(tiny_target, vocab_only=True)
+    yield weights.vocab
+    weights.close()
+
+
+@pytest.fixture(params=["smollm2", "gemma3", "default_pair"])
+def real_vocab(request):
+    paths = request.getfixturevalue(request.param)
+    weights = Weights(paths[0] if isinstance(paths, tuple) else paths, vocab_only=True)
+    yield weights.vocab
+    weights.close()
+
+
+def spoken(vocab: LlamaVocab, tokens) -> bytes:
+    return b"".join(map(vocab.piece, tokens))
+
+
+TEXTS = ("", " ", "\n\n\t x", "hello world", "é😀漢字\u202e\x00\x1b[0m", "a" * 3000, "<|im_end|></s>")
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=repr)
+def test_text_survives_its_tokens(vocab, text):
+    assert spoken(vocab, vocab.tokenize(text)) == text.encode()
+
+
+@pytest.mark.weights
+def test_text_survives_the_tokens_of_real_vocabularies(real_vocab):
+    for text in TEXTS:
+        tokens = real_vocab.tokenize(text)
+        assert spoken(real_vocab, tokens).decode().removeprefix(" ") == text.removeprefix(" ")
+        assert not any(map(real_vocab.is_control, tokens))
+
+
+@pytest.mark.weights
+def test_stop_tokens_are_control_tokens_that_end_turns(real_vocab):
+    assert real_vocab.stop_tokens
+    assert all(map(real_vocab.is_control, real_vocab.stop_tokens))
+    names = {real_vocab.text(token) for token in real_vocab.stop_tokens}
+    assert names & {"<|im_end|>", "<end_of_turn>", "<eos>"}
+    assert not any("fim" in name or "repo" in name for name in names)
+
+
+def test_random_text_and_bytes_never_stop_the_process(vocab):
+    rng = random.Random(5)
+    for _ in range(2000):
+        data = rng.randbytes(rng.randrange(40))
+        text = data.decode("utf-8", rng.choice(("replace", "surrogateescape", "ignore")))
+        assert spoken(vocab, vocab.tokenize(text)) == text.encode("utf-8", "replace")
+
+
+def test_a_control_token_has_a_name_and_no_bytes(vocab):
+    assert vocab.controls == {name: 256 + i for i, name in enumerate(tiny.CONTROLS)}
+    for name, token in vocab.controls.items():
+        assert (vocab.text(token), vocab.piece(token)) == (name, b"")
+        assert vocab.is_control(token)
+
+
+@pytest.mark.parametrize("token", [-1, 259, 10**6, 2**31 - 1])
+def test_a_token_that_does_not_exist_has_no_bytes(vocab, token):
+    assert vocab.piece(token) == b""
+
+
+def test_pieces_longer_than_any_buffer_are_whole(tmp_path, monkeypatch):
+    long = "x" * 300
+    names = tiny._byte_names()
+    monkeypatch.setattr(tiny, "_byte_names", lambda: [*names[:255], long])
+    weights = Weights(tiny.write(tmp_path / "m.gguf"), vocab_only=True)
+    assert weights.vocab.piece(255) == long.encode()
+    weights.close()

@@ -1,0 +1,73 @@
+"""Whether a draft serves a target: token by token, padding aside."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from models.llama.weights import Weights
+from models.pairing import mismatch
+from tests import tiny
+
+
+def vocab(*texts: str, unused: tuple[int, ...] = ()):
+    return SimpleNamespace(
+        size=len(texts), text=texts.__getitem__, is_unused=lambda token: token in unused
+    )
+
+
+def test_equal_vocabularies_match():
+    assert mismatch(vocab("a", "b"), vocab("a", "b")) is None
+
+
+def test_the_first_token_that_differs_is_named_with_both_texts():
+    reason = mismatch(vocab("a", "b", "c"), vocab("a", "x", "y"))
+    assert reason is not None
+    for part in ("token 1", "'b'", "'x'"):
+        assert part in reason
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_padding_at_the_end_of_either_is_tolerated(swap):
+    long, short = vocab("a", "b", "[PAD2]", "[PAD3]", unused=(2, 3)), vocab("a", "b")
+    assert mismatch(*((short, long) if swap else (long, short))) is None
+
+
+@pytest.mark.parametrize("role", ["target", "draft"])
+def test_a_real_token_that_only_one_has_is_named(role):
+    long, short = vocab("a", "b", "c"), vocab("a", "b")
+    reason = mismatch(*((long, short) if role == "target" else (short, long)))
+    assert reason is not None
+    assert "token 2" in reason
+    assert role in reason
+
+
+def test_padding_beside_a_real_token_of_the_same_number_is_tolerated():
+    assert mismatch(vocab("a", "[PAD1]", unused=(1,)), vocab("a", "<think>")) is None
+
+
+def test_tiny_files_of_one_vocabulary_match_and_others_do_not(tmp_path):
+    files = {
+        "one": tiny.write(tmp_path / "one.gguf", seed=1),
+        "two": tiny.write(tmp_path / "two.gguf", seed=2),
+        "other": tiny.write(tmp_path / "other.gguf", controls=("<|a|>", "<|im_start|>", "<|b|>")),
+        "more": tiny.write(tmp_path / "more.gguf", controls=(*tiny.CONTROLS, "<|more|>")),
+    }
+    loaded = {name: Weights(path, vocab_only=True) for name, path in files.items()}
+    vocabs = {name: weights.vocab for name, weights in loaded.items()}
+    assert mismatch(vocabs["one"], vocabs["two"]) is None
+    assert "token 256" in str(mismatch(vocabs["one"], vocabs["other"]))
+    assert "token 259" in str(mismatch(vocabs["one"], vocabs["more"]))
+    assert "token 259" in str(mismatch(vocabs["more"], vocabs["one"]))
+    for weights in loaded.values():
+        weights.close()
+
+
+@pytest.mark.weights
+def test_the_default_pair_matches_and_a_foreign_draft_does_not(default_pair, smollm2):
+    target, draft, foreign = (
+        Weights(path, vocab_only=True) for path in (*default_pair, smollm2)
+    )
+    assert mismatch(target.vocab, draft.vocab) is None
+    assert mismatch(target.vocab, foreign.vocab) is not None
+    for weights in (target, draft, foreign):
+        weights.close()

@@ -1,0 +1,56 @@
+"""Signals that end the app, also when the terminal itself is gone."""
+
+import asyncio
+import errno
+import os
+import signal
+import termios
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Timer
+from types import FrameType
+
+SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+GRACE = 5.0
+"""Seconds after which an app without a terminal is ended the hard way."""
+
+
+@contextmanager
+def signals_leave(leave: Callable[[int], None]) -> Iterator[None]:
+    """Call `leave` in the running event loop with the number of a signal that says to go."""
+    loop = asyncio.get_running_loop()
+
+    def handle(number: int, _: FrameType | None) -> None:
+        if _terminal_is_gone():
+            _do_without_terminal(128 + number)
+        loop.call_soon_threadsafe(leave, number)
+
+    before = {number: signal.signal(number, handle) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _terminal_is_gone() -> bool:
+    try:
+        termios.tcgetattr(0)
+    except termios.error as error:
+        return bool(error.args[0] == errno.EIO)  # anything else is no terminal in the first place
+    return False
+
+
+def _do_without_terminal(code: int) -> None:
+    """Let what still writes succeed, and do not wait for it.
+
+    With SIGHUP comes SIGCONT, at which Textual would start over on the dead terminal and then wait
+    for ever until its first write is through.
+    """
+    signal.signal(signal.SIGCONT, lambda number, frame: None)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
+    watchdog = Timer(GRACE, os._exit, [code])
+    watchdog.daemon = True
+    watchdog.start()
