@@ -9,7 +9,7 @@ from assistant.chat.tokens import ChatTokens
 from assistant.control import Control
 from assistant.decoding import Round
 from assistant.drafting.model import ModelDrafter
-from assistant.events import Event, Prepared, Stop
+from assistant.events import Event, Noticed, Prepared, Stop
 from assistant.lookahead.adaptive import AdaptiveLookahead
 from assistant.lookahead.policy import TYPICAL_ANSWER
 from assistant.request import Request
@@ -49,7 +49,9 @@ class Assistant:
         requested = perf_counter()
         tokens, dropped = fit(request.messages, self._chat.encode, self._room(request))
         cached = min(self.target.cached(tokens), len(tokens) - 1)
-        yield Prepared(len(tokens), cached, dropped, self._chat.template.notice)
+        yield Prepared(len(tokens), cached, dropped)
+        if self._chat.template.notice:
+            yield Noticed(self._chat.template.notice)
         answer = Answer(request, self.vocab, requested, len(tokens), cached)
         turn = Turn(self.target, self.drafter, self.adaptive, request, control, tokens, answer)
         try:

@@ -28,7 +28,8 @@ class Engine:
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._control = Control()
         self._turn = Lock()
-        self._given = self._cancelled = 0  # jobs so far; the last of them that was cancelled
+        self._given = self._begun = self._cancelled = 0  # the number of the last job that was
+        self._steering: tuple[int, Mode, int | None] = (0, "auto", None)
         self._assistant: Assistant | None = None
         self._loader: Loader | None = None
         self._thread = Thread(target=self._run, name="engine", daemon=True)
@@ -40,12 +41,14 @@ class Engine:
 
     def reply(self, request: Request) -> None:
         """Answer; ends in `Finished` or `Failed`."""
-        self.steer(request.mode, request.lookahead)
         self._give(request)
 
     def steer(self, mode: Mode, lookahead: int | None = None) -> None:
-        """Change how the answer under way is decoded, from the next round on."""
-        self._control.mode, self._control.lookahead = mode, lookahead
+        """Change how the last answer asked for is decoded, from the next round on."""
+        with self._turn:
+            self._steering = self._given, mode, lookahead
+            if self._begun == self._given:
+                self._control.mode, self._control.lookahead = mode, lookahead
 
     def cancel(self) -> None:
         """Stop every job given so far; what was decoded is kept, and a later job runs."""
@@ -69,11 +72,19 @@ class Engine:
             job = self._jobs.get()
             if job is None:
                 break
-            with self._turn:
-                if number > self._cancelled:
-                    self._control.cancel.lower()
+            self._begin(number, job)
             self._try(job)
         self._free()
+
+    def _begin(self, number: int, job: Job) -> None:
+        with self._turn:
+            self._begun = number
+            if number > self._cancelled:
+                self._control.cancel.lower()
+            steered, mode, lookahead = self._steering
+            if isinstance(job, Request):
+                asked = (job.mode, job.lookahead) if steered < number else (mode, lookahead)
+                self._control.mode, self._control.lookahead = asked
 
     def _try(self, job: Job) -> None:
         try:

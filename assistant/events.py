@@ -110,7 +110,6 @@ class Prepared:
     prompt_tokens: int
     cached_tokens: int
     dropped_turns: int
-    notice: str | None = None  # what was done differently from what was asked, in a sentence
 
 
 @dataclass(frozen=True, slots=True)

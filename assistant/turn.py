@@ -79,7 +79,7 @@ class Turn:
         unread = self._unread(self._drafter)
         wanted = lookahead(self._request, self._control, self._adaptive, unread, seconds_a_token)
         n_ctx = min(self._target.n_ctx, self._drafter.model.n_ctx)
-        room = min(n_ctx - len(self._tokens), self._target.max_rows - 1)
+        room = min(n_ctx - len(self._tokens) - 1, self._target.max_rows - 1)
         return max(0, min(wanted, room, self._answer.tokens_left - 1))
 
     def _unread(self, drafter: ModelDrafter) -> int:

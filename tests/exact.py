@@ -89,7 +89,7 @@ class View:
         if bound is self:  # numpy compares a key with the one before, at first itself
             return False
         if not self._factor:
-            return bound > 0
+            return bool(bound > 0)
         threshold = Fraction(bound) / self._factor
         if threshold <= self._interval.low:
             return False

@@ -11,9 +11,12 @@ import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from types import FunctionType
-from typing import Any
+from types import CodeType, FunctionType
+from typing import Any, cast
+
+import pytest
 
 from assistant import decoding, sampling, verify, warp
 from assistant.answer import Answer
@@ -28,7 +31,9 @@ from tests.assistant import test_exactness as exact
 from tests.assistant import test_sampling as draws
 from tests.assistant import test_stops as stops
 from tests.assistant import test_warp as rows
+from tests.assistant import toys
 from tests.models import test_llama_cache as cache
+from tests.models import test_llama_guards as guards
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,58 +41,60 @@ class Mutant:
     """One change of one function, and the test that must fail with it."""
 
     name: str
-    function: FunctionType
+    function: Callable[..., Any]
     old: str
     new: str
     killed_by: Callable[..., Any]
 
     @contextmanager
     def alive(self) -> Iterator[None]:
-        original = self.function.__code__
-        self.function.__code__ = self._code()
+        function = cast(FunctionType, self.function)
+        original = function.__code__
+        function.__code__ = self._code(function)
         try:
             yield
         finally:
-            self.function.__code__ = original
+            function.__code__ = original
 
-    def _code(self) -> Any:
-        source = textwrap.dedent(inspect.getsource(self.function))
+    def _code(self, function: FunctionType) -> CodeType:
+        source = textwrap.dedent(inspect.getsource(function))
         if source.count(self.old) != 1:
             raise ValueError(f"{self.name}: not one place says {self.old!r}")
         names: dict[str, Any] = {}
         text = source.replace(self.old, self.new)
-        exec(compile(text, f"<{self.name}>", "exec"), self.function.__globals__, names)
-        return names[self.function.__name__].__code__
+        exec(compile(text, f"<{self.name}>", "exec"), function.__globals__, names)
+        return cast(FunctionType, names[function.__name__]).__code__
 
-    def is_killed(self) -> bool:
+    def death(self) -> str | None:
+        """Return how the test ends with the mutant alive; None if it does not notice."""
         with self.alive(), tempfile.TemporaryDirectory() as folder:
-            wanted = inspect.signature(self.killed_by).parameters
-            try:
-                self.killed_by(**({"tmp_path": Path(folder)} if "tmp_path" in wanted else {}))
-            except Exception:
-                return True
-        return False
+            return failure(self.killed_by, Path(folder))
+
+    @property
+    def test(self) -> str:
+        """The name of the test that is there for it."""
+        if isinstance(self.killed_by, partial):
+            return str(self.killed_by.func.__name__)
+        return str(self.killed_by.__name__)
 
 
-def warped_rows() -> None:
-    exact.test_warped_rows_have_the_law_of_the_warped_target(exact.best_two)
+def failure(test: Callable[..., Any], folder: Path) -> str | None:
+    """Run a test; return the kind of error it ends in, if it does."""
+    wanted = inspect.signature(test).parameters
+    try:
+        test(**({"tmp_path": folder} if "tmp_path" in wanted else {}))
+    except (Exception, pytest.fail.Exception) as error:
+        return type(error).__name__
+    return None
 
 
-def penalised_rows() -> None:
-    exact.test_warped_rows_have_the_law_of_the_warped_target(exact.repeats_halved)
-
-
-def plain_round() -> None:
-    exact.test_a_round_has_the_law_of_the_target_whatever_the_draft_is(("full", "full"))
-
-
-def round_with_zeros() -> None:
-    exact.test_a_round_has_the_law_of_the_target_whatever_the_draft_is(("zeros", "full"))
-
-
-def discarded_proposals() -> None:
-    exact.test_a_draft_may_come_from_any_source_and_end_anywhere(exact.DiscardsUnlikely, 1)
-
+ROUND = exact.test_a_round_has_the_law_of_the_target_whatever_the_draft_is
+WARPED = exact.test_warped_rows_have_the_law_of_the_warped_target
+SOURCES = exact.test_a_draft_may_come_from_any_source_and_end_anywhere
+plain_round = partial(ROUND, ("full", "full"))
+warped_rows = partial(WARPED, toys.best_two)
+penalised_rows = partial(WARPED, toys.repeats_halved)
+discarded_proposals = partial(SOURCES, toys.DiscardsUnlikely, 1)
 
 RESIDUAL_WITHOUT_TOKEN = """\
             from assistant.warp import one_hot
@@ -134,8 +141,8 @@ MUTANTS = (
     Mutant(
         "verify with the draft's raw row, though the draft was warped",
         ModelDrafter.propose,
-        "            rows.append(row)",
-        "            before = context[:-1]\n            " + RAW_ROW,
+        "        rows.append(row)",
+        "        before = context[:-1]\n        " + RAW_ROW,
         warped_rows,
     ),
     Mutant(
@@ -223,11 +230,11 @@ MUTANTS = (
         plain_round,
     ),
     Mutant(
-        "keep every proposal",
+        "lose the last proposal that was accepted",
         decoding.speculative,
         "draft.tokens[: verdict.accepted]",
-        "draft.tokens",
-        round_with_zeros,
+        "draft.tokens[: max(0, verdict.accepted - 1)]",
+        plain_round,
     ),
     Mutant(
         "residual keeps the size of the difference, not its sign",
@@ -266,10 +273,10 @@ MUTANTS = (
     ),
     Mutant(
         "NaN passes as a number",
-        warp.warp,
-        "if not np.isfinite(best):",
-        "if best == np.inf:",
-        rows.test_logits_that_are_no_numbers_are_refused,
+        LlamaModel._rows,
+        "if not np.isfinite(logits.max()):",
+        "if logits.max() == np.inf:",
+        guards.test_a_model_that_computes_no_numbers_is_refused_by_name,
     ),
     Mutant(
         "control texts in messages are not masked",
@@ -297,14 +304,12 @@ MUTANTS = (
 
 def main() -> int:
     width = max(len(mutant.name) for mutant in MUTANTS)
-    survivors = 0
-    for mutant in MUTANTS:
-        killed = mutant.is_killed()
-        survivors += not killed
-        verdict = f"killed by {mutant.killed_by.__name__}" if killed else "SURVIVES"
+    deaths = [mutant.death() for mutant in MUTANTS]
+    for mutant, death in zip(MUTANTS, deaths, strict=True):
+        verdict = f"killed by {mutant.test} ({death})" if death else "SURVIVES"
         print(f"{mutant.name:<{width}}  {verdict}")
-    print(f"{len(MUTANTS) - survivors} of {len(MUTANTS)} killed")
-    return 1 if survivors else 0
+    print(f"{len(deaths) - deaths.count(None)} of {len(deaths)} killed")
+    return 1 if None in deaths else 0
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ from assistant.events import (
     Noticed,
     Origin,
     Prefilled,
-    Prepared,
     Ready,
     Stats,
     Token,
@@ -26,7 +25,7 @@ from assistant.events import (
 from assistant.request import Message, Request
 from models import errors
 from models.files.progress import Progress
-from tui.locating import find_models
+from tui.locating import NO_DRAFT, find_models
 from tui.safe import safe
 from tui.settings import Settings
 
@@ -45,6 +44,14 @@ class Outcome:
     interrupted: bool = False
 
 
+class Output(Console):
+    """A console that leaves it to the caller what to do when its reader has gone."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error again, where rich would exit."""
+        raise
+
+
 class Asking:
     """Ask one question and show what the engine says about it.
 
@@ -57,7 +64,8 @@ class Asking:
         self._settings = settings
         self._question = question
         self._stop_strings = tuple(stop_strings)
-        self._out = Console(quiet=quiet, highlight=False, markup=False, soft_wrap=True)
+        self._quiet = quiet
+        self._out = Output(quiet=quiet, highlight=False, markup=False, soft_wrap=True)
         self._err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
         self._styles = PLAIN if self._out.no_color else COLOURED
         self._status = self._err.status("looking for the models")
@@ -122,8 +130,6 @@ class Asking:
                 self._do(f"loading {role} {safe(name)}: {fraction:.0%}")
             case Ready():
                 self._outcome.ready = event
-            case Prepared(notice=notice):
-                self._say(notice)
             case Noticed(text):
                 self._say(text)
             case Prefilled(role, done, total):
@@ -147,7 +153,8 @@ class Asking:
     def _warn(self, no_draft: str | None) -> None:
         """Say why there is no draft, if somebody may expect one."""
         reason = no_draft or (self._outcome.ready and self._outcome.ready.no_draft)
-        if reason and self._settings.mode != "ars":
+        wanted = self._settings.mode != "ars" and self._settings.draft != NO_DRAFT
+        if reason and wanted:
             self._say(f"{reason} Answering without speculation.")
 
     def _say(self, text: str | None) -> None:
@@ -168,7 +175,7 @@ class Asking:
         )
 
     def _summarise(self) -> None:
-        if self._outcome.finished is None:
+        if self._outcome.finished is None or self._quiet:
             return
         self._out.print()
         line = [*figures(self._outcome.finished.stats), self._mode(), self._outcome.finished.stop]

@@ -56,7 +56,7 @@ def specchat(ctx: click.Context, /, **options: Any) -> None:
     if ctx.invoked_subcommand is not None:
         ctx.default_map = {ctx.invoked_subcommand: given_before_the_command(ctx)}
         return
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise UsageError("The chat needs a terminal. In a pipe, use: specchat ask")
     chosen = settings(options)
     from tui.app import SpecchatApp
@@ -77,7 +77,9 @@ def given_before_the_command(ctx: click.Context) -> dict[str, Any]:
 def main() -> None:
     """Run the command line and exit."""
     try:
-        specchat.main(prog_name="specchat", standalone_mode=False)
+        # Not click's own main: it would turn a closed pipe into exit code 1.
+        with specchat.make_context("specchat", sys.argv[1:]) as ctx:
+            specchat.invoke(ctx)
     except click.exceptions.Exit as request:
         sys.exit(request.exit_code)
     except (click.Abort, KeyboardInterrupt):

@@ -36,6 +36,11 @@ class Dialogue:
         """The answer under way, if somebody still waits for it."""
         return self._answer
 
+    @property
+    def begun(self) -> bool:
+        """Whether there is anything to forget."""
+        return self._answer is not None or any(m.role != "system" for m in self.messages)
+
     def ask(self, turn: UserTurn, mode: Mode) -> Request:
         """Begin an answer; return what the engine needs for it."""
         turn.remove_class("waiting")
@@ -56,8 +61,6 @@ class Dialogue:
         if event.dropped_turns:
             note = f"Left out, to fit the context: the oldest turns ({event.dropped_turns})."
             self._view.note(note, "warning", self._answer)
-        if event.notice:
-            self._view.note(event.notice, "warning", self._answer)
 
     def decoded(self, event: Decoded) -> None:
         """Show one round."""

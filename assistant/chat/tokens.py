@@ -17,7 +17,8 @@ from assistant.request import Message
 from models.base import Vocab
 from models.errors import UsageError
 
-PRIVATE_USE = (*range(0xE000, 0xF900), *range(0xF0000, 0xFFFFE))
+# Characters that stand for nothing in anybody's text: for private use, and not characters at all.
+MEANINGLESS = (*range(0xE000, 0xF900), *range(0xFDD0, 0xFDF0), *range(0xF0000, 0xFFFFE))
 
 
 class Masks(NamedTuple):
@@ -86,9 +87,9 @@ def _keeps_tokens(message: Message) -> bool:
 
 
 def _unused_characters(text: str) -> Masks:
-    """Return two private-use characters that `text` does not contain."""
-    unused = (character for character in map(chr, PRIVATE_USE) if character not in text)
+    """Return two meaningless characters that `text` does not contain."""
+    unused = (character for character in map(chr, MEANINGLESS) if character not in text)
     found = tuple(islice(unused, 2))
     if len(found) < 2:
-        raise UsageError("The conversation uses every private-use character; two must be free.")
+        raise UsageError("The conversation contains every private-use character; two must be free.")
     return Masks(*found)

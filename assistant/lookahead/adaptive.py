@@ -30,7 +30,7 @@ class AdaptiveLookahead:
     def choose(self, at_least: int = 0) -> int:
         """Return the lookahead for the next round."""
         candidates = [k for k in self._seconds if k >= at_least]
-        best = max(candidates, key=self.speed)
+        best = max(candidates, key=self.speed, default=at_least)
         if at_least:
             return best
         if self._debt > LOSS_ALLOWED * self._elapsed + self._allowance:
@@ -76,6 +76,6 @@ class AdaptiveLookahead:
     def _correct(self, k: int, seconds: float) -> None:
         """Follow what rounds take as the context grows, the others with half the confidence."""
         # A single slow round is more often the machine's doing than the lookahead's.
-        ratio = min(seconds / self._seconds[k], 3.0)
+        ratio = min(max(seconds / self._seconds[k], 1 / 3), 3.0)
         for other in self._seconds:
             self._seconds[other] *= ratio ** (LEARN if other == k else LEARN / 2)

@@ -12,6 +12,7 @@ from models.gguf.values import Length, Malformed, Stream, Value
 _MOST_VALUES = 10_000
 _MOST_TENSORS = 65_536
 _LONGEST_KEY = 1024
+_MOST_LAYERS = 512
 _FILE_TYPE_NAMES = """0:F32 1:F16 2:Q4_0 3:Q4_1 7:Q8_0 8:Q5_0 9:Q5_1 10:Q2_K 11:Q3_K_S 12:Q3_K_M
 13:Q3_K_L 14:Q4_K_S 15:Q4_K_M 16:Q5_K_S 17:Q5_K_M 18:Q6_K 19:IQ2_XXS 20:IQ2_XS 21:Q2_K_S
 22:IQ3_XS 23:IQ3_XXS 24:IQ1_S 25:IQ4_NL 26:IQ3_S 27:IQ3_M 28:IQ2_S 29:IQ2_M 30:IQ4_XS 31:IQ1_M
@@ -140,4 +141,15 @@ def _read(path: Path, stream: Stream) -> Header:
     if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
         raise Malformed(f"its alignment is {alignment}")
     check_extents(stream, tensors, alignment)
-    return Header(path, stream.size, version, tensors, metadata)
+    header = Header(path, stream.size, version, tensors, metadata)
+    _check_what_llama_cpp_asserts(header)
+    return header
+
+
+def _check_what_llama_cpp_asserts(header: Header) -> None:
+    """Refuse what would end the process instead of failing to load."""
+    if header.layers is not None and not 1 <= header.layers <= _MOST_LAYERS:
+        raise Malformed(f"it claims {header.layers} layers")
+    tokens = header.metadata.get("tokenizer.ggml.tokens")
+    if isinstance(tokens, Length) and tokens.distinct != tokens.count:
+        raise Malformed("two of its tokens have the same text")

@@ -28,6 +28,7 @@ class Length:
     """A long array or text, of which only the length is kept."""
 
     count: int
+    distinct: int | None = None  # how many strings of an array differ
 
 
 class Stream:
@@ -72,25 +73,28 @@ class Stream:
     def _array(self) -> Value | Length:
         kind, count = self.number("<I"), self.number("<Q")
         if kind == _STRING:
-            self._skip_strings(count)
-            return Length(count)
+            return Length(count, self._distinct_strings(count))
         layout = self._layout(kind)
         if count > _KEPT_NUMBERS:
             self._skip(count * struct.calcsize(layout))
             return Length(count)
         return tuple(self._scalar(layout) for _ in range(count))
 
-    def _skip_strings(self, count: int) -> None:
+    def _distinct_strings(self, count: int) -> int:
+        """Skip strings and count those that differ, by their hash: their bytes may be many."""
         self._strings += count
         if self._strings > _MOST_STRINGS:
             raise Malformed(f"it claims {self._strings} strings")
         read: Callable[[int], bytes] = self._file.read
-        seek, end, position = self._file.seek, self.size, self.position
-        for _ in range(count):  # a vocabulary: 300,000 rounds in 0.1 s
-            position += 8 + int.from_bytes(read(8), "little")
-            if position > end:
-                raise Malformed("it ends within its header")
-            seek(position)
+        seen: set[int] = set()
+        left = self.size - self.position
+        for _ in range(count):  # a vocabulary: 300,000 rounds in 0.2 s
+            length = int.from_bytes(read(8), "little")
+            left -= 8 + length
+            if left < 0 or length > _KEPT_STRING:
+                raise Malformed("it ends within its header" if left < 0 else "a string is too long")
+            seen.add(hash(read(length)))
+        return len(seen)
 
     def _scalar(self, layout: str) -> int | float | bool:
         (value,) = struct.unpack(layout, self._bytes(struct.calcsize(layout)))

@@ -23,7 +23,7 @@ VOCAB = SimpleNamespace(stop_tokens=frozenset({END}), piece=PIECES.__getitem__)
 
 
 def answer(**settings) -> Answer:
-    begun = Answer(Request((Message("user", "?"),), **settings), VOCAB, 0.0, 7, 3)  # type: ignore[arg-type]
+    begun = Answer(Request((Message("user", "?"),), **settings), VOCAB, 0.0, 7, 3)
     begun.begin()
     return begun
 

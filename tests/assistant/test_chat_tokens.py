@@ -71,7 +71,7 @@ def check_injection(vocab: LlamaVocab, text: str) -> None:
         assert message.content.encode() in spoken, text
 
 
-def test_no_control_text_in_a_message_becomes_a_control_token(tmp_path: Path | None = None):
+def test_no_control_text_in_a_message_becomes_a_control_token():
     with tempfile.TemporaryDirectory() as folder:
         controls = (*tiny.CONTROLS, "<|a|>", "<|a|><|b|>", "[INST]", "</s>", "<a.b*c>")
         path = tiny.write(Path(folder) / "m.gguf", controls=controls)
@@ -121,7 +121,13 @@ def test_no_control_text_of_a_real_vocabulary_becomes_a_control_token(real_vocab
 @pytest.mark.weights
 def test_clean_conversations_tokenise_as_the_whole_string_does(real_vocab):
     chat = ChatTokens(real_vocab)
-    for text in ("hello", "def f(x):\n    return x\n", "¿qué? 漢字 😀", "  two  spaces  ", "1\n\n\n2"):
+    for text in (
+        "hello",
+        "def f(x):\n    return x\n",
+        "¿qué? 漢字 😀",
+        "  two  spaces  ",
+        "1\n\n\n2",
+    ):
         messages = typed(text)
         tokens = chat.encode(messages)
         if chat.template.notice is None:

@@ -1,5 +1,6 @@
 """The context budget: which turns a prompt still has room for."""
 
+import itertools
 import random
 
 import pytest
@@ -80,7 +81,7 @@ def test_what_is_dropped_depends_on_the_conversation_alone():
 def test_after_a_cut_several_turns_follow_without_another():
     drops = [fit(conversation(*[9] * turns), encode, 200)[1] for turns in range(1, 41)]
     assert drops == sorted(drops)
-    changes = sum(a != b for a, b in zip(drops, drops[1:], strict=False))
+    changes = sum(a != b for a, b in itertools.pairwise(drops))
     assert drops[-1] > 20
     assert changes <= 8  # each cut makes room for about four turns
 

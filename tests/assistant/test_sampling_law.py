@@ -32,7 +32,7 @@ def bound(degrees: int, false_alarm: float) -> float:
     return degrees + 2 * math.sqrt(degrees * t) + 2 * t
 
 
-def statistic(counts: Counter, probs: dict[int, float]) -> tuple[float, int]:
+def statistic(counts: Counter[int], probs: dict[int, float]) -> tuple[float, int]:
     """Return chi-square and its degrees of freedom; rare tokens share a cell."""
     assert counts.keys() <= probs.keys()
     total = sum(counts.values())
@@ -49,7 +49,7 @@ def statistic(counts: Counter, probs: dict[int, float]) -> tuple[float, int]:
     return sum((seen - wanted) ** 2 / wanted for seen, wanted in cells), len(cells) - 1
 
 
-def agrees(counts: Counter, probs: dict[int, float], false_alarm: float = 1e-7) -> bool:
+def agrees(counts: Counter[int], probs: dict[int, float], false_alarm: float = 1e-7) -> bool:
     chi_square, degrees = statistic(counts, probs)
     assert degrees >= 3
     assert sum(counts.values()) >= 500
@@ -142,7 +142,7 @@ def test_wrong_laws_are_noticed(pair, rounds):
     """The same counts are far from the draft's law, and rejected positions from the target's."""
     target, draft = (row(model, PROMPT) for model in pair)
     firsts = Counter(ids(round_)[0] for round_ in rounds)
-    everywhere = {token: 1e-9 for token in target}
+    everywhere = dict.fromkeys(target, 1e-09)
     assert not agrees(firsts, everywhere | draft, false_alarm=1e-12)
     rejected = Counter(ids(round_)[0] for round_ in rounds if round_.accepted == 0)
     assert not agrees(rejected, target, false_alarm=1e-12)

@@ -64,7 +64,9 @@ def test_a_template_that_drops_the_question_is_replaced_and_said():
 
 
 def test_a_template_that_drops_the_system_prompt_in_silence_loses_nothing():
-    source = "{% for m in messages if m.role != 'system' %}[{{ m.role }}]{{ m.content }}{% endfor %}"
+    source = (
+        "{% for m in messages if m.role != 'system' %}[{{ m.role }}]{{ m.content }}{% endfor %}"
+    )
     template = ChatTemplate(source, CHATML)
     rendered = template.render([SYSTEM, USER])
     assert "Be brief." in rendered

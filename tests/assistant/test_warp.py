@@ -8,9 +8,7 @@ import pytest
 
 from assistant.sampling import draw
 from assistant.warp import EMPTY, Row, Sampling, one_hot, top_k, warp
-from models.errors import ModelError, UsageError
-
-PLAIN = Sampling(temperature=1, top_k=0, top_p=1)
+from models.errors import UsageError
 
 
 def reference(logits, sampling, history=()):
@@ -100,29 +98,15 @@ def test_a_tiny_temperature_is_the_best_token(temperature):
     assert (list(row.ids), list(row.probs)) == ([2], [1.0])
 
 
-@pytest.mark.parametrize("temperature", [1e4, 1e30, 1e308])
-def test_a_huge_temperature_is_uniform(temperature):
-    row = warp(np.array([1, 2, 3], np.float32), Sampling(temperature, 0, 1), [])
-    np.testing.assert_allclose(row.probs, 1 / 3, atol=1e-3)
+def test_the_highest_temperature_is_nearly_uniform():
+    row = warp(np.array([1, 2, 3], np.float32), Sampling(100, 0, 1), [])
+    np.testing.assert_allclose(row.probs, 1 / 3, atol=0.01)
 
 
 @pytest.mark.parametrize("top_p", [1e-320, 1e-17, 1e-9, 0.999999999999])
 def test_an_extreme_nucleus_keeps_a_token(top_p):
     for logits in (np.zeros(3, np.float32), np.arange(7, dtype=np.float32)):
         assert len(warp(logits, Sampling(1, 0, top_p), []).ids) >= 1
-
-
-def test_logits_that_are_no_numbers_are_refused():
-    for bad, sampling in itertools.product((np.nan, np.inf), (Sampling(0), PLAIN, Sampling())):
-        logits = np.zeros(50, np.float32)
-        logits[30] = bad
-        with pytest.raises(ModelError, match="invalid numbers"):
-            warp(logits, sampling, [])
-
-
-def test_all_logits_at_minus_infinity_are_refused():
-    with pytest.raises(ModelError, match="invalid numbers"):
-        warp(np.full(5, -np.inf, np.float32), PLAIN, [])
 
 
 @pytest.mark.parametrize("penalty", [1, 1.5])
@@ -171,6 +155,7 @@ def test_an_extreme_penalty_is_refused_or_gives_a_row(penalty):
     [
         ("temperature", -0.1),
         ("temperature", math.nan),
+        ("temperature", 1e308),
         ("temperature", math.inf),
         ("top_k", -1),
         ("top_p", 0),

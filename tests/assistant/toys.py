@@ -86,7 +86,7 @@ class Cascade(Stepwise):
 
 
 class KeepsThenStops(Stepwise):
-    """End after an unlikely token that was kept: the next position depends on a token known by then."""
+    """End after an unlikely token that was kept: it is known when the end is decided."""
 
     def row(self, context, warp):
         if context and self.model.probs(context[:-1])[context[-1]] < THRESHOLD:
@@ -123,7 +123,7 @@ def best_two(logits: Any, _history: Sequence[int]) -> Row:
 
 
 def repeats_halved(logits: Any, history: Sequence[int]) -> Row:
-    """A warp that depends on the history: the last two tokens count half, the others a little more."""
+    """A warp that depends on the history: its last two tokens count half."""
     return _normalised([p / 2 if t in history[-2:] else p for t, p in enumerate(logits)])
 
 

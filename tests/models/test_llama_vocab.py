@@ -28,7 +28,15 @@ def spoken(vocab: LlamaVocab, tokens) -> bytes:
     return b"".join(map(vocab.piece, tokens))
 
 
-TEXTS = ("", " ", "\n\n\t x", "hello world", "é😀漢字\u202e\x00\x1b[0m", "a" * 3000, "<|im_end|></s>")
+TEXTS = (
+    "",
+    " ",
+    "\n\n\t x",
+    "hello world",
+    "é😀漢字\u202e\x00\x1b[0m",
+    "a" * 3000,
+    "<|im_end|></s>",
+)
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=repr)

@@ -64,9 +64,7 @@ def test_tiny_files_of_one_vocabulary_match_and_others_do_not(tmp_path):
 
 @pytest.mark.weights
 def test_the_default_pair_matches_and_a_foreign_draft_does_not(default_pair, smollm2):
-    target, draft, foreign = (
-        Weights(path, vocab_only=True) for path in (*default_pair, smollm2)
-    )
+    target, draft, foreign = (Weights(path, vocab_only=True) for path in (*default_pair, smollm2))
     assert mismatch(target.vocab, draft.vocab) is None
     assert mismatch(target.vocab, foreign.vocab) is not None
     for weights in (target, draft, foreign):

@@ -153,7 +153,7 @@ async def test_new_conversation_forgets_the_old_one(target: Path, draft: Path) -
         await chat.ready()
         await chat.send("Long story")
         await chat.held()
-        await chat.pilot.press("ctrl+n")
+        await chat.pilot.press("ctrl+n", "ctrl+n")
         await chat.end()
         assert [message.role for message in chat.screen.dialogue.messages] == ["system"]
         assert chat.shown(".user, .answer .chunk") == []

@@ -1,5 +1,6 @@
 """The chat: a conversation, a status line and a prompt."""
 
+from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -34,6 +35,8 @@ from tui.widgets.turns import UserTurn
 if TYPE_CHECKING:  # the engine brings llama.cpp along, which the first frame does not wait for
     from assistant.engine import Engine
 
+PATIENCE = 3.0
+"""Seconds within which a key that forgets must be pressed again."""
 MODES: tuple[Mode, ...] = ("auto", "sps", "ars")
 
 
@@ -67,6 +70,7 @@ class ChatScreen(Screen[None]):
         self._preparing = True  # models are being looked for or loaded
         self._waiting: UserTurn | None = None  # sent, and to be answered when that is possible
         self._no_draft: str | None = None
+        self._asked_for_new = -PATIENCE
         self._setup: Setup | None = None  # to be loaded when the answer under way has ended
 
     def compose(self) -> ComposeResult:
@@ -212,7 +216,11 @@ class ChatScreen(Screen[None]):
             self.notify(safe(self._no_draft), severity="warning", markup=False)
 
     def action_new(self) -> None:
-        """Begin a new conversation."""
+        """Begin a new conversation; the old one is not kept, so the key must be pressed twice."""
+        if self.dialogue.begun and monotonic() - self._asked_for_new > PATIENCE:
+            self._asked_for_new = monotonic()
+            self.notify("Press Ctrl+N again to forget this conversation.", timeout=PATIENCE)
+            return
         self.action_stop()
         self.dialogue.forget()
         self.status.show(last=None)

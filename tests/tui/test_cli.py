@@ -1,0 +1,240 @@
+"""The command line as a shell sees it: what it prints, where, and with which exit code."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from models.files import checksum
+from tests import tiny
+
+ROOT = Path(__file__).parents[2]
+MAIN = "from tui.cli import main; main()"
+# A random model is most sure of a few bytes; heat makes its text vary.
+HOT = ("--temperature", "14", "--top-k", "0", "--top-p", "1", "--threads", "1", "--ctx", "512")
+
+ENDLESS = ("--temperature", "2", "--threads", "1", "--ctx", "30000")  # no stop token in sight
+
+
+def start(*arguments: object, **options) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-c", MAIN, *map(str, arguments)],
+        stdin=options.pop("stdin", subprocess.DEVNULL),
+        stdout=options.pop("stdout", subprocess.PIPE),
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+        env={**os.environ, **options.pop("env", {})},
+        text=True,
+        **options,
+    )
+
+
+def run(*arguments: object, stdin: str | None = None, **options) -> tuple[int, str, str]:
+    pipe = subprocess.DEVNULL if stdin is None else subprocess.PIPE
+    process = start(*arguments, stdin=pipe, **options)
+    out, err = process.communicate(stdin, timeout=120)
+    return process.returncode, out, err
+
+
+def ask(target: Path, draft: Path, *arguments: object, **options) -> tuple[int, str, str]:
+    return run("ask", "--target", target, "--draft", draft, *HOT, *arguments, **options)
+
+
+@pytest.fixture(scope="module")
+def endless(tmp_path_factory) -> Path:
+    """A target with so much context that no answer ends before the test does."""
+    path = tmp_path_factory.mktemp("endless") / "target.gguf"
+    return tiny.write(path, stops=False, n_ctx=30_000)
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version_import_nothing_heavy(option):
+    heavy = {"llama_cpp", "numpy", "textual", "huggingface_hub", "jinja2"}
+    program = (
+        "import sys\n"
+        "from tui.cli import specchat\n"
+        f'try: specchat([{option!r}], prog_name="specchat")\n'
+        "except SystemExit: pass\n"
+        f"sys.exit(sorted({heavy!r} & set(sys.modules)) or None)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "specchat" in done.stdout
+
+
+def test_answer_goes_to_standard_output_and_the_rest_to_standard_error(target, draft):
+    code, out, err = ask(target, draft, "--mode", "sps", "--max-tokens", 20, "hello")
+    assert code == 0
+    assert "20 tokens" in err
+    assert "tokens/evaluation" in err
+    assert "accepted" in err
+    assert "tokens/s" not in out
+    assert "\x1b" not in out + err
+
+
+def test_json_has_every_field_and_its_figures_agree(target, draft):
+    code, out, err = ask(
+        target, draft, "--mode", "sps", "-k", 3, "--max-tokens", 30, "--seed", 5, "--json", "hello"
+    )
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    assert set(report) == {
+        "text", "stop", "tokens", "stats", "target", "draft", "sampling", "seed"
+    }  # fmt: skip
+    tokens, stats = report["tokens"], report["stats"]
+    assert {frozenset(token) for token in tokens} == {
+        frozenset({"id", "text", "origin", "source", "target_prob", "draft_prob"})
+    }
+    assert set(stats) == {
+        "mode", "rounds", "drafted", "tested", "accepted", "acceptance_rate", "tokens_per_eval",
+        "prompt_tokens", "cached_tokens", "generated_tokens", "prefill_s", "first_token_s",
+        "decode_s", "tokens_per_s", "lookahead_counts",
+    }  # fmt: skip
+    assert "".join(token["text"] for token in tokens) == report["text"]
+    assert report["stop"] == "length"
+    assert len(tokens) == stats["generated_tokens"] == 30
+    origins = [token["origin"] for token in tokens]
+    assert origins.count("draft") == stats["accepted"] <= stats["tested"] <= stats["drafted"]
+    assert stats["tokens_per_eval"] == 30 / stats["rounds"]
+    assert sum(stats["lookahead_counts"].values()) == stats["rounds"]
+    assert all((token["draft_prob"] is None) == (token["source"] is None) for token in tokens)
+    assert all(0 < token["target_prob"] <= 1 for token in tokens)
+    assert report["target"]["sha256"] == checksum.sha256(target)
+    assert report["draft"]["path"] == str(draft)
+    assert report["seed"] == 5
+    assert report["sampling"]["temperature"] == 14
+
+
+@pytest.mark.parametrize("mode", ["ars", "sps", "auto"])
+def test_same_seed_and_settings_give_the_same_tokens(target, draft, mode):
+    asked = ("--mode", mode, "--seed", 7, "--max-tokens", 25, "--json", "hello")
+    first, second = (json.loads(ask(target, draft, *asked)[1]) for _ in range(2))
+    assert first["tokens"] == second["tokens"]
+
+
+def test_prompt_pipe_and_files_make_one_question(target, draft, tmp_path):
+    note = tmp_path / "note.txt"
+    note.write_text("from a file")
+    asked = ("--max-tokens", 1, "--json")
+    alone = json.loads(ask(target, draft, *asked, "abc")[1])["stats"]["prompt_tokens"]
+    both = json.loads(ask(target, draft, *asked, "abc", stdin="def\n")[1])["stats"]["prompt_tokens"]
+    files = json.loads(ask(target, draft, *asked, "abc", "-f", note)[1])["stats"]["prompt_tokens"]
+    assert both == alone + len("\n\ndef")  # the tiny vocabulary is bytes
+    assert files == alone + len(f"\n\n{note}:\n```\nfrom a file\n```")
+
+
+def test_options_count_in_front_of_the_command_too(target):
+    code, out, _ = run(
+        "--target", target, "--draft", "none", "--max-tokens", 3, "ask", *HOT, "--json", "hello"
+    )
+    assert code == 0
+    assert json.loads(out)["stats"]["generated_tokens"] == 3
+
+
+def test_without_a_draft_it_says_so_and_answers(target):
+    code, out, err = run("ask", "--target", target, *HOT, "--max-tokens", 5, "hello")
+    assert code == 0
+    assert out
+    assert "without speculation" in err
+    assert "ars: there is no draft" in err
+
+
+def test_draft_of_another_vocabulary_is_refused_by_its_first_token(target, tmp_path):
+    other = tiny.write(
+        tmp_path / "other.gguf", controls=("<|endoftext|>", "<|im_start|>", "<|im_stop|>")
+    )
+    code, _, err = run(
+        "ask", "--target", target, "--draft", other, *HOT, "--max-tokens", 5, "hello"
+    )
+    assert code == 0
+    assert "token 258 is '<|im_end|>' in the target and '<|im_stop|>' in the draft" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (["ask"], 2, "There is no question"),
+        (["ask", "hi", "--temperature", "-1"], 2, "temperature must be between 0 and 100: -1"),
+        (["ask", "hi", "--lookahead", "99"], 2, "99 is not in the range"),
+        (["ask", "hi", "--mode", "fast"], 2, "'fast' is not one of"),
+        (["ask", "hi", "-f", "no/such/file"], 2, "no/such/file cannot be read"),
+        (["ask", "hi", "-f", sys.executable], 2, "is not text"),
+        (["frobnicate"], 2, "No such command"),
+        (["ask", "hi", "--target", "no/such/model.gguf"], 3, "There is no file"),
+        (["ask", "hi", "--target", __file__], 3, "is not a GGUF"),
+        ([], 2, "needs a terminal"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_an_exit_code(arguments, code, complaint):
+    found, out, err = run(*arguments)
+    assert found == code
+    assert out == ""
+    assert complaint in err
+    assert "Traceback" not in err
+
+
+def test_with_no_model_on_disk_the_command_that_fetches_it_is_named(tmp_path):
+    bare = {"HF_HUB_CACHE": str(tmp_path / "hub"), "SPECCHAT_MODELS": str(tmp_path / "models")}
+    code, out, err = run("ask", "hi", env=bare)
+    assert (code, out) == (3, "")
+    assert "specchat models pull qwen2.5-coder-1.5b" in err
+
+
+def test_control_c_keeps_what_was_said_and_exits_130(endless):
+    process = start("ask", "--target", endless, "--draft", "none", *ENDLESS, "hello")
+    beginning = process.stdout.read(1)
+    process.send_signal(signal.SIGINT)
+    rest, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert len(beginning + rest) > 1
+    assert "cancelled" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("seconds", [0.3, 0.5, 0.7, 0.9])
+def test_control_c_at_any_moment_exits_130(endless, seconds):
+    process = start("ask", "--target", endless, "--draft", endless, *ENDLESS, "hello")
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode in (130, -signal.SIGINT)  # the latter before Python is up
+    assert "Traceback" not in err
+
+
+def test_reader_that_goes_away_is_no_error(endless):
+    process = start("ask", "--target", endless, "--draft", "none", *ENDLESS, "hello")
+    process.stdout.read(1)
+    process.stdout.close()
+    assert process.wait(60) == 141
+    assert "Traceback" not in process.stderr.read()
+    process.stderr.close()
+
+
+def test_doctor_tells_what_is_missing_and_the_command_that_mends_it(tmp_path):
+    bare = {"HF_HUB_CACHE": str(tmp_path / "hub"), "SPECCHAT_MODELS": str(tmp_path / "models")}
+    code, out, err = run("doctor", "--json", env=bare)
+    findings = json.loads(out)
+    assert (code, err) == (3, "")
+    assert {finding["topic"] for finding in findings} >= {"llama.cpp", "processor", "memory"}
+    assert [finding["mend"] for finding in findings if finding["verdict"] == "bad"] == [
+        "specchat models pull qwen2.5-coder-1.5b",
+        "specchat models pull qwen2.5-coder-0.5b",
+    ]
+
+
+@pytest.mark.weights
+def test_the_default_pair_answers(default_pair):
+    code, out, err = run(
+        "ask", "--json", "--temperature", "0", "--mode", "sps", "-k", 3, "--max-tokens", 40,
+        "Write a C program that prints hello world. Code only.",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    assert "printf" in report["text"]
+    assert report["stats"]["accepted"] > 0
+    assert [report[role]["path"] for role in ("target", "draft")] == list(map(str, default_pair))
