@@ -41,7 +41,7 @@ class Answer:
         self._decoding_since = perf_counter()
         self.stats = replace(self.stats, prefill_s=self._decoding_since - self._requested)
 
-    def add(self, round_: Round, context_used: int) -> Decoded:
+    def add(self, round_: Round) -> Decoded:
         """Take a round, up to where the answer ends."""
         shown: list[Token] = []
         taken: list[Token] = []
@@ -66,12 +66,12 @@ class Answer:
         self._count(round_, taken)
         if self.stop is None and self.tokens_left <= 0:
             self.stop = Stop.LENGTH
-        return self._decoded(shown, round_, context_used)
+        return self._decoded(shown, round_)
 
-    def finish(self, context_used: int) -> Iterator[Decoded | Finished]:
+    def finish(self) -> Iterator[Decoded | Finished]:
         """Yield what was held back, and the end."""
         if self.stop is not Stop.STOP_STRING and (held := self._stop_strings.flush()):
-            yield self._decoded(held, Round(()), context_used)
+            yield self._decoded(held, Round(()))
         text = "".join(token.text for token in self._shown)
         ids = tuple(token.id for token in self._shown if token.id not in self._stop_tokens)
         if self.stop is Stop.STOP_STRING:
@@ -80,10 +80,11 @@ class Answer:
             text += self._detokenizer.flush()
         yield Finished(text, ids, self.stop or Stop.CANCELLED, self.stats)
 
-    def _decoded(self, shown: list[Token], round_: Round, context_used: int) -> Decoded:
+    def _decoded(self, shown: list[Token], round_: Round) -> Decoded:
         self._shown += shown
         rejected = round_.proposed[round_.accepted :] if round_.tokens else ()
-        return Decoded(tuple(shown), rejected, len(round_.proposed), context_used, self.stats)
+        used = self.stats.prompt_tokens + self.stats.generated_tokens
+        return Decoded(tuple(shown), rejected, len(round_.proposed), used, self.stats)
 
     def _count(self, round_: Round, taken: list[Token]) -> None:
         """Count what became part of the answer: what follows its end was never looked at."""

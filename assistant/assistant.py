@@ -58,14 +58,14 @@ class Assistant:
             yield from prefill(self.target, "target", tokens[:-1])  # the first round reads the last
             answer.begin()
             for step in turn.rounds():
-                yield answer.add(step, len(tokens)) if isinstance(step, Round) else step
+                yield answer.add(step) if isinstance(step, Round) else step
                 if answer.stop is not None:
                     break
             else:
                 answer.stop = Stop.CONTEXT
         except Cancelled:
             answer.stop = Stop.CANCELLED
-        yield from answer.finish(len(tokens))
+        yield from answer.finish()
 
     def _room(self, request: Request) -> int:
         """Return how long a prompt may be, so that an answer of some length fits behind it."""

@@ -4,7 +4,7 @@ import traceback
 from collections.abc import Callable
 from itertools import count
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import RLock, Thread
 
 from assistant.assistant import Assistant
 from assistant.control import Control
@@ -27,7 +27,7 @@ class Engine:
         self._emit = emit
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._control = Control()
-        self._turn = Lock()
+        self._turn = RLock()  # a signal handler may cancel while its own thread gives a job
         self._given = self._begun = self._cancelled = 0  # the number of the last job that was
         self._steering: tuple[int, Mode, int | None] = (0, "auto", None)
         self._assistant: Assistant | None = None

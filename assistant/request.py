@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from assistant.warp import Sampling
+from models.errors import UsageError
 
 Mode = Literal["ars", "sps", "auto"]
 
@@ -41,3 +42,9 @@ class Request:
     max_tokens: int | None = None  # None: until the model stops or the context is full
     seed: int | None = None
     stop_strings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, least in (("lookahead", 0), ("max_tokens", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise UsageError(f"{name} must be {least} or more: {value}")

@@ -1,9 +1,12 @@
 """One question to the engine, its answer streamed to the terminal."""
 
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from time import perf_counter
+from types import FrameType
 
 from rich.console import Console
 from rich.text import Text
@@ -74,22 +77,23 @@ class Asking:
         self._events: SimpleQueue[Event] = SimpleQueue()
 
     def run(self) -> Outcome:
-        """Ask, and wait for the answer. Ctrl-C ends it early, a second one at once.
+        """Ask, and wait for the answer. Ctrl-C ends it early and keeps what was said.
 
         Raises:
             SpecchatError: there is no answer.
-            KeyboardInterrupt: there is none because the person stopped the loading.
+            KeyboardInterrupt: Ctrl-C while loading, or twice.
         """
         with self._status:
             setup, no_draft = find_models(self._settings, self._checking)
             setup = replace(setup, measure=self._chooses_by_time())
             engine = Engine(self._events.put)
             try:
-                engine.load(setup)
-                self._listen(engine, Ready)
-                self._warn(no_draft)
-                engine.reply(self._request())
-                self._listen(engine, Finished)
+                with self._interrupts_cancel(engine):
+                    engine.load(setup)
+                    self._listen(Ready)
+                    self._warn(no_draft)
+                    engine.reply(self._request())
+                    self._listen(Finished)
             finally:
                 engine.close()
         self._summarise()
@@ -108,21 +112,27 @@ class Asking:
         settings = self._settings
         return settings.mode != "ars" and settings.lookahead is None and settings.seed is None
 
-    def _listen(self, engine: Engine, end: type[Event]) -> None:
-        while True:
-            try:
-                event = self._events.get()
-            except KeyboardInterrupt:
-                if self._outcome.interrupted:
-                    raise
-                self._outcome.interrupted = True
-                engine.cancel()
-                continue
+    @contextmanager
+    def _interrupts_cancel(self, engine: Engine) -> Iterator[None]:
+        """Let Ctrl-C stop the engine, wherever this thread is just then; a second one raises."""
+
+        def interrupt(number: int, frame: FrameType | None) -> None:
+            if self._outcome.interrupted or self._outcome.ready is None:
+                raise KeyboardInterrupt
+            self._outcome.interrupted = True
+            engine.cancel()
+
+        before = signal.signal(signal.SIGINT, interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _listen(self, end: type[Event]) -> None:
+        event: Event | None = None
+        while not isinstance(event, end):
+            event = self._events.get()
             self._show(event)
-            if isinstance(event, end):
-                break
-        if end is Ready and self._outcome.interrupted:
-            raise KeyboardInterrupt
 
     def _show(self, event: Event) -> None:
         match event:
@@ -139,8 +149,6 @@ class Asking:
             case Finished():
                 self._outcome.finished = event
             case Failed(message, kind):
-                if kind == "Cancelled":
-                    raise KeyboardInterrupt
                 raise getattr(errors, kind)(message)
 
     def _stream(self, tokens: Sequence[Token]) -> None:

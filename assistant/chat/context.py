@@ -22,7 +22,9 @@ def fit(messages: Sequence[Message], encode: Encode, room: int) -> tuple[list[in
     if len(tokens) <= room:
         return tokens, 0
     system, turns = _turns(messages)
-    first = _first_turn(turns, [len(encode([*system, *turn])) for turn in turns], room)
+    frame = len(encode([*system, Message("user", "")]))  # what every prompt has
+    sizes = [len(encode([*system, *turn])) - frame for turn in turns]
+    first = _first_turn(turns, sizes, room - frame)
     while first < len(turns):
         kept = [message for turn in turns[first:] for message in turn]
         if len(tokens := encode([*system, *kept])) <= room:

@@ -100,3 +100,13 @@ def test_any_conversation_fits_or_is_refused_for_its_last_question():
         else:
             assert least <= len(tokens) <= room
             assert 0 <= dropped < len(lengths)
+
+
+@pytest.mark.parametrize("system", [0, 50, 150])
+def test_a_long_system_prompt_does_not_cost_turns(system):
+    """A cut leaves about half of the room taken, however much of that the system prompt takes."""
+    room = 800
+    for turns in range(20, 60):
+        tokens, dropped = fit(conversation(*[12] * turns, system=system), encode, room)
+        if dropped:
+            assert len(tokens) >= room // 2 - 60

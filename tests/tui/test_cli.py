@@ -18,7 +18,7 @@ MAIN = "from tui.cli import main; main()"
 # A random model is most sure of a few bytes; heat makes its text vary.
 HOT = ("--temperature", "14", "--top-k", "0", "--top-p", "1", "--threads", "1", "--ctx", "512")
 
-ENDLESS = ("--temperature", "2", "--threads", "1", "--ctx", "30000")  # no stop token in sight
+ENDLESS = ("--temperature", "1.5", "--threads", "1", "--ctx", "30000")  # no stop token in sight
 
 
 def start(*arguments: object, **options) -> subprocess.Popen:
