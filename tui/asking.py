@@ -22,12 +22,12 @@ from assistant.events import (
     Origin,
     Prefilled,
     Ready,
-    Stats,
     Token,
 )
 from assistant.request import Message, Request
 from models import errors
 from models.files.progress import Progress
+from tui.figures import figures
 from tui.locating import NO_DRAFT, find_models
 from tui.safe import safe
 from tui.settings import Settings
@@ -199,15 +199,3 @@ class Asking:
         if self._settings.seed is not None:
             return "ars: with a seed, auto lets no clock decide"
         return "ars: speculation does not pay here"
-
-
-def figures(stats: Stats) -> list[str]:
-    """Return the figures of an answer."""
-    parts = [
-        f"{stats.generated_tokens} tokens",
-        f"{stats.tokens_per_s:.1f} tokens/s",
-        f"{stats.tokens_per_eval:.2f} tokens/evaluation",
-    ]
-    if stats.acceptance_rate is not None:
-        parts.append(f"{stats.acceptance_rate:.0%} of drafts accepted")
-    return parts

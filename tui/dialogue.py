@@ -1,7 +1,8 @@
 """What was said so far and what is being answered: the chat without its keys."""
 
-from assistant.events import Decoded, Failed, Finished, Prepared, Stats, Stop
+from assistant.events import Decoded, Failed, Finished, Prepared, Stop
 from assistant.request import Message, Mode, Request
+from tui.figures import figures
 from tui.settings import Settings
 from tui.widgets.answer import Answer
 from tui.widgets.conversation import Conversation
@@ -114,18 +115,8 @@ class Dialogue:
 
 
 def _footnote(event: Finished) -> str:
-    mark, stats = MARKS[event.stop], event.stats
+    mark = MARKS[event.stop]
     parts = [mark] if mark else []
     if not event.text:
         parts.append("the model ended its turn without a word")
-    return " · ".join([*parts, *_figures(stats)])
-
-
-def _figures(stats: Stats) -> list[str]:
-    if not stats.generated_tokens:
-        return []
-    figures = [f"{stats.generated_tokens:,} tokens", f"{stats.tokens_per_s:.1f} tokens/s"]
-    if stats.acceptance_rate is not None:
-        figures.append(f"{stats.acceptance_rate:.0%} accepted")
-        figures.append(f"{stats.tokens_per_eval:.2f} tokens/eval")
-    return figures
+    return " · ".join([*parts, *figures(event.stats)])

@@ -11,12 +11,12 @@ from models.base import Logits
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ContextFull, ModelError
 from models.llama import native
+from models.llama.batch import SEQUENCE, Batch
 from models.llama.weights import Weights
 from models.threads import physical_cores
 
 BATCH = 256  # tokens per evaluation of a long prompt: few enough to stop soon
 MAX_ROWS = 32
-SEQUENCE = 0
 
 
 class LlamaModel:
@@ -52,7 +52,7 @@ class LlamaModel:
         self._memory = llama.llama_get_memory(self._context)
         # llama.cpp pads the context to a multiple of 256; more than was trained for is no use.
         self.n_ctx = min(int(llama.llama_n_ctx(self._context)), weights.n_ctx_train)
-        self._batch = _Batch(BATCH)
+        self._batch = Batch(BATCH)
         self._tokens: list[int] = []  # what the KV cache holds
         try:
             self.can_roll_back = self._warm_up()
@@ -170,31 +170,6 @@ class LlamaModel:
             self._batch.close()
             llama.llama_free(self._context)
             self._context = 0
-
-
-class _Batch:
-    """A llama.cpp batch and numpy views over its arrays."""
-
-    def __init__(self, size: int) -> None:
-        self.struct = llama.llama_batch_init(size, 0, 1)
-        view = np.ctypeslib.as_array
-        self._token = view(self.struct.token, shape=(size,))
-        self._position = view(self.struct.pos, shape=(size,))
-        self._wants_logits = view(self.struct.logits, shape=(size,))
-        view(self.struct.n_seq_id, shape=(size,))[:] = 1
-        for i in range(size):
-            self.struct.seq_id[i][0] = SEQUENCE
-
-    def fill(self, tokens: Sequence[int], position: int, rows: int) -> None:
-        count = len(tokens)
-        self._token[:count] = tokens
-        self._position[:count] = np.arange(position, position + count)
-        self._wants_logits[:count] = 0
-        self._wants_logits[count - rows : count] = 1
-        self.struct.n_tokens = count
-
-    def close(self) -> None:
-        llama.llama_batch_free(self.struct)
 
 
 def _checked_ctx(n_ctx: int, weights: Weights) -> int:

@@ -42,14 +42,14 @@ def text_of(events) -> str:
 
 
 def finish(begun: Answer) -> Finished:
-    *_, last = begun.finish(10)
+    *_, last = begun.finish()
     assert isinstance(last, Finished)
     return last
 
 
 def test_a_stop_token_inside_an_accepted_run_ends_the_answer_there():
     begun = answer()
-    decoded = begun.add(sps(0, 1, END, 2, 3), 12)
+    decoded = begun.add(sps(0, 1, END, 2, 3))
     assert begun.stop is Stop.STOP_TOKEN
     assert [token.id for token in decoded.tokens] == [0, 1, END]
     finished = finish(begun)
@@ -62,33 +62,33 @@ def test_a_stop_token_inside_an_accepted_run_ends_the_answer_there():
 
 def test_a_stop_token_has_no_text_whatever_its_piece():
     begun = answer()
-    begun.add(sps(END), 8)
+    begun.add(sps(END))
     assert finish(begun).text == ""
 
 
 def test_a_character_of_several_tokens_appears_with_the_last_of_them():
     begun = answer()
-    decoded = begun.add(sps(0, 50, 51, 52), 12)
+    decoded = begun.add(sps(0, 50, 51, 52))
     assert [token.text for token in decoded.tokens] == ["a", "", "", "😀!"]
     assert finish(begun).text == "a😀!"
 
 
 def test_a_character_may_be_spread_over_rounds():
     begun = answer()
-    shown = [begun.add(sps(token), 9) for token in (50, 51, 52)]
+    shown = [begun.add(sps(token)) for token in (50, 51, 52)]
     assert text_of(shown) == "😀!"
 
 
 def test_bytes_that_are_no_text_become_replacement_characters():
     begun = answer()
-    begun.add(sps(53, 0), 9)
+    begun.add(sps(53, 0))
     assert finish(begun).text == "\ufffda"
 
 
 def test_an_incomplete_character_at_the_end_is_shown_as_one_replacement():
     begun = answer(max_tokens=2)
-    begun.add(sps(0), 8)
-    begun.add(sps(50), 9)
+    begun.add(sps(0))
+    begun.add(sps(50))
     assert begun.stop is Stop.LENGTH
     assert finish(begun).text == "a\ufffd"
 
@@ -96,13 +96,13 @@ def test_an_incomplete_character_at_the_end_is_shown_as_one_replacement():
 @pytest.mark.parametrize("held", [False, True])
 def test_what_was_shown_and_the_final_text_are_the_same(held):
     begun = answer(stop_strings=("bz",) if held else ())
-    events = [begun.add(sps(0, 1), 9), *begun.finish(9)]
+    events = [begun.add(sps(0, 1)), *begun.finish()]
     assert text_of(events) == events[-1].text == "ab"
 
 
 def test_a_stop_string_across_tokens_ends_the_answer_and_is_not_shown():
     begun = answer(stop_strings=("cd",))
-    events = [begun.add(sps(0, 1, 2), 9), begun.add(sps(3, 4, 5), 12), *begun.finish(12)]
+    events = [begun.add(sps(0, 1, 2)), begun.add(sps(3, 4, 5)), *begun.finish()]
     assert begun.stop is Stop.STOP_STRING
     assert text_of(events) == events[-1].text == "ab"
     assert events[-1].token_ids == ()
@@ -110,16 +110,16 @@ def test_a_stop_string_across_tokens_ends_the_answer_and_is_not_shown():
 
 def test_a_stop_string_inside_an_accepted_run_drops_what_follows():
     begun = answer(stop_strings=("b",))
-    decoded = begun.add(sps(0, 1, 2, 3), 12)
+    decoded = begun.add(sps(0, 1, 2, 3))
     assert [token.text for token in decoded.tokens] == ["a"]
     assert decoded.stats.generated_tokens == 2
 
 
 def test_held_text_is_released_when_the_answer_ends_otherwise():
     begun = answer(stop_strings=("abz",), max_tokens=2)
-    first = begun.add(sps(0, 1), 9)
+    first = begun.add(sps(0, 1))
     assert (text_of([first]), begun.stop) == ("", Stop.LENGTH)
-    events = list(begun.finish(9))
+    events = list(begun.finish())
     assert text_of(events) == events[-1].text == "ab"
     assert events[-1].token_ids == (0, 1)
 
@@ -132,7 +132,7 @@ def test_origins_of_the_tokens_add_up_to_the_counts():
         sps(4, 5, rejected=True, proposed=3),
         sps(6, rejected=True, proposed=2),
     ]
-    tokens = [token for each in rounds for token in begun.add(each, 9).tokens]
+    tokens = [token for each in rounds for token in begun.add(each).tokens]
     stats = begun.stats
     origins = [token.origin for token in tokens]
     assert stats.generated_tokens == len(tokens) == 7
@@ -148,7 +148,7 @@ def test_origins_of_the_tokens_add_up_to_the_counts():
 def test_rejected_proposals_are_reported():
     begun = answer()
     round_ = Round(sps(1, 2).tokens, (1, 8, 9))
-    decoded = begun.add(round_, 9)
+    decoded = begun.add(round_)
     assert decoded.rejected == (8, 9)
     assert decoded.lookahead == 3
 
@@ -156,19 +156,19 @@ def test_rejected_proposals_are_reported():
 def test_max_tokens_ends_the_answer_and_never_exceeds_it():
     begun = answer(max_tokens=3)
     assert begun.tokens_left == 3
-    begun.add(sps(0, 1), 9)
+    begun.add(sps(0, 1))
     assert (begun.tokens_left, begun.stop) == (1, None)
-    begun.add(sps(2), 10)
+    begun.add(sps(2))
     assert begun.stop is Stop.LENGTH
 
 
 def test_a_stop_token_at_the_limit_is_a_stop_token():
     begun = answer(max_tokens=1)
-    begun.add(sps(END), 9)
+    begun.add(sps(END))
     assert begun.stop is Stop.STOP_TOKEN
 
 
 def test_an_answer_that_nothing_ended_was_cancelled():
     begun = answer()
-    begun.add(sps(0), 9)
+    begun.add(sps(0))
     assert finish(begun).stop is Stop.CANCELLED

@@ -248,7 +248,7 @@ def test_200_turns_in_a_small_context_never_fail_and_keep_the_system_prompt(
             messages.append(Message("assistant", finished.text, finished.token_ids))
         assert dropped == sorted(dropped)
         assert dropped[-1] > 20
-        assert len(set(dropped)) < 20  # between two cuts the caches stay valid
+        assert len(set(dropped)) < 36  # between two cuts the caches stay valid
 
 
 def test_a_question_that_is_too_long_is_refused_and_the_next_one_answered(pair):
@@ -263,8 +263,10 @@ def test_a_draft_with_a_smaller_context_ends_speculation_not_the_answer(
 ):
     with opened(tiny_target, tiny_draft, n_ctx=1024, draft_ctx=256) as pair:
         request = ask([Message("user", "x" * length)], max_tokens=60)
-        finished = answer(pair, request)[-1]
+        events = answer(pair, request)
+        finished = events[-1]
         assert finished.stop is Stop.LENGTH
+        assert not any(isinstance(event, Noticed) for event in events)
         assert finished.stats.generated_tokens == 60
         assert bool(finished.stats.drafted) == (length < 240)
 

@@ -117,7 +117,7 @@ def test_the_second_turn_of_a_real_chat_reads_only_its_new_tokens(smol):
     assert smol.cached(again) == len(tokens) - 1
 
 
-def test_the_default_pair_parts_from_ars_only_at_near_ties(default_pair, record_property):
+def test_the_default_pair_parts_from_ars_only_at_near_ties(default_pair):
     with ExitStack() as stack:
 
         def open_(path, rows):
@@ -142,5 +142,5 @@ def test_the_default_pair_parts_from_ars_only_at_near_ties(default_pair, record_
                 round_ = next(rounds)
                 accepted, tested = accepted + round_.accepted, tested + round_.tested
             gap = check_same_or_near_tie(target, ars, sps[: len(ars)], noise)
-            record_property(f"gap at lookahead {k}", f"{gap:.3f} (noise {noise:.3f})")
+            print(f"lookahead {k}: gap {gap:.3f}, noise {noise:.3f}, {accepted}/{tested} accepted")
             assert accepted / tested > 0.4  # on code this draft is right five times in six

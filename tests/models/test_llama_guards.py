@@ -314,3 +314,9 @@ def test_a_model_that_computes_no_numbers_is_refused_by_name(tmp_path):
     finally:
         model.close()
         weights.close()
+
+
+def test_a_vocabulary_with_the_same_text_twice_is_refused(tmp_path):
+    path = tiny.write(tmp_path / "twice.gguf", controls=(*tiny.CONTROLS, "A"))
+    with pytest.raises(ModelError, match=str(path)):
+        Weights(path)

@@ -1,0 +1,18 @@
+"""Requests that make no sense are refused before they reach the engine."""
+
+import pytest
+
+from assistant.request import Message, Request
+from models.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("max_tokens", 0), ("max_tokens", -1), ("lookahead", -1), ("seed", -1)]
+)
+def test_a_setting_that_makes_no_sense_is_refused_by_name(name, value):
+    with pytest.raises(UsageError, match=name):
+        Request((Message("user", "?"),), **{name: value})
+
+
+def test_lookahead_0_and_one_token_make_sense():
+    Request((Message("user", "?"),), lookahead=0, max_tokens=1, seed=0)
