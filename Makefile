@@ -15,10 +15,12 @@ export CXXFLAGS := $(CXXFLAGS) $(NO_AMX)
 
 # Runs $(1), which may take minutes, with a dot every five seconds; its output is shown if it fails.
 define patiently
-	@( $(1) ) > .venv/setup.log 2>&1 & job=$$!; \
-	trap 'kill $$job 2>/dev/null; echo; exit 130' INT TERM; \
-	while kill -0 $$job 2>/dev/null; do sleep 5 & wait $$!; printf .; done; echo; \
-	wait $$job || { tail -n 40 .venv/setup.log; echo "Set-up failed; all of its output is in .venv/setup.log"; exit 1; }
+	@{ while sleep 5; do printf .; done; } & dots=$$!; \
+	trap 'kill $$dots 2>/dev/null' EXIT; trap 'echo; exit 130' INT TERM; \
+	$(1) > .venv/setup.log 2>&1 || { \
+		echo; tail -n 40 .venv/setup.log; \
+		echo "Set-up failed; all of its output is in .venv/setup.log"; exit 1; }; \
+	echo
 endef
 
 .PHONY: chat test check lint types clean

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from time import perf_counter
 
 from assistant.chat.detokenizer import Detokenizer
@@ -48,16 +48,7 @@ class Answer:
         for sampled in round_.tokens:
             ends = sampled.id in self._stop_tokens
             text = "" if ends else self._detokenizer.decode(sampled.id)
-            taken.append(
-                Token(
-                    sampled.id,
-                    text,
-                    sampled.origin,
-                    sampled.source,
-                    sampled.target_prob,
-                    sampled.draft_prob,
-                )
-            )
+            taken.append(Token(text=text, **asdict(sampled)))
             released, found = self._stop_strings.pass_on(taken[-1])
             shown += released
             if ends or found:

@@ -68,8 +68,13 @@ class Turn:
         started = perf_counter()
         round_ = next(loop)
         if self._adaptive:
-            self._adaptive.observe(round_, perf_counter() - started)
+            self._adaptive.observe(round_, perf_counter() - started, self._chosen)
         return round_
+
+    @property
+    def _chosen(self) -> bool:
+        """Whether the lookahead in force is the program's choice, not the person's."""
+        return self._control.mode == "auto" and self._control.lookahead is None
 
     def _lookahead(self) -> int:
         stats = self._answer.stats
@@ -92,7 +97,7 @@ class Turn:
             yield from prefill(drafter.model, "draft", drafter.known(self._tokens[:-1]))
         except ModelError as error:
             raise DraftFailed(str(error)) from error
-        if self._adaptive:
+        if self._adaptive and self._chosen:
             self._adaptive.charge(perf_counter() - started)
 
 

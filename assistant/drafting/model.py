@@ -21,9 +21,12 @@ class ModelDrafter:
     def __init__(self, model: Model, n_vocab: int) -> None:
         self.model = model
         self._shared = min(model.n_vocab, n_vocab)
+        self._knows_all = model.n_vocab >= n_vocab
 
     def known(self, tokens: Sequence[int]) -> list[int]:
         """Return `tokens` as the draft can read them."""
+        if self._knows_all:
+            return list(tokens)
         return [token if token < self.model.n_vocab else 0 for token in tokens]
 
     def propose(self, tokens: Sequence[int], k: int, warp: Warp, rng: Uniforms) -> Draft:

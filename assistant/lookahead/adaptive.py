@@ -53,13 +53,13 @@ class AdaptiveLookahead:
         """Return the expected tokens per second at lookahead `k`."""
         return expected_tokens(self.acceptance_rate, k) / self._seconds[k]
 
-    def observe(self, round_: Round, seconds: float) -> None:
-        """Learn from a round that took `seconds`."""
+    def observe(self, round_: Round, seconds: float, chosen: bool = True) -> None:
+        """Learn from a round that took `seconds`; only what was `chosen` here can be owed."""
         k = len(round_.proposed)
-        self._elapsed += seconds
         self._rounds_of_ars = 0 if k else self._rounds_of_ars + 1
-        if k:
-            self.charge(seconds - len(round_.tokens) * self._seconds[0])
+        if chosen:
+            self._elapsed += seconds
+            self.charge(seconds - len(round_.tokens) * self._seconds[0] if k else 0.0)
         if k in self._seconds:
             self._correct(k, seconds)
         for i in range(round_.tested):

@@ -237,6 +237,19 @@ def test_steering_takes_effect_in_the_answer_under_way(setup):
         heard.until(Finished)
 
 
+def test_a_request_that_waits_does_not_steer_the_answer_under_way(setup):
+    with running() as (engine, heard):
+        engine.load(setup)
+        heard.end()
+        engine.reply(ask(mode="ars", lookahead=None, max_tokens=200))
+        engine.reply(ask(mode="sps", lookahead=3))
+        heard.end()
+        assert {event.lookahead for event in heard.events if isinstance(event, Decoded)} == {0}
+        heard.events.clear()
+        heard.end()
+        assert 3 in {event.lookahead for event in heard.events if isinstance(event, Decoded)}
+
+
 def test_closing_while_it_decodes_loads_or_waits_ends_the_thread(setup, slow):
     for jobs in ((), (setup,), (setup, ask(max_tokens=900)), (slow, ask("x" * 7000), ask())):
         heard = Heard()

@@ -21,7 +21,7 @@ HOT = ("--temperature", "14", "--top-k", "0", "--top-p", "1", "--threads", "1", 
 ENDLESS = ("--temperature", "1.5", "--threads", "1", "--ctx", "30000")  # no stop token in sight
 
 
-def start(*arguments: object, **options) -> subprocess.Popen:
+def start(*arguments: object, **options) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [sys.executable, "-c", MAIN, *map(str, arguments)],
         stdin=options.pop("stdin", subprocess.DEVNULL),
@@ -201,7 +201,7 @@ def test_control_c_at_any_moment_exits_130(endless, seconds):
     process = start("ask", "--target", endless, "--draft", endless, *ENDLESS, "hello")
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=60)
     assert process.returncode in (130, -signal.SIGINT)  # the latter before Python is up
     assert "Traceback" not in err
 

@@ -122,6 +122,8 @@ def pair(target: str, draft: str | None) -> None:
     from models.llama.weights import Weights  # brings llama.cpp along
     from models.pairing import mismatch
 
+    if draft is None and len(both := catalog.expand(target)) > 1:
+        target, draft = (gguf.name for gguf in both)
     path = locate(target)
     drafts = [draft] if draft else [name for name in _all() if locate(name) != path]
     with closing(Weights(path, vocab_only=True)) as large:
