@@ -83,19 +83,10 @@ class Asking:
             SpecchatError: there is no answer.
             KeyboardInterrupt: Ctrl-C while loading, or twice.
         """
-        with self._status:
-            setup, no_draft = find_models(self._settings, self._checking)
-            setup = replace(setup, measure=self._chooses_by_time())
-            engine = Engine(self._events.put)
-            try:
-                with self._interrupts_cancel(engine):
-                    engine.load(setup)
-                    self._listen(Ready)
-                    self._warn(no_draft)
-                    engine.reply(self._request())
-                    self._listen(Finished)
-            finally:
-                engine.close()
+        try:
+            self._converse()
+        finally:
+            self._err.show_cursor()  # an interrupt may come while the spinner begins
         self._summarise()
         return self._outcome
 
@@ -111,6 +102,21 @@ class Asking:
     def _chooses_by_time(self) -> bool:
         settings = self._settings
         return settings.mode != "ars" and settings.lookahead is None and settings.seed is None
+
+    def _converse(self) -> None:
+        with self._status:
+            setup, no_draft = find_models(self._settings, self._checking)
+            setup = replace(setup, measure=self._chooses_by_time())
+            engine = Engine(self._events.put)
+            try:
+                with self._interrupts_cancel(engine):
+                    engine.load(setup)
+                    self._listen(Ready)
+                    self._warn(no_draft)
+                    engine.reply(self._request())
+                    self._listen(Finished)
+            finally:
+                engine.close()
 
     @contextmanager
     def _interrupts_cancel(self, engine: Engine) -> Iterator[None]:

@@ -6,6 +6,7 @@ imported when they are called, so that help comes at once.
 
 import importlib
 import os
+import signal
 import sys
 from typing import Any
 
@@ -76,6 +77,8 @@ def given_before_the_command(ctx: click.Context) -> dict[str, Any]:
 
 def main() -> None:
     """Run the command line and exit."""
+    # Unwinding is what gives the cursor back and frees the models.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         # Not click's own main: it would turn a closed pipe into exit code 1.
         with specchat.make_context("specchat", sys.argv[1:]) as ctx:

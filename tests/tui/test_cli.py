@@ -2,10 +2,12 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,20 @@ from tests import tiny
 ROOT = Path(__file__).parents[2]
 MAIN = "from tui.cli import main; main()"
 # A random model is most sure of a few bytes; heat makes its text vary.
-HOT = ("--temperature", "14", "--top-k", "0", "--top-p", "1", "--threads", "1", "--ctx", "512")
+HOT = (
+    "--temperature",
+    "14",
+    "--top-k",
+    "0",
+    "--top-p",
+    "1",
+    "--threads",
+    "1",
+    "--ctx",
+    "512",
+    "--seed",
+    "5",
+)
 
 ENDLESS = ("--temperature", "1.5", "--threads", "1", "--ctx", "30000")  # no stop token in sight
 
@@ -26,7 +41,7 @@ def start(*arguments: object, **options) -> "subprocess.Popen[str]":
         [sys.executable, "-c", MAIN, *map(str, arguments)],
         stdin=options.pop("stdin", subprocess.DEVNULL),
         stdout=options.pop("stdout", subprocess.PIPE),
-        stderr=subprocess.PIPE,
+        stderr=options.pop("stderr", subprocess.PIPE),
         cwd=ROOT,
         env={**os.environ, **options.pop("env", {})},
         text=True,
@@ -204,6 +219,23 @@ def test_control_c_at_any_moment_exits_130(endless, seconds):
     _, err = process.communicate(timeout=60)
     assert process.returncode in (130, -signal.SIGINT)  # the latter before Python is up
     assert "Traceback" not in err
+
+
+def test_a_terminated_answer_gives_the_cursor_back(endless):
+    master, slave = pty.openpty()
+    process = start("ask", "--target", endless, "--draft", "none", *ENDLESS, "hello", stderr=slave)
+    os.close(slave)
+    shown = b""
+    while b"\x1b[?25l" not in shown:
+        shown += os.read(master, 1000)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    with suppress(OSError):  # nobody holds the other end any more
+        while data := os.read(master, 1000):
+            shown += data
+    os.close(master)
+    assert process.returncode == 143
+    assert shown.rindex(b"\x1b[?25h") > shown.rindex(b"\x1b[?25l")
 
 
 def test_reader_that_goes_away_is_no_error(endless):
