@@ -52,7 +52,7 @@ def start(*arguments: object, **options) -> "subprocess.Popen[str]":
 def run(*arguments: object, stdin: str | None = None, **options) -> tuple[int, str, str]:
     pipe = subprocess.DEVNULL if stdin is None else subprocess.PIPE
     process = start(*arguments, stdin=pipe, **options)
-    out, err = process.communicate(stdin, timeout=120)
+    out, err = process.communicate(stdin, timeout=300)
     return process.returncode, out, err
 
 

@@ -37,7 +37,7 @@ def ask(
     output, everything else to standard error. Ctrl-C stops it and keeps what was said.
     """
     chosen = settings(options)
-    question = join(prompt, None if sys.stdin.isatty() else sys.stdin.buffer.read(), files)
+    question = join(prompt, _piped(), files)
 
     from tui.asking import Asking
     from tui.report import report
@@ -48,6 +48,13 @@ def ask(
         click.echo(json.dumps(report(outcome, chosen), ensure_ascii=False))
     if outcome.interrupted:
         sys.exit(130)
+
+
+def _piped() -> bytes | None:
+    """Return what was piped in; a closed standard input is an empty one."""
+    if sys.stdin is None or sys.stdin.isatty():
+        return None
+    return sys.stdin.buffer.read()
 
 
 def join(prompt: str | None, piped: bytes | None, files: tuple[Path, ...]) -> str:
