@@ -17,7 +17,8 @@ class AdaptiveLookahead:
     It decides from rounds that are over, never from what is about to be proposed, so the output
     keeps the target's distribution. Time lost against ArS is kept as a debt; while that exceeds a
     fiftieth of all decoding time and a small allowance, speculation pauses, whatever the estimates
-    promise. So decoding takes at most 1.02 times as long as ArS, and the allowance, and one round.
+    promise. So decoding takes at most 1.02 times as long as ArS is estimated to, and the allowance,
+    and one round, or one reading of the prompt by the draft that was expected to pay.
     """
 
     def __init__(self, costs: Costs) -> None:

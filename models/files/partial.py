@@ -54,7 +54,7 @@ class Partial:
 
     def open_at(self, length: int) -> BinaryIO:
         """Open for writing after the first `length` bytes; what lies beyond is forgotten."""
-        file = open(self.path, "r+b" if self.path.exists() else "w+b")  # noqa: SIM115
+        file = open(self.path, "r+b" if self.path.exists() else "w+b")  # noqa: SIM115 - the caller closes it
         file.truncate(length)
         file.seek(length)
         return file

@@ -35,7 +35,7 @@ def open_model(path: Path) -> BinaryIO:
         if start[:4] != b"GGUF":
             raise ModelError(f"{path} is {_kind(start)}.")
         file.seek(4)
-    except BaseException:
+    except BaseException:  # nobody else could close what was opened
         file.close()
         raise
     return file

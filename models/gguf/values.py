@@ -98,7 +98,7 @@ class Stream:
 
     def _scalar(self, layout: str) -> int | float | bool:
         (value,) = struct.unpack(layout, self._bytes(struct.calcsize(layout)))
-        return value  # type: ignore[no-any-return]
+        return value  # type: ignore[no-any-return]  # struct cannot say what it unpacks
 
     def _layout(self, kind: int) -> str:
         if layout := _SCALARS.get(kind):

@@ -33,7 +33,7 @@ _log: deque[tuple[int, str]] = deque(maxlen=400)
 _libc = ctypes.CDLL(None)
 
 
-@llama.llama_log_callback  # type: ignore[untyped-decorator]
+@llama.llama_log_callback  # type: ignore[untyped-decorator]  # a ctypes prototype
 def _remember(level: int, text: bytes | None, _user_data: object) -> None:
     _log.append((level, (text or b"").decode("utf-8", "replace")))
 
