@@ -1,35 +1,48 @@
 """The answer being decoded: its text, its provenance and its counts."""
 
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict, replace
-from time import perf_counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 
 from assistant.chat.detokenizer import Detokenizer
 from assistant.chat.stops import StopStrings
 from assistant.decoding import Round
-from assistant.events import Decoded, Finished, Origin, Stats, Stop, Token
+from assistant.events import (
+    Decoded,
+    Finished,
+    Forecast,
+    Ghost,
+    Origin,
+    Stats,
+    Stop,
+    Tally,
+    Token,
+)
+from assistant.provenance import Provenance
 from assistant.request import Request
+from assistant.stopwatch import Stopwatch
 from models.base import Vocab
 
 
 class Answer:
-    """Collect rounds into an answer and notice where it ends.
-
-    `requested` is the moment the person asked, on the clock of `perf_counter`.
-    """
+    """Collect rounds into an answer and notice where it ends."""
 
     def __init__(
-        self, request: Request, vocab: Vocab, requested: float, prompt: int, cached: int
+        self, request: Request, vocab: Vocab, stopwatch: Stopwatch, prompt: int, cached: int
     ) -> None:
         self.stop: Stop | None = None
         self.stats = Stats(request.mode, prompt_tokens=prompt, cached_tokens=cached)
         self._max_tokens = request.max_tokens or sys.maxsize
         self._stop_tokens = vocab.stop_tokens
         self._detokenizer = Detokenizer(vocab.piece)
+        if request.continues:  # its last token may have begun a character
+            for token in request.messages[-1].token_ids:
+                self._detokenizer.decode(token)
         self._stop_strings = StopStrings(request.stop_strings)
+        self._provenance = Provenance(vocab, request.alternatives)
         self._shown: list[Token] = []
-        self._requested = self._decoding_since = requested
+        self._stopwatch = stopwatch
 
     @property
     def tokens_left(self) -> int:
@@ -38,17 +51,17 @@ class Answer:
 
     def begin(self) -> None:
         """Note that the prompt has been read and decoding begins."""
-        self._decoding_since = perf_counter()
-        self.stats = replace(self.stats, prefill_s=self._decoding_since - self._requested)
+        self._stopwatch.begin()
+        self.stats = replace(self.stats, prefill_s=self._stopwatch.prefill_s)
 
-    def add(self, round_: Round) -> Decoded:
+    def add(self, round_: Round, forecast: Forecast | None = None) -> Decoded:
         """Take a round, up to where the answer ends."""
         shown: list[Token] = []
         taken: list[Token] = []
         for sampled in round_.tokens:
             ends = sampled.id in self._stop_tokens
             text = "" if ends else self._detokenizer.decode(sampled.id)
-            taken.append(Token(text=text, **asdict(sampled)))
+            taken.append(self._provenance.token(sampled, text, len(taken)))
             released, found = self._stop_strings.pass_on(taken[-1])
             shown += released
             if ends or found:
@@ -57,12 +70,15 @@ class Answer:
         self._count(round_, taken)
         if self.stop is None and self.tokens_left <= 0:
             self.stop = Stop.LENGTH
-        return self._decoded(shown, round_)
+        # What follows the end of the answer was never looked at.
+        whole = len(taken) == len(round_.tokens)
+        ghosts = self._provenance.ghosts(round_) if whole else ()
+        return self._decoded(shown, ghosts, round_.proposed, forecast)
 
     def finish(self) -> Iterator[Decoded | Finished]:
         """Yield what was held back, and the end."""
         if self.stop is not Stop.STOP_STRING and (held := self._stop_strings.flush()):
-            yield self._decoded(held, Round(()))
+            yield self._decoded(held)
         text = "".join(token.text for token in self._shown)
         ids = tuple(token.id for token in self._shown if token.id not in self._stop_tokens)
         if self.stop is Stop.STOP_STRING:
@@ -71,24 +87,48 @@ class Answer:
             text += self._detokenizer.flush()
         yield Finished(text, ids, self.stop or Stop.CANCELLED, self.stats)
 
-    def _decoded(self, shown: list[Token], round_: Round) -> Decoded:
+    def _decoded(
+        self,
+        shown: Sequence[Token],
+        ghosts: tuple[Ghost, ...] = (),
+        lookahead: int = 0,
+        forecast: Forecast | None = None,
+    ) -> Decoded:
         self._shown += shown
-        rejected = round_.proposed[round_.accepted :] if round_.tokens else ()
         used = self.stats.prompt_tokens + self.stats.generated_tokens
-        return Decoded(tuple(shown), rejected, len(round_.proposed), used, self.stats)
+        return Decoded(tuple(shown), ghosts, lookahead, used, self.stats, forecast)
 
-    def _count(self, round_: Round, taken: list[Token]) -> None:
-        """Count what became part of the answer: what follows its end was never looked at."""
-        now, stats, k = perf_counter(), self.stats, len(round_.proposed)
-        accepted = sum(token.origin is Origin.DRAFT for token in taken)
+    def _count(self, round_: Round, taken: Sequence[Token]) -> None:
+        """Count what became part of the answer."""
+        stats, k = self.stats, round_.proposed
+        tested = [(t.source or "", t.origin is Origin.DRAFT) for t in taken[: round_.tested]]
         self.stats = replace(
             stats,
             rounds=stats.rounds + 1,
             drafted=stats.drafted + k,
-            tested=stats.tested + min(len(taken), round_.tested),
-            accepted=stats.accepted + accepted,
+            tested=stats.tested + len(tested),
+            accepted=stats.accepted + sum(accepted for _, accepted in tested),
             generated_tokens=stats.generated_tokens + len(taken),
-            first_token_s=stats.first_token_s or now - self._requested,
-            decode_s=now - self._decoding_since,
+            first_token_s=stats.first_token_s or self._stopwatch.since_asked_s,
+            decode_s=self._stopwatch.decode_s,
             lookahead_counts={**stats.lookahead_counts, k: stats.lookahead_counts.get(k, 0) + 1},
+            draft_s=self._stopwatch.draft_s,
+            verify_s=self._stopwatch.verify_s,
+            positions=_by_position(stats.positions, [accepted for _, accepted in tested]),
+            sources=_by_source(stats.sources, tested),
         )
+
+
+def _by_position(tallies: Sequence[Tally], tested: Sequence[bool]) -> tuple[Tally, ...]:
+    return tuple(
+        (tally or Tally()).plus(accepted) for tally, accepted in zip_longest(tallies, tested)
+    )
+
+
+def _by_source(
+    tallies: Mapping[str, Tally], tested: Iterable[tuple[str, bool]]
+) -> dict[str, Tally]:
+    result = dict(tallies)
+    for source, accepted in tested:
+        result[source] = result.get(source, Tally()).plus(accepted)
+    return result

@@ -9,10 +9,11 @@ from assistant.chat.tokens import ChatTokens
 from assistant.control import Control
 from assistant.decoding import Round
 from assistant.drafting.model import ModelDrafter
-from assistant.events import Event, Noticed, Prepared, Stop
+from assistant.events import Noticed, Prepared, Spoken, Stop
 from assistant.lookahead.adaptive import AdaptiveLookahead
 from assistant.lookahead.policy import TYPICAL_ANSWER
 from assistant.request import Request
+from assistant.stopwatch import Clock, Stopwatch
 from assistant.turn import Turn, prefill
 from models.base import Model, Vocab
 from models.errors import Cancelled
@@ -37,28 +38,31 @@ class Assistant:
         self.adaptive = adaptive
         self._chat = ChatTokens(vocab)
 
-    def reply(self, request: Request, control: Control) -> Iterator[Event]:
+    def reply(
+        self, request: Request, control: Control, clock: Clock = perf_counter
+    ) -> Iterator[Spoken]:
         """Yield the events of one answer, `Prepared` first and `Finished` last.
 
         `control` may change the mode meanwhile, and stop the answer: what was decoded is kept, and
-        the caches stay valid.
+        the caches stay valid. All times are taken from `clock`.
 
         Raises:
             SpecchatError: the answer cannot begin, or cannot go on.
         """
-        requested = perf_counter()
+        draft = self.drafter.model if self.drafter else None
+        stopwatch = Stopwatch(self.target, draft, clock)
         tokens, dropped = fit(request.messages, self._chat.encode, self._room(request))
         cached = min(self.target.cached(tokens), len(tokens) - 1)
         yield Prepared(len(tokens), cached, dropped)
         if self._chat.template.notice:
             yield Noticed(self._chat.template.notice)
-        answer = Answer(request, self.vocab, requested, len(tokens), cached)
+        answer = Answer(request, self.vocab, stopwatch, len(tokens), cached)
         turn = Turn(self.target, self.drafter, self.adaptive, request, control, tokens, answer)
         try:
             yield from prefill(self.target, "target", tokens[:-1])  # the first round reads the last
             answer.begin()
             for step in turn.rounds():
-                yield answer.add(step) if isinstance(step, Round) else step
+                yield answer.add(step, turn.forecast) if isinstance(step, Round) else step
                 if answer.stop is not None:
                     break
             else:

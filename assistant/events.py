@@ -41,6 +41,15 @@ class ModelInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """A token that a row also held."""
+
+    id: int
+    text: str
+    prob: float
+
+
+@dataclass(frozen=True, slots=True)
 class Token:
     """One token of the answer, the text it completes, and where it came from."""
 
@@ -50,6 +59,65 @@ class Token:
     source: str | None  # which draft source proposed it (or what it replaced); None for ArS
     target_prob: float  # under the target's warped row
     draft_prob: float | None  # under the proposal row
+    position: int = 0  # its place in the round
+    uniform: float | None = None  # what the accept test drew for the proposal at this place
+    target_top: tuple[Alternative, ...] = ()  # the most probable tokens of the target's row
+    draft_top: tuple[Alternative, ...] = ()  # and of the proposal row
+
+    @property
+    def acceptance_prob(self) -> float | None:
+        """The probability that the accept test keeps this token: min(1, target / draft)."""
+        return _acceptance(self.target_prob, self.draft_prob)
+
+
+@dataclass(frozen=True, slots=True)
+class Ghost:
+    """A proposal that was thrown away. Only the first of a round was tested."""
+
+    id: int
+    text: str
+    source: str
+    position: int  # its place in the round, that of the token that replaced it for the first
+    draft_prob: float
+    target_prob: float | None  # None: never tested
+    uniform: float | None
+
+    @property
+    def acceptance_prob(self) -> float | None:
+        """The probability that the accept test had kept it; None when it was not tested."""
+        return None if self.target_prob is None else _acceptance(self.target_prob, self.draft_prob)
+
+
+def _acceptance(target_prob: float, draft_prob: float | None) -> float | None:
+    return min(1.0, target_prob / draft_prob) if draft_prob else None
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many proposals met the accept test, and how many passed it."""
+
+    tested: int = 0
+    accepted: int = 0
+
+    @property
+    def rate(self) -> float | None:
+        """Accepted over tested; None when nothing was tested."""
+        return self.accepted / self.tested if self.tested else None
+
+    def plus(self, accepted: bool | None) -> "Tally":
+        """Return the tally with one test more; None is no test."""
+        if accepted is None:
+            return self
+        return Tally(self.tested + 1, self.accepted + accepted)
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Why the lookahead in force is what it is."""
+
+    reason: str  # a clause: "you chose it", "3 promises most"
+    speedup: float | None = None  # of the best lookahead above 0 against ArS, as predicted
+    ars_token_s: float | None = None  # what a token takes by ArS, as measured so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +136,10 @@ class Stats:
     first_token_s: float = 0.0  # from the request to the first token
     decode_s: float = 0.0  # from the end of the target's prefill to the last token
     lookahead_counts: Mapping[int, int] = field(default_factory=dict)  # rounds by tokens proposed
+    draft_s: float = 0.0  # of decode_s, in the draft model, the prompt that it reads included
+    verify_s: float = 0.0  # of decode_s, in the target
+    positions: tuple[Tally, ...] = ()  # by place in the round
+    sources: Mapping[str, Tally] = field(default_factory=dict)  # by draft source
 
     @property
     def acceptance_rate(self) -> float | None:
@@ -78,6 +150,11 @@ class Stats:
     def tokens_per_eval(self) -> float:
         """Generated tokens over target evaluations."""
         return self.generated_tokens / self.rounds if self.rounds else 0.0
+
+    @property
+    def host_s(self) -> float:
+        """Return the rest of decode_s: warping, verifying, text."""
+        return max(0.0, self.decode_s - self.draft_s - self.verify_s)
 
     @property
     def tokens_per_s(self) -> float:
@@ -133,10 +210,11 @@ class Decoded:
     """One round: what one evaluation of the target yielded."""
 
     tokens: tuple[Token, ...]  # empty while their text is held back by a stop string
-    rejected: tuple[int, ...]  # ids proposed in this round and thrown away
+    ghosts: tuple[Ghost, ...]  # proposed in this round and thrown away
     lookahead: int  # tokens proposed
     context_used: int
     stats: Stats
+    forecast: Forecast | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,4 +235,50 @@ class Failed:
     kind: str  # the name of the error's class in models.errors
 
 
-Event = Loading | Ready | Prepared | Prefilled | Noticed | Decoded | Finished | Failed
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many tokens some text takes, as asked by `Count`."""
+
+    label: str
+    tokens: int
+
+
+Spoken = Prepared | Prefilled | Noticed | Decoded | Finished | Failed
+"""What an answer consists of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lined:
+    """The lanes of a race are loaded and about to start; one that failed does not start."""
+
+    lanes: tuple[Ready | Failed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lap:
+    """What one lane of a race says, and how long it has computed until then, in seconds."""
+
+    lane: int
+    clock: float
+    event: Spoken
+
+
+@dataclass(frozen=True, slots=True)
+class RaceOver:
+    """Every lane has come to its end."""
+
+
+Event = (
+    Loading
+    | Ready
+    | Prepared
+    | Prefilled
+    | Noticed
+    | Decoded
+    | Finished
+    | Failed
+    | Counted
+    | Lined
+    | Lap
+    | RaceOver
+)

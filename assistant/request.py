@@ -33,7 +33,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Everything that decides an answer: a snapshot, so that settings may change meanwhile."""
+    """Everything that decides an answer: a snapshot, so that settings may change meanwhile.
+
+    When the last message is an assistant's, the answer goes on where that one ends.
+    """
 
     messages: tuple[Message, ...]
     sampling: Sampling = field(default_factory=Sampling)
@@ -42,9 +45,44 @@ class Request:
     max_tokens: int | None = None  # None: until the model stops or the context is full
     seed: int | None = None
     stop_strings: tuple[str, ...] = ()
+    alternatives: int = 0  # how many of the most probable tokens to report with each token
+
+    @property
+    def continues(self) -> bool:
+        """Whether the last message is an answer to be gone on with."""
+        return bool(self.messages) and self.messages[-1].role == "assistant"
 
     def __post_init__(self) -> None:
-        for name, least in (("lookahead", 0), ("max_tokens", 1), ("seed", 0)):
+        for name, least in (("lookahead", 0), ("max_tokens", 1), ("seed", 0), ("alternatives", 0)):
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UsageError(f"{name} must be {least} or more: {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A text whose tokens are to be counted; `label` comes back with the answer."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One competitor of a race."""
+
+    name: str
+    setup: Setup  # lanes that name the same file share its weights
+    mode: Mode
+    lookahead: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """The same request in several lanes, which take turns: the one that computed least goes next.
+
+    The lanes' modes and lookaheads are used instead of the request's.
+    """
+
+    lanes: tuple[Lane, ...]
+    request: Request

@@ -30,6 +30,7 @@ class Verdict:
     accepted: int
     row: Row  # not normalised
     target_rows: tuple[Row, ...]  # those that were read: one more than accepted
+    uniforms: tuple[float, ...]  # one for each proposal tested
 
 
 def verify(
@@ -48,20 +49,24 @@ def verify(
         rng: one uniform is used for each token tested.
     """
     read: list[Row] = []
+    drawn: list[float] = []
     for accepted, (draft, target) in enumerate(zip(draft_rows, target_rows, strict=False)):
         read.append(target)
-        if accepted == len(tokens) or not accepts(target, draft, tokens[accepted], rng):
-            return Verdict(accepted, residual(target, draft), tuple(read))
+        if accepted < len(tokens):
+            drawn.append(rng.random())
+            if accepts(target, draft, tokens[accepted], drawn[-1]):
+                continue
+        return Verdict(accepted, residual(target, draft), tuple(read), tuple(drawn))
     raise ValueError(f"{len(tokens)} proposals need {len(tokens) + 1} rows on both sides")
 
 
-def accepts(target: Row, draft: Row, token: int, rng: Uniforms) -> bool:
+def accepts(target: Row, draft: Row, token: int, uniform: float) -> bool:
     """Accept with probability min(1, target / draft).
 
     Nothing is divided, so a proposal of probability 0 is no special case; and the comparison is
     strict, so that the target's zeros are rejected even when the uniform is 0.
     """
-    return bool(rng.random() * draft.prob(token) < target.prob(token))
+    return bool(uniform * draft.prob(token) < target.prob(token))
 
 
 def residual(target: Row, draft: Row) -> Row:

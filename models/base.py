@@ -24,6 +24,8 @@ class Model(Protocol):
     """How many rows one call may ask for."""
     can_roll_back: bool
     """Whether forgetting the last tokens is cheap. If not, speculation makes no sense."""
+    busy_s: float
+    """Seconds spent in `logits` so far."""
 
     def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
         """Return the logits that follow each of the last `rows` tokens, shape (rows, n_vocab).

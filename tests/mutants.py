@@ -97,10 +97,10 @@ penalised_rows = partial(WARPED, toys.repeats_halved)
 discarded_proposals = partial(SOURCES, toys.DiscardsUnlikely, 1)
 
 RESIDUAL_WITHOUT_TOKEN = """\
-            from assistant.warp import one_hot
-            if accepted < len(tokens):
-                draft = one_hot(tokens[accepted])
-            return Verdict(accepted, residual(target, draft), tuple(read))"""
+        from assistant.warp import one_hot
+        if accepted < len(tokens):
+            draft = one_hot(tokens[accepted])
+        return Verdict(accepted, residual(target, draft), tuple(read), tuple(drawn))"""
 ONE_UNIFORM = """\
         from types import SimpleNamespace
         u = rng.random()
@@ -134,7 +134,7 @@ MUTANTS = (
     Mutant(
         "residual excludes the rejected token alone",
         verify.verify,
-        "            return Verdict(accepted, residual(target, draft), tuple(read))",
+        "        return Verdict(accepted, residual(target, draft), tuple(read), tuple(drawn))",
         RESIDUAL_WITHOUT_TOKEN,
         plain_round,
     ),
@@ -225,7 +225,7 @@ MUTANTS = (
     Mutant(
         "compare probabilities without the uniform",
         verify.accepts,
-        "rng.random() * draft",
+        "uniform * draft",
         "draft",
         plain_round,
     ),

@@ -42,8 +42,12 @@ class ChatTokens:
         """Return the tokens of the prompt that asks for the next answer.
 
         Earlier answers keep the tokens they were decoded as: the same text may have others, and the
-        caches hold these.
+        caches hold these. An answer at the end is left open, to be gone on with.
         """
+        if messages and messages[-1].role == "assistant":
+            answer = messages[-1]
+            begun = answer.token_ids or self._vocab.tokenize(answer.content)
+            return [*self.encode(messages[:-1]), *begun]
         written = [message.content for message in messages]
         masks = _unused_characters("".join([*written, *self._names, self._vocab.template or ""]))
         rendered = self.template.render(

@@ -1,6 +1,8 @@
 """Choose the lookahead that promises the most tokens per second, 0 included."""
 
 from assistant.decoding import Round
+from assistant.events import Forecast
+from assistant.lookahead.choice import Choice
 from assistant.lookahead.costs import Costs
 from assistant.lookahead.theory import expected_tokens
 
@@ -28,17 +30,23 @@ class AdaptiveLookahead:
         self._debt = 0.0
         self._rounds_of_ars = 0
 
-    def choose(self, at_least: int = 0) -> int:
+    def choose(self, at_least: int = 0) -> Choice:
         """Return the lookahead for the next round."""
         candidates = [k for k in self._seconds if k >= at_least]
         best = max(candidates, key=self.speed, default=at_least)
         if at_least:
-            return best
+            return Choice(best, "the most promising above 0")
         if self._debt > LOSS_ALLOWED * self._elapsed + self._allowance:
-            return 0
+            return Choice(0, "a pause, as guessing has lost time")
         if best == 0 and self._rounds_of_ars >= PROBE_EVERY and self.may_pay:
-            return max(candidates[1:], key=self.speed)
-        return best
+            return Choice(max(candidates[1:], key=self.speed), "a look whether guessing pays now")
+        return Choice(best, "the most tokens per second" if best else "guessing does not pay here")
+
+    def forecast(self, reason: str) -> Forecast:
+        """Return what is expected of speculation now, beside the reason for what is done."""
+        best = max((self.speed(k) for k in self._seconds if k), default=None)
+        speedup = None if best is None else best / self.speed(0)
+        return Forecast(reason, speedup, self._seconds[0])
 
     @property
     def may_pay(self) -> bool:
@@ -56,7 +64,7 @@ class AdaptiveLookahead:
 
     def observe(self, round_: Round, seconds: float, chosen: bool = True) -> None:
         """Learn from a round that took `seconds`; only what was `chosen` here can be owed."""
-        k = len(round_.proposed)
+        k = round_.proposed
         self._rounds_of_ars = 0 if k else self._rounds_of_ars + 1
         if chosen:
             self._elapsed += seconds

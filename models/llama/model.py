@@ -3,6 +3,7 @@
 import ctypes
 from collections.abc import Sequence
 from threading import Lock
+from time import perf_counter
 
 import llama_cpp.llama_cpp as llama
 import numpy as np
@@ -54,6 +55,7 @@ class LlamaModel:
         self.n_ctx = min(int(llama.llama_n_ctx(self._context)), weights.n_ctx_train)
         self._batch = Batch(BATCH)
         self._tokens: list[int] = []  # what the KV cache holds
+        self.busy_s = 0.0
         try:
             self.can_roll_back = self._warm_up()
         except BaseException:  # nobody else could free what was opened
@@ -96,12 +98,14 @@ class LlamaModel:
             raise ValueError(f"rows must be in 0..{min(self.max_rows, len(tokens))}: {rows}")
         if not self._inside.acquire(blocking=False):
             raise RuntimeError("two threads are in one model")
+        started = perf_counter()
         try:
             # Only tokens of the last batch have logits, so the last `rows` are evaluated in it.
             self._truncate(min(self.cached(tokens), len(tokens) - rows))
             self._extend(tokens, rows)
             return self._rows(rows)
         finally:
+            self.busy_s += perf_counter() - started
             self._inside.release()
 
     def cached(self, tokens: Sequence[int]) -> int:

@@ -2,12 +2,15 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from assistant.answer import Answer
-from assistant.decoding import Round, Sampled
-from assistant.events import Finished, Origin, Stop
+from assistant.decoding import Proposed, Round, Sampled
+from assistant.events import Alternative, Finished, Forecast, Origin, Stop, Tally
 from assistant.request import Message, Request
+from assistant.stopwatch import Stopwatch
+from assistant.warp import EMPTY, Row
 
 END = 99
 PIECES = {
@@ -19,22 +22,39 @@ PIECES = {
     53: b"\xff",
     54: b"",
 }
-VOCAB = SimpleNamespace(stop_tokens=frozenset({END}), piece=PIECES.__getitem__)
+VOCAB = SimpleNamespace(stop_tokens=frozenset({END}), piece=PIECES.__getitem__, text="<{}>".format)
+IDLE = SimpleNamespace(busy_s=0.0)
+OTHER = 1000  # a token that every row holds as well
 
 
 def answer(**settings) -> Answer:
-    begun = Answer(Request((Message("user", "?"),), **settings), VOCAB, 0.0, 7, 3)
+    begun = Answer(Request((Message("user", "?"),), **settings), VOCAB, Stopwatch(IDLE), 7, 3)
     begun.begin()
     return begun
 
 
+def row(token: int) -> Row:
+    return Row(np.array([token, OTHER]), np.array([0.5, 0.5]))
+
+
 def sps(*ids: int, proposed: int | None = None, rejected: bool = False) -> Round:
     """Return a round: all but the last of `ids` are accepted proposals."""
-    accepted = [Sampled(token, Origin.DRAFT, "model", 0.5, 0.5) for token in ids[:-1]]
-    origin = Origin.RESIDUAL if rejected else Origin.TARGET
-    last = Sampled(ids[-1], origin, "model" if rejected else None, 0.5, 0.5 if rejected else None)
+    accepted = [
+        Sampled(token, Origin.DRAFT, "model", row(token), row(token), 0.3) for token in ids[:-1]
+    ]
+    origin, source = (Origin.RESIDUAL, "model") if rejected else (Origin.TARGET, None)
+    draft, uniform = (row(ids[-1]), 0.9) if rejected else (EMPTY, None)
+    last = Sampled(ids[-1], origin, source, row(ids[-1]), draft, uniform)
     count = len(accepted) + rejected if proposed is None else proposed
-    return Round((*accepted, last), (*ids[:-1], *[0] * (count - len(accepted))))
+    return Round((*accepted, last), ghosts(*[0] * (count - len(accepted)), tested=rejected))
+
+
+def ghosts(*ids: int, tested: bool = True) -> tuple[Proposed, ...]:
+    first = [tested, *[False] * len(ids)]
+    return tuple(
+        Proposed(token, "model", row(token), row(token) if test else None, 0.9 if test else None)
+        for token, test in zip(ids, first, strict=False)
+    )
 
 
 def text_of(events) -> str:
@@ -145,12 +165,47 @@ def test_origins_of_the_tokens_add_up_to_the_counts():
     assert stats.tokens_per_eval == 7 / 4
 
 
-def test_rejected_proposals_are_reported():
+def test_rejected_proposals_are_reported_as_ghosts_of_which_the_first_was_tested():
     begun = answer()
-    round_ = Round(sps(1, 2).tokens, (1, 8, 9))
-    decoded = begun.add(round_)
-    assert decoded.rejected == (8, 9)
-    assert decoded.lookahead == 3
+    first, second = begun.add(Round(sps(1, 2).tokens, ghosts(8, END)), Forecast("because")).ghosts
+    assert (first.id, first.text, first.position, first.uniform) == (8, "i", 1, 0.9)
+    assert (first.target_prob, first.draft_prob, first.acceptance_prob) == (0.5, 0.5, 1)
+    assert (second.id, second.text, second.position) == (END, f"<{END}>", 2)
+    assert (second.target_prob, second.uniform, second.acceptance_prob) == (None, None, None)
+
+
+def test_a_round_tells_its_lookahead_and_the_reason():
+    decoded = answer().add(Round(sps(1, 2).tokens, ghosts(8, 9)), Forecast("because", 1.5, 0.1))
+    assert (decoded.lookahead, decoded.forecast) == (3, Forecast("because", 1.5, 0.1))
+
+
+def test_proposals_behind_the_end_of_the_answer_are_no_ghosts():
+    assert answer().add(Round(sps(1, END, 2).tokens, ghosts(8))).ghosts == ()
+
+
+def test_a_token_tells_its_place_its_test_and_what_else_was_possible():
+    accepted, last = answer(alternatives=1).add(sps(1, 2)).tokens
+    assert (accepted.position, accepted.uniform, accepted.acceptance_prob) == (0, 0.3, 1)
+    assert accepted.target_top == accepted.draft_top == (Alternative(1, "b", 0.5),)
+    assert (last.position, last.uniform, last.draft_prob, last.draft_top) == (1, None, None, ())
+    assert answer().add(sps(1, 2)).tokens[0].target_top == ()
+
+
+def test_tests_are_counted_by_place_and_by_source():
+    begun = answer()
+    for round_ in (sps(0), sps(1, 2, 3), sps(4, 5, rejected=True, proposed=3)):
+        begun.add(round_)
+    assert begun.stats.positions == (Tally(2, 2), Tally(2, 1))
+    assert begun.stats.sources == {"model": Tally(4, 3)}
+    assert begun.stats.acceptance_rate == begun.stats.sources["model"].rate == 3 / 4
+
+
+def test_an_answer_gone_on_with_completes_the_character_it_was_cut_in():
+    said = Message("assistant", "a\ufffd", (0, 50, 51))
+    begun = Answer(Request((Message("user", "?"), said)), VOCAB, Stopwatch(IDLE), 7, 3)
+    begun.begin()
+    begun.add(sps(52))
+    assert finish(begun).text == "😀!"
 
 
 def test_max_tokens_ends_the_answer_and_never_exceeds_it():

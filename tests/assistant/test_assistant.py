@@ -344,3 +344,48 @@ def test_recurrent_targets_answer_turn_after_turn(tmp_path, kind):
         second = answer(pair, ask([*QUESTION, said, Message("user", "More")]))
         assert second[0].cached_tokens > 0
         assert second[-1].stats.generated_tokens > 0
+
+
+def test_an_answer_is_gone_on_with_where_it_was_stopped(pair, tiny_target, tiny_draft):
+    first = answer(pair, ask(max_tokens=10))
+    said = Message("assistant", first[-1].text, first[-1].token_ids)
+    assert len(said.token_ids) == 10
+    events = answer(pair, ask([*QUESTION, said], max_tokens=20, alternatives=2))
+    # Its last token was never fed, as nobody asked what follows it; all else is in the cache.
+    assert events[0].prompt_tokens == first[0].prompt_tokens + 10
+    assert events[0].cached_tokens >= first[0].prompt_tokens + 10 - 1 - 3
+    assert all(len(token.target_top) == 2 for token in tokens_of(events))
+    with opened(tiny_target, tiny_draft) as fresh:
+        assert ids_of(answer(fresh, ask([*QUESTION, said], max_tokens=20))) == ids_of(events)
+
+
+def test_greedy_answers_in_two_parts_are_those_in_one(pair):
+    greedy = replace(SAMPLING, temperature=0)
+    whole = ids_of(answer(pair, ask(sampling=greedy)))
+    first = answer(pair, ask(sampling=greedy, max_tokens=11))
+    said = Message("assistant", first[-1].text, first[-1].token_ids)
+    rest = answer(pair, ask([*QUESTION, said], sampling=greedy, max_tokens=29))
+    assert ids_of(first) + ids_of(rest) == whole
+
+
+def test_the_time_of_an_answer_is_split_between_draft_target_and_host(pair):
+    stats = answer(pair, ask())[-1].stats
+    assert stats.draft_s > 0
+    assert stats.verify_s > 0
+    assert stats.draft_s + stats.verify_s + stats.host_s == pytest.approx(stats.decode_s)
+    assert answer(pair, ask(mode="ars"))[-1].stats.draft_s == 0
+
+
+def test_all_times_are_taken_from_the_clock_that_is_given(pair):
+    assistant, control = pair
+    *_, finished = assistant.reply(ask(), control, clock=lambda: 5.0)
+    stats = finished.stats
+    assert (stats.prefill_s, stats.first_token_s, stats.decode_s) == (0, 0, 0)
+
+
+def test_every_round_says_why_it_proposes_what_it_does(pair):
+    events = [event for event in answer(pair, ask()) if isinstance(event, Decoded)]
+    reasons = [event.forecast.reason for event in events]
+    assert reasons[0] == "the first token does not wait for the draft"
+    assert reasons[1] == "you chose it"
+    assert reasons[-1] in {"you chose it", "there is room for no more"}

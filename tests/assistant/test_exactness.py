@@ -228,7 +228,7 @@ def test_provenance_says_where_each_token_was_drawn():
         seen[kinds] += probability
         for i, token in enumerate(round_.tokens):
             before = tuple(each.id for each in round_.tokens[:i])
-            assert token.target_prob == float(target.probs(before)[token.id]) > 0
+            assert token.target_row.prob(token.id) == target.probs(before)[token.id] > 0
     overlap = sum(map(min, target.probs(()), draft.probs(())))
     assert seen == {("draft", "target"): overlap, ("residual",): 1 - overlap}
 
