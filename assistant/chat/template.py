@@ -8,8 +8,13 @@ from typing import Any, NoReturn
 import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from assistant.chat.limits import TooMuch, bounded
 from assistant.request import Message
 
+LONGEST_SOURCE = 256_000  # characters of a template
+LONGEST = 64_000  # characters that a template may add to what was written
+LONGEST_S = 2.0
+MOST_MEMORY = 300_000_000  # bytes
 CHATML = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"
     "{% endfor %}{{ '<|im_start|>assistant\n' }}"
@@ -35,9 +40,14 @@ class ChatTemplate:
         if source is None:
             self.notice = "This model has no chat template; a built-in one is used."
             return
+        if len(source) > LONGEST_SOURCE:
+            self._give_up(f"it has more than {LONGEST_SOURCE // 1000} kB")
+            return
         try:
-            self._template = _ENVIRONMENT.from_string(source)
-        except jinja2.TemplateError as error:
+            with bounded(LONGEST_S, MOST_MEMORY):
+                self._template = _ENVIRONMENT.from_string(source)
+        # Compiling folds constants, so it runs a part of the program.
+        except Exception as error:
             self._give_up(str(error))
 
     def render(self, messages: Sequence[Message]) -> str:
@@ -50,6 +60,9 @@ class ChatTemplate:
         for conversation in (messages, _without_system(messages)):
             try:
                 text = self._render(self._template, conversation)
+            except TooMuch as error:
+                problem = str(error)
+                break
             # A template is a program by a stranger: it may fail with any error at all.
             except Exception as error:
                 problem = str(error)
@@ -64,7 +77,14 @@ class ChatTemplate:
 
     def _render(self, template: jinja2.Template, messages: Sequence[Message]) -> str:
         turns = [{"role": message.role, "content": message.content} for message in messages]
-        return template.render(messages=turns, **self._names)
+        if template is self._fallback:
+            return template.render(messages=turns, **self._names)
+        written = sum(len(message.content) for message in messages)
+        with bounded(LONGEST_S, MOST_MEMORY + 8 * written):
+            text = template.render(messages=turns, **self._names)
+        if len(text) > 4 * written + LONGEST:
+            raise TooMuch("it makes too much of too little")
+        return text
 
     def _give_up(self, problem: str) -> None:
         self._template = self._fallback

@@ -1,8 +1,13 @@
 """Chat templates by strangers: rendered when they work, replaced and announced when they do not."""
 
+import resource
+import sys
+
 import jinja2
+import psutil
 import pytest
 
+from assistant.chat.limits import TooMuch, bounded
 from assistant.chat.template import CHATML, PLAIN, ChatTemplate
 from assistant.request import Message
 
@@ -47,6 +52,47 @@ def test_a_template_that_fails_is_replaced_and_said(source):
     assert rendered.endswith("<|im_start|>assistant\n")
     assert "template" in str(template.notice)
     assert template.render([USER]) == "<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+        "{% for a in range(99999) %}{% for b in range(99999) %}.{% endfor %}{% endfor %}",
+        "{{ '%999999999s'|format('x') }}",
+        "{{ '%999999999s' % messages }}",
+        "{{ 'x' * 999999999 }}",
+        "{{ 'x'.ljust(999999999) }}",
+        "{{ 'x'|center(999999999) }}",
+        "{% set n = namespace(x='xxxxxxxx') %}{% for i in range(60) %}"
+        "{% set n.x = n.x ~ n.x %}{% endfor %}",
+        "{% set n = namespace(x=9) %}{% for i in range(30) %}{% set n.x = n.x * n.x %}{% endfor %}",
+        LOOP + "{{ 'x' * 100000 }}",
+        LOOP + " " * 300_000,
+    ],
+)
+def test_a_template_that_takes_too_much_is_stopped_replaced_and_said(source):
+    began = psutil.Process().memory_info().rss
+    template = ChatTemplate(source, CHATML)
+    assert template.render([SYSTEM, USER]).startswith("<|im_start|>system\nBe brief.<|im_end|>")
+    assert "template fails" in str(template.notice)
+    assert psutil.Process().memory_info().rss - began < 400_000_000
+
+
+def test_bounds_end_with_what_they_bound():
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    with pytest.raises(TooMuch, match="longer than"), bounded(0.01, 10**8):
+        spin()
+    with pytest.raises(TooMuch, match="more than 100 MB"), bounded(5, 10**8):
+        bytearray(10**9)
+    assert resource.getrlimit(resource.RLIMIT_AS)[0] == soft
+    assert sys.gettrace() is None
+    assert len(bytearray(2 * 10**8)) == 2 * 10**8
+
+
+def spin():
+    while True:
+        pass
 
 
 def test_a_template_that_knows_no_system_role_gets_it_in_the_first_question():
