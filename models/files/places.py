@@ -1,6 +1,7 @@
 """Where things are on this machine."""
 
 import os
+import sys
 from pathlib import Path
 
 from platformdirs import user_cache_path, user_config_path, user_data_path
@@ -9,8 +10,17 @@ _APP = "specchat"
 
 
 def config_dir() -> Path:
-    """Return where `config.toml` is."""
-    return _home() or user_config_path(_APP, appauthor=False)
+    """Return where `config.toml` is.
+
+    On macOS that is ~/.config as on Linux, where people of the terminal look for it, unless there
+    is a file in ~/Library/Application Support.
+    """
+    if home := _home():
+        return home
+    usual = user_config_path(_APP, appauthor=False)
+    if sys.platform != "darwin" or (usual / "config.toml").is_file():
+        return usual
+    return (_path("XDG_CONFIG_HOME") or Path.home() / ".config") / _APP
 
 
 def data_dir() -> Path:

@@ -1,0 +1,17 @@
+"""Conversations on disk: a tree of messages each, how the answers came about, and a search."""
+
+from assistant.store.files import place, present
+from assistant.store.store import Store
+from assistant.store.values import INTERRUPTED, Attachment, Record, State, Summary, Whole
+
+__all__ = [
+    "INTERRUPTED",
+    "Attachment",
+    "Record",
+    "State",
+    "Store",
+    "Summary",
+    "Whole",
+    "place",
+    "present",
+]

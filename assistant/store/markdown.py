@@ -1,0 +1,58 @@
+"""A conversation as Markdown to read: the branch it is on, with YAML front matter."""
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from assistant.store.values import Attachment, Record, Whole
+
+_WHO = {"user": "You", "assistant": "Assistant", "system": "System"}
+# What may not stand in YAML as it is.
+_UNSEEN = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+
+
+def markdown(whole: Whole) -> str:
+    """Return the branch that a conversation is on as a Markdown document."""
+    path = _path(whole)
+    models = dict.fromkeys(message.model for message in path if message.model)
+    front = {
+        "title": whole.title,
+        "date": datetime.fromtimestamp(whole.created, UTC).isoformat(timespec="seconds"),
+        "model": ", ".join(models),
+    }
+    parts = ["\n".join(["---", *(f"{name}: {_quoted(front[name])}" for name in front), "---"])]
+    if whole.system:
+        parts += ["## System", whole.system]
+    parts += [part for message in path for part in _message(message)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _path(whole: Whole) -> list[Record]:
+    messages = {message.id: message for message in whole.messages}
+    path, at = [], whole.leaf
+    while at is not None and at in messages:
+        path.append(messages.pop(at))
+        at = path[-1].parent
+    return path[::-1]
+
+
+def _quoted(text: str) -> str:
+    # A JSON string is a YAML string, but for these.
+    quoted = json.dumps(text, ensure_ascii=False)
+    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
+
+
+def _message(message: Record) -> Iterator[str]:
+    yield f"## {_WHO[message.role]}"
+    yield from map(_attachment, message.attachments)
+    yield message.content.rstrip()
+    if message.state in ("stopped", "failed"):
+        yield f"*({message.stop or message.state})*"
+
+
+def _attachment(attachment: Attachment) -> str:
+    runs = re.findall("`{3,}", attachment.text)
+    fence = "`" * (max(map(len, runs), default=2) + 1)
+    name = " ".join(attachment.name.split()).replace("`", "'")
+    return f"`{name}`\n\n{fence}\n{attachment.text.rstrip()}\n{fence}"

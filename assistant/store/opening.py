@@ -1,0 +1,134 @@
+"""Opening a database, whatever state it is in: nothing is overwritten, nothing is lost silently."""
+
+import json
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from assistant.store import backups, files
+from assistant.store.condition import problem
+from assistant.store.database import Database, connect, explained, set_up
+from assistant.store.presence import Presence
+from assistant.store.schema import migrate, newest, version
+from assistant.store.values import INTERRUPTED
+from models.errors import StorageError
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A database that is ready for use."""
+
+    database: Database
+    presence: Presence | None  # None: in memory, or it cannot be written
+    notice: str | None  # what a person should know of it
+
+
+def in_memory() -> Opened:
+    """Open a database that is gone when it is closed."""
+    sql = connect(None)
+    set_up(sql)
+    migrate(sql)
+    return Opened(Database(sql, None), None, None)
+
+
+def on_disk(path: Path) -> Opened:
+    """Open a database; make, mend or migrate it first where that is needed."""
+    try:
+        return _on_disk(path)
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be used ({error.strerror}). Make the file and its folder readable and "
+            "writable, or set SPECCHAT_HOME to another folder."
+        ) from error
+
+
+def _on_disk(path: Path) -> Opened:
+    files.private_folder(path.parent)
+    # What lies beside it has to be the same for whoever gets there by another name.
+    path = path.resolve() if path.exists() else path
+    if path.is_file() and not files.writable(path):
+        return _read_only(path)
+    with files.opening(path), explained(path):
+        presence = Presence(files.running(path))
+        try:
+            notice = _ready(path, presence)
+            return Opened(_connected(path, presence), presence, notice)
+        except BaseException:
+            presence.close()
+            raise
+
+
+def _connected(path: Path, presence: Presence) -> Database:
+    sql = connect(path)
+    try:
+        set_up(sql)
+        if 0 < version(sql) < newest():
+            _prepare_to_migrate(path, presence)
+        migrate(sql)
+        _interrupt(sql, presence)
+    except BaseException:
+        sql.close()
+        raise
+    return Database(sql, path, lambda: files.suspect(path).touch(0o600))
+
+
+def _read_only(path: Path) -> Opened:
+    with explained(path):
+        if (found := problem(path)) or path.stat().st_size == 0:
+            raise StorageError(
+                f"{path} is damaged ({found or 'it is empty'}) and cannot be mended where it is, "
+                "because it cannot be written. Set SPECCHAT_HOME to another folder."
+            )
+        sql = connect(path, read_only=True)
+        if version(sql) < newest():
+            sql.close()
+            raise StorageError(f"{path} is of an earlier specchat and cannot be written to adapt.")
+    notice = f"{path} cannot be written: its conversations can be read, but nothing new is kept."
+    return Opened(Database(sql, path), None, notice)
+
+
+def _ready(path: Path, presence: Presence) -> str | None:
+    """Make sure that there is a sound file, and return what had to be done for it."""
+    if not path.exists():
+        files.private_file(path)
+        backup = next(iter(backups.backups(path)), None)
+        if backup is None:
+            return None
+        return f"{path} was gone and a new one was begun. The newest backup of it is {backup}."
+    files.private_file(path)
+    if (found := problem(path)) is None:
+        files.suspect(path).unlink(missing_ok=True)
+        return None
+    if presence.others():
+        raise StorageError(
+            f"{path} is damaged ({found}). Close every other specchat and start again to mend it."
+        )
+    return _mend(path, found)
+
+
+def _mend(path: Path, found: str) -> str:
+    aside = files.move_aside(path)
+    files.suspect(path).unlink(missing_ok=True)
+    text = f"{path} was damaged ({found}). It is kept as {aside}"
+    if backup := backups.restore(path):
+        return f"{text}; the conversations were restored from the backup {backup}."
+    files.private_file(path)
+    return f"{text}; there was no backup, so the list of conversations starts empty."
+
+
+def _prepare_to_migrate(path: Path, presence: Presence) -> None:
+    if presence.others() or backups.back_up(path) is None:
+        raise StorageError(
+            f"{path} is of an earlier specchat and has to be adapted. Close every other specchat "
+            "first, and start again."
+        )
+
+
+def _interrupt(sql: sqlite3.Connection, presence: Presence) -> None:
+    """Close the answers of instances that are no more."""
+    living = json.dumps(sorted(presence.others()))
+    sql.execute(
+        "UPDATE message SET state = 'failed', stop = ?, owner = NULL WHERE state = 'streaming' "
+        "AND coalesce(owner, '') NOT IN (SELECT value FROM json_each(?))",
+        (INTERRUPTED, living),
+    )

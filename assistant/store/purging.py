@@ -1,0 +1,55 @@
+"""Deleting for good: from the tables, the search index, the free pages and the backups."""
+
+import sqlite3
+from pathlib import Path
+
+from assistant.store import backups
+from assistant.store.database import Database
+from models.errors import StorageError
+
+_PATIENCE_S = 60.0  # for the backup that another instance is making
+_IN_MEMORY_BYTES = 200_000_000  # a larger database is rearranged in a temporary file
+
+_DELETED = "SELECT id FROM conversation WHERE deleted IS NOT NULL AND coalesce(id = ?1, TRUE)"
+_MESSAGES = f"(conversation IN ({_DELETED}) OR (?1 IS NULL AND hidden IS NOT NULL))"
+
+
+def purge(database: Database, conversation: int | None) -> None:
+    """Remove deleted conversations and hidden messages, or one deleted conversation."""
+    with database.writing() as sql:
+        if not _remove(sql, conversation):
+            return
+    with database.alone() as sql:
+        # SQLite's secure_delete leaves behind what lay in pages that it has rearranged since.
+        large = database.path and database.path.stat().st_size > _IN_MEMORY_BYTES
+        sql.execute(f"PRAGMA temp_store = {'FILE' if large else 'MEMORY'}")
+        sql.execute("VACUUM")
+        sql.execute("PRAGMA temp_store = MEMORY")
+        sql.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    if database.path and (old := backups.backups(database.path)):
+        _replace(database.path, old)
+
+
+def _remove(sql: sqlite3.Connection, conversation: int | None) -> bool:
+    removed = sum(
+        sql.execute(statement, (conversation,)).rowcount
+        for statement in (
+            f"DELETE FROM message WHERE {_MESSAGES}",
+            f"DELETE FROM conversation WHERE id IN ({_DELETED})",
+        )
+    )
+    if removed:
+        # Until its parts are merged, the index still has the words of what left it.
+        sql.execute("INSERT INTO message_text (message_text) VALUES ('optimize')")
+        sql.execute("INSERT INTO title_text (title_text) VALUES ('optimize')")
+    return removed > 0
+
+
+def _replace(path: Path, old: list[Path]) -> None:
+    if backups.back_up(path, patience_s=_PATIENCE_S) is None:
+        raise StorageError(
+            f"What was deleted is gone from {path}, but not from its backups, because another "
+            "specchat is making one. Delete it once more."
+        )
+    for backup in old:
+        backup.unlink(missing_ok=True)

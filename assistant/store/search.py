@@ -1,0 +1,78 @@
+"""Conversations as a list, whole or as far as they hold what is searched for."""
+
+import re
+import sqlite3
+
+from assistant.store.database import storable
+from assistant.store.values import Summary
+
+_MOST_WORDS = 32  # each costs a look-up
+_LONGEST_WORD = 200
+_BEFORE, _AFTER = 30, 90  # characters of a snippet
+# Scripts that put no spaces between words, which the index would take for one long word.
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+
+_LISTED = """
+    SELECT *, (SELECT count(*) FROM message
+        WHERE conversation = page.id AND hidden IS NULL) AS messages
+    FROM (SELECT id, title, created, updated, pinned, {hit} AS hit FROM conversation {joined}
+        WHERE deleted IS NULL ORDER BY pinned DESC, updated DESC, id DESC LIMIT ? OFFSET ?) page
+    ORDER BY pinned DESC, updated DESC, id DESC"""
+# Which conversations match, and the newest message in each that does.
+_INDEXED = """JOIN (SELECT conversation, max(message) AS message FROM (
+    SELECT conversation, id AS message FROM message_text CROSS JOIN message
+        ON message.id = message_text.rowid WHERE message_text MATCH ? AND hidden IS NULL
+    UNION ALL SELECT rowid, NULL FROM title_text WHERE title_text MATCH ?)
+    GROUP BY conversation) hits ON hits.conversation = conversation.id"""
+_SCANNED = """JOIN (SELECT conversation, max(message) AS message FROM (
+    SELECT conversation, id AS message FROM message
+        WHERE hidden IS NULL AND state <> 'streaming' AND instr(content, ?)
+    UNION ALL SELECT id, NULL FROM conversation WHERE instr(title, ?))
+    GROUP BY conversation) hits ON hits.conversation = conversation.id"""
+
+
+def listed(sql: sqlite3.Connection, search: str, limit: int, offset: int) -> tuple[Summary, ...]:
+    """Return conversations, pinned ones first, then the newest."""
+    search = storable(search).replace("\0", " ").strip()
+    if not search:
+        rows = sql.execute(_LISTED.format(hit="NULL", joined=""), (limit, offset))
+        return tuple(_summary(row, "") for row in rows)
+    words = expression(search)
+    query = _LISTED.format(hit="hits.message", joined=_INDEXED if words else _SCANNED)
+    found = sql.execute(query, (words or search, words or search, limit, offset)).fetchall()
+    return tuple(_summary(row, _snippet(sql, search, row["hit"])) for row in found)
+
+
+def expression(search: str) -> str | None:
+    """Return what to ask the index for; None when it cannot find the like of it."""
+    parts = [part[:_LONGEST_WORD] for part in search.split()]
+    parts = [part for part in parts if any(map(str.isalnum, part))][:_MOST_WORDS]
+    if not parts or _UNSPACED.search(search):
+        return None
+    # In quotation marks nothing means anything to the index but the words themselves.
+    return " ".join('"{}"'.format(part.replace('"', '""')) for part in parts) + "*"
+
+
+def _summary(row: sqlite3.Row, snippet: str) -> Summary:
+    return Summary(
+        row["id"],
+        row["title"],
+        row["created"],
+        row["updated"],
+        bool(row["pinned"]),
+        row["messages"],
+        snippet,
+    )
+
+
+def _snippet(sql: sqlite3.Connection, search: str, message: int | None) -> str:
+    """Return the text around the first of the words, or the beginning where it is not found."""
+    row = sql.execute("SELECT content FROM message WHERE id = ?", (message,)).fetchone()
+    if row is None:
+        return ""
+    text, word = str(row[0]), search.split()[0]
+    found = re.search(rf"(?<!\w){re.escape(word)}", text, re.IGNORECASE)
+    place = found.start() if found else max(0, text.find(word))
+    start, end = max(0, place - _BEFORE), place + _AFTER
+    excerpt = " ".join(text[start:end].split())
+    return f"{'…' * (start > 0)}{excerpt}{'…' * (end < len(text))}"

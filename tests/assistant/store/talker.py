@@ -1,0 +1,43 @@
+"""A program that talks for ever and says what it was told is on disk. It is there to be killed."""
+
+import os
+import sys
+from pathlib import Path
+
+from assistant.store import Store, database
+from tests.assistant.store.talks import trace
+
+
+def say(*words: object) -> None:
+    print(*words, flush=True)
+
+
+def chat(store: Store, conversation: int, parent: int | None, number: int) -> int:
+    prompt = f"question {number} " + "p" * (number * 37 % 900)
+    asked = store.ask(conversation, parent, prompt)
+    say("asked", asked.id, len(prompt))
+    answer = store.answer(conversation, asked.id, "tiny")
+    say("begun", answer.id, 0)
+    rounds = trace(number % 40 + 4)
+    for done in range(1, 5):
+        text = "word " * done * (number * 53 % 400)
+        store.stream(answer.id, text, rounds[: done * len(rounds) // 4])
+        say("streamed", answer.id, len(text))
+    store.end(answer.id, text + "end", (1, 2, 3), rounds, None, "length", "complete")
+    say("ended", answer.id, len(text) + 3)
+    return answer.id
+
+
+def main(path: str, prompts: int) -> None:
+    store = Store(Path(path))
+    conversation = store.begin()
+    parent = None
+    for number in range(prompts):
+        parent = chat(store, conversation, parent, number)
+    store.close()
+
+
+if __name__ == "__main__":
+    journal = os.environ.get("SPECCHAT_TEST_JOURNAL", "TRUNCATE")
+    database.journal_mode = lambda version: journal
+    main(sys.argv[1], int(sys.argv[2]))

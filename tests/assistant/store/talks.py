@@ -1,0 +1,61 @@
+"""Conversations to fill a store with."""
+
+import sqlite3
+from pathlib import Path
+
+from assistant.events import Alternative, Ghost, Origin, Stats, Tally, Token
+from assistant.store import Record, Store
+from assistant.trace import Step, Trace
+
+TOP = (Alternative(7, " the", 0.5), Alternative(8, "é", 0.25))
+STATS = Stats(
+    "sps",
+    rounds=2,
+    tested=3,
+    accepted=2,
+    lookahead_counts={0: 1, 3: 1},
+    positions=(Tally(1, 1), Tally(2, 1)),
+    sources={"model": Tally(3, 2)},
+)
+
+
+def step(number: int, text: str = " word") -> Step:
+    """A round with a token of every origin and both kinds of ghosts."""
+    drafted = Token(number, text, Origin.DRAFT, "model", 0.3, 0.2, 0, 0.1, TOP, TOP[:1])
+    residual = Token(number + 1, "!", Origin.RESIDUAL, "ngram", 1e-300, 0.7, 1, 0.99, TOP)
+    target = Token(number + 2, "\n", Origin.TARGET, None, 1.0, None)
+    ghosts = (
+        Ghost(4, " cat", "model", 1, 0.9, 0.05, 0.6),
+        Ghost(5, "", "model", 2, 0.9, None, None),
+    )
+    return Step((drafted, residual, target), ghosts)
+
+
+def trace(steps: int) -> Trace:
+    return tuple(step(number) for number in range(steps))
+
+
+def talk(store: Store, *prompts: str, parent: int | None = None) -> tuple[int, list[Record]]:
+    """A conversation of prompts and their answers."""
+    conversation, records = store.begin(system="Be brief."), []
+    for prompt in prompts:
+        asked = store.ask(conversation, parent, prompt)
+        answer = store.answer(conversation, asked.id, "tiny")
+        text = f"Answer to {prompt}"
+        ended = store.end(answer.id, text, (1, 2), trace(2), STATS, "stop-token", "complete")
+        records += [asked, ended]
+        parent = ended.id
+    return conversation, records
+
+
+def contents(store: Store, conversation: int) -> list[str]:
+    return [record.content for record in store.path(conversation)]
+
+
+def integrity(path: Path) -> str:
+    sql = sqlite3.connect(path)
+    try:
+        found: str = sql.execute("PRAGMA integrity_check").fetchone()[0]
+        return found
+    finally:
+        sql.close()

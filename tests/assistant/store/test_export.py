@@ -1,0 +1,173 @@
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assistant.store import INTERRUPTED, Attachment, Store
+from assistant.store.export import lines, markdown, read
+from models.errors import StorageError
+from tests.assistant.store.talks import STATS, contents, talk, trace
+from tui.safe import safe
+
+HOSTILE = "\x1b]52;c;AAAA\x07\x9b31m\u202eevil\u2066\x7f\x00\u2028end 𝒳 é"
+
+
+@pytest.fixture
+def rich(store):
+    """A conversation with branches, attachments, a failure and hostile text."""
+    conversation, records = talk(store, "First", HOSTILE)
+    asked = store.ask(
+        conversation, records[1].id, "Other", [Attachment("a`\x1b.txt", f"```\n{HOSTILE}\n````")]
+    )
+    answer = store.answer(conversation, asked.id, "tiny-2")
+    store.end(answer.id, "Half an", (3,), trace(1), STATS, "cancelled", "stopped")
+    store.pin(conversation)
+    return conversation
+
+
+def same(whole):
+    """A conversation without the numbers that depend on where it is kept."""
+    first = whole.messages[0].id - 1 if whole.messages else 0
+
+    def moved(id_):
+        return None if id_ is None else id_ - first
+
+    messages = tuple(
+        replace(
+            each,
+            id=moved(each.id),
+            parent=moved(each.parent),
+            siblings=tuple(map(moved, each.siblings)),
+        )
+        for each in whole.messages
+    )
+    traces = {moved(id_): steps for id_, steps in whole.traces.items() if steps}
+    return replace(whole, messages=messages, leaf=moved(whole.leaf), traces=traces)
+
+
+def test_what_was_exported_can_be_imported_and_is_the_same(store, rich):
+    exported = list(lines(store.whole(rich)))
+    other = Store(None)
+    talk(other, "something else")
+    (whole,) = read(exported)
+    adopted = other.adopt(whole)
+    assert same(other.whole(adopted)) == same(store.whole(rich))
+    assert other.path(adopted)[-1].content == "Half an"
+    assert [each.id for each in other.summaries("evil")] == [adopted]
+    assert next(lines(other.whole(other.adopt(whole)))).startswith('{"specchat":1')
+    other.close()
+
+
+def test_an_export_says_of_each_token_where_it_came_from(store, rich):
+    answer = json.loads(list(lines(store.whole(rich)))[2])
+    tokens = [token for step in answer["steps"] for token in step["tokens"]]
+    assert [token["origin"] for token in tokens[:3]] == ["draft", "residual", "target"]
+    assert tokens[0]["source"] == "model"
+    assert tokens[0]["target_prob"] == 0.3
+    assert answer["steps"][0]["ghosts"][0]["text"] == " cat"
+    assert answer["stats"]["mode"] == "sps"
+
+
+def test_an_export_commands_no_terminal(store, rich):
+    for line in lines(store.whole(rich)):
+        assert safe(line) == line
+        json.loads(line)
+
+
+def test_markdown_holds_the_branch_one_is_on_under_yaml(store, rich):
+    text = markdown(store.whole(rich))
+    head, _, body = text.removeprefix("---\n").partition("\n---\n")
+    front = dict(line.split(": ", 1) for line in head.splitlines())
+    assert json.loads(front["title"]) == "First"
+    assert json.loads(front["model"]) == "tiny, tiny-2"
+    assert json.loads(front["date"]).endswith("+00:00")
+    assert "## System\n\nBe brief." in body
+    assert "## You\n\nFirst\n\n## Assistant\n\nAnswer to First" in body
+    assert "\n`````\n```\n" in body  # a fence longer than any in the attachment
+    assert "Half an\n\n*(cancelled)*" in body
+    assert f"Answer to {HOSTILE}" not in body
+
+
+def test_a_title_cannot_break_out_of_the_front_matter(store):
+    conversation, _ = talk(store, 'x" \\ \x9b\u2028: #')
+    text = markdown(store.whole(conversation))
+    assert text.count("\n---\n") == 1
+    assert safe(text.split("\n---\n")[0]) == text.split("\n---\n")[0]
+
+
+def test_several_conversations_may_follow_one_another(store):
+    numbers = [talk(store, text)[0] for text in ("a", "b", "c")]
+    text = [line for number in numbers for line in lines(store.whole(number))]
+    assert [whole.title for whole in read([*text[:3], "", *text[3:]])] == ["a", "b", "c"]
+
+
+def test_an_answer_that_streamed_when_it_was_exported_is_imported_as_interrupted(store):
+    conversation = store.begin()
+    answer = store.answer(conversation, store.ask(conversation, None, "Hi").id, "")
+    store.stream(answer.id, "so far", ())
+    (whole,) = read(lines(store.whole(conversation)))
+    last = store.path(store.adopt(whole))[-1]
+    assert (last.state, last.stop, last.content) == ("failed", INTERRUPTED, "so far")
+
+
+HEAD = '{"specchat":1}'
+LINE = '{"id":1,"role":"user","content":"x","created":1.0,"state":"complete"}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ["hello"],
+        ["{}"],
+        [LINE],
+        ["[]"],
+        [b"\xff\xfe"],
+        [HEAD, "{}"],
+        [HEAD, LINE.replace("user", "root")],
+        [HEAD, LINE.replace("complete", "lost")],
+        [HEAD, LINE.replace('"x"', "7")],
+        [HEAD, LINE.replace('"id":1', '"id":1,"token_ids":[-1]')],
+        [HEAD, LINE.replace('"id":1', '"id":1,"token_ids":[4294967296]')],
+        [HEAD, LINE.replace("1.0", "1e300")],
+        [HEAD, LINE.replace("1.0", "-1")],
+        ['{"specchat":2}'],
+        ['{"specchat":"1"}'],
+    ],
+)
+def test_what_is_no_export_is_refused_with_the_line(text):
+    with pytest.raises(StorageError, match=r"Line \d+ is not|newer specchat"):
+        list(read(text))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        LINE.replace('"id":1', '"id":1,"parent":7'),
+        LINE.replace('"id":1', '"id":1,"parent":1'),
+    ],
+)
+def test_an_import_that_does_not_hang_together_adds_nothing(store, line):
+    (whole,) = read([HEAD, line])
+    with pytest.raises(StorageError, match="not there"):
+        store.adopt(whole)
+    assert store.summaries() == ()
+
+
+@pytest.mark.parametrize(("old", "new"), [('"id":7', '"id":' + "9" * 30), ("0.25", "1e300")])
+def test_an_import_with_a_number_that_is_too_large_adds_nothing(store, old, new):
+    conversation, _ = talk(store, "Hi")
+    exported = [line.replace(old, new) for line in lines(store.whole(conversation))]
+    with pytest.raises(StorageError, match=r"too large|Line 3"):
+        store.adopt(next(read(exported)))
+    assert len(store.summaries()) == 1
+
+
+@given(st.text())
+def test_any_text_survives_export_and_import(text):
+    store = Store(None)
+    conversation, _ = talk(store, text)
+    (whole,) = read(lines(store.whole(conversation)))
+    assert contents(store, store.adopt(whole)) == contents(store, conversation)
+    store.close()

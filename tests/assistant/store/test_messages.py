@@ -1,0 +1,187 @@
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assistant.events import Alternative, Ghost, Origin, Token
+from assistant.store import Attachment, Store
+from assistant.store.packing import pack_trace, unpack_trace
+from assistant.store.titles import derive
+from assistant.trace import Step
+from models.errors import StorageError
+from tests.assistant.store.talks import STATS, contents, step, talk, trace
+
+words = st.text(max_size=5)
+prob = st.floats(0, 1)
+maybe = st.none() | prob
+top = st.lists(
+    st.builds(Alternative, st.integers(0, 2**31 - 1), words, st.floats(0, 1, width=32)), max_size=3
+).map(tuple)
+token = st.builds(
+    Token,
+    st.integers(0, 2**31 - 1),
+    words,
+    st.sampled_from(Origin),
+    st.none() | words,
+    prob,
+    maybe,
+    st.integers(0, 64),
+    maybe,
+    top,
+    top,
+)
+ghost = st.builds(
+    Ghost, st.integers(0, 2**31 - 1), words, words, st.integers(0, 64), prob, maybe, maybe
+)
+steps = st.builds(
+    Step, st.lists(token, max_size=4).map(tuple), st.lists(ghost, max_size=3).map(tuple)
+)
+
+
+def test_what_was_asked_and_answered_is_read_again_after_closing(path):
+    store = Store(path)
+    conversation, records = talk(store, "Hello", "And now?")
+    store.close()
+    again = Store(path)
+    assert again.path(conversation) == tuple(records)
+    assert again.system(conversation) == "Be brief."
+    assert again.trace(records[1].id) == trace(2)
+    assert records[1].stats == STATS
+    assert records[1].token_ids == (1, 2)
+    again.close()
+
+
+@given(st.lists(steps, max_size=5).map(tuple))
+def test_a_trace_survives_packing(rounds):
+    assert unpack_trace(pack_trace(rounds)) == rounds
+
+
+def test_an_answer_has_what_was_streamed_until_it_ends(store):
+    conversation = store.begin()
+    answer = store.answer(conversation, store.ask(conversation, None, "Hi").id, "tiny")
+    assert (answer.state, answer.content, answer.model) == ("streaming", "", "tiny")
+    rounds = trace(9)
+    for size in (2, 2, 5):
+        store.stream(answer.id, "word" * size, rounds[:size])
+        assert store.path(conversation)[-1].content == "word" * size
+        assert store.path(conversation)[-1].state == "streaming"
+        assert store.trace(answer.id) == rounds[:size]
+    ended = store.end(answer.id, "all", (), rounds, STATS, "cancelled", "stopped")
+    assert (ended.state, ended.stop, ended.content) == ("stopped", "cancelled", "all")
+    assert store.trace(answer.id) == rounds
+
+
+def test_a_trace_that_differs_from_what_was_streamed_replaces_it(store):
+    conversation = store.begin()
+    answer = store.answer(conversation, store.ask(conversation, None, "Hi").id, "tiny")
+    store.stream(answer.id, "a", trace(3))
+    other = (step(100), step(101))
+    store.stream(answer.id, "b", other)
+    assert store.trace(answer.id) == other
+
+
+def test_a_stopped_answer_can_go_on(path):
+    store = Store(path)
+    conversation, (_, ended) = talk(store, "Hi")
+    store.close()
+    store = Store(path)
+    store.stream(ended.id, "Answer to Hi and", trace(3))
+    assert store.path(conversation)[-1].state == "streaming"
+    store.end(ended.id, "Answer to Hi and bye", (1, 2, 3), trace(4), STATS, None, "complete")
+    assert store.trace(ended.id) == trace(4)
+    assert [each.id for each in store.summaries("bye")] == [conversation]
+    store.close()
+
+
+def test_attachments_come_back_with_the_message(store):
+    attachments = (Attachment("a.txt", "one\0\x1b[31m"), Attachment("b.py", "x" * 100_000))
+    conversation = store.begin()
+    asked = store.ask(conversation, None, "Look", attachments)
+    assert asked.attachments == attachments
+    assert store.path(conversation)[0].attachments == attachments
+
+
+@pytest.mark.parametrize("text", ["", "\0", "a\0b", "\x1b]0;x\x07", "\ud800 half", "𝒳" * 1000])
+def test_any_text_can_be_kept(store, text):
+    conversation, records = talk(store, text)
+    kept = text.encode(errors="replace").decode()
+    assert store.path(conversation)[0].content == kept
+    store.remember("draft", text)
+    assert store.recall("draft") == kept
+    store.rename(conversation, text)
+    assert len(records) == 2
+
+
+def test_a_message_follows_only_one_of_its_own_conversation(store):
+    one, records = talk(store, "one")
+    other = store.begin()
+    with pytest.raises(StorageError, match="another conversation"):
+        store.ask(other, records[0].id, "stray")
+    with pytest.raises(StorageError, match="no message 99"):
+        store.ask(one, 99, "stray")
+    with pytest.raises(StorageError, match="no conversation 99"):
+        store.ask(99, None, "stray")
+    assert contents(store, other) == []
+
+
+def test_what_is_not_there_is_said_to_be_not_there(store):
+    for ask in (store.path, store.system, store.whole, lambda id_: store.rename(id_, "x")):
+        with pytest.raises(StorageError, match="no conversation 5"):
+            ask(5)
+    for ask in (store.choose, store.drop, store.restore, store.fork):
+        with pytest.raises(StorageError, match="no message 5"):
+            ask(5)
+    with pytest.raises(StorageError, match="no message 5"):
+        store.stream(5, "", ())
+    with pytest.raises(StorageError, match="no message 5"):
+        store.end(5, "", (), (), None, None, "complete")
+
+
+def test_a_damaged_trace_leaves_its_answer_readable(store):
+    conversation, records = talk(store, "Hi")
+    with store._database.writing() as sql:
+        sql.execute("UPDATE trace SET packed = x'00'")
+    with pytest.raises(StorageError, match="damaged"):
+        store.trace(records[1].id)
+    assert store.path(conversation)[1].content == "Answer to Hi"
+    packed = pack_trace(trace(3))
+    chance = random.Random(1)
+    for _ in range(300):
+        broken = bytearray(packed)
+        broken[chance.randrange(len(broken))] ^= 1 << chance.randrange(8)
+        with pytest.raises(StorageError):
+            unpack_trace(bytes(broken))
+
+
+def test_a_title_is_the_first_line_shortened_at_a_word():
+    assert derive("\n\n  What   is\ta KV cache?\nTell me.") == "What is a KV cache?"
+    long = derive("word " * 50)
+    assert long.endswith("word…")
+    assert len(long) <= 61
+    assert len(derive("x" * 10_000_000)) == 61
+    assert derive(" \n ") == ""
+
+
+def test_the_first_message_names_a_conversation_until_somebody_does(store):
+    conversation, _ = talk(store, "First question", "Second")
+    assert store.summaries()[0].title == "First question"
+    store.rename(conversation, "Mine\nall mine")
+    assert store.summaries()[0].title == "Mine all mine"
+    store.rename(conversation, "")
+    assert store.summaries()[0].title == "First question"
+    named = store.begin("Named")
+    store.ask(named, None, "Hello")
+    assert store.summaries()[0].title == "Named"
+
+
+def test_the_record_that_is_returned_is_the_record_that_is_read(store):
+    conversation = store.begin()
+    asked = store.ask(conversation, None, "Hi")
+    assert store.path(conversation) == (asked,)
+    again = store.ask(conversation, None, "Hi, better")
+    assert again.siblings == (asked.id, again.id)
+    assert store.path(conversation) == (again,)
+    store.choose(asked.id)
+    assert store.path(conversation) == (replace(asked, siblings=again.siblings),)

@@ -1,0 +1,90 @@
+import os
+import stat
+
+import pytest
+
+from assistant.store import Store, backups
+from tests.assistant.store.talks import talk, trace
+
+SECRET = "xylophone-canary"
+
+
+def holding(folder, secret=SECRET):
+    """The files below a folder in which a secret can be read."""
+    forms = {form.encode() for form in (secret, secret.upper(), *secret.split("-"))}
+    return [
+        path.name
+        for path in folder.rglob("*")
+        if path.is_file() and any(form in path.read_bytes() for form in forms)
+    ]
+
+
+@pytest.fixture(params=["TRUNCATE", "WAL"])
+def journal(request, monkeypatch):
+    monkeypatch.setattr("assistant.store.database.journal_mode", lambda version: request.param)
+    return request.param
+
+
+def test_nobody_else_may_read_what_is_kept(tmp_path, journal):
+    before = os.umask(0)
+    try:
+        path = tmp_path / "new" / "data" / "chats.db"
+        store = Store(path)
+        talk(store, "private")
+        store.back_up()
+        seen = {each: stat.S_IMODE(each.stat().st_mode) for each in path.parent.rglob("*")}
+        store.close()
+    finally:
+        os.umask(before)
+    assert len(seen) >= 6
+    for folder in (path.parent, path.parent.parent):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert all(mode & 0o077 == 0 for mode in seen.values()), seen
+
+
+def test_a_file_that_others_may_read_is_made_private(path):
+    Store(path).close()
+    path.chmod(0o644)
+    Store(path).close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_what_is_deleted_for_good_is_in_no_file(path, journal):
+    store = Store(path)
+    for number in range(30):
+        talk(store, f"harmless {number} " + "filler " * 200)
+    conversation, records = talk(store, f"Look: {SECRET}", "more")
+    for size in range(1, 6):
+        store.stream(records[1].id, f"{SECRET} " * size * 300, trace(size))
+    store.end(records[1].id, f"{SECRET} " * 10, (), trace(3), None, None, "complete")
+    store.rename(conversation, SECRET)
+    store.back_up()
+    assert holding(path.parent)
+    store.delete(conversation)
+    store.purge()
+    assert holding(path.parent) == []
+    assert len(backups.backups(path)) == 1
+    store.close()
+    assert holding(path.parent) == []
+    again = Store(path)
+    assert len(again.summaries()) == 30
+    again.close()
+
+
+def test_a_dropped_message_is_deleted_for_good_too(store, path):
+    _, records = talk(store, "fine", SECRET)
+    store.drop(records[2].id)
+    store.purge()
+    assert holding(path.parent) == []
+    assert [each.messages for each in store.summaries()] == [2]
+
+
+def test_one_conversation_can_be_purged_while_another_waits_to_be_undeleted(store, path):
+    one, two = talk(store, SECRET)[0], talk(store, "two")[0]
+    store.delete(one)
+    store.delete(two)
+    store.purge(one)
+    assert holding(path.parent) == []
+    store.undelete(two)
+    store.purge(two)
+    assert [each.id for each in store.summaries()] == [two]

@@ -1,0 +1,92 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assistant.store import Store
+from tests.assistant.store.talks import talk
+
+
+@pytest.fixture(scope="module")
+def library():
+    store = Store(None)
+    talk(store, "How do I bake sourdough bread?", 'Say "hello" (world) AND NOT * ^ : near')
+    talk(store, "Explique-moi le café crème", "C++ x->y; a_b_c foo-bar")
+    talk(store, "日本語で話してください", "ไทยภาษา")
+    store.rename(talk(store, "Nothing")[0], "Groceries for Zoë")
+    yield store
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("search", "found"),
+    [
+        ("sourdough", [1]),
+        ("bread bake", [1]),
+        ("SOURD", [1]),
+        ("sourd bread", []),  # only the last word may be unfinished
+        ("cafe creme", [2]),
+        ("CAFÉ", [2]),
+        ("foo-bar", [2]),
+        ("a_b", [2]),
+        ("groceries zoe", [4]),
+        ("->", [2]),
+        ('"hello" (world)', [1]),
+        ("日本語", [3]),
+        ("話して", [3]),
+        ("ภาษา", [3]),
+        ("answer to", [4, 3, 2, 1]),
+        ("answer groceries", []),
+        ("  ", [4, 3, 2, 1]),
+        ("zzz", []),
+        ("%", []),
+    ],
+)
+def test_a_search_finds_the_conversations_with_all_its_words(library, search, found):
+    assert [each.id for each in library.summaries(search)] == found
+
+
+def test_a_hit_shows_the_words_around_it(library):
+    assert "sourdough" in library.summaries("sourd")[0].snippet
+    long = Store(None)
+    talk(long, "word " * 500 + "needle " + "word " * 500)
+    (found,) = long.summaries("needle")
+    assert "needle" in found.snippet
+    assert found.snippet.startswith("…")
+    assert found.snippet.endswith("…")
+    assert len(found.snippet) < 130
+    long.close()
+
+
+@given(st.text())
+def test_no_search_fails(library, search):
+    assert isinstance(library.summaries(search), tuple)
+
+
+@given(st.text(alphabet="\"*^:()-+{}[]NEAR OT\0\ud800aé日_'\\", max_size=40))
+def test_no_hostile_search_fails(library, search):
+    assert isinstance(library.summaries(search), tuple)
+
+
+@pytest.mark.parametrize(
+    "search",
+    ["a " * 100_000, "a" * 1_000_000, '"' * 10_001, "(" * 9999, "AND " * 999, "NEAR(a b, 5)"],
+)
+def test_no_huge_search_fails(library, search):
+    library.summaries(search)
+
+
+def test_a_message_is_found_as_long_as_it_is_to_be_seen(store):
+    conversation, records = talk(store, "alpha", "beta")
+    store.drop(records[2].id)
+    assert store.summaries("beta") == ()
+    store.restore(records[2].id)
+    assert len(store.summaries("beta")) == 1
+    answer = store.answer(conversation, records[0].id, "")
+    store.stream(answer.id, "gamma", ())
+    store.end(answer.id, "delta", (), (), None, None, "complete")
+    assert store.summaries("gamma") == ()
+    assert len(store.summaries("delta")) == 1
+    store.rename(conversation, "epsilon")
+    assert len(store.summaries("epsilon")) == 1
+    store.rename(conversation, "zeta")
+    assert store.summaries("epsilon") == ()

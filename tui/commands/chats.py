@@ -1,0 +1,149 @@
+"""`specchat chats`: the conversations that are kept, found again, taken out and put back."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from assistant.store import Store, Summary, place, present
+from assistant.store.export import lines, markdown, read
+from models.errors import UsageError
+from tui.commands.saving import save
+from tui.safe import safe
+
+NUMBER = click.IntRange(1, 2**63 - 1)
+as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+limit_option = click.option("--limit", type=click.IntRange(1, 10**9), default=50, show_default=True)
+
+
+@contextmanager
+def _store(*, make: bool = False) -> Iterator[Store]:
+    path = place()
+    # What is only looked at needs no file of its own.
+    store = Store(path if make or present(path) else None)
+    try:
+        if store.notice:
+            click.echo(safe(store.notice), err=True)
+        yield store
+    finally:
+        store.close()
+
+
+@click.group("chats", invoke_without_command=True)
+@click.pass_context
+def chats(context: click.Context) -> None:
+    """Find, show, export and delete conversations; alone, list them."""
+    if context.invoked_subcommand is None:
+        context.invoke(list_)
+
+
+@chats.command("list")
+@limit_option
+@as_json_option
+def list_(limit: int = 50, as_json: bool = False) -> None:
+    """List the conversations, pinned ones first, then the newest."""
+    with _store() as store:
+        _print(store.summaries(limit=limit), as_json, "There are no conversations.")
+
+
+@chats.command()
+@click.argument("words", nargs=-1, required=True)
+@limit_option
+@as_json_option
+def search(words: tuple[str, ...], limit: int, as_json: bool) -> None:
+    """List the conversations that hold all WORDS; the last may be the beginning of one."""
+    with _store() as store:
+        _print(store.summaries(" ".join(words), limit), as_json, "Nothing was found.")
+
+
+def _print(found: tuple[Summary, ...], as_json: bool, nothing: str) -> None:
+    if as_json:
+        click.echo(json.dumps([asdict(each) for each in found]))
+    elif not found:
+        click.echo(nothing, err=True)
+    else:
+        for each in found:
+            when = datetime.fromtimestamp(each.updated).strftime("%Y-%m-%d %H:%M")
+            pin = "*" if each.pinned else " "
+            title = each.title or "(untitled)"
+            click.echo(safe(f"{each.id:>6} {pin} {when} {each.messages:>5}  {title}"))
+            if each.snippet:
+                click.echo(safe(f"{'':34}{each.snippet}"))
+
+
+@chats.command()
+@click.argument("number", type=NUMBER)
+@as_json_option
+def show(number: int, as_json: bool) -> None:
+    """Print the conversation with this NUMBER."""
+    with _store() as store:
+        if as_json:
+            path = [asdict(message) for message in store.path(number)]
+            click.echo(json.dumps({"id": number, "messages": path}))
+        else:
+            click.echo(safe(markdown(store.whole(number))), nl=False)
+
+
+@chats.command()
+@click.argument("numbers", type=NUMBER, nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Export every conversation.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["md", "jsonl"]),
+    help="Markdown to read, or JSON lines that can be imported. [default: by the file's name]",
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="A new file to write.")
+def export(
+    numbers: tuple[int, ...], everything: bool, form: str | None, output: Path | None
+) -> None:
+    """Write conversations as Markdown or JSON lines, to standard output or a file."""
+    if bool(numbers) == everything:
+        raise UsageError("Say which conversations: their numbers, or --all.")
+    form = form or ("jsonl" if output and output.suffix == ".jsonl" else "md")
+    with _store() as store:
+        if everything:
+            numbers = tuple(each.id for each in store.summaries(limit=-1))
+        texts = (_text(store, number, form) for number in numbers)
+        if output:
+            save(output, texts)
+        else:
+            for text in texts:
+                click.echo(safe(text), nl=False)
+
+
+def _text(store: Store, number: int, form: str) -> str:
+    whole = store.whole(number)
+    return markdown(whole) if form == "md" else "".join(f"{line}\n" for line in lines(whole))
+
+
+@chats.command("import")
+@click.argument("file", type=click.File("rb"))
+def import_(file: BinaryIO) -> None:
+    """Add the conversations of a JSON lines FILE that specchat exported; - is standard input."""
+    found = tuple(read(file))
+    with _store(make=True) as store:
+        for whole in found:
+            number = store.adopt(whole)
+            click.echo(safe(f"{number:>6}  {whole.title or '(untitled)'}"))
+    if not found:
+        raise UsageError("There is no conversation in this file.")
+
+
+@chats.command()
+@click.argument("numbers", type=NUMBER, nargs=-1, required=True)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def delete(numbers: tuple[int, ...], yes: bool) -> None:
+    """Delete conversations for good, from the file and from its backups."""
+    with _store() as store:
+        titles = [store.whole(number).title or "(untitled)" for number in numbers]
+        for number, title in zip(numbers, titles, strict=True):
+            question = safe(f"Delete {number} ({title}) for good?")
+            if yes or click.confirm(question, err=True):
+                store.delete(number)
+                store.purge(number)
