@@ -11,35 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from assistant.request import Sampling as Sampling
 from models.base import Logits
-from models.errors import UsageError
 
 Ids = npt.NDArray[np.intp]
 Probs = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How logits become a distribution; applied in the order of the fields, penalty first."""
-
-    temperature: float = 0.7  # 0 takes the most probable token
-    top_k: int = 40  # keep the k most probable tokens; 0 keeps all
-    top_p: float = 0.95  # keep the smallest set that has this probability; 1 keeps all
-    min_p: float = 0.0  # keep tokens with this share of the best one's probability
-    repeat_penalty: float = 1.0  # divide the score of recent tokens; 1 is off
-    repeat_window: int = 64  # how many tokens are recent
-
-    def __post_init__(self) -> None:
-        for name, fine, rule in (
-            ("temperature", 0 <= self.temperature <= 100, "between 0 and 100"),
-            ("top_k", self.top_k >= 0, "0 or more"),
-            ("top_p", 0 < self.top_p <= 1, "above 0 and at most 1"),
-            ("min_p", 0 <= self.min_p <= 1, "between 0 and 1"),
-            ("repeat_penalty", 0.01 <= self.repeat_penalty <= 100, "between 0.01 and 100"),
-            ("repeat_window", self.repeat_window >= 0, "0 or more"),
-        ):
-            if not fine:
-                raise UsageError(f"{name} must be {rule}: {getattr(self, name)}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

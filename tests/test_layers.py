@@ -18,6 +18,7 @@ HOMES = {
     "rich": ("tui/",),
     "click": ("tui/",),
     "jinja2": ("assistant/chat/",),
+    "tomlkit": ("tui/config/",),
     "numpy": ("models/", "assistant/"),
 }
 BELOW = {"models": {"models"}, "assistant": {"models", "assistant"}, "tui": set(PACKAGES)}

@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem, shell_complete
 
 from models.errors import ModelError, NetworkError, SpecchatError, StorageError, UsageError
 from tui.options import settings, shared
@@ -19,9 +20,14 @@ from tui.safe import safe
 EXIT_CODES = {UsageError: 2, ModelError: 3, StorageError: 4, NetworkError: 5}
 COMMANDS = {
     "ask": ("tui.commands.ask", "Get one answer, streamed to standard output."),
+    "race": ("tui.commands.race", "Compare ArS and SpS, side by side, on one prompt."),
     "models": ("tui.commands.models", "See, fetch and check model files."),
+    "chats": ("tui.commands.chats", "Find, show, export and delete conversations."),
     "doctor": ("tui.commands.doctor", "See what works on this machine, and how to mend the rest."),
+    "config": ("tui.commands.config", "Show what is set, and where it was set."),
 }
+COMPLETE = "_SPECCHAT_COMPLETE"
+"""Set by a shell that wants words; `_SPECCHAT_COMPLETE=bash_source specchat` prints its script."""
 
 
 class Commands(click.Group):
@@ -38,6 +44,12 @@ class Commands(click.Group):
         module, _ = COMMANDS[cmd_name]
         command: click.Command = getattr(importlib.import_module(module), cmd_name)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer the commands without importing them."""
+        offers = [CompletionItem(name, help=help_) for name, (_, help_) in COMMANDS.items()]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(offer for offer in offers if offer.value.startswith(incomplete)), *options]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
@@ -59,7 +71,7 @@ def specchat(ctx: click.Context, /, **options: Any) -> None:
         return
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise UsageError("The chat needs a terminal. In a pipe, use: specchat ask")
-    chosen = settings(options)
+    chosen = settings(options, say_notices=False)  # the app says them
     from tui.app import SpecchatApp
 
     app = SpecchatApp(chosen)
@@ -79,6 +91,8 @@ def main() -> None:
     """Run the command line and exit."""
     # Unwinding is what gives the cursor back and frees the models.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    if instruction := os.environ.get(COMPLETE):
+        sys.exit(shell_complete(specchat, {}, "specchat", COMPLETE, instruction))
     try:
         # Not click's own main: it would turn a closed pipe into exit code 1.
         with specchat.make_context("specchat", sys.argv[1:]) as ctx:

@@ -4,6 +4,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
+
+from tui.config.keys import KEYS, Key
+from tui.config.kinds import Value, shown
+from tui.config.words import Choice, Switch
+from tui.safe import safe
 
 if TYPE_CHECKING:
     from tui.settings import Settings
@@ -11,102 +17,72 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Lookahead(click.ParamType[int | None]):
-    """A number of tokens, or `auto`."""
+class Typed(click.ParamType[Value]):
+    """A value of one key."""
 
-    name = "N|auto"
+    def __init__(self, key: Key) -> None:
+        self.key = key
+        self.name = key.kind.hint
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | None:
-        """Return the number; None stands for auto."""
-        if value is None or value == "auto":
-            return None
-        return click.IntRange(0, 31).convert(value, param, ctx)
+    ) -> Value:
+        """Return the value; words such as `auto` stand for themselves."""
+        kind = self.key.kind
+        found = kind.parse(value) if isinstance(value, str) else kind.check(value)
+        if found is None:
+            self.fail(self.key.refusal(value), param, ctx)
+        return found
 
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Offer the words that are allowed."""
+        from tui.config.completion import words
 
-_MODELS = "A path, a catalogue name, or repo:file"
-_OPTIONS = (
-    click.option("--target", metavar="MODEL", help=f"The model that answers. {_MODELS}."),
-    click.option("--draft", metavar="MODEL", help="The model that proposes; 'none' for none."),
-    click.option(
-        "--mode",
-        type=click.Choice(["ars", "sps", "auto"]),
-        default="auto",
-        show_default=True,
-        help="Autoregressive, speculative, or whichever is faster here.",
-    ),
-    click.option(
-        "--lookahead",
-        "-k",
-        type=Lookahead(),
-        metavar="N|auto",
-        default="auto",
-        help="Tokens to propose per round, 0 to 31.",
-    ),
-    click.option(
-        "--source",
-        type=click.Choice(["auto", "model"]),
-        default="auto",
-        help="Where proposals come from.",
-    ),
-    click.option(
-        "--rule", type=click.Choice(["token"]), default="token", help="How proposals are verified."
-    ),
-    click.option("--temperature", type=float, help="0 takes the most probable token.  [0.7]"),
-    click.option("--top-k", type=int, help="Keep the k most probable tokens; 0 keeps all.  [40]"),
-    click.option("--top-p", type=float, help="Keep the most probable tokens of this mass.  [0.95]"),
-    click.option("--min-p", type=float, help="Keep tokens with this share of the best's.  [0]"),
-    click.option("--repeat-penalty", type=float, help="Make recent tokens less likely.  [1: off]"),
-    click.option("--seed", type=click.IntRange(min=0), help="Same seed and settings, same answer."),
-    click.option("--max-tokens", type=click.IntRange(min=1), help="Stop after this many tokens."),
-    click.option(
-        "--ctx",
-        "n_ctx",
-        type=click.IntRange(256),
-        default=8192,
-        show_default=True,
-        help="Context, tokens.",
-    ),
-    click.option("--threads", type=click.IntRange(1, 512), help="Default: one per physical core."),
-    click.option(
-        "--gpu-layers", type=click.IntRange(min=0), help="Default: all, if there is a GPU."
-    ),
-    click.option("--system", metavar="TEXT", help="The system prompt."),
-    click.option("--no-save", is_flag=True, help="Keep nothing of this conversation on disk."),
-    click.option("--offline", is_flag=True, help="Open no connection."),
-)
-_SAMPLING = ("temperature", "top_k", "top_p", "min_p", "repeat_penalty")
+        return [CompletionItem(word) for word in words(self.key) if word.startswith(incomplete)]
 
 
 def shared(command: Command) -> Command:
     """Add the shared options to a command; it takes them as keywords for `settings`."""
-    for option in reversed(_OPTIONS):
+    for option in reversed([*map(_option, _offered()), _RULE]):
         command = option(command)
     return command
 
 
-def settings(options: dict[str, Any]) -> "Settings":
-    """Return the settings that the shared options ask for.
+def settings(options: dict[str, Any], say_notices: bool = True) -> "Settings":
+    """Return the settings in force; what is odd in `config.toml` goes to standard error.
 
     Raises:
-        UsageError: a value makes no sense.
+        UsageError: a value makes no sense, or `config.toml` cannot be understood.
     """
-    from assistant.warp import Sampling
-    from tui.settings import Settings
+    from tui.config.loading import load
 
-    given = {name: options[name] for name in _SAMPLING if options[name] is not None}
-    return Settings(
-        target=options["target"],
-        draft=options["draft"],
-        mode=options["mode"],
-        lookahead=options["lookahead"],
-        sampling=Sampling(**given),
-        seed=options["seed"],
-        max_tokens=options["max_tokens"],
-        n_ctx=options["n_ctx"],
-        threads=options["threads"],
-        gpu_layers=options["gpu_layers"],
-        system=options["system"],
-        offline=options["offline"],
+    chosen = load({name: options[name] for name in KEYS if name in options})
+    for notice in chosen.notices if say_notices else ():
+        click.echo(f"specchat: {safe(notice)}", err=True)
+    return chosen
+
+
+_RULE = click.option(
+    "--rule", type=click.Choice(["token"]), default="token", help="How proposals are verified."
+)
+_FIRST = ("target", "draft", "mode", "lookahead", "source", "preset", "system")
+
+
+def _offered() -> list[Key]:
+    ordered = [*_FIRST, *(name for name in KEYS if name not in _FIRST)]
+    return [KEYS[name] for name in ordered if KEYS[name].option]
+
+
+def _option(key: Key) -> Callable[[Command], Command]:
+    if isinstance(key.kind, Switch):
+        opposite = "--online" if key.name == "offline" else f"--no-{key.name}"
+        names = [key.name, f"{key.flag}/{opposite}"]
+        return click.option(*names, default=None, help=f"{key.help}  [{shown(key.default)}]")
+    names = [key.name, key.flag, *(["-k"] if key.name == "lookahead" else [])]
+    default = f"  [{shown(key.default)}]" if shown(key.default) else ""
+    hint = key.kind.hint if isinstance(key.kind, Choice) else None
+    return click.option(
+        *names, type=Typed(key), metavar=hint or key.kind.hint, help=f"{key.help}{default}"
     )

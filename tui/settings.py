@@ -1,19 +1,29 @@
-"""Everything a person may set before the chat opens."""
+"""Everything a person may set."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
 
-from assistant.request import Mode
-from assistant.warp import Sampling
+from assistant.request import Mode, Sampling
+from tui.config.layers import Source
+from tui.config.reader import Preset
+
+View = Literal["words", "tokens"]
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the command line and the configuration ask for; changes in the app go on top."""
+    """What the command line, the environment and `config.toml` ask for.
+
+    The settings screen returns a new one; changes by keys in the chat go on top.
+    """
 
     target: str | None = None  # a path, a catalogue name or repo:file; None: the default pair's
     draft: str | None = None  # None: the one that belongs to the target
     mode: Mode = "auto"
     lookahead: int | None = None  # None: chosen while decoding
+    source: str = "auto"  # where proposals come from
     sampling: Sampling = field(default_factory=Sampling)
     seed: int | None = None
     max_tokens: int | None = None
@@ -22,3 +32,13 @@ class Settings:
     gpu_layers: int | None = None
     system: str | None = None
     offline: bool = False
+    save: bool = True  # whether conversations go to disk
+    folders: tuple[Path, ...] = ()  # where GGUF files are looked for besides the usual places
+    theme: str = "textual-dark"
+    view: View = "words"  # how a complete answer is shown
+    ghosts: bool = False  # whether rejected proposals are shown
+    preset: str | None = None  # whose values are in force
+    presets: Mapping[str, Preset] = field(default_factory=dict)
+    keymap: Mapping[str, str] = field(default_factory=dict)  # from a binding's id to its keys
+    sources: Mapping[str, Source] = field(default_factory=dict)  # of each key of `config.toml`
+    notices: tuple[str, ...] = ()  # what is odd in `config.toml`, to be said once

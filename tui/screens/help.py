@@ -1,69 +1,120 @@
-"""The keys and the words, on one page."""
+"""The keys as they are now, and the words, on one page."""
 
+import asyncio
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from assistant.events import Origin
-from tui.widgets.origins import NAMES, styles
+from tui.keymap import Bound, all_bindings, readable
+from tui.safe import safe
+from tui.widgets.origins import GHOST, NAMES, Kind, styles
 
-KEYS = (
-    ("Enter", "send the message"),
-    ("Ctrl+J", "new line; also Alt+Enter, and Shift+Enter where the terminal tells it apart"),
-    ("Up / Down", "earlier messages, when the prompt is empty"),
-    ("Esc", "stop the answer; what was said is kept"),
-    ("Ctrl+T", "auto, SpS or ArS, from the next round on"),
-    ("Ctrl+N", "new conversation"),
-    ("Ctrl+O", "choose or fetch a model"),
-    ("PgUp / PgDn", "scroll; Ctrl+Home and Ctrl+End go to the ends"),
-    ("Ctrl+C", "copy what is selected; twice quits"),
-    ("Ctrl+P", "command palette: themes, screenshot"),
-    ("Ctrl+Q", "quit; also Ctrl+D in an empty prompt"),
-)
-ORIGINS = {
+AREAS = {
+    "app": "Keys, everywhere",
+    "chat": "Keys, in the chat",
+    "prompt": "Keys, in the prompt",
+    "turn": "Keys, on a message ",
+    "chats": "Keys, in the list of chats",
+    "inspector": "Keys, in the token inspector",
+    "race": "Keys, in a race",
+    "models": "Keys, among the models",
+    "settings": "Keys, in the settings",
+    "attachments": "Keys, on an attached file",
+}
+"""The areas that keys belong to, which is how their names begin; others follow."""
+ALWAYS = {
+    "app": (("Ctrl+C", "Copy what is selected; twice quits"), ("Ctrl+P", "Command palette")),
+    "prompt": (
+        ("Enter", "Send the message"),
+        ("Ctrl+J, Alt+Enter", "New line; also Shift+Enter in many terminals"),
+        ("Up, Down", "Earlier messages, when the prompt is empty"),
+        ("PgUp, PgDn", "Scroll the conversation"),
+    ),
+}
+"""Keys that cannot be changed."""
+TOKENS: dict[Kind, str] = {
     Origin.DRAFT: "proposed by the draft and accepted by the target",
     Origin.RESIDUAL: "the target's own, in place of a proposal that it rejected",
     Origin.TARGET: "the target's own, with nothing rejected before it",
+    GHOST: "proposed and rejected; shown where ghosts are on",
 }
 WORDS = (
     ("ArS", "autoregressive sampling: one token for each evaluation of the target"),
     ("SpS", "speculative sampling: a draft proposes, the target checks several tokens at once"),
     ("auto", "SpS where it pays on this machine, ArS where it does not"),
+    ("round", "one proposal and its check: one evaluation of the target"),
     ("accepted", "proposals that passed the target's test, of those that were tested"),
     ("tok/eval", "tokens for each evaluation of the target; ArS has 1"),
     ("K", "lookahead: how many tokens the draft proposed in the last round"),
     ("ctx", "tokens of the context in use, and how many fit"),
 )
 PROMISE = "SpS draws from the same distribution as ArS. Nothing leaves this machine."
+REMAP = 'Each can be changed in config.toml, under [keys]: "chat.new" = "f8".'
+WIDTH = 20
+"""Cells of the keys' column."""
+MEANING = 30
 
 
 class HelpScreen(ModalScreen[None]):
     """Explain the keys, the colours and the figures."""
 
+    DEFAULT_CSS = """
+    HelpScreen {
+        & #keys {
+            height: auto;
+        }
+
+        & .keys {
+            height: auto;
+            text-wrap: nowrap;
+            text-overflow: ellipsis;
+        }
+    }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,f1,q,enter", "dismiss", "Close"),
+        Binding("escape,f1,q,enter", "dismiss", "Close", id="help.close"),
     ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.keys = Vertical(id="keys")
 
     def compose(self) -> ComposeResult:
         """Lay out one scrollable page."""
         looks = styles(self.app.no_color)
         with VerticalScroll(id="help") as page:
             page.border_title = "Help"
-            page.border_subtitle = "Esc closes"
-            for key, meaning in KEYS:
-                yield Row(Content.styled(key, "bold $accent"), meaning)
+            page.border_subtitle = "Up and down scroll · Esc closes"
+            yield self.keys
             yield Static("Tokens", classes="heading", markup=False)
-            for origin, meaning in ORIGINS.items():
-                yield Row(Content.styled(NAMES[origin], looks[origin]), meaning)
+            for kind, meaning in TOKENS.items():
+                yield Row(Content.styled(NAMES[kind], looks[kind]), meaning)
             yield Static("Words", classes="heading", markup=False)
             for word, meaning in WORDS:
                 yield Row(Content.styled(word, "bold"), meaning)
             yield Static(PROMISE, classes="heading", markup=False)
+
+    def on_mount(self) -> None:
+        """Gather the keys; that may import screens that were not open yet."""
+        self._gather()
+
+    @work(exclusive=True)
+    async def _gather(self) -> None:
+        bindings = await asyncio.to_thread(all_bindings)
+        keymap = self.app._keymap  # Textual has no public way to ask for it
+        lines = [
+            Static(line, classes=kind, markup=False) for kind, line in _lines(bindings, keymap)
+        ]
+        if self.keys.is_attached:  # the person may have closed the page again
+            await self.keys.mount(*lines)
 
 
 class Row(Horizontal):
@@ -74,3 +125,31 @@ class Row(Horizontal):
             Static(word, classes="word", markup=False),
             Static(meaning, classes="meaning", markup=False),
         )
+
+
+def _lines(
+    bindings: Mapping[str, Bound], keymap: Mapping[str, str]
+) -> Iterator[tuple[str, Content]]:
+    """Yield a heading and the keys of each area, and how to change them."""
+    found = dict.fromkeys([*AREAS, *(name.split(".")[0] for name in bindings)])
+    for area in found:
+        named = [bound for name, bound in bindings.items() if name.split(".")[0] == area]
+        rows = [_row(bound, keymap) for bound in named if bound.description]
+        fixed = [_line(keys, meaning, "") for keys, meaning in ALWAYS.get(area, ())]
+        if rows or fixed:
+            yield "heading", Content(AREAS.get(area, f"Keys, {area}"))
+            yield "keys", Content("\n").join([*fixed, *rows])
+    yield "meaning", Content(REMAP)
+
+
+def _row(bound: Bound, keymap: Mapping[str, str]) -> Content:
+    keys = readable(keymap.get(bound.id or "", bound.keys))
+    return _line(keys, bound.description, bound.id or "")
+
+
+def _line(keys: str, meaning: str, name: str) -> Content:
+    return Content.assemble(
+        (safe(keys).ljust(WIDTH), "bold $text-accent"),
+        (safe(meaning).ljust(MEANING) if name else safe(meaning)),
+        (safe(name), "dim"),
+    )

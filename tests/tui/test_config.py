@@ -1,0 +1,302 @@
+"""`config.toml`: what it may say, what beats it, and how a fault is explained."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from textual.theme import BUILTIN_THEMES
+
+from assistant.request import Sampling
+from models.errors import UsageError
+from models.files import places
+from tui.config.file import read, understand
+from tui.config.keys import KEYS, SAMPLING, THEMES
+from tui.config.kinds import shown
+from tui.config.layers import merge
+from tui.config.loading import load, plain, with_values
+from tui.config.positions import positions, statements
+from tui.config.reader import Config
+from tui.config.template import commented, template
+from tui.settings import Settings
+
+HERE = Path("config.toml")
+TOP_K = "top_k must be a whole number from 0 to 1000000"
+TOO_LOW = '1:1: there is no table "sampling"; keys belong at the top, above the first table'
+
+
+def said(text: str) -> Config:
+    return understand(text, HERE)
+
+
+def test_a_file_that_is_not_there_says_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "not" / "here"))
+    assert read() == Config(tmp_path / "not" / "here" / "config.toml")
+
+
+def test_defaults_of_the_table_are_those_of_the_settings():
+    defaults = {name: key.default for name, key in KEYS.items()}
+    assert with_values(Settings(), defaults) == Settings()
+    assert plain(Settings()) == defaults
+
+
+@pytest.mark.parametrize("key", SAMPLING[:6], ids=lambda key: key.name)
+def test_what_the_table_allows_the_sampler_takes(key):
+    ends = {"temperature": (0, 100), "top_p": (1e-9, 1), "min_p": (0, 1)}
+    low, high = ends.get(key.name, (getattr(key.kind, "low", 0), getattr(key.kind, "high", 1)))
+    for value in (low, high, key.default):
+        checked = key.kind.check(value)
+        assert checked is not None
+        Sampling(**{key.name: checked})
+
+
+def test_every_theme_offered_is_textuals():
+    assert set(THEMES) <= set(BUILTIN_THEMES)
+    assert KEYS["theme"].default in THEMES
+
+
+def test_options_beat_variables_beat_the_file_beats_the_default():
+    config = said('mode = "sps"\nthreads = 2\nctx = 512')
+    variables = {"SPECCHAT_MODE": "ars", "SPECCHAT_THREADS": "3"}
+    values, sources = merge(config, variables, {"mode": "auto", "threads": None})
+    assert [values[name] for name in ("mode", "threads", "ctx", "top_k")] == ["auto", 3, 512, 40]
+    assert [str(sources[name]) for name in ("mode", "threads", "ctx", "top_k")] == [
+        "--mode", "SPECCHAT_THREADS", "config.toml", "default"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("file", "variable", "option", "value"),
+    [
+        (None, None, None, "auto"),
+        (2, None, None, 2),
+        (2, "3", None, 3),
+        (2, "3", 4, 4),
+        (None, "3", None, 3),
+        (None, None, 4, 4),
+        (2, None, "auto", "auto"),
+        (2, "", None, 2),
+        (2, "auto", None, "auto"),
+    ],
+)
+def test_precedence(file, variable, option, value):
+    config = said("" if file is None else f"threads = {file}")
+    environ = {} if variable is None else {"SPECCHAT_THREADS": variable}
+    assert merge(config, environ, {"threads": option})[0]["threads"] == value
+
+
+def test_a_preset_beats_the_file_and_an_option_beats_the_preset():
+    config = said('temperature = 1\ntop_k = 7\n[presets.code]\ntemperature = 0.2\nsystem = "x"')
+    values, sources = merge(config, {}, {"preset": "code", "system": "mine"})
+    assert (values["temperature"], values["top_k"], values["system"]) == (0.2, 7, "mine")
+    assert str(sources["temperature"]) == "preset code"
+
+
+def test_a_preset_that_is_not_there_is_refused_with_those_that_are():
+    config = said("[presets.code]\n[presets.prose]")
+    with pytest.raises(UsageError, match=r"no preset 'poetry'.*: code, prose\."):
+        merge(config, {}, {"preset": "poetry"})
+
+
+def test_words_leave_a_value_open(tmp_path):
+    config = said('threads = "auto"\nseed = "random"\nmax_tokens = "none"\ntarget = "auto"')
+    chosen = load({}, config)
+    assert (chosen.threads, chosen.seed, chosen.max_tokens, chosen.target) == (None,) * 4
+    assert load({"draft": "none"}, config).draft == "none"
+
+
+def test_folders_mean_the_persons_home():
+    assert load({}, said('model_folders = ["~/models"]')).folders == (Path.home() / "models",)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("a = 1\n  temperature = 'hot'", "2:3: temperature must be a number from 0 to 100: 'hot'"),
+        ("temperature = 101", "1:1: temperature must be a number from 0 to 100: 101"),
+        ("temperature = nan", "1:1: temperature must be a number from 0 to 100: nan"),
+        ("top_p = 0", "1:1: top_p must be a number above 0 and at most 1: 0"),
+        ("lookahead = 99", "1:1: lookahead must be auto or a whole number from 0 to 31: 99"),
+        ("lookahead = true", "1:1: lookahead must be auto or a whole number from 0 to 31: True"),
+        ('mode = "fast"', "1:1: mode must be one of auto, sps, ars: 'fast'"),
+        ('save = "yes"', "1:1: save must be true or false: 'yes'"),
+        ("model_folders = [1]", "1:1: model_folders must be a list of folders: [1]"),
+        ("system = '''\na\n'''\ntop_k = -1", f"4:1: {TOP_K}: -1"),
+        ("[presets.a]\ntop_k = -1", f"2:1: {TOP_K}: -1"),
+        ("[preset.a]", "1:1: preset names one; presets are tables, [presets.NAME]"),
+        ("presets = 3", "1:1: presets must be a table, [presets]"),
+        ("[presets]\ncode = 3", "2:1: code must be a table, [presets.code]"),
+        ('[keys]\n"chat.new" = 3', '2:1: chat.new must be keys such as "f8": 3'),
+        ("mode = ", "1:8: this is not TOML: Invalid value"),
+        ("mode = 'a'\nmode = 'b'", "2:11: this is not TOML: Cannot overwrite a value"),
+    ],
+)  # fmt: skip
+def test_a_fault_is_named_by_file_line_column_key_value_and_what_is_allowed(text, complaint):
+    with pytest.raises(UsageError) as caught:
+        said(text)
+    assert str(caught.value).removesuffix(".") == f"config.toml:{complaint}"
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        ("temprature = 1", '1:1: there is no key "temprature"; did you mean "temperature"?'),
+        ("\nqqqqq = 1", '2:1: there is no key "qqqqq"'),
+        ("[preset_.code]", '1:1: there is no key "preset_"; did you mean "preset"?'),
+        ("[sampling]\ntop_k = 1", TOO_LOW),
+        ('[keys]\ntheme = "nord"', '2:1: theme is no binding; it belongs above "[keys]"'),
+        ("[presets.a]\nseed = 1", '2:1: there is no key "seed"'),
+    ],
+)  # fmt: skip
+def test_what_is_unknown_is_a_warning_with_a_guess(text, warning):
+    assert said(text).warnings == (f"config.toml:{warning}",)
+
+
+def test_a_file_that_is_no_text_is_refused_by_its_line(tmp_path):
+    path = tmp_path / "config.toml"
+    path.write_bytes(b"mode = 'sps'\ntheme = '\xff'")
+    with pytest.raises(UsageError, match=r"config.toml:2: this is not UTF-8"):
+        read(path)
+
+
+def test_a_file_with_windows_line_ends_and_a_byte_order_mark_is_read(tmp_path):
+    path = tmp_path / "config.toml"
+    path.write_bytes(b"\xef\xbb\xbfmode = 'sps'\r\nthreads = 3\r\n")
+    assert read(path).values == {"mode": "sps", "threads": 3}
+    assert read(path).lines == {"mode": 1, "threads": 2}
+
+
+def test_a_huge_file_and_a_folder_are_refused(tmp_path):
+    path = tmp_path / "config.toml"
+    path.write_bytes(b"#" * (2 << 20))
+    with pytest.raises(UsageError, match="larger than 1 MB"):
+        read(path)
+    with pytest.raises(UsageError, match="cannot be read"):
+        read(tmp_path)
+
+
+def test_deep_nesting_is_refused_without_a_traceback():
+    with pytest.raises(UsageError, match="nested too deeply"):
+        said("a = " + "[" * 5000 + "]" * 5000)
+
+
+def test_template_sets_nothing_and_names_every_key():
+    text = template()
+    assert tomllib.loads(text) == {}
+    for key in KEYS.values():
+        assert commented(key) in text
+        assert key.help in text.replace("\n# ", " ")
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_template_with_every_key_uncommented_says_the_defaults():
+    lines = template().splitlines()
+    live = [line[2:] for line in lines if line[2:].split(" = ")[0] in KEYS]
+    top = "\n".join(live[: len(KEYS)])
+    assert said(top).values == {name: key.default for name, key in KEYS.items()}
+
+
+def test_values_are_shown_as_they_are_typed():
+    for key in KEYS.values():
+        assert key.kind.parse(shown(key.default)) == key.default
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin"])
+def test_config_is_where_people_of_the_terminal_look_for_it(platform, monkeypatch, tmp_path):
+    monkeypatch.delenv("SPECCHAT_HOME", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setattr(places.sys, "platform", platform)
+    assert places.config_dir() == tmp_path / "config" / "specchat"
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
+    assert places.config_dir() == tmp_path / "home"
+
+
+def test_config_on_a_mac_stays_in_application_support_where_there_is_one(monkeypatch, tmp_path):
+    monkeypatch.delenv("SPECCHAT_HOME", raising=False)
+    monkeypatch.setattr(places.sys, "platform", "darwin")
+    support = tmp_path / "Application Support"
+    monkeypatch.setattr(places, "user_config_path", lambda *names, **options: support)
+    assert places.config_dir() != support
+    support.mkdir()
+    (support / "config.toml").touch()
+    assert places.config_dir() == support
+
+
+# Whatever a file says, it is understood or refused in one sentence.
+
+NAMES = st.sampled_from(
+    [*KEYS, "keys", "presets", "presets.a", "x", '"a b"', "keys.x", "temprature"]
+)
+VALUES = st.one_of(
+    st.integers(-(2**63), 2**63 - 1).map(str),
+    st.floats().map(lambda number: repr(number)),
+    st.sampled_from(["true", "false", "[]", "{}", "[[1]]", "{a=1}", "1979-05-27", "'auto'", "''"]),
+    st.text().map(lambda text: f"'''{text}'''"),
+    st.text(st.characters(codec="ascii")),
+)
+LINES = st.one_of(
+    st.tuples(NAMES, VALUES).map(" = ".join),
+    NAMES.map(lambda name: f"[{name}]"),
+    NAMES.map(lambda name: f"[[{name}]]"),
+    st.text(),
+)
+
+
+def understood_or_refused(text: str) -> Config | None:
+    try:
+        config = said(text)
+        merge(config, {}, {})
+    except UsageError:
+        return None
+    return config
+
+
+@given(st.lists(LINES, max_size=8).map("\n".join))
+@settings(max_examples=500, deadline=None)
+@example("a = " + "9" * 5000)
+@example("[[keys]]")
+@example("[[presets]]")
+@example('preset = "x"')
+def test_any_text_is_understood_or_refused_in_one_sentence(text):
+    config = understood_or_refused(text)
+    if config is not None:
+        load({}, Config(HERE, {**config.values, "preset": "none"}, config.presets))
+
+
+@given(st.binary(max_size=200))
+@settings(max_examples=300, deadline=None)
+def test_any_bytes_are_understood_or_refused(tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / "bytes.toml"
+    path.write_bytes(data)
+    try:
+        read(path)
+    except UsageError as error:
+        refusal = str(error)
+    else:
+        refusal = str(path)
+    assert refusal.startswith(str(path))
+
+
+@given(st.sampled_from(list(KEYS)), st.text())
+@settings(max_examples=500, deadline=None)
+def test_any_typed_text_is_taken_or_refused(name, text):
+    value = KEYS[name].kind.parse(text)
+    assert value is None or KEYS[name].kind.check(value) == value
+    KEYS[name].refusal(text)
+
+
+@given(st.lists(LINES, max_size=8).map("\n".join))
+@settings(max_examples=300, deadline=None)
+def test_the_line_of_every_key_is_the_one_that_sets_it(text):
+    try:
+        whole = tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return
+    if "\r" in text:
+        return  # `decode` has made them line feeds
+    assert "\n".join(statement for _, statement, _ in statements(text)) == text
+    found = positions(text)
+    for name in whole:
+        line, column = found[name,]
+        assert text.split("\n")[line - 1][column - 1 :].strip()

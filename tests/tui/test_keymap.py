@@ -1,0 +1,137 @@
+"""`[keys]`: what can be remapped, and what is said of the rest."""
+
+import asyncio
+
+import pytest
+from textual.app import App
+from textual.binding import Binding
+from textual.widgets import Static
+
+from tui.appearance import appear, say_notices
+from tui.keymap import all_bindings, prompt_keys, readable, usable
+from tui.screens.help import HelpScreen
+from tui.settings import Settings
+
+
+@pytest.fixture(scope="module")
+def bindings():
+    return all_bindings()
+
+
+def test_bindings_of_all_screens_are_found_by_their_names(bindings):
+    assert {"app.help", "chat.new", "chat.stop", "settings.save", "prompt.quit"} <= set(bindings)
+    assert all("." in name for name in bindings)
+
+
+def test_a_good_keymap_is_taken_whole(bindings):
+    keymap = {"chat.new": "f8, f9", "turn.view": "x", "app.help": "f12"}
+    assert usable(keymap, bindings) == ({**keymap, "chat.new": "f8,f9"}, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "keys", "complaint"),
+    [
+        ("chat.mew", "f8", "there is no such key; did you mean chat.new?"),
+        ("zzzzzz", "f8", "there is no such key; specchat config keys lists them."),
+        ("chat.new", "strg+k", "'strg+k' is no key; write it as ctrl+t or f8."),
+        ("chat.new", "f8,", "'' is no key; write it as ctrl+t or f8."),
+        ("chat.new", "", "'' is no key; write it as ctrl+t or f8."),
+        ("chat.new", "ctrl+hugo", "'ctrl+hugo' is no key; write it as ctrl+t or f8."),
+        ("chat.new", "ctrl+i", "terminals cannot tell ctrl+i from tab."),
+        ("chat.new", "ctrl+k", "ctrl+k is the prompt's own: Delete to line end."),
+        ("chat.new", "k", "k is typed into the prompt; add ctrl+."),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_the_reason(bindings, name, keys, complaint):
+    assert usable({name: keys}, bindings) == ({}, [f"[keys] {name}: {complaint}"])
+
+
+def test_no_key_of_the_app_is_taken_by_the_prompt_that_has_the_focus(bindings):
+    own = prompt_keys(bindings)
+    for name, bound in bindings.items():
+        if name.split(".")[0] in ("app", "chat") and not bound.priority:
+            assert not set(bound.keys.split(",")) & set(own), name
+
+
+def test_keys_that_mean_two_things_in_one_place_are_named(bindings):
+    _, complaints = usable({"chat.new": "ctrl+t"}, bindings)
+    assert complaints == ["[keys] chat.new: ctrl+t is also chat.mode."]
+    assert usable({"chat.new": "ctrl+t", "chat.mode": "ctrl+n"}, bindings)[1] == []
+
+
+def test_keys_are_written_as_people_do():
+    assert readable("ctrl+k, f9,escape,G,pageup") == "Ctrl+K, F9, Esc, G, PgUp"
+
+
+class Tiny(App[None]):
+    BINDINGS = [Binding("f9", "act", "Act", id="chat.new")]  # noqa: RUF012
+
+    acted = 0
+
+    def action_act(self) -> None:
+        self.acted += 1
+
+
+def notices(app: App[None]) -> list[str]:
+    return [notice.message for notice in app._notifications]
+
+
+async def until(pilot, condition) -> None:
+    async with asyncio.timeout(30):
+        while not condition():
+            await pilot.pause(0.01)
+
+
+async def test_keymap_and_theme_come_from_the_settings_and_bad_keys_keep_their_own():
+    app = Tiny()
+    async with app.run_test() as pilot:
+        keymap = {"chat.new": "f8", "app.quit": "strg+q", "nothing.here": "f2"}
+        appear(app, Settings(theme="nord", keymap=keymap))
+        await until(pilot, lambda: len(notices(app)) == 2)
+        await pilot.press("f9", "f8")
+        assert (app.acted, app.theme) == (1, "nord")
+        assert any("nothing.here" in notice for notice in notices(app))
+
+
+async def test_a_key_that_cannot_be_used_leaves_the_usual_one():
+    app = Tiny()
+    async with app.run_test() as pilot:
+        appear(app, Settings(keymap={"chat.new": "strg+k"}))
+        await until(pilot, lambda: notices(app))
+        await pilot.press("f9")
+        assert app.acted == 1
+
+
+async def test_what_is_odd_in_the_file_is_said_once():
+    app = Tiny()
+    async with app.run_test() as pilot:
+        say_notices(app, Settings(notices=("config.toml:1:1: \x1b[31mno",)))
+        await pilot.pause()
+        assert notices(app) == ["config.toml:1:1: ␛[31mno"]
+
+
+async def test_help_lists_the_keys_as_they_are_now():
+    app = Tiny()
+    async with app.run_test(size=(100, 300)) as pilot:
+        app.set_keymap({"chat.new": "ctrl+b"})
+        app.push_screen(HelpScreen())
+        await until(pilot, lambda: list(app.screen.query("#keys .keys")))
+        text = "\n".join(str(part.render()) for part in app.screen.query(Static))
+        row = next(line for line in text.splitlines() if "chat.new" in line)
+        assert row.startswith("Ctrl+B")
+        for name, bound in all_bindings().items():
+            assert not bound.description or name in text
+        for word in ("ArS", "SpS", "tok/eval", "residual", "lookahead"):
+            assert word in text
+
+
+async def test_help_scrolls_by_key():
+    app = Tiny()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.push_screen(HelpScreen())
+        await until(pilot, lambda: list(app.screen.query("#keys .keys")))
+        await until(pilot, lambda: app.screen.query_one("#help").max_scroll_y > 0)
+        await pilot.press("pagedown")
+        await until(pilot, lambda: app.screen.query_one("#help").scroll_y > 0)
+        await pilot.press("escape")
+        assert not isinstance(app.screen, HelpScreen)

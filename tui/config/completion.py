@@ -1,0 +1,32 @@
+"""What a shell may complete an option with."""
+
+from collections.abc import Iterator
+
+from models import catalog
+from models.errors import SpecchatError
+from models.files.locate import installed
+from tui.config.file import read
+from tui.config.keys import Key
+from tui.config.kinds import Whole
+from tui.config.words import Choice, Text
+
+
+def words(key: Key) -> list[str]:
+    """Return the words that a key's value may be."""
+    try:
+        return list(dict.fromkeys(_words(key)))
+    except (SpecchatError, OSError):
+        return []  # a shell has no place for a complaint
+
+
+def _words(key: Key) -> Iterator[str]:
+    if isinstance(key.kind, Choice):
+        yield from key.kind.choices
+    elif isinstance(key.kind, Whole | Text) and key.kind.word:
+        yield key.kind.word
+    if key.name == "preset":
+        yield from read().presets
+    elif key.name in ("target", "draft"):
+        yield from catalog.FILES
+        yield from (model.reference for model in installed())
+        yield from ["none"] if key.name == "draft" else []
