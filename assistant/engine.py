@@ -8,12 +8,13 @@ from threading import RLock, Thread
 
 from assistant.assistant import Assistant
 from assistant.control import Control
-from assistant.events import Event, Failed
-from assistant.loading import Loader
-from assistant.request import Mode, Request, Setup
+from assistant.events import Counted, Event, Failed
+from assistant.loading import Loader, Pool
+from assistant.race import run
+from assistant.request import Count, Job, Mode, Race, Request, Sampling, Setup
 from models.errors import Bug, Cancelled, ModelError, SpecchatError
 
-Job = Setup | Request
+Steering = tuple[Mode, int | None, Sampling | None]
 
 
 class Engine:
@@ -29,9 +30,11 @@ class Engine:
         self._control = Control()
         self._turn = RLock()  # a signal handler may cancel while its own thread gives a job
         self._given = self._begun = self._cancelled = 0  # the number of the last job that was
-        self._steering: tuple[int, Mode, int | None] = (0, "auto", None)
+        self._asked = 0  # and of the last one that is to be answered
+        self._steering: tuple[int, Steering] = (0, ("auto", None, None))
         self._assistant: Assistant | None = None
         self._loader: Loader | None = None
+        self._pool = Pool()
         self._thread = Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
 
@@ -41,14 +44,29 @@ class Engine:
 
     def reply(self, request: Request) -> None:
         """Answer; ends in `Finished` or `Failed`."""
-        self._give(request)
+        with self._turn:
+            self._give(request)
+            self._asked = self._given
 
-    def steer(self, mode: Mode, lookahead: int | None = None) -> None:
+    def race(self, race: Race) -> None:
+        """Answer in several lanes, in turns; ends in `RaceOver` or `Failed`.
+
+        It loads its own models and frees them afterwards; the loaded pair stays and is shared.
+        """
+        self._give(race)
+
+    def count(self, count: Count) -> None:
+        """Count the tokens of a text; ends in `Counted`, or in nothing without a model."""
+        self._give(count)
+
+    def steer(
+        self, mode: Mode, lookahead: int | None = None, sampling: Sampling | None = None
+    ) -> None:
         """Change how the last answer asked for is decoded, from the next round on."""
         with self._turn:
-            self._steering = self._given, mode, lookahead
-            if self._begun == self._given:
-                self._control.mode, self._control.lookahead = mode, lookahead
+            self._steering = self._asked, (mode, lookahead, sampling)
+            if self._begun == self._asked:
+                self._follow(mode, lookahead, sampling)
 
     def cancel(self) -> None:
         """Stop every job given so far; what was decoded is kept, and a later job runs."""
@@ -81,10 +99,13 @@ class Engine:
             self._begun = number
             if number > self._cancelled:
                 self._control.cancel.lower()
-            steered, mode, lookahead = self._steering
+            steered, steering = self._steering
             if isinstance(job, Request):
-                asked = (job.mode, job.lookahead) if steered < number else (mode, lookahead)
-                self._control.mode, self._control.lookahead = asked
+                self._follow(*((job.mode, job.lookahead, None) if steered < number else steering))
+
+    def _follow(self, mode: Mode, lookahead: int | None, sampling: Sampling | None) -> None:
+        control = self._control
+        control.mode, control.lookahead, control.sampling = mode, lookahead, sampling
 
     def _try(self, job: Job) -> None:
         try:
@@ -100,16 +121,28 @@ class Engine:
             self._emit(Failed(f"This is a bug in specchat: {what}.", Bug.__name__))
 
     def _do(self, job: Job) -> None:
-        if isinstance(job, Setup):
-            self._free()
-            self._loader = Loader(job, self._control, self._emit)
-            self._assistant, ready = self._loader.load()
-            self._emit(ready)
-        elif self._assistant is None:
+        match job:
+            case Setup():
+                self._load(job)
+            case Race():
+                run(job, self._pool, self._control, self._emit)
+            case Count(label, text):
+                if self._assistant is not None:
+                    self._emit(Counted(label, len(self._assistant.vocab.tokenize(text))))
+            case Request():
+                self._answer(job)
+
+    def _load(self, setup: Setup) -> None:
+        self._free()
+        self._loader = Loader(setup, self._control, self._emit, self._pool)
+        self._assistant, ready = self._loader.load()
+        self._emit(ready)
+
+    def _answer(self, request: Request) -> None:
+        if self._assistant is None:
             raise ModelError("No model is loaded, so there is nothing to answer with.")
-        else:
-            for event in self._assistant.reply(job, self._control):
-                self._emit(event)
+        for event in self._assistant.reply(request, self._control):
+            self._emit(event)
 
     def _free(self) -> None:
         self._assistant = None

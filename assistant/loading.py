@@ -1,7 +1,7 @@
 """Load a pair of models into an assistant, or a target alone when the draft cannot serve it."""
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from assistant.assistant import Assistant
@@ -12,16 +12,54 @@ from assistant.lookahead.adaptive import AdaptiveLookahead
 from assistant.lookahead.costs import measure
 from assistant.request import Setup
 from models import pairing
+from models.cancel import CancelFlag
 from models.errors import ModelError
 from models.llama.model import MAX_ROWS, LlamaModel
 from models.llama.weights import Weights
 
 
+class Pool:
+    """The weights in memory, each file once however many loaders use it. For one thread."""
+
+    def __init__(self) -> None:
+        self._shared: dict[tuple[Path, int | None], tuple[Weights, int]] = {}
+
+    @contextmanager
+    def use(
+        self,
+        path: Path,
+        gpu_layers: int | None,
+        cancel: CancelFlag,
+        progress: Callable[[float], None],
+    ) -> Iterator[Weights]:
+        """Load a file, unless it is loaded; it is freed when its last user has left.
+
+        Raises what `Weights` raises.
+        """
+        key = path.resolve(), gpu_layers
+        if key not in self._shared:
+            weights = Weights(path, gpu_layers=gpu_layers, cancel=cancel, progress=progress)
+            self._shared[key] = weights, 0
+        weights, users = self._shared[key]
+        self._shared[key] = weights, users + 1
+        try:
+            yield weights
+        finally:
+            weights, users = self._shared.pop(key)
+            if users > 1:
+                self._shared[key] = weights, users - 1
+            else:
+                weights.close()
+
+
 class Loader:
     """Load what a setup names, and own it until closed."""
 
-    def __init__(self, setup: Setup, control: Control, emit: Callable[[Event], None]) -> None:
+    def __init__(
+        self, setup: Setup, control: Control, emit: Callable[[Event], None], pool: Pool
+    ) -> None:
         self._setup = setup
+        self._pool = pool
         self._cancel = control.cancel
         self._emit = emit
         self._resources = ExitStack()
@@ -46,13 +84,14 @@ class Loader:
         self._resources.close()
 
     def _open(self, role: Role, path: Path, max_rows: int, opened: ExitStack) -> LlamaModel:
-        weights = Weights(
-            path,
-            gpu_layers=self._setup.gpu_layers,
-            cancel=self._cancel,
-            progress=lambda fraction: self._emit(Loading(role, path.name, fraction)),
+        weights = opened.enter_context(
+            self._pool.use(
+                path,
+                self._setup.gpu_layers,
+                self._cancel,
+                lambda fraction: self._emit(Loading(role, path.name, fraction)),
+            )
         )
-        opened.callback(weights.close)
         model = LlamaModel(
             weights,
             n_ctx=self._setup.n_ctx,

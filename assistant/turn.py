@@ -74,7 +74,7 @@ class Turn:
         return [seed, len(self._tokens)]
 
     def _warp(self, logits: Logits, history: Sequence[int]) -> Row:
-        return warp(logits, self._request.sampling, history)
+        return warp(logits, self._control.sampling or self._request.sampling, history)
 
     def _timed(self, loop: Iterator[Round]) -> Round:
         started = perf_counter()
@@ -98,7 +98,7 @@ class Turn:
         unread = self._unread(self._drafter)
         choice = lookahead(self._request, self._control, self._adaptive, unread, seconds_a_token)
         room = max(0, self._room(self._drafter))
-        return choice if choice.k <= room else Choice(room, "there is room for no more")
+        return Choice(min(choice.k, room), choice.reason)
 
     def _room(self, drafter: ModelDrafter) -> int:
         """Return how many tokens may be proposed, so that one more still fits behind them."""
@@ -111,13 +111,13 @@ class Turn:
         return len(self._tokens) - drafter.model.cached(drafter.known(self._tokens))
 
     def _prefill(self, drafter: ModelDrafter) -> Iterator[Prefilled]:
-        started = perf_counter()
+        before = drafter.model.busy_s
         try:
             yield from prefill(drafter.model, "draft", drafter.known(self._tokens[:-1]))
         except ModelError as error:
             raise DraftFailed(str(error)) from error
         if self._adaptive and self._chosen:
-            self._adaptive.charge(perf_counter() - started)
+            self._adaptive.charge(drafter.model.busy_s - before)
 
 
 def prefill(model: Model, role: Role, tokens: Sequence[int]) -> Iterator[Prefilled]:

@@ -155,6 +155,12 @@ PAIRS: tuple[Pair, ...] = (
         for target in targets
     ),
 )
+# Drafts by the digest of the vocabulary that they have, see `models.gguf.Summary`.
+DRAFT_OF_VOCABULARY: dict[str, GGUF] = {
+    "d6ae556e3903222da9532d13179cd507": CODER_0_5B,
+    "47bde249dcda14e240e7f6a02c04f299": SMOLLM2_135M,
+    "9f995c0a7212553ba0b67d9525d51dad": GEMMA_3_270M,
+}
 
 
 def find(name: str) -> GGUF | None:

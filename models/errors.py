@@ -5,7 +5,8 @@ SpecchatError
 ├── ModelError        a model file cannot be found, loaded or run
 │   ├── ModelMissing      no such model on this machine
 │   ├── ContextFull       the text does not fit the context
-│   └── DraftFailed       the draft cannot go on; the target can
+│   ├── DraftFailed       the draft cannot go on; the target can
+│   └── EngineDied        the process that computes has come to an end
 ├── StorageError      a file or folder cannot be read or written
 ├── NetworkError      a download failed
 └── Bug               specchat itself is at fault
@@ -37,6 +38,10 @@ class ContextFull(ModelError):
 
 class DraftFailed(ModelError):
     """The draft cannot go on; the target can."""
+
+
+class EngineDied(ModelError):
+    """The process that computes came to an end, or had to be ended."""
 
 
 class StorageError(SpecchatError):

@@ -1,9 +1,25 @@
 """Whether a draft's vocabulary serves a target: token by token, padding aside."""
 
-from models.llama.vocab import LlamaVocab
+from typing import Protocol
+
+_SHOWN = 40  # characters of a token
 
 
-def mismatch(target: LlamaVocab, draft: LlamaVocab) -> str | None:
+class Vocabulary(Protocol):
+    """The tokens of a model, by their numbers."""
+
+    size: int
+
+    def text(self, token: int) -> str:
+        """Return the name of a token."""
+        ...
+
+    def is_unused(self, token: int) -> bool:
+        """Say whether a token is padding."""
+        ...
+
+
+def mismatch(target: Vocabulary, draft: Vocabulary) -> str | None:
     """Return why the vocabularies do not match, naming the first token that differs, or None.
 
     A token that only one of them uses is padding, whatever its number: it is never proposed or
@@ -12,10 +28,16 @@ def mismatch(target: LlamaVocab, draft: LlamaVocab) -> str | None:
     for token in range(min(target.size, draft.size)):
         ours, theirs = target.text(token), draft.text(token)
         if ours != theirs and not (target.is_unused(token) or draft.is_unused(token)):
-            return f"token {token} is {ours!r} in the target and {theirs!r} in the draft"
+            return (
+                f"token {token} is {_quoted(ours)} in the target and {_quoted(theirs)} in the draft"
+            )
     larger = max(target, draft, key=lambda vocab: vocab.size)
     for token in range(min(target.size, draft.size), larger.size):
         if not larger.is_unused(token):
             role = "target" if larger is target else "draft"
-            return f"token {token}, {larger.text(token)!r}, is in the {role} alone"
+            return f"token {token}, {_quoted(larger.text(token))}, is in the {role} alone"
     return None
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")

@@ -9,7 +9,7 @@ from statistics import median
 
 from assistant.control import Control
 from assistant.events import Finished, Stats
-from assistant.loading import Loader
+from assistant.loading import Loader, Pool
 from assistant.request import Message, Mode, Request, Setup
 from assistant.warp import Sampling
 from models.files.check import ready
@@ -34,7 +34,7 @@ PROMPTS = {
 def measure(target: str, draft: str) -> None:
     """Print a line for each prompt."""
     setup = Setup(ready(target), ready(draft), n_ctx=2048)
-    loader = Loader(setup, Control(), lambda event: None)
+    loader = Loader(setup, Control(), lambda event: None, Pool())
     assistant, about = loader.load()
     if assistant.drafter is None:
         sys.exit(f"{about.no_draft}")

@@ -18,6 +18,7 @@ HOMES = {
     "rich": ("tui/",),
     "click": ("tui/",),
     "jinja2": ("assistant/chat/",),
+    "msgspec": ("assistant/",),
     "tomlkit": ("tui/config/",),
     "numpy": ("models/", "assistant/"),
 }
@@ -53,6 +54,11 @@ def test_each_library_has_one_home(path):
         library = module.split(".")[0]
         assert library not in FORBIDDEN
         assert name(path).startswith(HOMES.get(library, ("",))), module
+
+
+def test_the_engine_runs_in_a_process_of_its_own_and_nowhere_else():
+    users = {name(path) for path in MODULES if "assistant.engine" in imported(path)}
+    assert users == {"assistant/process/serving.py"}
 
 
 def test_the_protocols_of_a_model_need_no_llama_cpp():

@@ -33,12 +33,15 @@ def write(
     controls: tuple[str, ...] = CONTROLS,
     template: str | None = TEMPLATE,
     layers: int | None = None,
+    name: str | None = None,
+    file_type: int = 0,
 ) -> Path:
     """Write a model of one architecture and return its path.
 
     `like` is the seed of another model that this one resembles: its weights and some `noise`, so
     that it drafts for the other with a middling acceptance rate. With `stops=False` the control
-    tokens are so unlikely that an answer never ends by itself.
+    tokens are so unlikely that an answer never ends by itself. `name` and `file_type` are what the
+    header says; the weights are 32 bits whatever it claims.
     """
     layers = layers or {"lfm2": 4, "gemma3": 6}.get(kind, 2)
     writer = gguf.GGUFWriter(path, kind)
@@ -48,7 +51,9 @@ def write(
     writer.add_block_count(layers)
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_vocab_size(vocabulary)
-    writer.add_file_type(0)
+    writer.add_file_type(file_type)
+    if name is not None:
+        writer.add_name(name)
     _Tensors(writer, kind, layers, vocabulary, seed, like, noise, stops).write()
     writer.write_header_to_file()
     writer.write_kv_data_to_file()

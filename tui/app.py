@@ -2,33 +2,36 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
-from textual.app import App
+from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from assistant.events import Event
-from models.errors import ModelMissing, SpecchatError
-from tui.locating import find_models
-from tui.messages import EngineSaid, Located, NotLocated, ThreadDied
+from assistant.events import Event, Failed, Lap, Lined, Loading, RaceOver
+from assistant.request import Setup
+from models.errors import ModelMissing, SpecchatError, StorageError
+from tui.appearance import appear, say_notices
+from tui.messages import EngineSaid, Located, NotLocated, StoreOpened, ThreadDied
 from tui.screens.chat import ChatScreen
-from tui.screens.first_run import FirstRunScreen
-from tui.screens.help import HelpScreen
 from tui.settings import Settings
-from tui.signals import signals_leave
+from tui.signals import hangs_up, signals_leave
 
 if TYPE_CHECKING:
-    from assistant.engine import Engine
+    from assistant.service import Service
+    from tui.screens.race import RaceScreen
 
-EngineFactory = Callable[[Callable[[Event], None]], "Engine"]
+EngineFactory = Callable[[Callable[[Event], None]], "Service"]
 PATIENCE = 3.0
 """Seconds within which Ctrl+C must be pressed again to quit."""
+RELOADING = ("target", "draft", "n_ctx", "threads", "gpu_layers", "folders")
+"""The settings that the loaded models depend on."""
 
 
 class SpecchatApp(App[None]):
@@ -37,8 +40,7 @@ class SpecchatApp(App[None]):
     TITLE = "specchat"
     CSS_PATH = "specchat.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f1", "help", "Help", id="app.help"),
-        Binding("ctrl+q", "quit", "Quit", id="app.quit", priority=True),
+        Binding("ctrl+q", "quit", "Quit", id="app.quit", priority=True, show=False),
         Binding("ctrl+c", "help_quit", show=False, system=True),
     ]
 
@@ -46,8 +48,10 @@ class SpecchatApp(App[None]):
         super().__init__()
         self.settings = settings
         self.chat = ChatScreen(settings)
+        self.racing: RaceScreen | None = None
+        self._setup: Setup | None = None
         self._new_engine = engine
-        self._engine: Engine | None = None
+        self._engine: Service | None = None
         self._undo = ExitStack()
         self._asked_to_quit = -PATIENCE
 
@@ -56,29 +60,58 @@ class SpecchatApp(App[None]):
         return self.chat
 
     def on_mount(self) -> None:
-        """Look for the models while the person already types."""
+        """Look for the models and the conversations while the person already types."""
         self._undo.enter_context(signals_leave(self._leave))
         threading.excepthook = self._thread_died
         self._undo.callback(setattr, threading, "excepthook", threading.__excepthook__)
+        appear(self, self.settings)
+        say_notices(self, self.settings)
+        self.chat.prepare()
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        """Look for the conversations and the models, which the first frame does not wait for."""
+        self._open_store()
         self.look_for_models(self.settings)
 
     async def on_unmount(self) -> None:
-        """Free the models, whatever the reason to go."""
-        if self._engine is not None:
-            await asyncio.to_thread(self._engine.close)
+        """Keep what was said and free the models, whatever the reason to go."""
+        self.chat.keeping.leave()
+        close = [self.chat.keeping.close, *([self._engine.close] if self._engine else [])]
+        await asyncio.gather(*map(asyncio.to_thread, close))
         self._undo.close()
 
     def _leave(self, number: int) -> None:
         self.exit(return_code=128 + number)
 
     def _thread_died(self, what: threading.ExceptHookArgs) -> None:
-        if what.exc_value is not None:
+        if what.exc_value is not None and not hangs_up(what.exc_value):
             self.post_message(ThreadDied(what.exc_value))
 
     @on(ThreadDied)
     def crash(self, message: ThreadDied) -> None:
         """Fail here, where the terminal is restored and the traceback can be read."""
         raise message.error
+
+    @work(thread=True, group="store")
+    def _open_store(self) -> None:
+        from assistant.store import Store, place
+
+        try:
+            store = Store(place() if self.settings.save else None)
+        except StorageError as error:
+            self.post_message(StoreOpened(Store(None), error))
+            return
+        self.post_message(StoreOpened(store, None))
+        with suppress(StorageError):  # a damaged file is mended, and said, at the next start
+            store.back_up()
+
+    @on(StoreOpened)
+    def keep_in(self, message: StoreOpened) -> None:
+        """Keep conversations from now on."""
+        if message.error is not None:
+            self.chat.keeping.lose(message.error)
+        self.chat.keeping.begin(message.store)
 
     def look_for_models(self, settings: Settings) -> None:
         """Find the models and have them loaded."""
@@ -87,61 +120,115 @@ class SpecchatApp(App[None]):
 
     @work(thread=True, group="models")
     def _find(self, settings: Settings) -> None:
-        """Find the files and import llama.cpp, on a thread: both may take a second."""
-        try:
-            if self._new_engine is None:
-                from assistant.engine import Engine
+        """Find the files on a thread: checking them may take a while."""
+        from tui.locating import find_models
 
-                self._new_engine = Engine
+        try:
             self.post_message(Located(*find_models(settings)))
         except SpecchatError as error:
             self.post_message(NotLocated(str(error), isinstance(error, ModelMissing)))
-        except (ImportError, OSError) as error:
-            reason = f"llama.cpp cannot be loaded ({error}). Run `specchat doctor`."
-            self.post_message(NotLocated(reason, missing=False))
 
     @on(Located)
     def load(self, message: Located) -> None:
         """Have the models loaded."""
-        if self._engine is None and self._new_engine is not None:
+        self._setup = message.setup
+        self.chat.talk.load(self._running_engine(), message.setup, message.no_draft)
+
+    def _running_engine(self) -> "Service":
+        if self._engine is None:
+            if self._new_engine is None:
+                from assistant.process.client import EngineProcess
+
+                self._new_engine = EngineProcess
             self._engine = self._new_engine(self._hear)
-        if self._engine is not None:
-            self.chat.load(self._engine, message.setup, message.no_draft)
+        return self._engine
 
     @on(NotLocated)
     def explain(self, message: NotLocated) -> None:
         """Say that there is no model, and offer to get one if that helps."""
-        self.chat.no_model(message.reason)
+        self.chat.talk.no_model(message.reason)
         if message.missing:
             self.action_choose_model()
-
-    @on(EngineSaid)
-    def show(self, message: EngineSaid) -> None:
-        """Pass on what the engine says."""
-        self.chat.show(message.event)
 
     def _hear(self, event: Event) -> None:
         self.post_message(EngineSaid(event))  # called on the engine's thread
 
+    @on(EngineSaid)
+    def show(self, message: EngineSaid) -> None:
+        """Pass on what the engine says."""
+        match message.event:
+            case Lined() | Lap() | RaceOver() | Loading() | Failed() if self.racing is not None:
+                self.racing.show(message.event)
+            case _:
+                self.chat.talk.show(message.event)
+
     @on(ChatScreen.ModelWanted)
     def action_choose_model(self) -> None:
-        """Open the screen that fetches or chooses a model."""
-        if not isinstance(self.screen, FirstRunScreen):
-            screen = FirstRunScreen(self.settings.target, self.settings.offline)
-            self.push_screen(screen, self._use_model)
+        """Open the screen that chooses, switches and fetches models."""
+        from tui.screens.models import ModelsScreen
 
-    def _use_model(self, target: str | None) -> None:
-        if target is None:
-            self.chat.take_back()
+        if isinstance(self.screen, ChatScreen):
+            ready = self.chat.exchange.ready
+            self.push_screen(ModelsScreen(self.settings, ready), self._use_models)
+
+    def _use_models(self, choice: tuple[str, str | None] | None) -> None:
+        if choice is None:
+            if self.chat.exchange.wants_model:
+                self.chat.talk.take_back()
         else:
-            draft = self.settings.draft if target == self.settings.target else None
-            self.settings = replace(self.settings, target=target, draft=draft)
+            self.settings = replace(self.settings, target=choice[0], draft=choice[1])
+            self.chat.apply(self.settings)
             self.look_for_models(self.settings)
+
+    def action_settings(self) -> None:
+        """Open the settings."""
+        from tui.screens.settings import SettingsScreen
+
+        if isinstance(self.screen, ChatScreen):
+            settings = replace(self.settings, mode=self.chat.mode)
+            target = self._setup.target if self._setup else None
+            self.push_screen(SettingsScreen(settings, target), self._apply)
+
+    def _apply(self, settings: Settings | None) -> None:
+        """Go on with changed settings; the models are loaded again only if they have to be."""
+        if settings is None:
+            return
+        before, self.settings = self.settings, settings
+        appear(self, settings)
+        self.chat.apply(settings)
+        if any(getattr(before, name) != getattr(settings, name) for name in RELOADING):
+            self.look_for_models(settings)
+
+    @on(ChatScreen.RaceWanted)
+    def race(self, message: ChatScreen.RaceWanted) -> None:
+        """Let a prompt race in two lanes of the loaded pair."""
+        from tui.lanes import duel
+        from tui.screens.race import RaceScreen
+
+        if self._setup is None or self._engine is None:
+            return
+        self.racing = RaceScreen(duel(self._setup, self.settings, message.request))
+        self.push_screen(self.racing, self._end_race)
+        self.racing.start(self._engine)
+
+    def _end_race(self, _: None) -> None:
+        self.racing = None
 
     def action_help(self) -> None:
         """Open the page of keys and words."""
+        from tui.screens.help import HelpScreen
+
         if isinstance(self.screen, ChatScreen):
             self.push_screen(HelpScreen())
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Offer every key of the screen that has a name in the palette, too."""
+        yield from super().get_system_commands(screen)
+        for active in screen.active_bindings.values():
+            binding = active.binding
+            if binding.id and binding.description and active.enabled:
+                run = partial(self.run_action, binding.action, active.node)
+                yield SystemCommand(binding.description, binding.tooltip or binding.key, run)
 
     def action_help_quit(self) -> None:
         """Quit when pressed twice; some terminals swallow Ctrl+Q."""

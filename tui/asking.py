@@ -11,7 +11,6 @@ from types import FrameType
 from rich.console import Console
 from rich.text import Text
 
-from assistant.engine import Engine
 from assistant.events import (
     Decoded,
     Event,
@@ -24,7 +23,9 @@ from assistant.events import (
     Ready,
     Token,
 )
+from assistant.process.client import EngineProcess
 from assistant.request import Message, Request
+from assistant.service import Service
 from models import errors
 from models.files.progress import Progress
 from tui.figures import figures
@@ -105,10 +106,10 @@ class Asking:
 
     def _converse(self) -> None:
         with self._status:
-            setup, no_draft = find_models(self._settings, self._checking)
-            setup = replace(setup, measure=self._chooses_by_time())
-            engine = Engine(self._events.put)
+            engine = EngineProcess(self._events.put)  # it starts while the models are looked for
             try:
+                setup, no_draft = find_models(self._settings, self._checking)
+                setup = replace(setup, measure=self._chooses_by_time())
                 with self._interrupts_cancel(engine):
                     engine.load(setup)
                     self._listen(Ready)
@@ -119,7 +120,7 @@ class Asking:
                 engine.close()
 
     @contextmanager
-    def _interrupts_cancel(self, engine: Engine) -> Iterator[None]:
+    def _interrupts_cancel(self, engine: Service) -> Iterator[None]:
         """Let Ctrl-C stop the engine, wherever this thread is just then; a second one raises."""
 
         def interrupt(number: int, frame: FrameType | None) -> None:
@@ -155,6 +156,8 @@ class Asking:
             case Finished():
                 self._outcome.finished = event
             case Failed(message, kind):
+                if self._outcome.tokens:
+                    self._out.print()  # what was said so far stands on a line of its own
                 raise getattr(errors, kind)(message)
 
     def _stream(self, tokens: Sequence[Token]) -> None:

@@ -69,6 +69,6 @@ class Fetcher(Thread):
 
     def _report(self, progress: Progress) -> None:
         now = monotonic()
-        if now - self._told >= INTERVAL or progress.done == progress.total:
+        if now - self._told >= INTERVAL or progress.done == progress.total or progress.notice:
             self._told = now
             self._tell(Fetching(self._what, progress))

@@ -5,9 +5,11 @@ from pathlib import Path
 from assistant.request import Setup
 from models import catalog
 from models.catalog import GGUF
+from models.drafts import best_draft
 from models.errors import SpecchatError
 from models.files.check import ready
-from models.files.locate import resolve
+from models.files.discovery import discover, identify
+from models.files.locate import find, resolve
 from models.files.progress import Report, silent
 from tui.settings import Settings
 
@@ -23,7 +25,7 @@ def find_models(settings: Settings, report: Report = silent) -> tuple[Setup, str
     """Return what to load, and why without a draft if there is none.
 
     A file whose bytes are known is verified before its first use, which takes seconds; `report`
-    hears of it.
+    hears of it. For a target without a named draft the best one on this machine is chosen.
 
     Raises:
         ModelMissing: the target is not on this machine.
@@ -31,7 +33,7 @@ def find_models(settings: Settings, report: Report = silent) -> tuple[Setup, str
     """
     reference = settings.target or default_target()
     target = ready(reference, report)
-    draft, no_draft = _find_draft(settings.draft, reference, target, report)
+    draft, no_draft = _find_draft(settings, reference, target, report)
     setup = Setup(target, draft, settings.n_ctx, settings.threads, settings.gpu_layers)
     return setup, no_draft
 
@@ -49,25 +51,27 @@ def fetchable(reference: str | None) -> tuple[GGUF, ...]:
 
 
 def _find_draft(
-    wanted: str | None, reference: str, target: Path, report: Report
+    settings: Settings, reference: str, target: Path, report: Report
 ) -> tuple[Path | None, str | None]:
-    if wanted == NO_DRAFT:
+    if settings.draft == NO_DRAFT:
         return None, "No draft, as you asked."
+    wanted, reason = settings.draft, ""
     if wanted is None:
-        listed = _listed(reference, target)
-        if listed is None:
-            return None, f"No draft is listed for {target.name}; name one with --draft."
-        wanted = listed.name
+        wanted, reason = _choose(settings, reference)
+    if wanted is None:
+        return None, reason
     try:
         return ready(wanted, report), None
     except SpecchatError as error:
         return None, str(error)
 
 
-def _listed(reference: str, target: Path) -> GGUF | None:
-    """Return the draft that the catalogue lists, also when the target was named by its path."""
+def _choose(settings: Settings, reference: str) -> tuple[str | None, str]:
+    """Return the draft to use for a target and why; other programs' files only when needed."""
     known = resolve(reference)
-    if isinstance(known, Path):
-        named = [gguf for gguf in catalog.FILES.values() if gguf.file == target.name]
-        return catalog.draft_for(named[0]) if named else None
-    return catalog.draft_for(known)
+    listed = catalog.draft_for(known) if isinstance(known, GGUF) else None
+    if listed and find(listed):
+        return listed.name, f"{listed.name} is the draft listed for {reference}."
+    here = list(discover(settings.folders))
+    draft, reason = best_draft(identify(reference, here), here)
+    return (draft.reference if draft else None), reason

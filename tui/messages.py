@@ -1,11 +1,16 @@
 """What the app's threads tell its screens."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 
 from assistant.events import Event
 from assistant.request import Setup
+from models.errors import StorageError
+
+if TYPE_CHECKING:  # it brings SQLite along, which the first frame does not wait for
+    from assistant.store import Store
 
 
 @dataclass
@@ -31,6 +36,15 @@ class NotLocated(Message):
     reason: str
     missing: bool
     """Whether fetching a model would help."""
+
+
+@dataclass
+class StoreOpened(Message):
+    """The store of conversations is there, or another one in its place."""
+
+    store: "Store"
+    error: StorageError | None
+    """Why nothing is kept, if so."""
 
 
 @dataclass

@@ -10,6 +10,26 @@ from models.files import checksum
 from tui.asking import Outcome
 from tui.settings import Settings
 
+TOKEN = ("id", "text", "origin", "source", "target_prob", "draft_prob")
+STATS = (
+    "mode",
+    "rounds",
+    "drafted",
+    "tested",
+    "accepted",
+    "acceptance_rate",
+    "tokens_per_eval",
+    "prompt_tokens",
+    "cached_tokens",
+    "generated_tokens",
+    "prefill_s",
+    "first_token_s",
+    "decode_s",
+    "tokens_per_s",
+    "lookahead_counts",
+)
+"""What programs may rely on to be there."""
+
 
 def report(outcome: Outcome, settings: Settings) -> dict[str, Any]:
     """Return everything about an answer, as plain values."""
@@ -29,16 +49,11 @@ def report(outcome: Outcome, settings: Settings) -> dict[str, Any]:
 
 
 def _token(token: Token) -> dict[str, Any]:
-    return {**asdict(token), "origin": str(token.origin)}
+    return {name: getattr(token, name) for name in TOKEN} | {"origin": str(token.origin)}
 
 
 def _stats(stats: Stats) -> dict[str, Any]:
-    return {
-        **asdict(stats),
-        "acceptance_rate": stats.acceptance_rate,
-        "tokens_per_eval": stats.tokens_per_eval,
-        "tokens_per_s": stats.tokens_per_s,
-    }
+    return {name: getattr(stats, name) for name in STATS}
 
 
 def _model(model: ModelInfo) -> dict[str, Any]:

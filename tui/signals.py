@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from threading import Timer
 from types import FrameType
 
-SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 GRACE = 5.0
 """Seconds after which an app without a terminal is ended the hard way."""
 
@@ -31,6 +31,17 @@ def signals_leave(leave: Callable[[int], None]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def hangs_up(error: BaseException) -> bool:
+    """Say whether an error is that of a terminal that has gone, and then do as its signal would.
+
+    A thread may write to the terminal in the moment before the signal comes.
+    """
+    gone = isinstance(error, OSError) and error.errno == errno.EIO and _terminal_is_gone()
+    if gone:
+        os.kill(os.getpid(), signal.SIGHUP)
+    return gone
 
 
 def _terminal_is_gone() -> bool:

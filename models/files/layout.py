@@ -12,8 +12,10 @@ from pathlib import Path
 
 from models.catalog import GGUF
 from models.files.places import hub_cache
+from models.files.tree import tree
 
 _PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")
+_MOST_PARTS = 1000
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -71,7 +73,7 @@ def main_commit(folder: Path) -> str | None:
 
 
 def scan() -> Iterator[tuple[str, str, Path]]:
-    """Yield the repository, the name and the place of every GGUF in the cache."""
+    """Yield the repository, the name and the place of every GGUF in the cache, whole or not."""
     for folder in _entries(hub_cache()):
         if folder.name.startswith("models--"):
             for snapshot in _snapshots(folder, None):
@@ -80,20 +82,34 @@ def scan() -> Iterator[tuple[str, str, Path]]:
 
 
 def gguf_files(folder: Path) -> Iterator[Path]:
-    """Yield the whole GGUF files below a folder, in order."""
-    for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            path = Path(parent, name)
-            if is_model(name) and os.path.isfile(path) and all(map(os.path.isfile, parts(path))):
-                yield path
+    """Yield the GGUF models below a folder, in order; a split one by its first part."""
+    for parent, names in tree(folder):
+        yield from (parent / name for name in models_among(names) if os.path.isfile(parent / name))
+
+
+def models_among(names: list[str]) -> list[str]:
+    """Return the names of language models among those of a folder, one of each split model."""
+    firsts: dict[str, str] = {}
+    for name in sorted(names):
+        part = _PART.fullmatch(name)
+        firsts.setdefault(f"{part[1]}-of-{part[3]}" if part else name, name)
+    return [name for name in firsts.values() if _holds_weights(name)]
 
 
 def is_model(name: str) -> bool:
     """Whether a file's name is that of a language model, or of the first part of a split one."""
     part = _PART.fullmatch(name)
+    return _holds_weights(name) and (part is None or part[2] == "00001")
+
+
+def _holds_weights(name: str) -> bool:
     whole = name.lower().endswith(".gguf") and not name.startswith(".")
-    return whole and "mmproj" not in name.lower() and (part is None or part[2] == "00001")
+    return whole and "mmproj" not in name.lower()
+
+
+def is_whole(path: Path) -> bool:
+    """Whether every part of a model is there."""
+    return all(map(os.path.isfile, parts(path)))
 
 
 def parts(path: Path) -> list[Path]:
@@ -101,7 +117,7 @@ def parts(path: Path) -> list[Path]:
     part = _PART.fullmatch(path.name)
     if part is None:
         return []
-    count = int(part[3])
+    count = min(int(part[3]), _MOST_PARTS)
     return [path.with_name(f"{part[1]}-{n:05d}-of-{part[3]}.gguf") for n in range(1, count + 1)]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError, ModelMissing, UsageError
-from models.files import layout
+from models.files import labels, layout, ollama
 from models.files.places import models_dir
 
 _HUB_FILE = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w.-]+))?:(.+)")
@@ -34,6 +34,8 @@ def resolve(reference: str) -> GGUF | Path:
         return Path(reference)
     if match := _HUB_FILE.fullmatch(reference):
         return _hub_file(reference, *match.groups())
+    if reference.startswith(ollama.PREFIX):
+        return _of_ollama(reference)
     if os.sep in reference or reference.lower().endswith(".gguf"):
         return Path(reference).expanduser()
     raise _unknown(reference)
@@ -72,15 +74,16 @@ def installed() -> list[Installed]:
     """Return every model file that is on this machine; partial downloads are not among them."""
     seen: set[Path] = set()
     models: list[Installed] = []
-    for model in (*_in_catalog(), *_in_hub_cache(), *_in_models_dir()):
+    for model in (*catalogued(), *_in_hub_cache(), *_in_models_dir()):
         real = model.path.resolve()
-        if real not in seen:
+        if real not in seen and layout.is_whole(model.path):
             seen.add(real)
             models.append(model)
     return models
 
 
-def _in_catalog() -> Iterator[Installed]:
+def catalogued() -> Iterator[Installed]:
+    """Yield the models of the catalogue that are on this machine."""
     for gguf in catalog.FILES.values():
         if path := find(gguf):
             yield Installed(gguf.name, path, path.stat().st_size, gguf, gguf.repo)
@@ -100,10 +103,30 @@ def _hub_file(reference: str, repo: str, revision: str | None, file: str) -> GGU
     for gguf in catalog.FILES.values():
         if (gguf.repo, gguf.file) == (repo, file) and revision in (None, gguf.revision):
             return gguf
+    if labels.is_label(file):
+        return _by_label(reference, repo, revision, file)
     parts = file.split("/")
     if not file.lower().endswith(".gguf") or "\\" in file or {"", ".", ".."} & set(parts):
-        raise UsageError(f"{reference} names no GGUF file of a repository; write repo:file.gguf.")
+        raise UsageError(
+            f"{reference} names no GGUF file of a repository; write repo:file.gguf or repo:Q4_K_M."
+        )
     return GGUF(reference, repo, file, revision, 0, None, "")
+
+
+def _by_label(reference: str, repo: str, revision: str | None, label: str) -> GGUF:
+    """Return the file that the cache has of a quantisation; else the wish, for a pull to fulfil."""
+    here = [file for name, file, _ in layout.scan() if name == repo]
+    try:
+        file = labels.choose(repo, dict.fromkeys(here), label)
+    except ModelMissing:
+        return GGUF(reference, repo, label, revision, 0, None, "")
+    return _hub_file(reference, repo, revision, file)
+
+
+def _of_ollama(reference: str) -> Path:
+    if path := ollama.find(reference.removeprefix(ollama.PREFIX)):
+        return path
+    raise ModelMissing(f"Ollama has no model {reference}. See what is here: specchat models list")
 
 
 def _unknown(reference: str) -> ModelMissing:

@@ -14,6 +14,7 @@ from models.cancel import CancelFlag
 from models.errors import ModelError, NetworkError, UsageError
 from models.files import checksum, layout, mirror, transfer
 from models.files.check import ready
+from models.files.listing import whole_name
 from models.files.locate import find, locate, resolve
 from models.files.partial import Partial, remove_stale
 from models.files.progress import Progress, Report, silent, stop_if_asked
@@ -48,6 +49,7 @@ def pull(
             f"{reference} is not on this machine, and fetching is forbidden by --offline or "
             "HF_HUB_OFFLINE."
         )
+    wanted = whole_name(wanted, progress, cancel)
     if layout.parts(Path(wanted.file)):
         raise UsageError(f"{reference} is one part of a split model; name a file that is whole.")
     return _fetch(choose(wanted, progress, cancel), progress, cancel)

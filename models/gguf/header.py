@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from models.errors import ModelError
+from models.gguf import soundness
 from models.gguf.opening import open_model
-from models.gguf.tensors import check_extents
+from models.gguf.tensors import Tensors, read_tensors
 from models.gguf.values import Length, Malformed, Stream, Value
 
 _MOST_VALUES = 10_000
 _MOST_TENSORS = 65_536
 _LONGEST_KEY = 1024
-_MOST_LAYERS = 512
 _FILE_TYPE_NAMES = """0:F32 1:F16 2:Q4_0 3:Q4_1 7:Q8_0 8:Q5_0 9:Q5_1 10:Q2_K 11:Q3_K_S 12:Q3_K_M
 13:Q3_K_L 14:Q4_K_S 15:Q4_K_M 16:Q5_K_S 17:Q5_K_M 18:Q6_K 19:IQ2_XXS 20:IQ2_XS 21:Q2_K_S
 22:IQ3_XS 23:IQ3_XXS 24:IQ1_S 25:IQ4_NL 26:IQ3_S 27:IQ3_M 28:IQ2_S 29:IQ2_M 30:IQ4_XS 31:IQ1_M
@@ -27,7 +27,7 @@ class Header:
     path: Path
     size: int  # bytes of the file
     version: int
-    tensors: int
+    tensors: Tensors
     metadata: Mapping[str, Value | Length]  # long arrays and texts by their length only
 
     @property
@@ -85,10 +85,10 @@ class Header:
         in_all = sum(heads) if len(heads) > 1 else heads[0] * layers
         return 2 * in_all * per_head
 
-    def memory(self, n_ctx: int) -> int | None:
-        """Estimate the bytes that weights and KV cache take at a context of `n_ctx` tokens."""
-        per_token = self.kv_bytes_per_token
-        return None if per_token is None else self.size + per_token * n_ctx
+    @property
+    def head_size(self) -> int:
+        """How many numbers a key of one attention head has; 0 where the file does not tell."""
+        return self._head_size("key")
 
     def number(self, key: str) -> int | None:
         """Return an integer of the architecture's own metadata."""
@@ -140,16 +140,6 @@ def _read(path: Path, stream: Stream) -> Header:
     alignment = metadata.get("general.alignment", 32)
     if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
         raise Malformed(f"its alignment is {alignment}")
-    check_extents(stream, tensors, alignment)
-    header = Header(path, stream.size, version, tensors, metadata)
-    _check_what_llama_cpp_asserts(header)
+    header = Header(path, stream.size, version, read_tensors(stream, tensors, alignment), metadata)
+    soundness.check(metadata, header.head_size)
     return header
-
-
-def _check_what_llama_cpp_asserts(header: Header) -> None:
-    """Refuse what would end the process instead of failing to load."""
-    if header.layers is not None and not 1 <= header.layers <= _MOST_LAYERS:
-        raise Malformed(f"it claims {header.layers} layers")
-    tokens = header.metadata.get("tokenizer.ggml.tokens")
-    if isinstance(tokens, Length) and tokens.distinct != tokens.count:
-        raise Malformed("two of its tokens have the same text")

@@ -1,5 +1,8 @@
-"""Whether the weights that a header announces are in the file."""
+"""The table of tensors: what the weights are, and whether they are in the file."""
 
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
 
 from models.gguf.values import Malformed, Stream
@@ -13,32 +16,69 @@ _BLOCKS = {
     kind: (weights, size)
     for kind, weights, size in (map(int, entry.split("/")) for entry in _TYPES.split())
 }
+_NEVER_WEIGHTS = (9, 15, 24, 25, 26, 27, 28)  # what products are kept in, integers, 64 bits
+_F32 = 0  # of which llama.cpp wants every vector
 _MOST_WEIGHTS = 1 << 48
 _LONGEST_NAME = 1024
 
 
-def check_extents(stream: Stream, tensors: int, alignment: int) -> None:
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """One entry of the table."""
+
+    name: str
+    shape: tuple[int, ...]
+    kind: int
+    offset: int
+
+    @property
+    def size(self) -> int:
+        """Its bytes; 0 for a type that is newer than this program."""
+        block, size = _BLOCKS.get(self.kind, (_MOST_WEIGHTS, 1))
+        return prod(self.shape) // block * size
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether tokens are multiplied with it, not looked up in it."""
+        return len(self.shape) > 1 and self.shape[1] > 1 and self.name != "token_embd.weight"
+
+
+@dataclass(frozen=True, slots=True)
+class Tensors:
+    """All tensors of a file, added up."""
+
+    count: int
+    parameters: int
+    matrices: Mapping[int, int]  # bytes of the matrices, by their type
+
+
+def read_tensors(stream: Stream, count: int, alignment: int) -> Tensors:
     """Read the table of tensors and refuse one that reaches beyond the end of the file."""
-    ends = [_end(stream) for _ in range(tensors)]
+    tensors = [_read(stream) for _ in range(count)]
     start = -(-stream.position // alignment) * alignment
-    name, end = max(ends, key=lambda tensor: tensor[1], default=("", 0))
-    if start + end > stream.size:
-        missing = start + end - stream.size
-        raise Malformed(f"its last {missing} bytes are missing ({name} is not within it)")
+    last = max(tensors, key=lambda tensor: tensor.offset + tensor.size, default=None)
+    if last and start + last.offset + last.size > stream.size:
+        missing = start + last.offset + last.size - stream.size
+        raise Malformed(f"its last {missing} bytes are missing ({last.name} is not within it)")
+    matrices = Counter[int]()
+    for tensor in tensors:
+        matrices[tensor.kind] += tensor.size if tensor.is_matrix else 0
+    return Tensors(count, sum(prod(tensor.shape) for tensor in tensors), dict(+matrices))
 
 
-def _end(stream: Stream) -> tuple[str, int]:
+def _read(stream: Stream) -> Tensor:
     name = stream.text(_LONGEST_NAME)
     dimensions = stream.number("<I")
     if not 1 <= dimensions <= 4:
         raise Malformed(f"the tensor {name!r} has {dimensions} dimensions")
-    shape = [stream.number("<Q") for _ in range(dimensions)]
+    shape = tuple(stream.number("<Q") for _ in range(dimensions))
     kind, offset = stream.number("<I"), stream.number("<Q")
-    weights = prod(shape)
-    if not 0 < weights < _MOST_WEIGHTS or offset > stream.size:
+    if not 0 < prod(shape) < _MOST_WEIGHTS or offset > stream.size:
         raise Malformed(f"the tensor {name!r} has an impossible shape or place")
+    if kind in _NEVER_WEIGHTS or (len(shape) == 1 and kind != _F32):
+        raise Malformed(f"the tensor {name!r} is of type {kind}, which such weights never are")
     # Of a type that is newer than this table only the beginning can be checked.
-    block, size = _BLOCKS.get(kind, (_MOST_WEIGHTS, 1))
+    block, _ = _BLOCKS.get(kind, (_MOST_WEIGHTS, 1))
     if shape[0] % block and kind in _BLOCKS:
         raise Malformed(f"the rows of the tensor {name!r} are no whole blocks")
-    return str(name), offset + weights // block * size
+    return Tensor(str(name), shape, kind, offset)

@@ -1,8 +1,9 @@
 """The primitive values of a GGUF file. Nothing read can make this use much memory or time."""
 
+import hashlib
 import os
 import struct
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -13,10 +14,13 @@ _SCALARS = dict(
     enumerate(("<B", "<b", "<H", "<h", "<I", "<i", "<f", "<?", "", "", "<Q", "<q", "<d"))
 )
 _STRING, _ARRAY = 8, 9
+_INTEGERS = (4, 5)
 _KEPT_STRING = 1 << 20  # a longer one is skipped: no template or name is
 _LONGEST_STRING = 64 << 20
 _KEPT_NUMBERS = 1024  # one a layer is kept, scores of a vocabulary are not
 _MOST_STRINGS = 4 << 20
+_BLOCK = 1 << 18
+_LENGTH = struct.Struct("<Q")
 
 
 class Malformed(Exception):
@@ -29,6 +33,8 @@ class Length:
 
     count: int
     distinct: int | None = None  # how many strings of an array differ
+    digest: str | None = None  # of an array's strings: equal where all of them are, in order
+    has_bytes: bool = False  # whether there is a string for every byte, as SentencePiece writes it
 
 
 class Stream:
@@ -73,28 +79,68 @@ class Stream:
     def _array(self) -> Value | Length:
         kind, count = self.number("<I"), self.number("<Q")
         if kind == _STRING:
-            return Length(count, self._distinct_strings(count))
+            return self._summed_up(count)
         layout = self._layout(kind)
         if count > _KEPT_NUMBERS:
             self._skip(count * struct.calcsize(layout))
             return Length(count)
         return tuple(self._scalar(layout) for _ in range(count))
 
-    def _distinct_strings(self, count: int) -> int:
+    def texts(self) -> list[bytes]:
+        """Read a value that must be an array of strings, all of it."""
+        kind, inner, count = self.number("<I"), self.number("<I"), self.number("<Q")
+        if (kind, inner) != (_ARRAY, _STRING):
+            raise Malformed("its tokens are no texts")
+        return list(self.strings(count))
+
+    def integers(self) -> list[int]:
+        """Read a value that must be an array of 32-bit integers, all of it."""
+        kind, inner, count = self.number("<I"), self.number("<I"), self.number("<Q")
+        if kind != _ARRAY or inner not in _INTEGERS or count > _MOST_STRINGS:
+            raise Malformed("the kinds of its tokens are no numbers")
+        return list(struct.unpack(f"<{count}i", self._bytes(4 * count)))
+
+    def _summed_up(self, count: int) -> Length:
         """Skip strings and count those that differ, by their hash: their bytes may be many."""
+        start = self.position
+        hashes = {hash(text.partition(b"\0")[0]) for text in self.strings(count)}  # as C reads them
+        has_bytes = all(
+            hash(b"<0x%02X>" % byte) in hashes or hash(bytes([byte])) in hashes
+            for byte in range(256)
+        )
+        return Length(count, len(hashes), self._digest(start, self.position), has_bytes)
+
+    def strings(self, count: int) -> Iterator[bytes]:
+        """Yield the strings of an array of `count`; the file is behind them when all are taken."""
         self._strings += count
         if self._strings > _MOST_STRINGS:
             raise Malformed(f"it claims {self._strings} strings")
-        read: Callable[[int], bytes] = self._file.read
-        seen: set[int] = set()
+        block, at = b"", 0
+        for _ in range(count):  # in blocks: a vocabulary has 300,000, and its merges as many
+            if len(block) - at < 8:
+                block, at = self._more(block[at:], 8), 0
+            end = at + 8 + _LENGTH.unpack_from(block, at)[0]
+            if end > len(block):
+                block, at, end = self._more(block[at:], end - at), 0, end - at
+            yield block[at + 8 : end]
+            at = end
+        self._file.seek(at - len(block), os.SEEK_CUR)
+
+    def _more(self, rest: bytes, needed: int) -> bytes:
+        """Return what is left of a block and what follows it, at least `needed` bytes."""
         left = self.size - self.position
-        for _ in range(count):  # a vocabulary: 300,000 rounds in 0.2 s
-            length = int.from_bytes(read(8), "little")
-            left -= 8 + length
-            if left < 0 or length > _KEPT_STRING:
-                raise Malformed("it ends within its header" if left < 0 else "a string is too long")
-            seen.add(hash(read(length)))
-        return len(seen)
+        if needed - len(rest) > left:
+            raise Malformed("it ends within its header")
+        if needed > _KEPT_STRING:
+            raise Malformed("a string is too long")
+        return rest + self._file.read(min(left, max(_BLOCK, needed)))
+
+    def _digest(self, start: int, end: int) -> str:
+        digest = hashlib.blake2b(digest_size=16)
+        self._file.seek(start)
+        while chunk := self._file.read(min(_BLOCK, end - self.position)):
+            digest.update(chunk)
+        return digest.hexdigest()
 
     def _scalar(self, layout: str) -> int | float | bool:
         (value,) = struct.unpack(layout, self._bytes(struct.calcsize(layout)))

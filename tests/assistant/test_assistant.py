@@ -387,5 +387,4 @@ def test_every_round_says_why_it_proposes_what_it_does(pair):
     events = [event for event in answer(pair, ask()) if isinstance(event, Decoded)]
     reasons = [event.forecast.reason for event in events]
     assert reasons[0] == "the first token does not wait for the draft"
-    assert reasons[1] == "you chose it"
-    assert reasons[-1] in {"you chose it", "there is room for no more"}
+    assert set(reasons[1:]) == {"you chose it"}

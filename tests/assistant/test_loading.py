@@ -3,7 +3,7 @@
 import pytest
 
 from assistant.control import Control
-from assistant.loading import Loader
+from assistant.loading import Loader, Pool
 from assistant.request import Setup
 from models.cancel import CancelFlag
 from models.errors import Cancelled
@@ -30,7 +30,9 @@ class Calls:
 def test_a_refused_draft_is_freed_at_once(tiny_target, tmp_path, monkeypatch):
     other = tiny.write(tmp_path / "o.gguf", controls=("<|endoftext|>", "<|im_start|>", "<|no|>"))
     freed = Calls(monkeypatch, llama_weights, "llama_model_free")
-    loader = Loader(Setup(tiny_target, other, 512, threads=1), Control(), lambda event: None)
+    loader = Loader(
+        Setup(tiny_target, other, 512, threads=1), Control(), lambda event: None, Pool()
+    )
     _, ready = loader.load()
     assert ready.draft is None
     assert "token 258" in str(ready.no_draft)

@@ -68,26 +68,27 @@ class Chat:
 
     @property
     def engine(self) -> Watched:
-        return cast(Watched, self.screen.engine)
+        return cast(Watched, self.app._engine)
 
     async def until(self, condition: Callable[[], Any]) -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(30):
             while not condition():
                 await self.pilot.pause(0.01)
         await self.pilot.pause()
 
     async def ready(self) -> None:
-        await self.until(lambda: self.screen.ready)
+        await self.until(lambda: self.screen.exchange.ready and self.kept)
 
     async def held(self) -> None:
-        await self.until(lambda: self.engine and self.engine.held)
+        await self.until(lambda: self.engine and self.engine.held and self.kept)
 
     async def end(self) -> None:
         """Let a held engine go on, and wait until it is idle."""
         self.engine.go_on.set()
-        await self.until(lambda: self.screen.ready and not self.screen.dialogue.busy)
+        await self.until(lambda: self.screen.exchange.ready and not self.screen.exchange.busy)
 
     async def send(self, text: str) -> None:
+        self.prompt.focus()
         self.prompt.text = text
         await self.pilot.press("enter")
 
@@ -99,7 +100,17 @@ class Chat:
         await self.until(
             lambda: len(self.engine.heard(Finished)) + len(self.engine.heard(Failed)) > ended
         )
-        await self.until(lambda: not self.screen.dialogue.busy)
+        await self.until(lambda: not self.screen.exchange.busy)
+
+    @property
+    def kept(self) -> bool:
+        """Whether the store of conversations is open."""
+        return self.screen.keeping.begun
+
+    @property
+    def said(self) -> list[str]:
+        """What the conversation on the screen holds."""
+        return [record.content for record in self.screen.dialogue.records]
 
     def shown(self, selector: str) -> list[str]:
         """What the widgets that match say."""

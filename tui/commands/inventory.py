@@ -1,19 +1,26 @@
 """What is known of each model, as plain values that print and serialise."""
 
 import hashlib
+from collections.abc import Iterable
+from pathlib import Path
 
 from models import catalog, gguf
 from models.catalog import GGUF
-from models.errors import ModelError, ModelMissing
+from models.drafts import Pairing, best_draft
+from models.errors import ModelMissing
 from models.files import checksum
-from models.files.locate import Installed, find, installed, locate, resolve
+from models.files.discovery import Found, discover, identify
+from models.files.locate import find, locate, resolve
+from models.memory import estimate, of_pair
 
 Facts = dict[str, object]
+CONTEXT = 8192
+"""Tokens for which memory is stated."""
 
 
-def here() -> list[Facts]:
-    """Return the models on this machine."""
-    return [_installed(model) for model in installed()]
+def here(folders: Iterable[Path] = ()) -> list[Facts]:
+    """Return the models on this machine, other programs' included."""
+    return [_found(model) for model in discover(folders)]
 
 
 def catalogue() -> list[Facts]:
@@ -45,9 +52,8 @@ def details(reference: str) -> Facts:
             raise
         facts["note"] = f"not on this machine; specchat models pull {reference}"
         return facts
-    header = gguf.read(path)
-    template = header.template
-    facts |= _header(header)
+    template = gguf.read(path).template
+    facts |= _summary(identify(reference))
     facts["path"] = str(path)
     facts["verified_sha256"] = checksum.known_sha256(path)
     facts["template_sha256"] = template and hashlib.sha256(template.encode()).hexdigest()
@@ -55,14 +61,38 @@ def details(reference: str) -> Facts:
     return facts
 
 
-def _installed(model: Installed) -> Facts:
-    facts: Facts = {"reference": model.reference, "path": str(model.path), "repo": model.repo}
-    try:
-        facts |= _header(gguf.read(model.path))
-        facts["problem"] = None
-    except ModelError as error:
-        facts |= {"size": model.size, "file_type": None, "problem": str(error)}
-    return facts
+def drafts(target: Found, candidates: list[Found]) -> list[Facts]:
+    """Return what each candidate is worth as a draft for a target, those that serve first."""
+    pairing, (best, why) = Pairing(target), best_draft(target, candidates)
+    facts: list[Facts] = []
+    for candidate in candidates:
+        if candidate is target:
+            continue
+        verdict = pairing.judge(candidate)
+        both = of_pair(target, candidate, CONTEXT) if verdict.serves else None
+        facts.append(
+            {
+                "draft": candidate.reference,
+                "store": candidate.store,
+                "size": candidate.size,
+                "serves": verdict.serves,
+                "reason": verdict.reason,
+                "chosen": why if candidate is best else None,
+                "memory_of_both_at_8192": both and both.needed,
+            }
+        )
+    return sorted(facts, key=lambda fact: (not fact["chosen"], not fact["serves"]))
+
+
+def _found(model: Found) -> Facts:
+    facts: Facts = {
+        "reference": model.reference,
+        "store": model.store,
+        "path": str(model.path),
+        "repo": model.gguf and model.gguf.repo,
+        "problem": model.refusal,
+    }
+    return facts | _summary(model)
 
 
 def _listed(entry: GGUF) -> Facts:
@@ -82,15 +112,18 @@ def _listed(entry: GGUF) -> Facts:
     }
 
 
-def _header(header: gguf.Header) -> Facts:
+def _summary(model: Found) -> Facts:
+    summary = model.summary
+    if summary is None:
+        return {"size": model.size, "file_type": None}
     return {
-        "size": header.size,
-        "model": header.name,
-        "architecture": header.architecture,
-        "file_type": header.file_type,
-        "vocabulary": header.n_vocab,
-        "context": header.n_ctx_train,
-        "layers": header.layers,
-        "kv_bytes_per_token": header.kv_bytes_per_token,
-        "memory_at_8192": header.memory(8192),
+        "size": model.size,
+        "model": summary.name,
+        "architecture": summary.architecture,
+        "parameters": summary.scale,
+        "file_type": summary.quantisation,
+        "vocabulary": summary.n_vocab,
+        "context": summary.n_ctx_train,
+        "kv_bytes_per_token": summary.kv_bytes_per_token,
+        "memory_at_8192": estimate(summary, model.size, CONTEXT).needed,
     }

@@ -1,15 +1,19 @@
 """`specchat models`: what is on disk, where from, and which draft serves which target."""
 
 import json
-from contextlib import closing
+from pathlib import Path
 
 import click
 
 from models import catalog
+from models.drafts import best_draft
 from models.errors import ModelError, SpecchatError
-from models.files.locate import installed, locate
-from tui.commands.inventory import catalogue, details, here, pairs
+from models.files.discovery import discover, identify
+from models.files.locate import installed
+from tui.commands.inventory import Facts, catalogue, details, drafts, here, pairs
+from tui.options import settings
 from tui.safe import safe
+from tui.widgets.amounts import size
 
 
 @click.group("models", invoke_without_command=True)
@@ -24,12 +28,13 @@ def models(context: click.Context) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_(as_json: bool) -> None:
     """List the models on this machine, and those that can be fetched by name."""
-    mine, known = here(), catalogue()
+    mine, known = here(_folders()), catalogue()
     if as_json:
         click.echo(json.dumps({"installed": mine, "catalogue": known, "pairs": pairs()}))
         return
     for model in mine:
-        _line(model["reference"], model["size"], model["file_type"] or model["problem"] or "")
+        about = model["problem"] or f"{model['file_type'] or '?':<8} {model['store']}"
+        _line(model["reference"], model["size"], about)
     if not mine:
         click.echo("No models are on this machine.")
     click.echo("\nTo be fetched by name (specchat models pull NAME):")
@@ -61,7 +66,14 @@ def show(name: str, as_json: bool, template: bool) -> None:
 
 
 def _size(value: object) -> str:
-    return f"{value / 1e6:,.0f} MB" if isinstance(value, int) else str(value)
+    return size(value) if isinstance(value, int) else str(value)
+
+
+def _folders() -> tuple[Path, ...]:
+    """Return the folders that the configuration names; reading it brings numpy along."""
+    from tui.config.loading import load
+
+    return load({}).folders
 
 
 @models.command()
@@ -69,11 +81,14 @@ def _size(value: object) -> str:
 @click.option("--offline", is_flag=True, help="Open no connection.")
 @click.pass_context
 def pull(context: click.Context, names: tuple[str, ...], offline: bool) -> None:
-    """Fetch models; without NAMES, the default pair. A fetch that was stopped is taken up again."""
+    """Fetch models; without NAMES, the default pair. A fetch that was stopped is taken up again.
+
+    A name is one of the catalogue, repo:file.gguf, or repo:Q4_K_M for the file of a quantisation.
+    """
     from models.files.pull import pull as fetch  # brings the network libraries along
     from tui.meter import meter
 
-    offline = offline or bool(context.find_root().params.get("offline"))
+    offline = offline or settings(context.find_root().params).offline
     for name in names or (catalog.DEFAULT.name,):
         for reference in [gguf.name for gguf in catalog.expand(name)] or [name]:
             try:
@@ -115,19 +130,37 @@ def _check(name: str) -> None:
 
 
 @models.command()
-@click.argument("target")
+@click.argument("target", required=False)
 @click.argument("draft", required=False)
-def pair(target: str, draft: str | None) -> None:
-    """Say whether DRAFT, or each model on this machine, can draft for TARGET, and why not."""
-    from models.llama.weights import Weights  # brings llama.cpp along
-    from models.pairing import mismatch
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def pair(target: str | None, draft: str | None, as_json: bool) -> None:
+    """Say whether DRAFT, or each model on this machine, can draft for TARGET, and why not.
 
+    Without TARGET, for the default one. Told from the files' headers; nothing is loaded.
+    """
+    target = target or catalog.DEFAULT.name
     if draft is None and len(both := catalog.expand(target)) > 1:
-        target, draft = (gguf.name for gguf in both)
-    path = locate(target)
-    drafts = [draft] if draft else [name for name in _all() if locate(name) != path]
-    with closing(Weights(path, vocab_only=True)) as large:
-        for name in drafts:
-            with closing(Weights(locate(name), vocab_only=True)) as small:
-                reason = mismatch(large.vocab, small.vocab)
-            click.echo(safe(f"{name}: {f'no, {reason}' if reason else 'yes'}"))
+        target = both[0].name
+    candidates = list(discover(_folders()))
+    large = identify(target, candidates)
+    if draft:
+        candidates = [identify(draft, candidates)]
+    facts = drafts(large, candidates)
+    if as_json:
+        click.echo(json.dumps({"target": large.reference, "drafts": facts}))
+        return
+    for fact in facts:
+        _verdict(fact)
+    if not draft and not any(fact["chosen"] for fact in facts):
+        click.echo(safe(best_draft(large, candidates)[1]))
+
+
+def _verdict(fact: Facts) -> None:
+    remarks = [str(fact["reason"])]
+    if fact["serves"]:
+        remarks.append(f"{_size(fact['memory_of_both_at_8192'])} of memory for both")
+    remarks += [str(fact["chosen"])] if fact["chosen"] else []
+    answer = "yes" if fact["serves"] else "no"
+    click.echo(
+        safe(f"{answer:<4}{fact['draft']!s:<24} {_size(fact['size']):>9}  {'; '.join(remarks)}")
+    )

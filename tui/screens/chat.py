@@ -1,55 +1,63 @@
-"""The chat: a conversation, a status line and a prompt."""
+"""The chat: a conversation between its list and its figures, a status line and a prompt."""
 
-from time import monotonic
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
 from textual.message import Message
 from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widgets import Footer
 
-from assistant.events import (
-    Decoded,
-    Event,
-    Failed,
-    Finished,
-    Loading,
-    Noticed,
-    Prefilled,
-    Prepared,
-    Ready,
-)
-from assistant.request import Mode, Setup
+from assistant.request import Count, Mode, Request
+from tui.clipboard import copy_and_say
 from tui.dialogue import Dialogue
+from tui.exchange import Exchange
+from tui.keeping import Keeping
 from tui.safe import safe
 from tui.settings import Settings
+from tui.talk import Talk
+from tui.verbs import Verbs
+from tui.widgets.answer import Answer
 from tui.widgets.banner import Banner
+from tui.widgets.chats import ChatList
 from tui.widgets.conversation import Conversation
 from tui.widgets.prompt import Prompt
+from tui.widgets.speculation import Speculation
 from tui.widgets.status import Activity, Status
-from tui.widgets.turns import UserTurn
+from tui.widgets.turn import TurnAction
 
-if TYPE_CHECKING:  # the engine brings llama.cpp along, which the first frame does not wait for
-    from assistant.engine import Engine
-
-PATIENCE = 3.0
-"""Seconds within which a key that forgets must be pressed again."""
 MODES: tuple[Mode, ...] = ("auto", "sps", "ars")
+KEEP_EVERY = 1.0
+"""Seconds of an answer that may be lost when the program is killed."""
 
 
 class ChatScreen(Screen[None]):
     """Take prompts, show answers."""
 
+    DEFAULT_CSS = """
+    ChatScreen { layout: vertical; }
+    ChatScreen #body { height: 1fr; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f1", "app.help", "Help", id="chat.help"),
+        Binding("f2", "chats", "Chats", id="chat.chats"),
+        Binding("f3", "panel", "Figures", id="chat.panel"),
+        Binding("f4", "race", "Race", id="chat.race"),
+        Binding("f5,ctrl+o", "app.choose_model", "Models", id="chat.models"),
+        Binding("f6", "app.settings", "Settings", id="chat.settings"),
         Binding("escape", "stop", "Stop", id="chat.stop"),
         Binding("ctrl+t", "toggle_mode", "ArS/SpS", id="chat.mode"),
         Binding("ctrl+n", "new", "New", id="chat.new"),
-        Binding("ctrl+o", "app.choose_model", "Model", id="chat.model"),
-        Binding("ctrl+home", "scroll('home')", "Oldest message", show=False),
-        Binding("ctrl+end", "scroll('end')", "Newest message", show=False),
+        Binding("ctrl+r", "regenerate", "Another answer", id="chat.regenerate", show=False),
+        Binding("ctrl+y", "copy", "Copy the answer", id="chat.copy", show=False),
+        Binding("ctrl+g", "ghosts", "Rejected drafts", id="chat.ghosts", show=False),
+        Binding("ctrl+up", "turns", "To the messages", id="chat.turns", show=False),
+        Binding("u", "undo", "Undo a deletion", id="chat.undo", show=False),
+        Binding("ctrl+home", "scroll('home')", "Oldest message", id="chat.oldest", show=False),
+        Binding("ctrl+end", "scroll('end')", "Newest message", id="chat.newest", show=False),
     ]
 
     mode: reactive[Mode] = reactive[Mode]("auto", init=False)
@@ -58,25 +66,31 @@ class ChatScreen(Screen[None]):
     class ModelWanted(Message):
         """A prompt waits, and no model is loaded or being loaded."""
 
+    class RaceWanted(Message):
+        """The person wants to see a prompt race."""
+
+        def __init__(self, request: Request) -> None:
+            super().__init__()
+            self.request = request
+
     def __init__(self, settings: Settings) -> None:
         super().__init__()
         self.settings = settings
         self.set_reactive(ChatScreen.mode, settings.mode)
-        self.engine: Engine | None = None
-        self.ready: Ready | None = None
         self.prompt, self.status, self.banner = Prompt(), Status(settings.mode), Banner()
-        self.conversation = Conversation()
-        self.dialogue = Dialogue(self.conversation, settings)
-        self._preparing = True  # models are being looked for or loaded
-        self._waiting: UserTurn | None = None  # sent, and to be answered when that is possible
-        self._no_draft: str | None = None
-        self._asked_for_new = -PATIENCE
-        self._setup: Setup | None = None  # to be loaded when the answer under way has ended
+        self.conversation, self.panel, self.chats = Conversation(), Speculation(), ChatList()
+        self.exchange = Exchange()
+        self.keeping = Keeping(self)
+        self.dialogue = Dialogue(self.conversation, settings, self.keeping.lose)
+        self.talk, self.verbs = Talk(self), Verbs(self)
 
     def compose(self) -> ComposeResult:
         """Lay out the parts from top to bottom."""
         yield self.banner
-        yield self.conversation
+        with Horizontal(id="body"):
+            yield self.chats
+            yield self.conversation
+            yield self.panel
         yield self.status
         yield self.prompt
         yield Footer()
@@ -84,124 +98,91 @@ class ChatScreen(Screen[None]):
     def on_mount(self) -> None:
         """Let the person type from the first frame on."""
         self.prompt.focus()
+        self._look()
+        self.set_interval(KEEP_EVERY, self._keep)
+
+    @work(thread=True, exclusive=True, group="keep")
+    def _keep(self) -> None:
+        self.keeping.keep()
+
+    def apply(self, settings: Settings) -> None:
+        """Go on with other settings, from the next round or answer on."""
+        self.settings = self.dialogue.settings = settings
+        self.mode = settings.mode
+        self._look()
+        self.steer()
+
+    def _look(self) -> None:
+        """Show answers as the settings say."""
+        self.conversation.view = "auto" if self.settings.view == "words" else "tokens"
+        self.conversation.ghosts = self.settings.ghosts
 
     def prepare(self) -> None:
         """Say that models are being looked for."""
-        self.ready, self._preparing = None, True
+        self.exchange.prepare()
         self.status.show(loaded=False, activity=Activity("looking for the models", 0.0))
 
-    def load(self, engine: "Engine", setup: Setup, no_draft: str | None) -> None:
-        """Have the models loaded; the prompt that waits is answered afterwards."""
-        self.engine, self._no_draft, self._setup = engine, no_draft, setup
-        if self.dialogue.busy:
-            engine.cancel()
-        self._go_on()
+    def follow(self) -> None:
+        """Show that the dialogue has gone to another conversation."""
+        self.chats.use(self.dialogue.store)
+        self.chats.current = self.dialogue.conversation
+        self.chats.refresh_list()
+        self.status.show(last=None)
+        self.panel.clear()
+        self.refresh_bindings()
 
-    def no_model(self, reason: str) -> None:
-        """Say why nothing can be answered, and hand the prompt back that waits for it."""
-        self._preparing = False
-        self.status.show(loaded=False, activity=None)
-        self.banner.show("no model")
-        self.conversation.note(reason, "error")
-        self.take_back()
-
-    def show(self, event: Event) -> None:
-        """Show what the engine says."""
-        match event:
-            case Loading(role, name, fraction):
-                verb = "loading" if fraction < 1 else "preparing"
-                self.status.show(activity=Activity(f"{verb} the {role} {name}", fraction))
-            case Ready():
-                self._be_ready(event)
-            case Prepared():
-                self.dialogue.prepared(event)
-            case Noticed(text):
-                self.conversation.note(text, "warning", before=self.dialogue.awaited)
-            case Prefilled(role, done, total):
-                self.status.show(activity=_reading(role, done, total))
-            case Decoded() if self.dialogue.awaited is not None:
-                self.dialogue.decoded(event)
-                self.status.show(activity=None, last=event)
-            case Finished():
-                self._end(self.dialogue.finished(event))
-            case Failed():
-                self._fail(event)
-
-    def _be_ready(self, ready: Ready) -> None:
-        self.ready, self._preparing = ready, False
-        self.dialogue.forget_tokens()
-        self.banner.ready(ready)
-        drafting = ready.draft is not None
-        self.status.show(
-            loaded=True, activity=None, drafting=drafting, n_ctx=ready.target.n_ctx, last=None
-        )
-        self._no_draft = None if drafting else self._no_draft or ready.no_draft
-        if self._no_draft:
-            self.conversation.note(f"{self._no_draft} Answers come without speculation.", "warning")
-        self._go_on()
-
-    def _fail(self, event: Failed) -> None:
-        self.notify(safe(event.message), title="Failed", severity="error", markup=False)
-        if self.dialogue.busy:
-            self._end(self.dialogue.failed(event))
-        else:
-            self.no_model(event.message)
-
-    def _end(self, unanswered: str | None) -> None:
-        self.status.show(activity=None)
-        if unanswered is not None:
-            self._give_back(unanswered)
-        self._go_on()
+    def steer(self) -> None:
+        """Let the answer under way have the settings in force, from its next round on."""
+        if self.exchange.busy and self.exchange.engine is not None:
+            settings = self.settings
+            self.exchange.engine.steer(self.mode, settings.lookahead, settings.sampling)
 
     @on(Prompt.Submitted)
-    def take_prompt(self, message: Prompt.Submitted) -> None:
-        """Answer the prompt now, or as soon as that is possible."""
-        if not message.text.strip():
-            return
-        if self._waiting is not None:
-            self.notify("One message waits already; this one stays in the prompt.", timeout=3)
-            return
-        self._waiting = self.conversation.ask(message.text)
-        self._waiting.add_class("waiting")
-        self.prompt.take()
-        self._go_on()
+    def say(self, message: Prompt.Submitted) -> None:
+        """Have the prompt answered."""
+        self.talk.say(message.text, message.attachments)
 
-    def _go_on(self) -> None:
-        """Do what waits, if it can be done."""
-        if self.engine is not None and not self.dialogue.busy:
-            if self._setup is not None:
-                self.engine.load(self._setup)
-                self._setup = None
-            elif self._waiting is not None and self.ready is not None:
-                turn, self._waiting = self._waiting, None
-                self.engine.reply(self.dialogue.ask(turn, self.mode))
-        if self._waiting is not None and not self._preparing and self.ready is None:
-            self.post_message(self.ModelWanted())
-        self.refresh_bindings()
+    @on(Prompt.CountWanted)
+    def count(self, message: Prompt.CountWanted) -> None:
+        """Have the tokens of a text counted."""
+        if self.exchange.engine is not None:
+            self.exchange.engine.count(Count(message.label, message.text))
 
-    def take_back(self) -> None:
-        """Hand the prompt back that waits."""
-        if self._waiting is not None:
-            turn, self._waiting = self._waiting, None
-            turn.remove()
-            self._give_back(turn.text)
+    @on(TurnAction)
+    def act(self, message: TurnAction) -> None:
+        """Do to a turn what was asked for."""
+        self.verbs.do(message.turn, message.verb)
 
-    def _give_back(self, text: str) -> None:
-        if not self.prompt.give_back(text):
-            self.notify("Up-arrow in an empty prompt brings the unanswered one back.")
+    @on(ChatList.Left)
+    @on(Conversation.Left)
+    def back(self) -> None:
+        """Go back to the prompt."""
+        self.prompt.focus()
+
+    @on(ChatList.Chosen)
+    def open_chosen(self, message: ChatList.Chosen) -> None:
+        """Open the conversation that was chosen."""
+        self.talk.open(message.id)
+        self.prompt.focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Dim the key that stops when there is nothing to stop."""
-        if action == "stop" and not self.dialogue.busy and self._waiting is None:
-            return None
-        return True
+        """Dim the key that stops when there is nothing to stop, nor a way back to the prompt."""
+        return None if action == "stop" and not self._occupied and self._typing else True
+
+    @property
+    def _occupied(self) -> bool:
+        return self.exchange.busy or self.exchange.waits or self.talk.editing is not None
+
+    @property
+    def _typing(self) -> bool:
+        return self.focused is self.prompt.editor
 
     def action_stop(self) -> None:
-        """End the answer, keep its text, and take a prompt back that waits."""
-        self.take_back()
-        if self.dialogue.busy and self.engine is not None:
-            self.engine.cancel()
-        self.refresh_bindings()
+        """End the answer, keep its text, take a prompt back; or go back to the prompt."""
+        if self._occupied:
+            self.talk.stop()
+        else:
+            self.prompt.focus()
 
     def action_toggle_mode(self) -> None:
         """Go on with the next way of decoding."""
@@ -210,20 +191,64 @@ class ChatScreen(Screen[None]):
     def watch_mode(self, mode: Mode) -> None:
         """Show the new mode and let the answer under way have it."""
         self.status.show(mode=mode)
-        if self.dialogue.busy and self.engine is not None:
-            self.engine.steer(mode, self.settings.lookahead)
-        if mode == "sps" and self._no_draft:
-            self.notify(safe(self._no_draft), severity="warning", markup=False)
+        self.steer()
+        if mode == "sps" and self.talk.no_draft:
+            self.notify(safe(self.talk.no_draft), severity="warning", markup=False)
 
     def action_new(self) -> None:
-        """Begin a new conversation; the old one is not kept, so the key must be pressed twice."""
-        if self.dialogue.begun and monotonic() - self._asked_for_new > PATIENCE:
-            self._asked_for_new = monotonic()
-            self.notify("Press Ctrl+N again to forget this conversation.", timeout=PATIENCE)
+        """Begin a new conversation; the old one stays in the list."""
+        self.talk.open(None)
+        self.prompt.focus()
+
+    def action_chats(self) -> None:
+        """Open the list of conversations, or close it."""
+        self.chats.toggle()
+
+    def action_panel(self) -> None:
+        """Open the figures of speculation, or close them."""
+        self.panel.toggle()
+
+    def action_regenerate(self) -> None:
+        """Have another answer to the last question."""
+        leaf = self.dialogue.leaf
+        if leaf is None or self.dialogue.busy or self.exchange.waits:
+            self.notify("There is no answer to replace, or one is under way.", timeout=3)
+        elif leaf.role == "assistant":
+            self.talk.again(leaf)
+        else:
+            self.talk.answer()  # a question that was never answered
+
+    def action_copy(self) -> None:
+        """Copy the last answer."""
+        answers = [turn for turn in self.conversation.turns if isinstance(turn, Answer)]
+        copy_and_say(self, answers[-1].text if answers else "")
+
+    def action_ghosts(self) -> None:
+        """Show rejected drafts in every answer, or hide them."""
+        self.conversation.ghosts = not self.conversation.ghosts
+
+    def action_turns(self) -> None:
+        """Go to the newest message, from where every message can be reached."""
+        self.conversation.focus_last()
+
+    def action_undo(self) -> None:
+        """Bring the last deleted message back."""
+        self.verbs.undo()
+
+    def action_race(self) -> None:
+        """Let the prompt, or else the last question, race."""
+        ready = self.exchange.ready
+        if ready is None or self.exchange.busy:
+            self.notify("A race begins when the models are loaded and idle.", timeout=4)
             return
-        self.action_stop()
-        self.dialogue.forget()
-        self.status.show(last=None)
+        if ready.draft is None:
+            self.notify(f"SpS needs a draft. {safe(self.talk.no_draft or '')}", markup=False)
+            return
+        request = self.dialogue.race(self.prompt.text, self.prompt.attachments, ready.target)
+        if request is None:
+            self.notify("Type a prompt first; it races in two lanes, ArS and SpS.", timeout=4)
+        else:
+            self.post_message(self.RaceWanted(request))
 
     def action_page(self, direction: int) -> None:
         """Scroll the conversation by a page."""
@@ -236,8 +261,3 @@ class ChatScreen(Screen[None]):
             self.conversation.scroll_home()
         else:
             self.conversation.anchor()
-
-
-def _reading(role: str, done: int, total: int) -> Activity:
-    who = "reading the prompt" if role == "target" else "the draft reads along"
-    return Activity(f"{who}: {done:,} of {total:,} tokens", done / total if total else 1.0)

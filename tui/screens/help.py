@@ -68,15 +68,30 @@ class HelpScreen(ModalScreen[None]):
 
     DEFAULT_CSS = """
     HelpScreen {
-        & #keys {
+        align: center middle;
+        background: $background 60%;
+
+        & #help {
+            width: 84;
+            max-width: 96%;
             height: auto;
+            max-height: 96%;
+            padding: 1 2;
+            border: round $primary;
+            border-title-color: $text-accent;
+            border-title-style: bold;
+            border-subtitle-color: $text-muted;
+            scrollbar-size-vertical: 1;
+            scrollbar-color: $panel-lighten-2;
+            scrollbar-background: $surface;
+            background: $surface;
         }
 
-        & .keys {
-            height: auto;
-            text-wrap: nowrap;
-            text-overflow: ellipsis;
-        }
+        & Static, & Row, & #keys { height: auto; }
+        & .keys { text-wrap: nowrap; text-overflow: ellipsis; }
+        & .word { width: 17; }
+        & .meaning { width: 1fr; }
+        & .heading { margin: 1 0 0 0; text-style: bold; color: $text-accent; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -1,74 +1,171 @@
-"""An answer as it streams."""
+"""An answer: its tokens while it streams, its words when it is complete."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from textual import on
 from textual.app import ComposeResult
-from textual.containers import Vertical
-from textual.content import Content
+from textual.reactive import reactive
 from textual.widgets import Static
 
-from assistant.events import Token
-from tui.widgets.origins import Run, extend, styled, styles
+from assistant.trace import Step, Trace
+from tui.safe import safe
+from tui.widgets.turn import Turn, Verb
+from tui.widgets.turn_footnote import footnote_of
+from tui.widgets.turn_recall import Recall
+from tui.widgets.turn_views import View, Views
 
-CHUNK, LONGEST = 1500, 4000
-"""Characters after which the text goes on in a new widget, at the end of a line, or anywhere when
-no line ends. What is laid out again in every round is no longer than this, however long the answer.
-"""
-
-CARET = Content.styled("▍", "$accent")
+if TYPE_CHECKING:
+    from assistant.store.values import Record, State
 
 
-class Answer(Vertical):
-    """Show every token in the style of its origin."""
+class Answer(Turn):
+    """Show every token in the style of its origin, or the text as Markdown."""
 
-    def __init__(self) -> None:
-        super().__init__(classes="answer")
-        self.tokens: list[Token] = []
-        self._runs: list[Run] = []  # of the last chunk
-        self._chunk = _chunk(CARET)
+    DEFAULT_CSS = """
+    Answer > .footnote { height: auto; margin: 1 0 0 0; color: $text-muted; display: none; }
+    """
+    view: reactive[View] = reactive[View]("tokens", init=False)
+    """Whether tokens or words are shown."""
+    ghosts: reactive[bool] = reactive(False, init=False)
+    """Whether rejected drafts are shown between the tokens."""
+
+    def __init__(
+        self,
+        model: str = "",
+        record: "Record | None" = None,
+        trace: Callable[[int], Trace] | None = None,
+    ) -> None:
+        super().__init__((record and record.model) or model or "Answer", record, classes="answer")
+        self.steps: list[Step] = []
+        """The rounds; those of a stored answer after `fetch_steps`."""
+        self.state: State = record.state if record else "streaming"
+        self.auto = True
+        """Whether it is shown as words when it is complete; not after the person chose a view."""
+        self.views = Views(growing=self.busy)
+        self.views.text = record.content if record and not self.busy else ""
+        self._recall = Recall(record, trace)
         self._footnote = Static(classes="footnote", markup=False)
 
     def compose(self) -> ComposeResult:
-        """Lay out the first chunk and the line below the answer."""
-        yield self._chunk
+        """Lay out the head, the text and the line below it."""
+        yield from super().compose()
+        yield self.views
         yield self._footnote
 
-    def add(self, tokens: Sequence[Token]) -> None:
-        """Append what one round yielded."""
-        self.tokens.extend(tokens)
-        extend(self._runs, tokens)
-        while (cut := _cut(self._runs)) is not None:
-            self._split(*cut)
-        self._chunk.update(self._styled(self._runs) + CARET)
+    def on_mount(self) -> None:
+        """Show a stored answer as it is to be read."""
+        super().on_mount()
+        self.views.tokens.ghosts = self.ghosts
+        if self.record is not None and not self.busy:
+            from tui.widgets.turn_words import whole  # brings Markdown
 
-    def finish(self, footnote: str) -> None:
-        """Take the caret away and say below how the answer came about."""
-        self._chunk.update(self._styled(self._runs))
-        self._chunk.display = bool(self._runs)
-        self._footnote.update(footnote)
+            self.views.show([whole(self.text)])
+            self.finish(footnote_of(self.record), self.state)
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return self.views.text
+
+    @property
+    def busy(self) -> bool:
+        """Whether more is to come."""
+        return self.state == "streaming"
+
+    def add(self, step: Step) -> None:
+        """Append what one round yielded; an answer that was over goes on."""
+        if not self.busy:
+            self.resume()
+        self.steps.append(step)
+        self.views.add(step)
+
+    def finish(self, footnote: str, state: "State" = "complete") -> None:
+        """Take the caret away, say below how the answer came about, and show it to be read."""
+        self.state = state
+        self.views.close()
+        self._footnote.update(safe(footnote))
         self._footnote.display = bool(footnote)
+        if self.auto and self.text.strip():
+            self.view = "words"
+        self.changed()
 
-    def _split(self, done: list[Run], rest: list[Run]) -> None:
-        self._chunk.update(self._styled(done))
-        self._runs, self._chunk = rest, _chunk(self._styled(rest))
-        self.mount(self._chunk, before=self._footnote)
+    def resume(self) -> None:
+        """Go on with an answer that was stopped: rounds are added after those there are."""
+        self.state, self.view = "streaming", "tokens"
+        self._footnote.display = False
+        self.views.reopen()
+        self.run_worker(self.fetch_steps())
+        self.changed()
 
-    def _styled(self, runs: list[Run]) -> Content:
-        return styled(runs, styles(self.app.no_color))
+    def prefer(self, words: bool) -> None:
+        """Show a complete answer as words, or as tokens, as all answers are."""
+        self.auto = words
+        if not self.busy:
+            self.view = "words" if words and self.text.strip() else "tokens"
 
+    async def fetch_steps(self) -> None:
+        """Have `steps` say how a stored answer came about."""
+        steps = await self._recall.steps()
+        if steps:
+            self.steps[:0] = steps
+            self.views.show(self.steps)
 
-def _chunk(content: Content) -> Static:
-    return Static(content, classes="chunk", markup=False)
+    def watch_record(self) -> None:
+        """Take the model's name from the store."""
+        if self.record is not None and self.record.model:
+            self.head.name_as(self.record.model)
+        super().watch_record()
 
+    def watch_view(self) -> None:
+        """Change the view; tokens need to be known."""
+        self.views.view = self.view
+        if self.view == "tokens":
+            self.run_worker(self.fetch_steps())
 
-def _cut(runs: list[Run]) -> tuple[list[Run], list[Run]] | None:
-    """Part runs that have grown too long at their last line break, which the layout replaces."""
-    length = sum(len(text) for text, _ in runs)
-    if length <= CHUNK:
-        return None
-    for i in range(len(runs) - 1, -1, -1):
-        text, origin = runs[i]
-        if (at := text.rfind("\n")) >= 0:
-            rest = [(text[at + 1 :], origin), *runs[i + 1 :]]
-            return [*runs[:i], (text[:at], origin)], [run for run in rest if run[0]]
-    return (runs, []) if length > LONGEST else None
+    def watch_ghosts(self, ghosts: bool) -> None:
+        """Show rejected drafts, or no longer."""
+        self.views.hold()
+        self.views.tokens.ghosts = ghosts
+
+    @on(Views.Changed)
+    def explain(self) -> None:
+        """Explain the colours that are seen."""
+        self.head.explain(self.views.legend)
+        self.changed()
+
+    def offers(self, verb: Verb) -> bool:
+        """Return whether there is something to do for the verb."""
+        match verb:
+            case "continue":
+                return self.state in ("stopped", "failed") and bool(self.text)
+            case "regenerate":
+                return not self.busy
+            case "inspect":
+                return bool(self.steps) or self._recall.pending
+        return super().offers(verb)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer the words when there are some that no longer change."""
+        if action == "toggle_view":
+            return not self.busy and bool(self.text.strip())
+        if action == "toggle_ghosts":
+            return bool(self.text)
+        return super().check_action(action, parameters)
+
+    async def action_act(self, verb: Verb) -> None:
+        """Ask for it; whoever inspects the tokens finds them in `steps`."""
+        if verb == "inspect":
+            await self.fetch_steps()
+        await super().action_act(verb)
+
+    def action_toggle_view(self) -> None:
+        """Change between tokens and words."""
+        self.auto = False
+        self.view = "tokens" if self.view == "words" else "words"
+
+    def action_toggle_ghosts(self) -> None:
+        """Show the rejected drafts, with the tokens they are among, or no longer."""
+        self.ghosts = not self.ghosts
+        if self.ghosts:
+            self.auto, self.view = False, "tokens"

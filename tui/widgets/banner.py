@@ -11,18 +11,43 @@ from tui.safe import safe
 class Banner(Horizontal):
     """Name the target and its draft."""
 
+    DEFAULT_CSS = """
+    Banner {
+        height: 1;
+        padding: 0 1;
+        background: $panel;
+
+        & #name { width: auto; color: $text-accent; text-style: bold; }
+        & #name.warning { color: $text-error; }
+        & #models {
+            width: 1fr;
+            padding: 0 0 0 2;
+            color: $text-muted;
+            text-align: right;
+            text-wrap: nowrap;
+            text-overflow: ellipsis;
+        }
+    }
+    """
+
     def __init__(self) -> None:
         super().__init__(id="banner")
+        self._program = Static("specchat", id="name", markup=False)
         self._models = Static("", id="models", markup=False)
 
     def compose(self) -> ComposeResult:
         """Lay out the name and the models."""
-        yield Static("specchat", id="name", markup=False)
+        yield self._program
         yield self._models
 
     def show(self, text: str) -> None:
         """Say something else than the models."""
         self._models.update(safe(text))
+
+    def warn(self, text: str) -> None:
+        """Say beside the name what the person must not overlook."""
+        self._program.update(f"specchat · {safe(text)}")
+        self._program.add_class("warning")
 
     def ready(self, ready: Ready) -> None:
         """Name the loaded models."""

@@ -3,11 +3,14 @@
 from collections import deque
 from time import monotonic
 
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import ProgressBar, Static
 
+from models.catalog import GGUF
 from models.files.progress import Progress
+from tui.fetching import Fetched, Fetcher, FetchFailed, Fetching
 from tui.safe import safe
 from tui.widgets.amounts import duration, size
 
@@ -41,21 +44,76 @@ class Pace:
 class Fetch(Vertical):
     """Show a download."""
 
+    DEFAULT_CSS = """
+    Fetch {
+        display: none;
+        height: auto;
+        padding: 0 1;
+        border-top: solid $panel-lighten-2;
+
+        & Static { height: auto; }
+        & ProgressBar, & Bar { width: 1fr; }
+        & .figures { color: $text-muted; }
+        & .notice { color: $text-warning; display: none; }
+    }
+    """
+
     def __init__(self) -> None:
-        super().__init__(id="fetch")
+        super().__init__()
         self._what = Static("", markup=False)
         self._bar = ProgressBar(show_eta=False, show_percentage=True)
         self._figures = Static("Connecting …", classes="figures", markup=False)
+        self._notice = Static("", classes="notice", markup=False)
         self._pace = Pace()
+        self._fetcher: Fetcher | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out what is fetched, the bar and the figures."""
         yield self._what
         yield self._bar
         yield self._figures
+        yield self._notice
+
+    @property
+    def running(self) -> bool:
+        """Whether something is being fetched."""
+        return self._fetcher is not None
+
+    def start(self, files: tuple[GGUF, ...]) -> None:
+        """Fetch files; ends in `Fetched` or `FetchFailed`, which the screen hears too."""
+        self._pace = Pace()
+        self._fetcher = Fetcher(files, self.post_message)
+        self._fetcher.start()
+        self.display = True
+        self._what.update("")
+        self._bar.update(total=None, progress=0)
+        self._figures.update("Connecting …")
+        self._notice.display = False
+
+    def stop(self) -> None:
+        """Stop soon; what has arrived is kept."""
+        if self._fetcher is not None:
+            self._fetcher.stop()
+
+    def on_unmount(self) -> None:
+        """Leave no download behind."""
+        self.stop()
+
+    @on(Fetching)
+    def _progress(self, message: Fetching) -> None:
+        self.show(message.what, message.progress)
+
+    @on(Fetched)
+    @on(FetchFailed)
+    def _end(self) -> None:
+        self._fetcher, self.display = None, False
 
     def show(self, what: str, progress: Progress) -> None:
-        """Show how far the download of a file is."""
+        """Show how far the download of a file is; a notice stays until the next download."""
+        if progress.notice:
+            self._notice.update(safe(progress.notice))
+            self._notice.display = True
+            return
         self._pace.add(progress.done, monotonic())
         self._what.update(safe(what))
         self._bar.update(total=progress.total or None, progress=progress.done)

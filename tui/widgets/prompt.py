@@ -1,114 +1,190 @@
-"""Where the person types."""
+"""Where the person types: the text, what goes along with it, and the files to choose from."""
 
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import Self
 
-from textual import events
-from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
-from textual.actions import SkipAction
-from textual.binding import Binding, BindingType
-from textual.keys import Keys
+from textual import on
+from textual.app import ComposeResult
+from textual.content import Content
 from textual.message import Message
-from textual.widgets import TextArea
+from textual.reactive import reactive
+from textual.widgets import Static, TextArea
 
+from assistant.attachment import Attachment
+from tui.attachments import estimated_tokens
+from tui.widgets.attach_chip import said
+from tui.widgets.attach_chips import Chips
+from tui.widgets.attach_picker import Picker
+from tui.widgets.attaching import EDITABLE, Attaching
 from tui.widgets.origins import legend, styles
-
-NEW_LINE = {"ctrl+j", "alt+enter", "shift+enter", "ctrl+enter", "shift+\r"}
-"""The last is Shift+Enter as xterm and tmux spell it."""
-
-# Most terminals send this for Alt+Enter, which Textual reads as Enter. It must not send.
-cast(dict[str, tuple[Keys, ...]], ANSI_SEQUENCES_KEYS)["\x1b\r"] = (Keys.ControlJ,)
+from tui.widgets.prompt_editor import Editor
+from tui.widgets.prompt_state import understood, written
 
 
-class Prompt(TextArea):
-    """A text area in which Enter sends and up-arrow brings earlier prompts back."""
+class Prompt(Attaching):
+    """Take a question, what is attached to it, and what was asked before."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+d", "quit_or_delete", "Quit when empty", show=False),
-        Binding("ctrl+c,super+c", "copy", "Copy", show=False),
-        Binding("pageup", "screen.page(-1)", "Scroll up", show=False),
-        Binding("pagedown", "screen.page(1)", "Scroll down", show=False),
-    ]
+    DEFAULT_CSS = """
+    Prompt {
+        height: auto;
+        padding: 0 1;
+        border: round $border-blurred;
+        border-title-color: $text-muted;
+        border-title-background: $background;
+        border-subtitle-color: $text-muted;
+        border-subtitle-background: $background;
+        background: $background;
+
+        &:focus-within {
+            border: round $primary;
+        }
+
+        & Editor {
+            height: auto;
+            min-height: 1;
+            max-height: 8;
+            padding: 0;
+            background: $background;
+        }
+
+        & #too-long {
+            height: auto;
+            display: none;
+            color: $text-warning;
+        }
+    }
+    """
+
+    room: reactive[int | None] = reactive[int | None](None, init=False)
+    """How many tokens the context has left for a message; None: not known."""
 
     @dataclass
     class Submitted(Message):
-        """Enter was pressed; the text stays until it is taken."""
+        """Enter was pressed; the text and the attachments stay until they are taken."""
 
         text: str
+        attachments: tuple[Attachment, ...] = ()
+
+    class Edited(Message):
+        """The text or the attachments changed; `state` returns what is worth keeping."""
 
     def __init__(self) -> None:
-        super().__init__(
-            id="prompt",
-            compact=True,
-            highlight_cursor_line=False,
-            placeholder="Ask something. Enter sends, Ctrl+J starts a new line.",
-        )
-        self._history: list[str] = []
-        self._recalled = 0  # how far back in the history; 0: not at all
+        super().__init__(id="prompt")
+        self._too_long = Static("", id="too-long", markup=False)
+        self._sent: Prompt.Submitted | None = None
+
+    def compose(self) -> ComposeResult:
+        """Lay out the files to choose from, what is attached, and the text."""
+        yield self.picker
+        yield self.chips
+        yield self._too_long
+        yield self.editor
 
     def on_mount(self) -> None:
         """Put the legend of the answers onto the border, where it costs no line."""
         self.border_subtitle = legend(styles(self.app.no_color))
 
+    def focus(self, scroll_visible: bool = True, **_: object) -> Self:
+        """Let the person type."""
+        self.editor.focus(scroll_visible)
+        return self
+
+    @property
+    def text(self) -> str:
+        """What is being written."""
+        return self.editor.text
+
+    @text.setter
+    def text(self, text: str) -> None:
+        self.editor.text = text
+
+    @property
+    def history(self) -> list[str]:
+        """What was sent before, oldest first."""
+        return self.earlier.entries
+
+    @history.setter
+    def history(self, prompts: list[str]) -> None:
+        self.earlier.entries = list(prompts)
+        self.earlier.restart()
+
+    @on(Picker.Turned)
+    def _explain_picker(self, message: Picker.Turned) -> None:
+        message.stop()
+        self.border_title = "Enter attaches · Esc keeps the @" if self.picker.opened else ""
+
+    # Sending
+
+    @on(Editor.Sent)
+    def _submit(self, message: Editor.Sent) -> None:
+        message.stop()
+        if message.text.strip() or self.attachments:
+            self._sent = self.Submitted(message.text, self.attachments)
+            self.post_message(self._sent)
+
     def take(self) -> None:
-        """Remember the text for up-arrow and make room for the next."""
-        if not self._history or self._history[-1] != self.text:
-            self._history.append(self.text)
-        self._recalled = 0
-        self.text = ""
+        """Remember what was sent for up-arrow, and make room for the next."""
+        sent = self._sent or self.Submitted(self.text, self.attachments)
+        self._sent = None
+        self.earlier.sent(sent.text)
+        # What was typed or attached since stays.
+        since = self.text[len(sent.text) :] if self.text.startswith(sent.text) else ""
+        self.editor.show(since)
+        chips = self.chips.chips
+        self.chips.chips = tuple(c for c in chips if c.attachment not in sent.attachments)
 
-    def give_back(self, text: str) -> bool:
-        """Put a text back that came to nothing, unless another one has been begun; say which."""
-        if self.text.strip():
+    def give_back(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool:
+        """Put back what came to nothing, unless something else has been begun; say which."""
+        if self.text.strip() or self.attachments:
             return False
-        self._show(text)
+        self._fill(text, attachments)
         return True
 
-    async def _on_key(self, event: events.Key) -> None:
-        # Not bindings: those are run a moment later, when text that is typed or pasted fast without
-        # brackets has overtaken them.
-        if event.key == "enter":
-            self.post_message(self.Submitted(self.text))
-        elif event.key in NEW_LINE:
-            self._replace_via_keyboard("\n", *self.selection)
-        else:
-            await super()._on_key(event)
-            return
-        event.stop()
-        event.prevent_default()
+    def drop(self) -> None:
+        """Drop what was put back to be changed, and make room for something else."""
+        self._sent = None
+        self.earlier.restart()
+        self.editor.show("")
+        self.chips.chips = ()
 
-    def action_quit_or_delete(self) -> None:
-        """Leave the app, as in a shell, or delete to the right when there is text."""
-        if self.text:
-            self.action_delete_right()
-        else:
-            self.app.exit()
+    # What survives a restart
 
-    def action_copy(self) -> None:
-        """Copy the selection, and drop it so that the next Ctrl+C means something else."""
-        if not self.selected_text:
-            raise SkipAction
-        self.app.copy_to_clipboard(self.selected_text)
-        self.move_cursor(self.cursor_location)
+    def state(self) -> str:
+        """Return what has not been sent, as JSON."""
+        return written(self.earlier.unsent(self.text), self.attachments)
 
-    def action_cursor_up(self, select: bool = False) -> None:
-        """Recall an earlier prompt when there is nothing above the cursor to lose."""
-        if select or not (self.cursor_at_first_line and self._recall(self._recalled + 1)):
-            super().action_cursor_up(select)
+    def restore(self, state: str) -> None:
+        """Go on with what was not sent; what has been typed already follows it."""
+        text, attachments = understood(state)
+        self._fill(text + self.text, attachments)
 
-    def action_cursor_down(self, select: bool = False) -> None:
-        """Recall a later prompt."""
-        if select or not (self.cursor_at_last_line and self._recall(self._recalled - 1)):
-            super().action_cursor_down(select)
+    def _fill(self, text: str, attachments: tuple[Attachment, ...]) -> None:
+        for attachment in attachments:
+            self.attach(attachment)
+        if len(text) > EDITABLE:
+            self.attach_pasted(text)
+        self.editor.show("" if len(text) > EDITABLE else text)
 
-    def _recall(self, steps: int) -> bool:
-        shown = self._history[-self._recalled] if self._recalled else ""
-        if self.text != shown or not 0 <= steps <= len(self._history):
-            return False  # what was typed or changed would be lost
-        self._recalled = steps
-        self._show(self._history[-steps] if steps else "")
-        return True
+    # Saying before it is sent that it does not fit
 
-    def _show(self, text: str) -> None:
-        self.text = text
-        self.move_cursor(self.document.end)
+    @on(TextArea.Changed)
+    @on(Chips.Changed)
+    def _changed(self, message: Message) -> None:
+        message.stop()
+        self._compare()
+        self.post_message(self.Edited())
+
+    def watch_room(self) -> None:
+        """Compare again."""
+        self._compare()
+
+    def _compare(self) -> None:
+        tokens = estimated_tokens(self.text) + self.chips.tokens
+        self._too_long.display = self.room is not None and tokens > self.room
+        if self._too_long.display:
+            self._too_long.update(
+                Content(
+                    f"Too long: {said(tokens, counted=False)}, room for {self.room:,}. "
+                    "Ctrl+L shows what is attached."
+                )
+            )

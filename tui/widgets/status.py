@@ -9,10 +9,11 @@ from textual.widgets import Static
 from assistant.events import Decoded
 from assistant.request import Mode
 from tui.safe import safe
+from tui.widgets.bars import gauge
+from tui.widgets.readings import MUTED, NEARLY_FULL
 
 NAMES: dict[Mode, str] = {"ars": "ArS", "sps": "SpS", "auto": "auto"}
 BAR = 10
-NEARLY_FULL = 0.85
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,10 @@ class State:
 
 class Status(Static):
     """Show a `State` in one line, whatever the width."""
+
+    DEFAULT_CSS = """
+    Status { height: 1; padding: 0 1; background: $panel; color: $text-muted; text-wrap: nowrap; }
+    """
 
     def __init__(self, mode: Mode) -> None:
         super().__init__(id="status", markup=False)
@@ -80,11 +85,11 @@ def _parts(state: State, wide: bool) -> list[Content]:
     if state.activity is not None:
         fraction = min(max(state.activity.fraction, 0.0), 1.0)
         return [
-            Content.styled(f"{_bar(fraction)} {fraction:>4.0%}", "$accent"),
+            Content.styled(f"{gauge(fraction, BAR)} {fraction:>4.0%}", "$accent"),
             Content(safe(state.activity.text)),
         ]
     if state.last is None:
-        return [Content.styled("ready" if state.loaded else "no model", "$text-muted")]
+        return [Content.styled("ready" if state.loaded else "no model", MUTED)]
     return [*_figures(state.last, wide), _context(state, wide), _lookahead(state.last, wide)]
 
 
@@ -104,11 +109,6 @@ def _lookahead(last: Decoded, wide: bool) -> Content:
 def _context(state: State, wide: bool) -> Content:
     used = state.last.context_used if state.last else 0
     fraction = used / state.n_ctx if state.n_ctx else 0.0
-    bar = f"{_bar(fraction)} " if wide else ""
+    bar = f"{gauge(fraction, BAR)} " if wide else ""
     text = f"{'context' if wide else 'ctx'} {bar}{used:,}/{state.n_ctx:,}"
     return Content.styled(text, "$text-warning" if fraction > NEARLY_FULL else "")
-
-
-def _bar(fraction: float) -> str:
-    filled = round(fraction * BAR)
-    return "▰" * filled + "▱" * (BAR - filled)

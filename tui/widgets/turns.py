@@ -1,10 +1,18 @@
 """What stands between the answers: the person's turns and the app's notes."""
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, Protocol
 
+from textual.app import ComposeResult
+from textual.content import Content
 from textual.widgets import Static
 
 from tui.safe import safe
+from tui.widgets.amounts import size
+from tui.widgets.turn import Turn, Verb
+
+if TYPE_CHECKING:
+    from assistant.store.values import Record
 
 SHOWN = 3000
 """Characters of a turn that are shown; a pasted book would make every layout slow."""
@@ -17,6 +25,18 @@ WELCOME = (
 )
 
 
+class File(Protocol):
+    """What is shown of an attachment."""
+
+    @property
+    def name(self) -> str:
+        """What the file is called."""
+
+    @property
+    def text(self) -> str:
+        """What is in it."""
+
+
 class Welcome(Static):
     """Say what this is until the person has said something."""
 
@@ -24,12 +44,50 @@ class Welcome(Static):
         super().__init__(WELCOME, classes="welcome", markup=False)
 
 
-class UserTurn(Static):
+class UserTurn(Turn):
     """Show what the person said."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(_shorten(safe(text)), classes="user", markup=False)
-        self.text = text
+    DEFAULT_CSS = """
+    UserTurn { border-left: outer $primary; background: $boost; }
+    UserTurn > .said { height: auto; text-style: bold; }
+    UserTurn > .chips { height: auto; color: $text-muted; }
+    UserTurn.waiting { border-left: outer $warning; }
+    UserTurn.unanswered { border-left: outer $error; }
+    UserTurn.waiting > .said { color: $text-muted; text-style: none; }
+    UserTurn.unanswered > .said { color: $text-muted; text-style: strike; }
+    UserTurn:focus { border-left: thick $accent; }
+    """
+
+    def __init__(
+        self,
+        text: str,
+        record: "Record | None" = None,
+        attachments: Sequence[File] = (),
+    ) -> None:
+        super().__init__("You", record, classes="user")
+        self._text = text
+        self.attachments: Sequence[File] = record.attachments if record else attachments
+
+    def compose(self) -> ComposeResult:
+        """Lay out the head, the text and the files that came along."""
+        yield from super().compose()
+        yield Static(shorten(safe(self._text)), classes="said", markup=False)
+        if self.attachments:
+            yield Static(chips(self.attachments), classes="chips", markup=False)
+
+    @property
+    def text(self) -> str:
+        """What the person said, in full."""
+        return self._text
+
+    @property
+    def busy(self) -> bool:
+        """Whether it waits to be sent."""
+        return self.has_class("waiting")
+
+    def offers(self, verb: Verb) -> bool:
+        """Return whether there is something to do for the verb."""
+        return not self.busy if verb == "edit" else super().offers(verb)
 
 
 class Note(Static):
@@ -39,7 +97,23 @@ class Note(Static):
         super().__init__(safe(text), classes=f"note {kind}", markup=False)
 
 
-def _shorten(text: str) -> str:
+def chips(attachments: Sequence[File]) -> Content:
+    """Return the files that came along, as they are asked for: with an @."""
+    names = (f" @{_flat(file.name)} · {_weight(file.text)} " for file in attachments)
+    return Content("  ").join(Content.styled(name, "$foreground on $panel") for name in names)
+
+
+def _weight(text: str) -> str:
+    length = len(text.encode("utf-8", "replace"))
+    return size(length) if length >= 1000 else f"{length} B"
+
+
+def _flat(name: str) -> str:
+    return safe(name).replace("\n", "␊").replace("\t", "␉")
+
+
+def shorten(text: str) -> str:
+    """Return a text with its middle left out when it is very long."""
     if len(text) <= SHOWN:
         return text
     head, tail = text[: SHOWN * 2 // 3], text[-SHOWN // 3 :]

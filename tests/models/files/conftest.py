@@ -14,8 +14,12 @@ from tests.models.files.wheels import build_parts
 
 @pytest.fixture(autouse=True)
 def places(tmp_path, monkeypatch):
-    for variable in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HUB_OFFLINE", "HF_TOKEN"):
+    for variable in (
+        *("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HUB_OFFLINE", "HF_TOKEN"),
+        *("OLLAMA_MODELS", "LLAMA_CACHE", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"),
+    ):
         monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "person"))
     monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))

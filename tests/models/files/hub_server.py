@@ -1,6 +1,7 @@
 """A hub on this machine that can be told to misbehave."""
 
 import hashlib
+import json
 import re
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,6 +25,7 @@ class Hub:
         self.etag = '"store-1"'
         self.heads: list[Fault] = []
         self.gets: list[Fault] = []
+        self.files = ["README.md", "toy.gguf"]  # what the repository lists
         self.requests: list[tuple[str, str, dict[str, str]]] = []
         self.released = Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -76,7 +78,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self._note()
-        if not self.path.startswith("/store/"):
+        if self.path.startswith("/api/models/org/toy-GGUF/tree/"):
+            self.send_list()
+        elif not self.path.startswith("/store/"):
             self._redirect()
         elif self.hub.gets:
             self.hub.gets.pop(0)(self)
@@ -98,6 +102,18 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body[:stop_after])
         if stop_after is not None:
             self.close_connection = True
+
+    def send_list(self) -> None:
+        """Send what the repository holds."""
+        entries = [
+            {"type": "file", "path": name, "size": 1, "oid": "0" * 40} for name in self.hub.files
+        ]
+        body = json.dumps(entries).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
     def send_page(self, status: int = 200, body: bytes = b"<html>log in</html>", **headers: str):
         """Send something that is not the file."""

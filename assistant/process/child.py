@@ -1,0 +1,152 @@
+"""A worker process and its pipes, as one thread of the asking process handles them."""
+
+import os
+import subprocess
+import sys
+from collections import deque
+from contextlib import suppress
+from pathlib import Path
+
+from assistant.process.frames import Frames, framed
+from assistant.process.messages import COMMANDS, SAID, Command, Said
+
+ROOT = str(Path(__file__).parents[2])
+WORKER = "assistant.process.worker"
+CHUNK = 65536
+NOISE = 8192
+"""Bytes kept of what the worker writes to its standard output and error."""
+FAREWELL = 3.0
+"""Seconds that a worker has to go by itself once its commands have ended."""
+
+
+class Child:
+    """Start a worker; nothing of it blocks but `bury`.
+
+    Raises:
+        OSError: the system starts no process.
+    """
+
+    def __init__(self) -> None:
+        read_commands, self.commands = os.pipe()
+        self.events, write_events = os.pipe()
+        try:
+            self._process = _start(read_commands, write_events)
+        except OSError:
+            self._close(self.commands, self.events)
+            raise
+        finally:
+            self._close(read_commands, write_events)
+        assert self._process.stdout is not None
+        self.noise = self._process.stdout.fileno()
+        for pipe in (self.commands, self.events, self.noise):
+            os.set_blocking(pipe, False)
+        self._frames = Frames()
+        self._unsent: deque[memoryview] = deque()
+        self._noise = bytearray()
+        self.has_spoken = False
+        """Whether it has said anything."""
+        self.ended = False
+        """Whether everything that it will ever say has been received."""
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+    @property
+    def congested(self) -> bool:
+        """Whether something waits to be sent."""
+        return bool(self._unsent)
+
+    def send(self, command: Command) -> None:
+        """Send a command, now or when the worker reads again.
+
+        Raises:
+            TooLong: it is longer than a message may be.
+        """
+        self._unsent.append(memoryview(framed(COMMANDS.encode(command))))
+        self.flush()
+
+    def flush(self) -> None:
+        """Send as much as the pipe takes."""
+        try:
+            while self._unsent:
+                self._unsent[0] = self._unsent[0][os.write(self.commands, self._unsent[0]) :]
+                if not self._unsent[0]:
+                    self._unsent.popleft()
+        except BlockingIOError:
+            pass
+        except BrokenPipeError:  # the other pipe will end as well, after the last words
+            self._unsent.clear()
+
+    def receive(self) -> list[Said]:
+        """Return what the worker has said since; nothing more after an end.
+
+        Raises:
+            Garbled: it has said something that is no message.
+        """
+        try:
+            data = os.read(self.events, CHUNK)
+        except BlockingIOError:
+            return []
+        self.has_spoken |= bool(data)
+        self.ended = not data
+        return [SAID.decode(message) for message in self._frames.feed(data)]
+
+    def listen(self) -> bytes | None:
+        """Take what it wrote to its standard output and error; empty is the end of it."""
+        try:
+            data = os.read(self.noise, CHUNK)
+        except BlockingIOError:
+            return None
+        self._noise += data
+        del self._noise[:-NOISE]
+        return data
+
+    @property
+    def last_words(self) -> str:
+        """What it wrote to its standard output and error last."""
+        return self._noise.decode("utf-8", "replace")
+
+    def kill(self) -> None:
+        """End it the hard way."""
+        self._process.kill()
+
+    def bury(self, patience: float = FAREWELL) -> int | None:
+        """Wait until it is gone, kill it if need be; return its exit status as Python has it.
+
+        None is a process that even a kill does not end: the system is busy for it.
+        """
+        self._close(self.commands)
+        try:
+            self._process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(FAREWELL)
+        while self.listen():
+            pass
+        self._close(self.events)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        return self._process.returncode
+
+    @staticmethod
+    def _close(*pipes: int) -> None:
+        for pipe in pipes:
+            os.close(pipe)
+
+
+def _start(commands: int, events: int) -> subprocess.Popen[bytes]:
+    # The worker finds what this process has found: a folder named models may be where the user is.
+    path = os.pathsep.join(entry or ROOT for entry in sys.path)
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", WORKER, str(commands), str(events), str(os.getpid())],
+        bufsize=0,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        pass_fds=(commands, events),
+        env={**os.environ, "PYTHONPATH": path},
+        start_new_session=True,  # the terminal's signals are not for it
+    )

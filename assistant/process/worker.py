@@ -1,0 +1,36 @@
+"""The process that computes: `python -m assistant.process.worker COMMANDS EVENTS PARENT`.
+
+Its three arguments are the ends of two pipes and the number of the process that asks. It never
+outlives that process, leaves no core file, and keeps away from the terminal.
+"""
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+
+PR_SET_PDEATHSIG = 1
+
+
+def main() -> None:
+    """Serve until the pipe of commands ends."""
+    commands, events, parent = map(int, sys.argv[1:4])
+    _confine(parent)
+    # The import runs native code, which may be what ends this process.
+    from assistant.process.serving import serve
+
+    serve(commands, events)
+
+
+def _confine(parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold the conversation
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before the line above
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

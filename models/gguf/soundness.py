@@ -1,0 +1,59 @@
+"""What llama.cpp takes for granted, and dies of where it is not so."""
+
+from collections.abc import Mapping
+from math import isfinite
+
+from models.gguf.values import Length, Malformed, Value
+
+_MOST_LAYERS = 512
+_MOST_TOKENS = 1 << 31  # llama.cpp counts them in 32 bits with a sign
+_WIDEST_WINDOW = 1 << 24
+_TOKENS = "tokenizer.ggml.tokens"
+
+
+def check(metadata: Mapping[str, Value | Length], head_size: int) -> None:
+    """Refuse what would end the process instead of failing to load.
+
+    `head_size` is how many numbers a head of the attention has; 0 where that is not known.
+    """
+    architecture = metadata.get("general.architecture")
+    _check_tokens(metadata)
+    for key, what, least, most in (
+        ("block_count", "layers", 1, _MOST_LAYERS),
+        ("context_length", "tokens of context", 2, _MOST_TOKENS - 1),
+        ("attention.sliding_window", "tokens of sliding window", 0, _WIDEST_WINDOW),
+    ):
+        value = metadata.get(f"{architecture}.{key}")
+        if isinstance(value, int) and not least <= value <= most:
+            raise Malformed(f"it claims {value} {what}")
+    _check_rope(metadata.get(f"{architecture}.rope.dimension_count"), head_size)
+    _check_experts(metadata, architecture)
+    for key, value in metadata.items():
+        if key.endswith("epsilon") and not (isinstance(value, float) and 0 <= value < 1):
+            raise Malformed(f"{key} is {value}")
+        if key.startswith(f"{architecture}.") and isinstance(value, float) and not isfinite(value):
+            raise Malformed(f"{key} is {value}")
+
+
+def _check_tokens(metadata: Mapping[str, Value | Length]) -> None:
+    tokens = metadata.get(_TOKENS)
+    if not isinstance(tokens, Length):
+        return
+    if tokens.distinct != tokens.count:
+        raise Malformed("two of its tokens have the same text")
+    if metadata.get("tokenizer.ggml.model") == "llama" and not tokens.has_bytes:
+        raise Malformed("its vocabulary lacks a byte, so that some text has no tokens")
+
+
+def _check_rope(dimensions: object, head_size: int) -> None:
+    if not isinstance(dimensions, int) or not head_size:
+        return
+    if dimensions % 2 or dimensions > head_size:
+        raise Malformed(f"it turns {dimensions} numbers of heads that have {head_size}")
+
+
+def _check_experts(metadata: Mapping[str, Value | Length], architecture: object) -> None:
+    experts = metadata.get(f"{architecture}.expert_count")
+    used = metadata.get(f"{architecture}.expert_used_count")
+    if isinstance(experts, int) and isinstance(used, int) and experts and not 1 <= used <= experts:
+        raise Malformed(f"it uses {used} of {experts} experts")

@@ -1,0 +1,97 @@
+"""The few facts of a header by which models are listed, paired and fitted into memory."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.gguf.header import Header, read
+from models.gguf.values import Length
+from models.gguf.vocabulary import TOKENS
+
+_REPACKED = (2, 12, 20, 39)  # Q4_0, Q4_K, IQ4_NL, MXFP4: what llama.cpp's CPU kernels rearrange
+_RECURRENT = ("ssm.", "wkv.", "shortconv.", "kda.")
+_LONGEST_SCALE = 12
+_EMBEDS = "an embedding model, which writes nothing"
+_FLAWS = {
+    "mmproj": "a projector for pictures, a part of another model",
+    "adapter": "an adapter, a part of another model",
+    "imatrix": "an importance matrix, not a model",
+    "clip": "a projector for pictures, a part of another model",
+    "t5": "an encoder-decoder model, which specchat does not run",
+    "t5encoder": _EMBEDS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a file says of its model, as far as choosing it goes. Plain values: it is cached."""
+
+    architecture: str
+    name: str | None  # as its maker calls it
+    scale: str | None  # its number of parameters as people say it, "1.5B"
+    quantisation: str | None
+    n_ctx_train: int | None
+    n_vocab: int
+    vocabulary: str | None  # equal where all tokens are
+    kv_bytes_per_token: int
+    width: int  # numbers that a token takes while a batch is computed
+    repacked: int  # bytes that llama.cpp holds a second time, rearranged for the CPU
+    rolls_back: bool  # whether its cache can forget the last tokens
+    flaw: str | None  # why it cannot hold a conversation
+
+
+def summarise(path: Path) -> Summary:
+    """Read a file's header and return what counts; a `ModelError` says what is wrong with it."""
+    return summary(read(path))
+
+
+def summary(header: Header) -> Summary:
+    """Return what counts of a header."""
+    tokens = header.metadata.get(TOKENS)
+    return Summary(
+        architecture=header.architecture or "",
+        name=header.name,
+        scale=_scale(header),
+        quantisation=header.file_type,
+        n_ctx_train=header.n_ctx_train,
+        n_vocab=header.n_vocab or 0,
+        vocabulary=tokens.digest if isinstance(tokens, Length) else None,
+        kv_bytes_per_token=header.kv_bytes_per_token or 0,
+        width=_width(header),
+        repacked=sum(header.tensors.matrices.get(kind, 0) for kind in _REPACKED),
+        rolls_back=not _is_recurrent(header),
+        flaw=_flaw(header),
+    )
+
+
+def _scale(header: Header) -> str | None:
+    """Return what the file calls its size, or what its tensors add up to unless it is split."""
+    label = header.metadata.get("general.size_label")
+    if isinstance(label, str) and len(label) <= _LONGEST_SCALE:
+        return label
+    count = header.tensors.parameters
+    if header.metadata.get("split.count") or not count:
+        return None
+    return f"{count / 1e9:.1f}B" if count >= 1e9 else f"{count / 1e6:.0f}M"
+
+
+def _width(header: Header) -> int:
+    """Return how many numbers the widest layer keeps for a token; measured, not derived."""
+    embedding = header.number("embedding_length") or 0
+    return 5 * embedding + 2 * (header.number("feed_forward_length") or 4 * embedding)
+
+
+def _is_recurrent(header: Header) -> bool:
+    prefixes = tuple(f"{header.architecture}.{name}" for name in _RECURRENT)
+    return any(key.startswith(prefixes) for key in header.metadata)
+
+
+def _flaw(header: Header) -> str | None:
+    architecture = header.architecture or ""
+    for kind in (header.metadata.get("general.type"), architecture):
+        if isinstance(kind, str) and kind in _FLAWS:
+            return _FLAWS[kind]
+    if "bert" in architecture or header.number("pooling_type"):
+        return _EMBEDS
+    if not isinstance(header.metadata.get(TOKENS), Length):
+        return "not a language model: it has no vocabulary"
+    return None if header.tensors.count else "a vocabulary without weights"

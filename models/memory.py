@@ -1,0 +1,114 @@
+"""How much memory a model will take, estimated before it is loaded.
+
+Measured against the resident memory of a process that loaded the file and read 600 tokens.
+"""
+
+import sys
+from dataclasses import dataclass
+from typing import Literal
+
+import psutil
+
+from models.files.discovery import Found
+from models.gguf import Summary
+
+Verdict = Literal["fits", "tight", "too large"]
+BATCH = 256  # tokens that are evaluated at once, as `models.llama.model` does
+ROWS = 32  # rows of logits that a target makes room for; a draft makes room for one
+_FLOAT = 4
+_BYTES_PER_TOKEN_TEXT = 300  # of the vocabulary, and of the maps to search it
+# Weights of about 4 bits are held twice on a CPU, for the most part; a cache comes on top.
+_TIMES_BY_SIZE = {"4": 1.75, "other": 1.2}
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes that a loaded model takes."""
+
+    weights: int  # the file, mapped
+    repacked: int  # a second copy of some weights, rearranged for the CPU's kernels
+    cache: int  # keys and values of a full context
+    buffers: int  # what a batch is computed in, logits, the vocabulary
+
+    @property
+    def needed(self) -> int:
+        """All of it."""
+        return self.weights + self.repacked + self.cache + self.buffers
+
+    @property
+    def held(self) -> int:
+        """What must stay in memory: what was repacked is not read from the file again."""
+        return self.needed - self.repacked
+
+    def __add__(self, other: "Memory") -> "Memory":
+        return Memory(
+            self.weights + other.weights,
+            self.repacked + other.repacked,
+            self.cache + other.cache,
+            self.buffers + other.buffers,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Whether this machine has room."""
+
+    needed: int
+    available: int
+    verdict: Verdict
+
+
+def estimate(summary: Summary, size: int, n_ctx: int, *, drafts: bool = False) -> Memory:
+    """Return what a model whose files have `size` bytes takes with room for `n_ctx` tokens."""
+    n_ctx = min(n_ctx, summary.n_ctx_train or n_ctx)
+    rows = 2 * (1 if drafts else ROWS) * summary.n_vocab
+    graph = BATCH * (summary.width + n_ctx)
+    return Memory(
+        size,
+        summary.repacked if repacks() else 0,
+        n_ctx * summary.kv_bytes_per_token,
+        _FLOAT * (rows + graph) + _BYTES_PER_TOKEN_TEXT * summary.n_vocab,
+    )
+
+
+def of_pair(target: Found, draft: Found | None, n_ctx: int) -> Memory | None:
+    """Return what a target and its draft take together; None when a header says too little."""
+    if target.summary is None or (draft and draft.summary is None):
+        return None
+    memory = estimate(target.summary, target.size, n_ctx)
+    if draft and draft.summary:
+        memory += estimate(draft.summary, draft.size, n_ctx, drafts=True)
+    return memory
+
+
+def estimate_by_size(size: int, file: str) -> int:
+    """Return about what a model takes of which only the file's name and size are known."""
+    four_bits = any(mark in file.upper() for mark in ("Q4_K", "Q4_0", "IQ4_NL", "MXFP4"))
+    return round(size * _TIMES_BY_SIZE["4" if four_bits and repacks() else "other"])
+
+
+def repacks() -> bool:
+    """Say whether weights are rearranged for the CPU: not where a GPU computes."""
+    return sys.platform != "darwin"
+
+
+def fit(needed: int, held: int | None = None, freed: int = 0) -> Fit:
+    """Compare with the memory that is available now, and `freed` bytes that will be."""
+    available = psutil.virtual_memory().available + freed
+    if needed <= available:
+        return Fit(needed, available, "fits")
+    return Fit(needed, available, "tight" if (held or needed) <= available else "too large")
+
+
+def in_use() -> int:
+    """Return the bytes that this program and its children hold, less what is only mapped."""
+    process = psutil.Process()
+    return sum(_own(each) for each in (process, *process.children(recursive=True)))
+
+
+def _own(process: psutil.Process) -> int:
+    try:
+        memory = process.memory_info()
+    except psutil.Error:  # it has ended meanwhile
+        return 0
+    return max(0, int(memory.rss - getattr(memory, "shared", 0)))

@@ -1,0 +1,53 @@
+"""An engine in a process of its own, and its events one by one."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from queue import Queue
+from typing import Any, TypeVar
+
+from assistant.events import Event, Failed, Finished, RaceOver, Ready
+from assistant.process.client import EngineProcess
+from assistant.request import Message, Request, Sampling
+
+Kind = TypeVar("Kind")
+WAIT = 60
+HOT = Sampling(temperature=30)  # or a tiny model says one byte for ever
+
+
+class Heard:
+    """The events of an engine, in order."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self._queue: Queue[Event] = Queue()
+        self.emit: Callable[[Event], None] = self._queue.put
+
+    def until(self, *kinds: type[Kind]) -> Kind:
+        while True:
+            event = self._queue.get(timeout=WAIT)
+            self.events.append(event)
+            if isinstance(event, kinds):
+                return event
+            assert not isinstance(event, Failed), event
+
+    def end(self) -> Any:
+        return self.until(Ready, Finished, Failed, RaceOver)
+
+    def is_silent(self) -> bool:
+        return self._queue.empty()
+
+
+@contextmanager
+def running(**options: Any) -> Iterator[tuple[EngineProcess, Heard]]:
+    heard = Heard()
+    engine = EngineProcess(heard.emit, **options)
+    try:
+        yield engine, heard
+    finally:
+        engine.close()
+        assert engine.pid is None
+
+
+def ask(text: str = "Why?", **settings: Any) -> Request:
+    settings = {"mode": "sps", "lookahead": 3, "max_tokens": 20, "seed": 1, **settings}
+    return Request((Message("user", text),), HOT, **settings)

@@ -1,0 +1,1 @@
+"""Workers that do not do what they should."""

@@ -1,0 +1,18 @@
+"""Answers pings and never ends a job."""
+
+import os
+import sys
+
+from assistant.events import Loading
+from assistant.process.frames import Frames, framed
+from assistant.process.messages import COMMANDS, SAID, Ping, Pong
+from assistant.request import Setup
+
+frames = Frames()
+while data := os.read(int(sys.argv[1]), 65536):
+    for message in frames.feed(data):
+        match COMMANDS.decode(message):
+            case Setup():
+                os.write(int(sys.argv[2]), framed(SAID.encode(Loading("target", "x", 0.0))))
+            case Ping():
+                os.write(int(sys.argv[2]), framed(SAID.encode(Pong())))

@@ -1,0 +1,168 @@
+"""Whatever the two processes say arrives as it was said, and nothing else does."""
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from enum import Enum
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assistant.events import Event, Failed, Lap, Lined
+from assistant.process.codec import Codec, Garbled
+from assistant.process.frames import MOST, Frames, TooLong, framed
+from assistant.process.messages import COMMANDS, SAID, Command, Done, Pong, Said
+from assistant.request import Count, Job, Message, Request, Sampling, Setup
+
+TEXT = st.text(st.characters(codec="utf-8"))
+BASIC: dict[Any, st.SearchStrategy[Any]] = {
+    str: TEXT,
+    int: st.integers(-(2**63), 2**63 - 1),
+    float: st.floats(allow_nan=False),
+    bool: st.booleans(),
+    type(None): st.none(),
+    Path: TEXT.filter(lambda text: "\0" not in text).map(Path),
+    Sampling: st.builds(Sampling, st.floats(0, 100), st.integers(0, 99), min_p=st.floats(0, 1)),
+}
+CHECKED = {"lookahead", "max_tokens", "seed", "alternatives"}  # fields that a request checks
+
+
+def values(hint: Any) -> st.SearchStrategy[Any]:
+    """Everything that an annotation allows."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint in BASIC:
+        return BASIC[hint]
+    if is_dataclass(hint):
+        hints = get_type_hints(hint)
+        parts = {name: values(part) for name, part in hints.items()}
+        if hint is Request:
+            parts |= {name: st.integers(1, 2**31) for name in CHECKED}
+        return st.builds(cast(Any, hint), **parts)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return st.sampled_from(hint)
+    if origin is Literal:
+        return st.sampled_from(arguments)
+    if origin in (Union, UnionType):
+        return st.one_of(*map(values, arguments))
+    if origin is tuple and arguments[1:] == (...,):
+        return st.lists(values(arguments[0]), max_size=3).map(tuple)
+    assert origin is Mapping, hint
+    return st.dictionaries(*map(values, arguments), max_size=3)
+
+
+@pytest.mark.parametrize("union", [Event, Job, Said, Command], ids=["event", "job", "said", "cmd"])
+def test_a_codec_knows_every_member(union: Any) -> None:
+    codec = SAID if set(get_args(union)) <= set(get_args(Said)) else COMMANDS
+    assert {kind.__name__ for kind in get_args(union)} <= codec._kinds.keys()
+
+
+@pytest.mark.parametrize("kind", get_args(Said), ids=lambda kind: kind.__name__)
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_every_event_arrives_as_it_was_said(kind: Any, data: st.DataObject) -> None:
+    said = data.draw(values(kind))
+    assert SAID.decode(SAID.encode(said)) == said
+
+
+@pytest.mark.parametrize("kind", get_args(Command), ids=lambda kind: kind.__name__)
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_every_command_arrives_as_it_was_given(kind: Any, data: st.DataObject) -> None:
+    command = data.draw(values(kind))
+    assert COMMANDS.decode(COMMANDS.encode(command)) == command
+
+
+def test_a_path_that_is_not_utf8_arrives_whole_and_such_a_text_with_question_marks() -> None:
+    setup = Setup(Path("/models/\udcff.gguf"))
+    assert COMMANDS.decode(COMMANDS.encode(setup)) == setup
+    request = Request((Message("user", "a\udcffb"),))
+    arrived = COMMANDS.decode(COMMANDS.encode(request))
+    assert arrived == Request((Message("user", "a?b"),))
+    lap = Lap(1, 0.5, Failed("\udcff", "Bug"))
+    assert SAID.decode(SAID.encode(lap)) == Lap(1, 0.5, Failed("?", "Bug"))
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    from assistant.events import Counted, Loading
+
+    loading = Loading("target", "a", np.float32(0.5))  # type: ignore[arg-type]
+    assert SAID.decode(SAID.encode(loading)) == Loading("target", "a", 0.5)
+    counted = Counted("a", np.int64(3))  # type: ignore[arg-type]
+    assert SAID.decode(SAID.encode(counted)) == Counted("a", 3)
+
+
+def test_what_is_no_plain_value_is_refused() -> None:
+    with pytest.raises(TypeError):
+        SAID.encode(Failed(object(), "x"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\xc1",
+        b"\x80",
+        b"\x92\xa3abc\x80",  # no such class
+        b"\x92\xa7Decoded\x80",  # no field
+        b"\x91" * 100_000,
+        b"\x92\xa6Failed\x82\xa7message\xa1\xff\xa4kind\xa1x",  # not UTF-8
+        COMMANDS.encode(Count("a", "b")),  # a command is no event
+        SAID.encode(Failed("a", "b"))[:-1],
+        SAID.encode(Failed("a", "b")) + b"\0",
+        b"\x92\xa3Lap\x83\xa4lane\x01\xa5clock\x02\xa5event\x92\xa5Ready\x80",
+        b"\x92\xa3Lap\x83\xa4lane\x01\xa5clock\x02\xa5event\x05",
+        b"\x92\xa5Lined\x81\xa5lanes\x91\x92\xa4Pong\x80",
+    ],
+)
+def test_garbage_is_called_garbage(data: bytes) -> None:
+    with pytest.raises(Garbled):
+        SAID.decode(data)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=200))
+def test_no_bytes_at_all_break_the_decoder(data: bytes) -> None:
+    with contextlib.suppress(Garbled):
+        SAID.decode(data)
+
+
+def test_a_member_of_a_union_within_a_union_keeps_its_class() -> None:
+    lined = Lined((Failed("a", "b"),))
+    assert SAID.decode(SAID.encode(lined)) == lined
+
+
+def test_a_union_that_cannot_be_decoded_is_noticed_when_its_codec_is_made() -> None:
+    with pytest.raises(TypeError):
+        Codec(Failed | int)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.binary(max_size=50)), st.lists(st.integers(1, 9), min_size=1))
+def test_frames_are_found_however_the_pipe_cuts_them(
+    messages: list[bytes], cuts: list[int]
+) -> None:
+    stream = b"".join(map(framed, messages))
+    frames, start = Frames(), 0
+    found: list[bytes] = []
+    while start < len(stream):
+        size = cuts[len(found) % len(cuts)]
+        found += frames.feed(stream[start : start + size])
+        start += size
+    assert found == messages
+
+
+def test_a_frame_that_is_too_long_is_refused_at_both_ends() -> None:
+    with pytest.raises(TooLong):
+        framed(bytes(MOST + 1))
+    with pytest.raises(Garbled):
+        list(Frames().feed(b"\xff\xff\xff\xff"))
+
+
+def test_signs_of_life_are_small() -> None:
+    assert len(framed(SAID.encode(Pong()))) < 16
+    assert len(framed(SAID.encode(Done()))) < 16

@@ -1,0 +1,367 @@
+"""Whatever becomes of the worker, the person gets a sentence, and the next prompt an answer."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from assistant.events import Counted, Decoded, Failed, Finished, Loading, Prepared, Ready, Stop
+from assistant.process import child
+from assistant.request import Count, Setup
+from tests.assistant.process.driving import WAIT, ask, running
+
+ROOT = Path(__file__).parents[3]
+FAKES = "tests.assistant.process.fakes"
+PARENT = """
+import sys, time
+from pathlib import Path
+from queue import Queue
+from assistant.events import Counted, Decoded, Ready
+from assistant.process.client import EngineProcess
+from assistant.request import Message, Request, Setup
+events = Queue()
+engine = EngineProcess(events.put)
+engine.load(Setup(Path(sys.argv[1]), threads=1, n_ctx=8192))
+while not isinstance(events.get(), Ready):
+    pass
+engine.reply(Request((Message("user", sys.argv[2] * 7000),), max_tokens=1000))
+while sys.argv[2] == "" and not isinstance(events.get(), Decoded):
+    pass
+print(engine.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def kill(pid: int | None, number: signal.Signals = signal.SIGKILL) -> None:
+    assert pid is not None
+    os.kill(pid, number)
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def wait_until_gone(pid: int) -> None:
+    deadline = time.monotonic() + WAIT
+    while not is_gone(pid):
+        assert time.monotonic() < deadline, "an orphan"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV])
+def test_a_worker_that_dies_in_an_answer_is_told_of_and_the_next_prompt_is_answered(
+    setup: Setup, number: signal.Signals
+) -> None:
+    with running() as (engine, heard):
+        engine.load(setup)
+        heard.until(Ready)
+        for i in range(7):
+            engine.reply(ask(max_tokens=950))
+            for _ in range(1 + i):
+                heard.until(Decoded)
+            kill(engine.pid, number)
+            failed = heard.until(Failed)
+            assert failed.kind == "EngineDied"
+            assert number.name in failed.message
+            assert "is kept" in failed.message
+            engine.reply(ask())
+            assert heard.until(Ready).target.path == str(setup.target)
+            finished = heard.until(Finished)
+            assert finished.stop is Stop.LENGTH
+            assert finished.stats.generated_tokens == 20
+
+
+def test_what_was_said_before_the_death_is_heard_in_full(setup: Setup) -> None:
+    with running() as (engine, heard):
+        engine.load(setup)
+        engine.reply(ask(max_tokens=300))
+        heard.until(Ready)
+        whole = heard.until(Finished).text
+        heard.events.clear()
+        engine.reply(ask(max_tokens=300))
+        for _ in range(20):
+            heard.until(Decoded)
+        kill(engine.pid)
+        heard.until(Failed)
+        rounds = [event for event in heard.events if isinstance(event, Decoded)]
+        said = "".join(token.text for event in rounds for token in event.tokens)
+        assert len(said) >= 20
+        assert whole.startswith(said)
+
+
+def test_every_job_that_waits_fails_once_and_a_count_says_nothing(setup: Setup) -> None:
+    with running() as (engine, heard):
+        engine.load(setup)
+        heard.until(Ready)
+        engine.reply(ask(max_tokens=950))
+        engine.reply(ask())
+        engine.count(Count("a", "b"))
+        heard.until(Decoded)
+        kill(engine.pid)
+        assert [heard.until(Failed).kind for _ in range(2)] == ["EngineDied"] * 2
+        engine.count(Count("a", "b"))
+        engine.reply(ask())
+        heard.until(Finished)
+        assert heard.is_silent()
+
+
+def test_a_worker_that_dies_while_nothing_is_asked_is_replaced_in_silence(setup: Setup) -> None:
+    with running() as (engine, heard):
+        engine.load(setup)
+        heard.until(Ready)
+        assert engine.pid is not None
+        kill(engine.pid)
+        wait_until_gone(engine.pid)
+        engine.reply(ask())
+        heard.until(Loading)
+        heard.until(Ready)
+        assert heard.until(Finished).stop is Stop.LENGTH
+
+
+def test_a_reload_that_is_cancelled_ends_the_request_and_the_next_one_reloads(
+    setup: Setup,
+) -> None:
+    with running() as (engine, heard):
+        engine.load(setup)
+        heard.until(Ready)
+        for _ in range(3):
+            assert engine.pid is not None
+            kill(engine.pid)
+            wait_until_gone(engine.pid)
+            engine.reply(ask())
+            engine.cancel()
+            engine.reply(ask())
+            assert heard.until(Failed).kind == "Cancelled"
+            assert heard.until(Finished).stop is Stop.LENGTH
+
+
+def test_a_reload_that_fails_is_how_the_request_ends(setup: Setup, tmp_path: Path) -> None:
+    path = tmp_path / "model.gguf"
+    path.write_bytes(setup.target.read_bytes())
+    with running() as (engine, heard):
+        engine.load(Setup(path, threads=1))
+        heard.until(Ready)
+        kill(engine.pid)
+        path.unlink()
+        for _ in range(2):
+            engine.reply(ask())
+            assert str(path) in heard.until(Failed).message
+            time.sleep(0.2)
+            assert heard.is_silent()  # it is not tried for ever
+        path.write_bytes(setup.target.read_bytes())
+        engine.reply(ask())
+        heard.until(Finished)
+        assert heard.is_silent()
+
+
+def test_a_native_abort_while_loading_names_the_file_the_signal_and_the_reason(
+    monkeypatch: pytest.MonkeyPatch, setup: Setup
+) -> None:
+    monkeypatch.setattr(child, "WORKER", f"{FAKES}.aborting")
+    with running() as (engine, heard):
+        engine.load(setup)
+        message = heard.until(Failed).message
+        assert setup.target.name in message
+        assert "SIGABRT" in message
+        assert "llama-vocab.cpp:2544: GGML_ASSERT(id_to_token.size()" in message
+        assert "/build/" not in message
+        assert "specchat models check" in message
+
+
+def test_a_model_that_kills_every_worker_is_tried_more_and_more_rarely(
+    monkeypatch: pytest.MonkeyPatch, setup: Setup
+) -> None:
+    monkeypatch.setattr(child, "WORKER", f"{FAKES}.aborting")
+    with running() as (engine, heard):
+        engine.load(setup)
+        heard.until(Failed)
+        engine.reply(ask())
+        assert "SIGABRT" in heard.until(Failed).message
+        engine.reply(ask())
+        assert "2 times in a row" in heard.until(Failed).message
+        monkeypatch.setattr(child, "WORKER", "assistant.process.worker")
+        engine.load(setup)  # who chooses a model does not wait
+        heard.until(Ready)
+        engine.reply(ask())
+        heard.until(Finished)
+
+
+@pytest.mark.parametrize("fake", ["garbling", "boasting"])
+def test_garbage_from_the_worker_ends_it_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, setup: Setup, fake: str
+) -> None:
+    monkeypatch.setattr(child, "WORKER", f"{FAKES}.{fake}")
+    with running() as (engine, heard):
+        engine.load(setup)
+        failed = heard.until(Failed)
+        assert failed.kind == "EngineDied"
+        assert "makes no sense" in failed.message
+
+
+def test_a_library_that_cannot_be_loaded_is_a_case_for_the_doctor(
+    monkeypatch: pytest.MonkeyPatch, setup: Setup
+) -> None:
+    monkeypatch.setattr(child, "WORKER", f"{FAKES}.missing")
+    with running() as (engine, heard):
+        engine.load(setup)
+        message = heard.until(Failed).message
+        assert "ModuleNotFoundError: No module named 'llama_gone'" in message
+        assert "specchat doctor" in message
+
+
+def test_a_worker_that_cannot_be_started_is_told_of(
+    monkeypatch: pytest.MonkeyPatch, setup: Setup
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with running() as (engine, heard):
+        engine.load(setup)
+        failed = heard.until(Failed)
+        assert failed.kind == "EngineDied"
+        assert "/nowhere/python" in failed.message
+
+
+def test_a_worker_that_gives_no_sign_of_life_is_ended_and_replaced(setup: Setup) -> None:
+    with running(patience=2.0) as (engine, heard):
+        engine.load(setup)
+        heard.until(Ready)
+        engine.reply(ask(max_tokens=950))
+        heard.until(Decoded)
+        stopped = engine.pid
+        kill(stopped, signal.SIGSTOP)
+        failed = heard.until(Failed)
+        assert "no sign of life" in failed.message
+        assert stopped is not None
+        assert is_gone(stopped)
+        engine.reply(ask())
+        heard.until(Finished)
+
+
+def test_a_worker_that_hangs_while_idle_is_replaced_when_the_next_prompt_comes(
+    setup: Setup,
+) -> None:
+    with running(patience=2.0) as (engine, heard):
+        engine.load(setup)
+        heard.until(Ready)
+        engine.reply(ask())
+        heard.until(Finished)
+        stopped = engine.pid
+        kill(stopped, signal.SIGSTOP)
+        engine.reply(ask("x" * 200_000))  # more than a pipe holds
+        engine.reply(ask())
+        assert heard.until(Failed).kind == "ContextFull"
+        heard.until(Finished)
+        assert engine.pid != stopped
+
+
+def test_a_worker_that_does_not_stop_when_told_is_ended(
+    monkeypatch: pytest.MonkeyPatch, setup: Setup
+) -> None:
+    monkeypatch.setattr(child, "WORKER", f"{FAKES}.stubborn")
+    with running(patience=1.0) as (engine, heard):
+        engine.load(setup)
+        heard.until(Loading)
+        engine.cancel()
+        assert "did not stop" in heard.until(Failed).message
+
+
+def test_a_worker_that_is_long_in_native_code_is_left_alone(setup: Setup) -> None:
+    """A whole text is counted in two calls of llama.cpp, and nothing is said meanwhile."""
+    with running(patience=1.0) as (engine, heard):
+        engine.load(setup)
+        engine.count(Count("long", "x y " * 1_000_000))
+        heard.until(Ready)
+        assert heard.until(Counted).tokens == 4_000_000
+
+
+def test_closing_does_not_wait_for_a_worker_that_is_stopped(setup: Setup) -> None:
+    with running() as (engine, heard):
+        engine.load(setup)
+        heard.until(Ready)
+        pid = engine.pid
+        kill(pid, signal.SIGSTOP)
+    assert pid is not None
+    assert is_gone(pid)
+
+
+@pytest.mark.parametrize("text", ["", "x"], ids=["decoding", "reading the prompt"])
+def test_no_orphan_survives_a_parent_that_is_killed(slow: Setup, text: str) -> None:
+    for _ in range(3):
+        parent = subprocess.Popen(
+            [sys.executable, "-c", PARENT, str(slow.target), text],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        with parent:
+            assert parent.stdout is not None
+            pid = int(parent.stdout.readline())
+            assert not is_gone(pid)
+            parent.kill()
+        wait_until_gone(pid)
+
+
+def test_ctrl_c_is_not_for_the_worker(setup: Setup) -> None:
+    with running() as (engine, heard):
+        engine.load(setup)
+        heard.until(Ready)
+        pid = engine.pid
+        assert pid is not None
+        assert os.getsid(pid) != os.getsid(0)
+        kill(pid, signal.SIGINT)
+        engine.reply(ask())
+        assert heard.until(Finished).stop is Stop.LENGTH
+        assert engine.pid == pid
+
+
+def test_the_worker_leaves_no_core_file(setup: Setup) -> None:
+    resource = pytest.importorskip("resource")
+    with running() as (engine, heard):
+        engine.load(setup)
+        heard.until(Ready)
+        if not hasattr(resource, "prlimit"):
+            pytest.skip("no limits of other processes on this system")
+        assert engine.pid is not None
+        assert resource.prlimit(engine.pid, resource.RLIMIT_CORE) == (0, 0)
+
+
+def test_a_worker_whose_commands_have_ended_goes_by_itself_in_the_middle_of_native_code(
+    slow: Setup,
+) -> None:
+    worker = child.Child()
+    worker.send(slow)
+    worker.send(ask("x" * 7000))
+    deadline = time.monotonic() + WAIT
+    heard: list[object] = []
+    while not any(isinstance(said, Prepared) for said in heard):
+        assert time.monotonic() < deadline
+        heard += worker.receive()
+    assert worker.bury(WAIT) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's death")
+def test_a_parent_whose_pipes_live_on_in_another_process_leaves_no_orphan(setup: Setup) -> None:
+    code = PARENT.replace(
+        "print(", "import os\nother = os.fork() or time.sleep(600)\nprint(other, "
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", code, str(setup.target), ""],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with parent:
+        assert parent.stdout is not None
+        other, pid = map(int, parent.stdout.readline().split())
+        parent.kill()
+        try:
+            wait_until_gone(pid)
+        finally:
+            kill(other)

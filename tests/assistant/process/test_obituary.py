@@ -1,0 +1,46 @@
+"""Each way to die has its sentence, in which the person reads what to do."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from assistant.process.obituary import CAUSES, obituary
+from assistant.request import Race, Setup
+from tests.assistant.process.driving import ask
+
+SETUP = Setup(Path("/models/big.gguf"), Path("/models/small.gguf"))
+
+
+def test_every_signal_has_a_sentence_of_its_own() -> None:
+    said = {obituary(ask(), -number, "") for number in CAUSES}
+    assert len(said) == len(CAUSES)
+    for number in CAUSES:
+        assert signal.Signals(number).name in obituary(ask(), -number, "")
+
+
+def test_the_sentence_says_what_it_was_at_and_what_to_do() -> None:
+    answering = obituary(ask(), -signal.SIGSEGV, "")
+    assert "while it answered" in answering
+    assert "is kept; ask again" in answering
+    loading = obituary(SETUP, -signal.SIGABRT, "")
+    assert "loaded big.gguf and small.gguf" in loading
+    assert "choose another model" in loading
+    assert "smaller" in obituary(SETUP, -signal.SIGKILL, "")
+    assert "doctor" in obituary(SETUP, -signal.SIGILL, "")
+    assert "doctor" in obituary(ask(), 1, "")
+    assert "race" in obituary(Race((), ask()), -signal.SIGKILL, "")
+
+
+@pytest.mark.parametrize("status", [None, 0, 3, -63, -200])
+def test_a_strange_status_is_no_trouble(status: int | None) -> None:
+    assert "(" in obituary(None, status, "")
+
+
+def test_only_a_line_that_tells_something_is_quoted_and_not_all_of_it() -> None:
+    words = "loading\n/a/b/c.cpp:3: GGML_ASSERT(x) failed\nmore noise\n"
+    assert "(SIGABRT: llama.cpp gave up: c.cpp:3: GGML_ASSERT(x) failed)" in obituary(
+        ask(), -signal.SIGABRT, words
+    )
+    assert "noise" not in obituary(ask(), -signal.SIGABRT, words)
+    assert len(obituary(ask(), -signal.SIGABRT, "error: " + "x" * 9000)) < 600

@@ -1,0 +1,32 @@
+"""Models laid out as other programs keep them, in the home of a person."""
+
+import json
+from pathlib import Path
+
+
+def ollama_model(
+    name: str, data: bytes, digest: str = "a" * 64, folder: Path | None = None
+) -> Path:
+    """Put a blob and the manifest that names it where Ollama does; return the blob."""
+    folder = folder or Path.home() / ".ollama/models"
+    blob = folder / "blobs" / f"sha256-{digest}"
+    blob.parent.mkdir(parents=True, exist_ok=True)
+    blob.write_bytes(data)
+    model = {"mediaType": "application/vnd.ollama.image.model", "digest": f"sha256:{digest}"}
+    other = {"mediaType": "application/vnd.ollama.image.license", "digest": "sha256:" + "0" * 64}
+    ollama_manifest(name, json.dumps({"layers": [other, model]}), folder)
+    return blob
+
+
+def ollama_manifest(name: str, text: str, folder: Path | None = None) -> None:
+    """Write a manifest, whatever is in it."""
+    path = (folder or Path.home() / ".ollama/models") / "manifests" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def file(path: Path, data: bytes) -> Path:
+    """Write a file and the folders that it needs."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path

@@ -1,0 +1,254 @@
+"""Model files of every program on a machine are found in place, each once, and never changed."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from models.errors import ModelMissing
+from models.files import summaries
+from models.files.discovery import discover, identify
+from models.files.locate import locate
+from models.files.places import cache_dir, hub_cache, models_dir
+from models.files.tree import tree
+from tests import tiny
+from tests.models.files.stores import file, ollama_manifest, ollama_model
+from tests.models.files.test_locate import OTHER, hub_file
+
+
+def names(*folders):
+    return {found.name: found.store for found in discover(folders)}
+
+
+def variants(data, count):
+    """Files that are no copies of each other."""
+    return [data + bytes([number]) for number in range(count)]
+
+
+def test_models_of_every_program_are_found_by_the_names_they_have_there(data, tmp_path):
+    home, bytes_ = Path.home(), iter(variants(data, 9))
+    hub_file("some/one", OTHER, "deep/file.gguf", next(bytes_), "e" * 64)
+    file(models_dir() / "mine.gguf", next(bytes_))
+    file(home / ".cache/llama.cpp/org_repo_cpp.gguf", next(bytes_))
+    ollama_model("registry.example/library/llama3.2/1b", next(bytes_))
+    file(home / ".lmstudio/models/org/repo/lm.gguf", next(bytes_))
+    jan = file(home / ".local/share/Jan/data/elsewhere/model.gguf", next(bytes_))
+    note = home / ".local/share/Jan/data/llamacpp/models/jan-nano/model.yml"
+    file(note, b"name: Jan\nmodel_path: elsewhere/model.gguf\nsize_bytes: 7\n")
+    file(home / ".local/share/nomic.ai/GPT4All/gpt4all.gguf", next(bytes_))
+    file(tmp_path / "own/folder.gguf", next(bytes_))
+    assert names(tmp_path / "own") == {
+        "some/one:deep/file.gguf": "Hugging Face",
+        "mine.gguf": "specchat",
+        "org_repo_cpp.gguf": "llama.cpp",
+        "llama3.2:1b": "Ollama",
+        "org/repo/lm.gguf": "LM Studio",
+        "jan-nano": "Jan",
+        "gpt4all.gguf": "GPT4All",
+        "folder.gguf": "folder",
+    }
+    assert jan in [found.path for found in discover()]
+    for found in discover([tmp_path / "own"]):
+        assert locate(found.reference) == found.path
+
+
+@pytest.mark.parametrize(
+    ("variable", "folder", "store"),
+    [("LLAMA_CACHE", "x.gguf", "llama.cpp"), ("XDG_CACHE_HOME", "llama.cpp/x.gguf", "llama.cpp")],
+)
+def test_a_program_that_was_told_another_folder_is_followed(
+    data, tmp_path, monkeypatch, variable, folder, store
+):
+    monkeypatch.setenv(variable, str(tmp_path / "there"))
+    file(tmp_path / "there" / folder, data)
+    assert names() == {"x.gguf": store}
+
+
+def test_lm_studio_and_ollama_are_followed_to_where_they_were_moved(data, tmp_path, monkeypatch):
+    file(Path.home() / ".lmstudio-home-pointer", str(tmp_path / "lm").encode() + b"\n")
+    file(tmp_path / "lm/models/a/b/lm.gguf", data)
+    monkeypatch.setenv("OLLAMA_MODELS", str(tmp_path / "ollama"))
+    ollama_model("registry.x/user/thing/latest", data + b"\0", folder=tmp_path / "ollama")
+    assert names() == {"a/b/lm.gguf": "LM Studio", "user/thing:latest": "Ollama"}
+
+
+def test_an_ollama_model_is_located_by_its_name(data):
+    blob = ollama_model("registry.example/library/tiny/latest", data)
+    assert locate("ollama:tiny") == locate("ollama:tiny:latest") == blob
+    assert identify("ollama:tiny").path == blob
+    with pytest.raises(ModelMissing, match="Ollama has no model"):
+        locate("ollama:other")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "[]", "7", '{"layers": 3}', '{"layers": [{}]}', '{"layers": [null]}'),
+        "[" * 100_000,
+        *(
+            json.dumps(
+                {"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": digest}]}
+            )
+            for digest in (
+                "sha256:d/../../../secret",
+                "sha256:" + "b" * 63,
+                3,
+                "sha256:" + "b" * 64,
+            )
+        ),
+    ],
+)
+def test_a_hostile_manifest_names_nothing_and_harms_nothing(data, text):
+    file(Path.home() / ".ollama/secret", data)
+    (Path.home() / ".ollama/models/blobs/sha256-d").mkdir(parents=True)
+    ollama_model("registry.example/library/good/1b", data)
+    ollama_manifest("registry.example/library/bad/1b", text)
+    assert names() == {"good:1b": "Ollama"}
+
+
+@pytest.mark.parametrize("note", [b"model_path: /dev/zero", b"model_path: ../../x\0.gguf", b"\xff"])
+def test_a_hostile_note_of_jan_names_nothing(note):
+    file(Path.home() / ".local/share/Jan/data/llamacpp/models/bad/model.yml", note)
+    assert names() == {}
+
+
+def test_the_same_bytes_are_found_once_however_they_are_linked(data, tmp_path):
+    blob = hub_file("some/one", OTHER, "file.gguf", data, "e" * 64).resolve()
+    (tmp_path / "own").mkdir()
+    os.link(blob, tmp_path / "own/hard.gguf")
+    (tmp_path / "own/soft.gguf").symlink_to(blob)
+    assert names(tmp_path / "own") == {"some/one:file.gguf": "Hugging Face"}
+
+
+def test_loops_of_links_end_and_linked_folders_are_entered(data, tmp_path):
+    own = tmp_path / "own"
+    file(tmp_path / "disk/model.gguf", data)
+    own.mkdir()
+    (own / "disk").symlink_to(tmp_path / "disk")
+    (own / "loop").symlink_to(own)
+    (own / "disk/back").symlink_to(own)
+    (own / "self.gguf").symlink_to("self.gguf")
+    (own / "gone.gguf").symlink_to("nowhere")
+    assert names(own) == {"disk/model.gguf": "folder"}
+    assert [folder for folder, _ in tree(own)] == [own, own / "disk"]
+
+
+def test_what_cannot_be_read_is_passed_over(data, tmp_path, monkeypatch):
+    own = tmp_path / "own"
+    file(own / "good.gguf", data)
+    file(own / "shut/model.gguf", data)
+    scandir = os.scandir
+
+    def refuse(folder):
+        if Path(folder).name == "shut":
+            raise PermissionError(13, "Permission denied", str(folder))
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", refuse)  # root may read every folder
+    assert names(own, tmp_path / "absent") == {"good.gguf": "folder"}
+
+
+def test_a_split_model_is_one_model_of_the_size_of_all_parts(data, tmp_path):
+    for number in (1, 2, 3):
+        file(tmp_path / f"big-{number:05d}-of-00003.gguf", data)
+    (found,) = discover([tmp_path])
+    assert found.path.name == "big-00001-of-00003.gguf"
+    assert found.size == 3 * len(data)
+    assert found.problem is None
+
+
+@pytest.mark.parametrize(("here", "missing"), [((1, 3), 2), ((2, 3), 1)])
+def test_an_incomplete_split_model_says_what_is_missing(data, tmp_path, here, missing):
+    for number in here:
+        file(tmp_path / f"big-{number:05d}-of-00003.gguf", data)
+    (found,) = discover([tmp_path])
+    assert f"1 of its 3 parts are missing, big-{missing:05d}-of-00003.gguf first" in found.problem
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"general.type": "mmproj"}, "projector"),
+        ({"general.type": "imatrix"}, "importance matrix"),
+        ({"general.architecture": "clip"}, "projector"),
+        ({"general.architecture": "bert"}, "embedding"),
+    ],
+)
+def test_what_is_no_chat_model_is_found_and_says_why(tmp_path, changes, reason):
+    import gguf
+
+    writer = gguf.GGUFWriter(tmp_path / "odd.gguf", changes.get("general.architecture", "llama"))
+    writer.add_token_list(["a", "b"])
+    if kind := changes.get("general.type"):
+        writer.add_type(kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    (found,) = discover([tmp_path])
+    assert reason in found.refusal
+
+
+def test_a_vocabulary_alone_and_a_damaged_file_say_so(tmp_path, data):
+    import gguf
+
+    writer = gguf.GGUFWriter(tmp_path / "vocab.gguf", "llama")
+    writer.add_token_list(["a", "b"])
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    file(tmp_path / "cut.gguf", data[:-1])
+    file(tmp_path / "mmproj-model.gguf", data)
+    found = {each.name: each.refusal for each in discover([tmp_path])}
+    assert found.keys() == {"vocab.gguf", "cut.gguf"}
+    assert "without weights" in found["vocab.gguf"]
+    assert "damaged" in found["cut.gguf"]
+
+
+def test_a_header_is_read_once_and_again_only_when_the_file_changed(tmp_path, data, monkeypatch):
+    path = file(tmp_path / "own/model.gguf", data)
+    first = list(discover([path.parent]))
+    read: list[Path] = []
+    summarise = summaries.summarise
+    monkeypatch.setattr(summaries, "summarise", lambda path: read.append(path) or summarise(path))
+    assert list(discover([path.parent])) == first
+    assert read == []
+    tiny.write(path, "mamba")
+    (found,) = discover([path.parent])
+    assert read == [path]
+    assert found.summary.architecture == "mamba"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda kept: "",
+        lambda kept: kept[: len(kept) // 2],
+        lambda kept: "[" * 100_000,
+        lambda kept: kept.replace('"architecture": "llama"', '"architecture": 7'),
+        lambda kept: kept.replace('"n_vocab": 259', '"n_vocab": "x"'),
+        lambda kept: kept.replace('"flaw"', '"other"'),
+        lambda kept: '{"version": 1, "files": []}',
+    ],
+)
+def test_a_damaged_record_costs_a_second_reading_and_nothing_else(tmp_path, data, damage):
+    file(tmp_path / "own/model.gguf", data)
+    first = list(discover([tmp_path / "own"]))
+    place = cache_dir() / "headers.json"
+    place.write_text(damage(place.read_text()))
+    assert list(discover([tmp_path / "own"])) == first
+
+
+def test_without_a_place_for_the_record_models_are_found_all_the_same(tmp_path, data, monkeypatch):
+    monkeypatch.setenv("SPECCHAT_HOME", str(file(tmp_path / "a-file", b"")))
+    file(tmp_path / "own/model.gguf", data)
+    assert names(tmp_path / "own") == {"model.gguf": "folder"}
+
+
+def test_nothing_is_written_where_models_are(tmp_path, data):
+    hub_file("some/one", OTHER, "file.gguf", data, "e" * 64)
+    ollama_model("registry.example/library/tiny/latest", data + b"\0")
+    places = (hub_cache(), Path.home())
+    before = [sorted(path for path in place.rglob("*")) for place in places]
+    assert len(list(discover())) == 2
+    assert [sorted(path for path in place.rglob("*")) for place in places] == before

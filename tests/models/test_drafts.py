@@ -1,0 +1,115 @@
+"""Which file drafts for which target, told from the headers alone."""
+
+import pytest
+
+from models import catalog
+from models.catalog import GGUF
+from models.drafts import Pairing, best_draft
+from models.files.discovery import discover, identify
+from tests import tiny
+
+
+@pytest.fixture(autouse=True)
+def places(tmp_path, monkeypatch):
+    for variable in ("HF_HUB_CACHE", "SPECCHAT_MODELS", "SPECCHAT_HOME", "HOME"):
+        monkeypatch.setenv(variable, str(tmp_path / "nothing"))
+
+
+@pytest.fixture
+def large(tmp_path):
+    return identify(str(tiny.write(tmp_path / "large.gguf", layers=12)))
+
+
+def small(tmp_path, name="small.gguf", **options):
+    return identify(str(tiny.write(tmp_path / name, **options)))
+
+
+def test_a_smaller_file_of_the_same_vocabulary_serves(large, tmp_path):
+    verdict = Pairing(large).judge(small(tmp_path))
+    assert verdict.serves
+    assert verdict.reason == "same vocabulary"
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"controls": ("<|a|>", "<|b|>", "<|c|>")}, "token 256 is '<|endoftext|>' in the target"),
+        (
+            {"controls": (*tiny.CONTROLS, "<|more|>")},
+            "token 259, '<|more|>', is in the draft alone",
+        ),
+        ({"kind": "mamba"}, "recurrent and cannot take tokens back"),
+        ({"kind": "lfm2"}, "recurrent and cannot take tokens back"),
+        ({"layers": 12, "seed": 3}, "not smaller than the target"),
+    ],
+)
+def test_what_does_not_serve_says_why(large, tmp_path, options, reason):
+    verdict = Pairing(large).judge(small(tmp_path, **options))
+    assert not verdict.serves
+    assert reason in verdict.reason
+
+
+def test_a_target_never_drafts_for_itself_by_whatever_name(large, tmp_path):
+    (tmp_path / "link.gguf").symlink_to(large.path)
+    verdict = Pairing(large).judge(identify(str(tmp_path / "link.gguf")))
+    assert verdict.reason == "it is the target itself"
+
+
+def test_nothing_drafts_for_a_recurrent_target(tmp_path):
+    target = identify(str(tiny.write(tmp_path / "large.gguf", "mamba", layers=12)))
+    assert "the target is recurrent" in Pairing(target).judge(small(tmp_path)).reason
+    draft, reason = best_draft(target, [small(tmp_path)])
+    assert draft is None
+    assert "recurrent" in reason
+
+
+def test_the_smallest_that_serves_is_chosen(large, tmp_path):
+    candidates = [
+        small(tmp_path, "middle.gguf", layers=4),
+        small(tmp_path, "least.gguf", layers=1),
+        small(tmp_path, "other.gguf", layers=1, controls=("<|a|>", "<|b|>", "<|c|>")),
+        large,
+    ]
+    draft, reason = best_draft(large, candidates)
+    assert draft is candidates[1]
+    assert "least.gguf is the smallest model here with the same vocabulary" in reason
+
+
+def test_more_than_half_the_targets_size_is_never_chosen_unasked(large, tmp_path):
+    candidate = small(tmp_path, layers=8)
+    assert Pairing(large).judge(candidate).serves
+    assert best_draft(large, [candidate])[0] is None
+
+
+def test_the_draft_that_the_catalogue_lists_is_preferred(tmp_path, monkeypatch):
+    folder = tmp_path / "models"
+    folder.mkdir()
+    monkeypatch.setenv("SPECCHAT_MODELS", str(folder))
+    entries = {}
+    for name, layers in (("big", 12), ("listed", 4), ("least", 1)):
+        path = tiny.write(folder / f"{name}.gguf", layers=layers)
+        entries[name] = GGUF(name, None, path.name, None, path.stat().st_size, None, "MIT")
+        monkeypatch.setitem(catalog.FILES, name, entries[name])
+    pair = catalog.Pair("big+listed", entries["big"], entries["listed"], tested=False)
+    monkeypatch.setattr(catalog, "PAIRS", (pair,))
+    here = list(discover())
+    draft, reason = best_draft(next(each for each in here if each.name == "big"), here)
+    assert draft is not None
+    assert draft.name == "listed"
+    assert "the draft listed for big" in reason
+
+
+def test_without_any_that_serves_the_one_to_fetch_is_named(large, monkeypatch):
+    assert best_draft(large, [])[1] == "No model on this machine can draft for large.gguf."
+    known = GGUF("tiny-draft", None, "x.gguf", None, 1000, None, "MIT")
+    vocabulary = large.summary.vocabulary
+    monkeypatch.setitem(catalog.DRAFT_OF_VOCABULARY, vocabulary, known)
+    assert "specchat models pull tiny-draft" in best_draft(large, [])[1]
+
+
+@pytest.mark.weights
+def test_vocabularies_in_the_catalogue_are_those_of_the_real_files(default_pair, smollm2, gemma3):
+    for path in (default_pair[1], smollm2, gemma3):
+        found = identify(str(path))
+        draft = catalog.DRAFT_OF_VOCABULARY[found.summary.vocabulary]
+        assert draft.file == path.name

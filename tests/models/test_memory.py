@@ -1,0 +1,96 @@
+"""What a model takes is estimated from its header, and compared with what the system has."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from models import memory
+from models.files.discovery import identify
+from tests import tiny
+
+ROOT = Path(__file__).parents[2]
+LOAD = """
+import resource, sys
+from pathlib import Path
+from models.llama.model import LlamaModel
+from models.llama import native
+from models.llama.weights import Weights
+native.start()
+import psutil
+before = psutil.Process().memory_info().rss
+keep = []
+for rows, path in zip((32, 1), sys.argv[2:]):
+    weights = Weights(Path(path))
+    model = LlamaModel(weights, n_ctx=int(sys.argv[1]), max_rows=rows)
+    model.logits(list(range(1000, 1600)), rows)
+    keep.append(model)
+unit = 1 if sys.platform == "darwin" else 1024
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit - before)
+"""
+
+
+@pytest.fixture(autouse=True)
+def places(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def model(tmp_path):
+    return identify(str(tiny.write(tmp_path / "model.gguf", n_ctx=4096)))
+
+
+def test_the_cache_grows_with_the_context_up_to_what_the_model_was_made_for(model):
+    per_token = model.summary.kv_bytes_per_token
+    at = [memory.estimate(model.summary, model.size, n) for n in (256, 1256, 4096, 1_000_000)]
+    assert at[1].cache - at[0].cache == 1000 * per_token
+    assert at[2] == at[3]
+
+
+def test_a_draft_takes_less_than_the_same_file_as_target_and_a_pair_both(model, tmp_path):
+    target = memory.estimate(model.summary, model.size, 512)
+    draft = memory.estimate(model.summary, model.size, 512, drafts=True)
+    assert draft.needed < target.needed
+    assert memory.of_pair(model, model, 512) == target + draft
+    assert memory.of_pair(model, None, 512) == target
+
+
+def test_what_is_mapped_and_repacked_need_not_be_held(model):
+    taken = memory.Memory(weights=100, repacked=60, cache=10, buffers=5)
+    assert taken.needed == 175
+    assert taken.held == 115
+
+
+def test_a_fit_is_tight_between_what_is_held_and_what_is_needed(monkeypatch):
+    available = psutil.virtual_memory()._replace(available=1000)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: available)
+    assert memory.fit(1000, 900).verdict == "fits"
+    assert memory.fit(1001, 900).verdict == "tight"
+    assert memory.fit(1200, 1001).verdict == "too large"
+    assert memory.fit(1200, 1001, freed=200).verdict == "fits"
+    assert memory.fit(1001).verdict == "too large"
+
+
+def test_four_bit_files_are_expected_to_be_held_twice_on_a_cpu(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "linux")
+    on_cpu = memory.estimate_by_size(1000, "x-Q4_K_M.gguf")
+    assert on_cpu > memory.estimate_by_size(1000, "x-Q8_0.gguf")
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert on_cpu > memory.estimate_by_size(1000, "x-Q4_K_M.gguf")
+
+
+def test_this_process_holds_memory_of_its_own():
+    assert 1 << 20 < memory.in_use() < psutil.virtual_memory().total
+
+
+@pytest.mark.weights
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the weights may be on a GPU")
+def test_the_estimate_is_within_a_tenth_of_what_a_process_takes(default_pair, smollm2, gemma3):
+    for paths in (default_pair, (smollm2,), (gemma3,)):
+        found = [identify(str(path)) for path in paths]
+        expected = memory.of_pair(found[0], found[1] if found[1:] else None, 8192)
+        command = [sys.executable, "-c", LOAD, "8192", *map(str, paths)]
+        taken = int(subprocess.check_output(command, cwd=ROOT))
+        assert abs(expected.needed - taken) / taken < 0.1, (paths, expected, taken)

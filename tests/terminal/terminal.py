@@ -1,0 +1,137 @@
+"""The whole program on a pseudo terminal, and what a person would see there."""
+
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from fcntl import ioctl
+from pathlib import Path
+
+import psutil
+import pyte
+
+ROOT = Path(__file__).parents[2]
+WAIT = 60
+MODE = re.compile(rb"\x1b\[\?([\d;]+)([hl])")
+PUSHED = re.compile(rb"\x1b\[>\d+u")  # kitty's way to say how keys are sent
+USUAL = {b"25": b"h", b"7": b"h"}  # a terminal shows its cursor and wraps lines; all else is off
+TINY = ["--threads", "1", "--top-k", "0", "--top-p", "1", "--seed", "1"]
+BROKEN = "�"  # what a tiny model says is no text
+
+
+class Terminal:
+    """The program in a terminal of its own, its screen and its keys."""
+
+    def __init__(self, home: Path, *arguments: str, size: tuple[int, int] = (100, 30)) -> None:
+        self.master, self.slave = pty.openpty()
+        self._screen = pyte.Screen(*size)
+        self._stream = pyte.ByteStream(self._screen)
+        self.seen = b""
+        self.resize(*size)
+        environment = {
+            **os.environ,
+            "TERM": "xterm-256color",
+            "SPECCHAT_HOME": str(home / "home"),
+            "HF_HUB_CACHE": str(home / "hub"),
+            "SPECCHAT_MODELS": str(home / "models"),
+        }
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", "from tui.cli import main; main()", *arguments],
+            stdin=self.slave, stdout=self.slave, stderr=self.slave,
+            cwd=ROOT, env=environment, start_new_session=True,
+            preexec_fn=lambda: ioctl(0, termios.TIOCSCTTY, 0),
+        )  # fmt: skip
+
+    def press(self, keys: str) -> None:
+        os.write(self.master, keys.encode())
+
+    def resize(self, columns: int, lines: int) -> None:
+        ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        self._screen.resize(lines, columns)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(line.rstrip() for line in self._screen.display)
+
+    def read(self, seconds: float = 0.05) -> bool:
+        """Take what the program writes; say whether it did."""
+        if not select.select([self.master], [], [], seconds)[0]:
+            return False
+        data = os.read(self.master, 65536)
+        self.seen += data
+        self._stream.feed(data)
+        return True
+
+    def until(self, condition: Callable[[str], object]) -> str:
+        """Read until the screen fulfils a condition; return it."""
+        deadline = time.monotonic() + WAIT
+        while not condition(self.text):
+            assert time.monotonic() < deadline, self.text
+            assert self.process.poll() is None, self.text
+            self.read()
+        return self.text
+
+    def shows(self, *texts: str) -> str:
+        return self.until(lambda screen: all(text in screen for text in texts))
+
+    def streams(self) -> str:
+        """Wait until some of an answer is on the screen."""
+        return self.until(lambda screen: screen.count(BROKEN) > 5)
+
+    def workers(self) -> list[psutil.Process]:
+        """The processes that compute for this program."""
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    def end(self) -> int:
+        """Wait until the program is gone; the terminal must be as it was."""
+        deadline = time.monotonic() + WAIT
+        while self.process.poll() is None:
+            assert time.monotonic() < deadline, self.text
+            self.read()
+        while self.read():
+            pass
+        assert self.modes() == USUAL | dict.fromkeys(self.modes().keys() - USUAL, b"l")
+        assert len(PUSHED.findall(self.seen)) == self.seen.count(b"\x1b[<u")
+        local = termios.tcgetattr(self.slave)[3]
+        assert local & termios.ECHO
+        assert local & termios.ICANON
+        assert local & termios.ISIG
+        return self.process.returncode
+
+    def modes(self) -> dict[bytes, bytes]:
+        """What every mode was set to last."""
+        found = MODE.findall(self.seen)
+        assert found, "the program never drew anything"
+        return USUAL | {mode: state for modes, state in found for mode in modes.split(b";")}
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            for worker in self.workers():
+                worker.kill()
+            self.process.kill()
+        self.process.wait(WAIT)
+        for end in (self.master, self.slave):
+            with suppress(OSError):  # the test may have done so
+                os.close(end)
+
+
+@contextmanager
+def opened(home: Path, *arguments: str, size: tuple[int, int] = (100, 30)) -> Iterator[Terminal]:
+    terminal = Terminal(home, *arguments, *TINY, size=size)
+    try:
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def gone(processes: list[psutil.Process]) -> bool:
+    """Whether all of these processes have ended, soon."""
+    _, alive = psutil.wait_procs(processes, timeout=10)
+    return not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]

@@ -1,0 +1,93 @@
+"""A person at a real terminal: keys in, a screen out."""
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.terminal.terminal import BROKEN, gone, opened
+
+READY = "ready"
+DONE = " tokens · "  # in the line below an answer
+QUIT = "\x11"
+
+
+def test_a_person_chats_and_quits(tmp_path: Path, models: list[str]) -> None:
+    with opened(tmp_path, *models, "--max-tokens", "20") as terminal:
+        terminal.shows("Ask something", READY)
+        terminal.press("Why is the sky blue?\r")
+        terminal.shows("Why is the sky blue?", DONE)
+        terminal.press("And the grass?\r")
+        terminal.until(lambda screen: "And the grass?" in screen and screen.count(DONE) >= 2)
+        workers = terminal.workers()
+        terminal.press(QUIT)
+        assert terminal.end() == 0
+        assert gone(workers)
+
+
+def test_escape_stops_an_answer_and_the_next_one_comes(tmp_path: Path, slow: list[str]) -> None:
+    with opened(tmp_path, *slow) as terminal:
+        terminal.shows(READY)
+        terminal.press("Go on\r")
+        terminal.streams()
+        terminal.press("\x1b")
+        terminal.shows("stopped", DONE)
+        terminal.press(QUIT)
+        assert terminal.end() == 0
+
+
+def test_two_hundred_sizes_in_five_seconds_while_it_answers(
+    tmp_path: Path, slow: list[str]
+) -> None:
+    dice = random.Random(1)
+    with opened(tmp_path, *slow) as terminal:
+        terminal.shows(READY)
+        terminal.press("Go on\r")
+        for i in range(200):
+            started = time.monotonic()
+            size = (dice.randint(1, 220), dice.randint(1, 70)) if i % 10 else (1, 1)
+            terminal.resize(*size)
+            os.kill(terminal.process.pid, signal.SIGWINCH)
+            while time.monotonic() - started < 5 / 200:
+                terminal.read(0.005)
+            assert terminal.process.poll() is None, terminal.text
+        terminal.resize(100, 30)
+        os.kill(terminal.process.pid, signal.SIGWINCH)
+        terminal.shows("Ask something")
+        terminal.press("\x1b")
+        terminal.shows("stopped")
+        terminal.press(QUIT)
+        assert terminal.end() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV])
+def test_the_death_of_the_engine_is_a_sentence_and_the_chat_goes_on(
+    tmp_path: Path, slow: list[str], number: signal.Signals
+) -> None:
+    with opened(tmp_path, *slow, "--max-tokens", "300", size=(120, 50)) as terminal:
+        terminal.shows(READY)
+        terminal.press("Go on\r")
+        terminal.streams()
+        (worker,) = terminal.workers()
+        worker.send_signal(number)
+        said = terminal.shows(number.name, "ended while it answered")
+        assert said.count(BROKEN) > 5  # what it said stays
+        terminal.press("\x15Again\r")  # in place of what the prompt may hold
+        terminal.shows("Again", DONE)
+        terminal.press(QUIT)
+        assert terminal.end() == 0
+
+
+def test_the_death_of_the_app_leaves_no_orphan(tmp_path: Path, slow: list[str]) -> None:
+    with opened(tmp_path, *slow) as terminal:
+        terminal.shows(READY)
+        terminal.press("Go on\r")
+        terminal.streams()
+        workers = terminal.workers()
+        assert workers
+        terminal.process.kill()
+        terminal.process.wait()
+        assert gone(workers)

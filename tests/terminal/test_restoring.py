@@ -1,0 +1,68 @@
+"""What a terminal is left with, whatever ends the program and at whatever moment."""
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.terminal.terminal import WAIT, Terminal, gone, opened
+
+
+def loading(terminal: Terminal) -> None:
+    terminal.shows("Ask something")
+
+
+def idle(terminal: Terminal) -> None:
+    terminal.shows("ready")
+
+
+def streaming(terminal: Terminal) -> None:
+    idle(terminal)
+    terminal.press("Go on\r")
+    terminal.streams()
+
+
+MOMENTS = [loading, idle, streaming]
+SIGNALS = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT]
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+@pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: moment.__name__)
+def test_a_signal_leaves_the_terminal_as_it_was(
+    tmp_path: Path, slow: list[str], moment: Callable[[Terminal], None], number: signal.Signals
+) -> None:
+    with opened(tmp_path, *slow) as terminal:
+        moment(terminal)
+        workers = terminal.workers()
+        terminal.process.send_signal(number)
+        assert terminal.end() == 128 + number
+        assert gone(workers)
+
+
+@pytest.mark.parametrize("keys", ["\x11", "\x03\x03", "\x04"], ids=["ctrl+q", "ctrl+c", "ctrl+d"])
+@pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: moment.__name__)
+def test_quitting_leaves_the_terminal_as_it_was(
+    tmp_path: Path, slow: list[str], moment: Callable[[Terminal], None], keys: str
+) -> None:
+    with opened(tmp_path, *slow) as terminal:
+        moment(terminal)
+        workers = terminal.workers()
+        terminal.press(keys)
+        assert terminal.end() == 0
+        assert gone(workers)
+
+
+@pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: moment.__name__)
+def test_the_program_ends_when_its_terminal_is_gone(
+    tmp_path: Path, slow: list[str], moment: Callable[[Terminal], None]
+) -> None:
+    """The system sends SIGHUP and then SIGCONT, and every write fails."""
+    with opened(tmp_path, *slow) as terminal:
+        moment(terminal)
+        workers = terminal.workers()
+        os.close(terminal.slave)
+        os.close(terminal.master)
+        assert terminal.process.wait(WAIT) == 128 + signal.SIGHUP
+        assert gone(workers)

@@ -1,0 +1,101 @@
+"""A prompt on a screen of its own, and what its tests watch it by."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from textual import events, on
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from tui.widgets.attach_chip import Chip
+from tui.widgets.prompt import Prompt
+
+
+class Alone(App[None]):
+    """Keep what the prompt says."""
+
+    def __init__(self, state: str = "") -> None:
+        super().__init__()
+        self.prompt = Prompt()
+        self.sent: list[Prompt.Submitted] = []
+        self.wanted: list[Prompt.CountWanted] = []
+        self.edits = 0
+        self._state = state
+
+    def compose(self) -> ComposeResult:
+        yield Static("", classes="conversation")
+        yield self.prompt
+
+    def on_mount(self) -> None:
+        self.prompt.focus()
+        self.prompt.restore(self._state)
+
+    @on(Prompt.Submitted)
+    def take(self, message: Prompt.Submitted) -> None:
+        self.sent.append(message)
+        self.prompt.take()
+
+    @on(Prompt.CountWanted)
+    def want(self, message: Prompt.CountWanted) -> None:
+        self.wanted.append(message)
+
+    @on(Prompt.Edited)
+    def edited(self) -> None:
+        self.edits += 1
+
+
+class Typist:
+    """Somebody at the prompt."""
+
+    def __init__(self, app: Alone, pilot: Pilot[None]) -> None:
+        self.app, self.pilot, self.prompt = app, pilot, app.prompt
+
+    async def until(self, condition: Callable[[], Any]) -> None:
+        async with asyncio.timeout(60):
+            while not condition():
+                await self.pilot.pause(0.01)
+        await self.pilot.pause()
+
+    async def type(self, text: str) -> None:
+        names = {" ": "space", "\n": "ctrl+j", "@": "@", "/": "slash", ".": "full_stop"}
+        names |= {"~": "tilde", "_": "underscore", "-": "minus"}
+        await self.pilot.press(*(names.get(letter, letter) for letter in text))
+
+    async def paste(self, text: str) -> None:
+        self.prompt.editor.post_message(events.Paste(text))
+        await self.pilot.pause()
+        await self.pilot.pause()
+
+    async def pick(self, typed: str, *keys: str) -> None:
+        """Type an @ and letters of a name, wait for what is offered, and press keys."""
+        await self.type(f"@{typed}")
+        await self.until(lambda: self.prompt.picker.searched == typed)
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    @property
+    def offered(self) -> list[str]:
+        return [str(option.prompt) for option in self.prompt.picker.options]
+
+    @property
+    def chips(self) -> tuple[Chip, ...]:
+        return self.prompt.chips.chips
+
+    @property
+    def row(self) -> str:
+        """What the row of chips says."""
+        return str(self.prompt.chips.render())
+
+    @property
+    def toasts(self) -> list[str]:
+        return [toast.message for toast in self.app._notifications]
+
+
+@asynccontextmanager
+async def at_the_prompt(state: str = "", size: tuple[int, int] = (80, 24)) -> AsyncIterator[Typist]:
+    app = Alone(state)
+    async with app.run_test(size=size) as pilot:
+        yield Typist(app, pilot)

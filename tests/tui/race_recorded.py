@@ -1,0 +1,122 @@
+"""A race as an engine once told it: events whose times are the same on every machine."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from assistant.events import (
+    Decoded,
+    Event,
+    Finished,
+    Ghost,
+    Lap,
+    Lined,
+    ModelInfo,
+    Origin,
+    Prepared,
+    RaceOver,
+    Ready,
+    Stats,
+    Stop,
+    Token,
+)
+from assistant.request import Count, Lane, Message, Mode, Race, Request, Sampling, Setup
+
+TEXT = """Here is a function that merges two sorted lists:
+
+```python
+def merge(left, right):
+    result = []
+    while left and right:
+        smaller = left if left[0] <= right[0] else right
+        result.append(smaller.pop(0))
+    return result + left + right
+```
+
+It takes the smaller of the two first items, again and again, until one list is empty."""
+WORDS = [word + " " for word in TEXT.split(" ")]
+SETUP = Setup(Path("target.gguf"), Path("draft.gguf"))
+PROMPT = "Write a Python function that merges two sorted lists."
+RACE = Race(
+    (Lane("ArS", SETUP, "ars"), Lane("SpS", SETUP, "sps", 3)),
+    Request((Message("user", PROMPT),), Sampling(temperature=0)),
+)
+EVALUATION_S = (0.060, 0.095)
+"""What a round takes in either lane."""
+
+
+def ready(drafting: bool) -> Ready:
+    """What is loaded."""
+    target = ModelInfo("target", "Qwen2.5 Coder 1.5B", "target.gguf", 10**9, 4096, 151_936, 1.0)
+    draft = ModelInfo("draft", "Qwen2.5 Coder 0.5B", "draft.gguf", 10**8, 4096, 151_936, 1.0)
+    return Ready(target, draft if drafting else None, None)
+
+
+def rounds(speculates: bool) -> Iterator[tuple[list[Token], tuple[Ghost, ...]]]:
+    """Yield the words, four or three at once where proposals are right, one where they are not."""
+    left, number = list(WORDS), 0
+    while left:
+        number += 1
+        accepted = (3, 2, 3, 0, 3)[number % 5] if speculates else 0
+        last = Origin.TARGET if accepted == 3 or not speculates else Origin.RESIDUAL
+        taken, left = left[: accepted + 1], left[accepted + 1 :]
+        tokens = [Token(1, word, Origin.DRAFT, "model", 0.9, 0.8) for word in taken]
+        tokens[-1] = Token(1, taken[-1], last, "model", 0.9, 0.1)
+        wrong = last is Origin.RESIDUAL
+        yield tokens, (Ghost(2, "wrong ", "model", accepted, 0.6, 0.1, 0.9),) if wrong else ()
+
+
+def laps(lane: int) -> Iterator[Lap]:
+    """Yield what one lane says."""
+    seconds, said = 0.4, 0
+    yield Lap(lane, 0.0, Prepared(24, 0, 0))
+    for number, (tokens, ghosts) in enumerate(rounds(lane == 1), 1):
+        seconds += EVALUATION_S[lane]
+        said += len(tokens)
+        accepted = said - number
+        tested = accepted + number * 2 // 5
+        stats = Stats(
+            RACE.lanes[lane].mode,
+            rounds=number,
+            drafted=3 * number * lane,
+            tested=tested * lane,
+            accepted=accepted,
+            generated_tokens=said,
+            prefill_s=0.4,
+            first_token_s=0.4 + EVALUATION_S[lane],
+            decode_s=seconds - 0.4,
+        )
+        yield Lap(lane, seconds, Decoded(tuple(tokens), ghosts, 3 * lane, 24 + said, stats))
+    yield Lap(lane, seconds, Finished("".join(WORDS), (), Stop.STOP_TOKEN, stats))
+
+
+class Recorded:
+    """An engine that has but one thing to say."""
+
+    def __init__(self, emit: Callable[[Event], None]) -> None:
+        self._emit = emit
+
+    def race(self, race: Race) -> None:
+        self._emit(Lined((ready(False), ready(True))))
+        for lap in sorted([*laps(0), *laps(1)], key=lambda lap: lap.clock):
+            self._emit(lap)
+        self._emit(RaceOver())
+
+    def load(self, setup: Setup) -> None:
+        pass
+
+    def reply(self, request: Request) -> None:
+        pass
+
+    def count(self, count: Count) -> None:
+        pass
+
+    def steer(
+        self, mode: Mode, lookahead: int | None = None, sampling: Sampling | None = None
+    ) -> None:
+        pass
+
+    def cancel(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass

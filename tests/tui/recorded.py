@@ -1,0 +1,62 @@
+"""Answers as the real engine tells them, for widgets that show how they came about."""
+
+from pathlib import Path
+from threading import Event as Signal
+from typing import Any
+
+import pytest
+
+from assistant.engine import Engine
+from assistant.events import Decoded, Event, Failed, Finished, Ready
+from assistant.request import Message, Mode, Request, Setup
+from assistant.trace import Step, Trace
+from assistant.warp import Sampling
+
+HOT = Sampling(temperature=14, top_k=0, top_p=1)  # or a tiny model says one byte for ever
+
+
+def record(target: Path, draft: Path | None, mode: Mode = "sps", tokens: int = 60) -> list[Event]:
+    """Return everything the engine says while it loads the models and answers once."""
+    heard: list[Event] = []
+    over = Signal()
+
+    def hear(event: Event) -> None:
+        heard.append(event)
+        if isinstance(event, Finished | Failed):
+            over.set()
+
+    engine = Engine(hear)
+    engine.load(Setup(target, draft, n_ctx=512, threads=1, measure=False))
+    message = Message("user", "Go on")
+    engine.reply(Request((message,), HOT, mode, 3, tokens, seed=1, alternatives=5))
+    assert over.wait(60)
+    engine.close()
+    return heard
+
+
+def rounds(events: list[Event]) -> list[Decoded]:
+    """Return the rounds among the events."""
+    return [event for event in events if isinstance(event, Decoded)]
+
+
+def trace(events: list[Event]) -> Trace:
+    """Return the answer as it is kept."""
+    return tuple(Step(round_.tokens, round_.ghosts) for round_ in rounds(events) if round_.tokens)
+
+
+def ready(events: list[Event]) -> Ready:
+    """Return what was said of the models."""
+    return next(event for event in events if isinstance(event, Ready))
+
+
+def watched(thing: object, method: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return a list that fills with the first argument of every call to a method."""
+    called: list[Any] = []
+    original = getattr(thing, method)
+
+    def watching(argument: Any) -> Any:
+        called.append(argument)
+        return original(argument)
+
+    monkeypatch.setattr(thing, method, watching)
+    return called

@@ -1,0 +1,60 @@
+"""From the settings to the files to load, the draft included."""
+
+from pathlib import Path
+
+import pytest
+
+from tests import tiny
+from tests.models.files.stores import file, ollama_model
+from tui.locating import find_models
+from tui.settings import Settings
+
+
+@pytest.fixture
+def target(bare_machine: Path) -> Path:
+    return tiny.write(bare_machine / "target.gguf", layers=12)
+
+
+def test_a_target_by_its_path_gets_the_smallest_draft_that_serves(
+    bare_machine: Path, target: Path
+) -> None:
+    folder = bare_machine / "own"
+    folder.mkdir()
+    tiny.write(folder / "middle.gguf", layers=3)
+    tiny.write(folder / "small.gguf", layers=1)
+    tiny.write(folder / "alien.gguf", layers=1, controls=("<|a|>", "<|b|>", "<|c|>"))
+    setup, no_draft = find_models(Settings(target=str(target), folders=(folder,)))
+    assert (setup.target, setup.draft) == (target, folder / "small.gguf")
+    assert no_draft is None
+
+
+def test_a_draft_in_another_programs_store_serves_in_place(
+    bare_machine: Path, target: Path
+) -> None:
+    data = tiny.write(bare_machine / "x", layers=1).read_bytes()
+    blob = ollama_model("registry.example/library/small/1b", data)
+    assert find_models(Settings(target=str(target)))[0].draft == blob
+
+
+def test_a_target_in_another_programs_store_is_named_and_gets_a_draft(
+    bare_machine: Path, target: Path
+) -> None:
+    blob = ollama_model("registry.example/library/big/1b", target.read_bytes())
+    small = tiny.write(bare_machine / "x", layers=1).read_bytes()
+    draft = file(bare_machine / "person/.lmstudio/models/a/b/small.gguf", small)
+    setup, _ = find_models(Settings(target="ollama:big:1b"))
+    assert (setup.target, setup.draft) == (blob, draft)
+
+
+def test_without_one_that_serves_the_reason_is_a_sentence(target: Path) -> None:
+    setup, no_draft = find_models(Settings(target=str(target)))
+    assert setup.draft is None
+    assert no_draft == "No model on this machine can draft for target.gguf."
+
+
+def test_none_means_none_and_a_named_one_is_taken_as_it_is(
+    bare_machine: Path, target: Path
+) -> None:
+    other = tiny.write(bare_machine / "other.gguf", controls=("<|a|>", "<|b|>", "<|c|>"))
+    assert find_models(Settings(target=str(target), draft="none"))[0].draft is None
+    assert find_models(Settings(target=str(target), draft=str(other)))[0].draft == other

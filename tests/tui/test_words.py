@@ -1,0 +1,179 @@
+"""Answers as Markdown: what a model wrote may neither hide nor run anything."""
+
+import pytest
+from textual.content import Content
+from textual.widgets import Markdown, Static
+
+from assistant.trace import Step
+from tests.tui.turns import (
+    answer,
+    open_page,
+    question,
+    said,
+    token,
+    tokens_of,
+    words_of,
+)
+from tui.widgets.answer import Answer
+from tui.widgets.markdown_blocks import Fence
+from tui.widgets.markdown_reading import LONGEST, read
+
+CODE = "Look:\n\n```python\nprint('hi')\n```\n\n- **bold** and `code`\n"
+
+
+async def test_complete_answer_becomes_words_and_v_switches_back() -> None:
+    async with open_page() as page:
+        shown = await page.stream(Step((token("**b"), token("old**"))))
+        assert "**bold**" in page.screen()
+        shown.finish("12 tokens")
+        await page.settle()
+        assert "**" not in page.screen()
+        assert "bold" in page.screen()
+        assert "12 tokens" in page.screen()
+        shown.focus()
+        await page.pilot.press("v")
+        await page.settle()
+        assert "**bold**" in page.screen()
+        assert "draft ✓" in page.screen()
+        await page.pilot.press("v")
+        await page.settle()
+        assert "**" not in page.screen()
+
+
+async def test_default_for_all_answers_can_be_tokens() -> None:
+    async with open_page() as page:
+        page.view.view = "tokens"
+        shown = await page.stream(said("**bold**"))
+        shown.finish("")
+        await page.settle()
+        assert "**bold**" in page.screen()
+        page.view.view = "auto"
+        await page.settle()
+        assert "**" not in page.screen()
+
+
+async def test_code_is_highlighted_and_wrapped_with_its_language_or_without() -> None:
+    long = "x = " + " + ".join(["1"] * 60)
+    async with open_page() as page:
+        await page.open([answer(2, f"{CODE}\n```\n{long}\n```\n")])
+        fences = list(page.app.query(Fence))
+        assert [fence.lexer for fence in fences] == ["python", ""]
+        label = fences[0].query_one("#code-content", Static).content
+        assert isinstance(label, Content)
+        assert any("$text-success" in str(span.style) for span in label.spans)
+        assert page.screen().count("1 + 1") > 1
+        assert page.screen().count(" 1") >= 20
+
+
+async def test_html_is_text() -> None:
+    html = "<script>alert(1)</script>\n\nList<String> and <b>bold</b> &lt;i&gt;"
+    async with open_page() as page:
+        await page.open([answer(2, html)])
+        for text in ("<script>alert(1)</script>", "List<String>", "<b>bold</b>", "<i>"):
+            assert text in page.screen()
+
+
+@pytest.mark.parametrize(
+    "reference", ["&#x202e;", "&#27;", "&#x9b;", "&rlm;", "`\u202e`", "```\u202e\n\x1b\n```"]
+)
+async def test_character_references_bring_no_control_character_back(reference: str) -> None:
+    for token_ in read(f"# a{reference}b\n\n[{reference}](http://a/{reference})\n") or ():
+        for part in (token_, *(token_.children or ())):
+            assert not {"\u202e", "\x1b", "\x9b", "\u200f"} & set(f"{part.content}{part.attrs}")
+    async with open_page() as page:
+        await page.open([answer(2, f"x {reference} y\n\n| {reference} |\n|-|\n| {reference} |\n")])
+        assert not {"\u202e", "\x1b", "\x9b", "\u200f"} & set(page.screen())
+
+
+async def test_markup_in_a_table_is_text_also_under_the_mouse() -> None:
+    async with open_page() as page:
+        await page.open([answer(2, "| [/] | [@click=app.quit]x[/] |\n|-|-|\n| [red]a | [/b] |\n")])
+        assert "[@click=app.quit]x[/]" in page.screen()
+        for cell in page.app.query(".cell, .header"):
+            assert cell.tooltip is None
+            await page.pilot.hover(cell)
+        await page.pilot.click(next(iter(page.app.query(".header"))))
+        assert page.app._exit is False
+
+
+async def test_link_shows_its_target_and_opens_only_when_clicked_twice() -> None:
+    async with open_page() as page:
+        await page.open([answer(2, "[my bank](https://evil.example/x)")])
+        assert "my bank (https://evil.example/x)" in page.screen()
+        block = page.app.query_one("MarkdownParagraph")
+        await page.pilot.click(block, offset=(2, 0))
+        assert page.app.opened == []
+        assert "https://evil.example/x" in next(n.message for n in page.app._notifications)
+        await page.pilot.click(block, offset=(2, 0))
+        assert page.app.opened == ["https://evil.example/x"]
+
+
+@pytest.mark.parametrize("address", ["file:///etc/passwd", "javascript:alert(1)", "vbs:x", "/x"])
+async def test_what_is_no_web_address_is_never_opened(address: str) -> None:
+    async with open_page() as page:
+        await page.open([answer(2, "text")])
+        page_of_words = page.app.query_one(Markdown)
+        for _ in range(2):
+            page_of_words.post_message(Markdown.LinkClicked(page_of_words, address))
+            await page.settle()
+        assert page.app.opened == []
+
+
+@pytest.mark.parametrize("text", ["[note]: http://a.b/c 'told'", "- " * 15 + "told"])
+async def test_nothing_is_read_but_not_shown(text: str) -> None:
+    async with open_page() as page:
+        await page.open([answer(2, text)])
+        assert "told" in page.screen()
+
+
+async def test_picture_is_words() -> None:
+    async with open_page() as page:
+        await page.open([answer(2, "![a cat](http://c/d.png)")])
+        assert "[picture: a cat] (http://c/d.png)" in page.screen()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "word " * (LONGEST // 5 + 1),
+        "a\n\n" * 3000,
+        "|a|b|c|\n|-|-|-|\n" + "|1|2|3|\n" * 500,
+        "- " * 15 + "x\n" + ("- " * 15 + "x\n") * 300,
+    ],
+    ids=["long", "many blocks", "big table", "deep lists"],
+)
+async def test_what_is_too_much_for_markdown_is_shown_as_it_came(text: str) -> None:
+    async with open_page() as page:
+        await page.open([answer(2, text)])
+        assert not page.app.query(Markdown)
+        shown = page.app.query_one(Answer)
+        assert "Too long for Markdown" in "".join(
+            str(line.render()) for line in shown.query(".too-much")
+        )
+        page.view.scroll_home(animate=False)
+        await page.settle()
+        assert text.split("\n")[0].strip()[:30] in page.screen()
+
+
+async def test_megabyte_of_a_stored_answer_leaves_the_keys_alive() -> None:
+    async with open_page() as page:
+        page.view.open([question(1), answer(2, "word " * 200_000)], lambda id: ())
+        await page.pilot.pause(0.2)
+        page.view.focus_last()
+        await page.pilot.press("c", "k", "k")
+        assert page.wanted[0][0] == "copy"
+        assert len(page.wanted[0][1]) == 1_000_000
+
+
+async def test_words_of_an_answer_that_goes_on_are_made_anew() -> None:
+    async with open_page() as page:
+        await page.open([question(1), answer(2, "one", state="stopped")], {2: (said("one"),)})
+        shown = page.app.query_one(Answer)
+        shown.add(said(" and two"))
+        await page.settle()
+        assert shown.busy
+        assert tokens_of(shown) == "one and two▍"
+        shown.finish("")
+        await page.settle()
+        assert "one and two" in words_of(shown)
+        assert [step.text for step in shown.steps] == ["one", " and two"]

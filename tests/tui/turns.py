@@ -1,0 +1,165 @@
+"""Conversations made by hand, for the widgets that show them."""
+
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from textual.app import App, ComposeResult
+from textual.content import Content
+from textual.pilot import Pilot
+from textual.widgets import Footer, Static
+from textual.widgets.markdown import MarkdownBlock
+
+from assistant.events import Ghost, Origin, Token
+from assistant.store.values import Record
+from assistant.trace import Step, Trace
+from tui.widgets.answer import Answer
+from tui.widgets.conversation import Conversation
+from tui.widgets.turn import TurnAction
+from tui.widgets.turn_tokens import TokenView
+from tui.widgets.turns import UserTurn
+
+DRAFT, RESIDUAL, TARGET = Origin.DRAFT, Origin.RESIDUAL, Origin.TARGET
+
+
+def token(text: str, origin: Origin = DRAFT, source: str | None = "model") -> Token:
+    return Token(0, text, origin, source, 0.5, 0.5)
+
+
+def ghost(text: str) -> Ghost:
+    return Ghost(0, text, "model", 0, 0.5, 0.1, 0.9)
+
+
+def said(text: str) -> Step:
+    """A round that came to this text."""
+    return Step((token(text, TARGET, None),))
+
+
+def question(id: int, text: str = "Why?", siblings: tuple[int, ...] = ()) -> Record:
+    return Record(id, None, "user", text, time.time(), "complete", siblings=siblings or (id,))
+
+
+def answer(id: int, text: str = "Because.", **changes: object) -> Record:
+    state = changes.pop("state", "complete")
+    return Record(id, None, "assistant", text, time.time(), state, model="tiny", **changes)  # type: ignore[arg-type]
+
+
+def talk(turns: int) -> list[Record]:
+    """A conversation of so many turns."""
+    return [
+        question(id, f"question {id}") if id % 2 else answer(id, f"answer {id}\n\nin two lines")
+        for id in range(1, turns + 1)
+    ]
+
+
+def no_trace(id: int) -> Trace:
+    return ()
+
+
+class Page(App[None]):
+    """A conversation that notes what is wanted of its turns."""
+
+    CSS_PATH = "../../tui/specchat.tcss"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wanted: list[tuple[str, str]] = []
+        self.left = 0
+        self.opened: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield Conversation()
+        yield Footer()
+
+    def on_turn_action(self, message: TurnAction) -> None:
+        self.wanted.append((message.verb, message.turn.text))
+
+    def on_walk_left(self) -> None:
+        self.left += 1
+
+    def open_url(self, url: str, *, new_tab: bool = True) -> None:
+        self.opened.append(url)
+
+
+class Shown:
+    """A page under test."""
+
+    def __init__(self, pilot: Pilot[None]) -> None:
+        self.pilot = pilot
+        assert isinstance(pilot.app, Page)
+        self.app = pilot.app
+        self.view = pilot.app.query_one(Conversation)
+
+    @property
+    def wanted(self) -> list[tuple[str, str]]:
+        return self.app.wanted
+
+    async def open(self, records: Sequence[Record], traces: dict[int, Trace] | None = None) -> None:
+        self.view.open(records, lambda id: (traces or {}).get(id, ()))
+        await self.settle()
+
+    async def stream(self, *steps: Step) -> Answer:
+        """Begin an answer that has these rounds."""
+        answer = self.view.begin("tiny")
+        for step in steps:
+            answer.add(step)
+        await self.settle()
+        return answer
+
+    async def settle(self) -> None:
+        """Wait until workers are done and everything is painted."""
+        for _ in range(3):
+            await self.app.workers.wait_for_complete(
+                [worker for worker in self.app.workers if worker.node is not self.app]
+            )
+            await self.pilot.pause(0.06)
+
+    def keys(self) -> dict[str, str]:
+        """What the footer offers, by key, to the focused turn."""
+        active = self.app.screen.active_bindings.values()
+        return {
+            shown.binding.key: shown.binding.description
+            for shown in active
+            if shown.binding.show and shown.enabled and shown.node is self.app.focused
+        }
+
+    def screen(self) -> str:
+        """The text on the screen, line by line."""
+        lines = self.app.screen._compositor.render_full_update().strips
+        return "\n".join("".join(strip.text for strip in line) for line in lines)
+
+
+@asynccontextmanager
+async def open_page(size: tuple[int, int] = (80, 24)) -> AsyncIterator[Shown]:
+    app = Page()
+    async with app.run_test(size=size) as pilot:
+        yield Shown(pilot)
+
+
+def characters(view: TokenView | Answer) -> list[tuple[str, str]]:
+    """Every character of an answer's tokens as it is shown, with its style."""
+    found: list[tuple[str, str]] = []
+    for part in view.query("TokenView > .chunk").results(Static):
+        content = part.content
+        assert isinstance(content, Content)
+        styles = [""] * len(content.plain)
+        for span in content.spans:
+            styles[span.start : span.end] = [str(span.style)] * (span.end - span.start)
+        found += [*zip(content.plain, styles, strict=True), ("\n", "")]
+    return found[:-1]
+
+
+def tokens_of(view: Answer) -> str:
+    """The text of an answer's token view."""
+    return "".join(character for character, _ in characters(view))
+
+
+def words_of(view: Answer) -> str:
+    """The text of an answer's words, block by block."""
+    blocks = [str(block.render()) for block in view.query(MarkdownBlock)]
+    labels = [str(label.render()) for label in view.query("Fence Label, .cell, .header")]
+    return "\n".join([*blocks, *labels])
+
+
+def user_turns(shown: Shown) -> list[str]:
+    return [turn.text for turn in shown.view.turns if isinstance(turn, UserTurn)]

@@ -1,0 +1,76 @@
+"""Files and long pasted texts that go along with a question."""
+
+import re
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from assistant.attachment import Attachment
+from models.errors import UsageError
+
+LIMIT = 10_000_000
+"""Bytes of the largest file, and characters of the largest paste, that can be attached."""
+CHARACTERS_PER_TOKEN = 4
+"""What a token has on average in English text and in code."""
+_PEEK = 8192
+
+
+def joined(text: str, attachments: Iterable[Attachment]) -> str:
+    """Return the message that the model sees: the words, then each text between two fences."""
+    parts = [text, *(_fenced(attachment) for attachment in attachments)]
+    return "\n\n".join(part for part in parts if part.strip())
+
+
+def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachment:
+    """Return the text of a file; `pipes` lets it be one that may have to be waited for.
+
+    Raises:
+        UsageError: the file is no text, too big, or cannot be read.
+    """
+    name = _clean(str(path) if name is None else name)
+    try:
+        if not pipes and not stat.S_ISREG(path.stat().st_mode):
+            raise UsageError(f"{name} is not a file; only files with text can be attached.")
+        with path.open("rb") as file:
+            data = file.read(LIMIT + 1)
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {error.strerror}.") from error
+    except ValueError as error:  # a zero byte in the path
+        raise UsageError(f"{name} is not the name of a file.") from error
+    if len(data) > LIMIT:
+        raise UsageError(f"{name} has more than {LIMIT // 1_000_000} MB; attach a part of it.")
+    return Attachment(name, decoded(data, name))
+
+
+def decoded(data: bytes, name: str) -> str:
+    """Return bytes as text, without a byte order mark and newlines at the end.
+
+    Raises:
+        UsageError: the bytes are no text.
+    """
+    if b"\0" in data[:_PEEK]:
+        raise UsageError(f"{name} is not text; only text can be part of a question.")
+    return data.decode("utf-8-sig", "replace").rstrip("\n")
+
+
+def estimated_tokens(text: str) -> int:
+    """Return about how many tokens a text has, at once and without a model."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+
+def weight(text: str) -> str:
+    """Return how much text it is, in bytes as disks count them."""
+    count = len(text.encode("utf-8", "replace"))
+    if count < 1000:
+        return f"{count} B"
+    return f"{count / 1e3:.1f} kB" if count < 999_950 else f"{count / 1e6:.1f} MB"
+
+
+def _fenced(attachment: Attachment) -> str:
+    runs = re.findall("`{3,}", attachment.text)
+    fence = "`" * (max(map(len, runs), default=2) + 1)  # what the text holds does not end it
+    return f"{attachment.name}:\n{fence}\n{attachment.text}\n{fence}"
+
+
+def _clean(name: str) -> str:
+    return name.encode("utf-8", "replace").decode()  # names of files need not be text

@@ -1,0 +1,116 @@
+"""Which lanes a race has: from what a person writes to models on this machine."""
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+from assistant.request import Lane, Message, Mode, Race, Request, Setup
+from models.errors import ModelError, UsageError
+from models.files.check import ready
+from models.files.progress import Report, silent
+from models.files.variants import is_label, variant
+from tui.locating import find_models
+from tui.settings import Settings
+
+DEFAULT = "ars,sps"
+MOST_LANES = 4
+LONGEST = 256
+"""Tokens of a lane's answer, where the person sets no length: enough to see who is faster."""
+
+NAMES: dict[str, str] = {"ars": "ArS", "sps": "SpS", "auto": "auto"}
+_LANE = re.compile(r"(?:(?P<target>.+):)?(?P<mode>ars|sps|auto)(?:=(?P<lookahead>\d+))?", re.I)
+_FORM = "write [TARGET:]MODE[=K], where MODE is ars, sps or auto: f16:ars, q4:sps, sps=3"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A lane as it was asked for; without a target it has the settings' own."""
+
+    target: str | None
+    mode: Mode
+    lookahead: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What the lane is called."""
+        whose = f"{_short(self.target)} " if self.target else ""
+        k = "" if self.lookahead is None else f" K={self.lookahead}"
+        return f"{whose}{NAMES[self.mode]}{k}"
+
+
+def parse(spec: str) -> tuple[Entry, ...]:
+    """Return the lanes that `spec` lists, separated by commas.
+
+    Raises:
+        UsageError: it makes no sense; the text says how to write it.
+    """
+    entries = tuple(_entry(part.strip()) for part in spec.split(","))
+    if not 2 <= len(entries) <= MOST_LANES:
+        raise UsageError(f"A race has 2 to {MOST_LANES} lanes, not {len(entries)}: {spec}")
+    return entries
+
+
+def _entry(text: str) -> Entry:
+    match = _LANE.fullmatch(text)
+    if match is None:
+        raise UsageError(f"{text!r} is no lane; {_FORM}.")
+    target, lookahead = match["target"], match["lookahead"]
+    mode = cast(Mode, match["mode"].lower())
+    if lookahead is None:
+        return Entry(target, mode)
+    if mode != "sps" or not 1 <= int(lookahead) <= 31:
+        raise UsageError(f"{text!r} is no lane: =K goes with sps, and K is 1 to 31.")
+    return Entry(target, "sps", int(lookahead))
+
+
+def line_up(
+    entries: tuple[Entry, ...], settings: Settings, prompt: str, report: Report = silent
+) -> Race:
+    """Find every lane's models on this machine.
+
+    Raises:
+        ModelError: a lane lacks its target, or an SpS lane its draft.
+    """
+    lanes = tuple(_lane(entry, settings, report) for entry in entries)
+    return Race(lanes, _request(settings, prompt))
+
+
+def duel(setup: Setup, settings: Settings, request: Request) -> Race:
+    """Return the race of ArS against SpS between models that are found already."""
+    lanes = tuple(_with(setup, entry, settings) for entry in parse(DEFAULT))
+    return Race(lanes, replace(request, max_tokens=request.max_tokens or LONGEST))
+
+
+def _lane(entry: Entry, settings: Settings, report: Report) -> Lane:
+    if entry.target is None or is_label(entry.target):
+        setup, no_draft = find_models(settings, report)
+        if entry.target is not None:
+            path = variant(setup.target, entry.target)
+            setup = replace(setup, target=ready(str(path), report))
+    else:
+        setup, no_draft = find_models(replace(settings, target=entry.target), report)
+    if entry.mode == "sps" and setup.draft is None:
+        raise ModelError(f"{no_draft} SpS needs a draft.")
+    return _with(setup, entry, settings)
+
+
+def _with(setup: Setup, entry: Entry, settings: Settings) -> Lane:
+    chosen = settings.lookahead if entry.lookahead is None else entry.lookahead
+    return Lane(entry.name, setup, entry.mode, None if entry.mode == "ars" else chosen)
+
+
+def _request(settings: Settings, prompt: str) -> Request:
+    system = (Message("system", settings.system),) if settings.system else ()
+    return Request(
+        (*system, Message("user", prompt)),
+        settings.sampling,
+        max_tokens=settings.max_tokens or LONGEST,
+        seed=settings.seed,
+    )
+
+
+def _short(target: str) -> str:
+    if is_label(target):
+        return target.upper()
+    return Path(target.rpartition(":")[2]).stem

@@ -1,0 +1,79 @@
+"""The app of `specchat race`: one race, and out."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import ExitStack
+from time import monotonic
+from typing import ClassVar
+
+from textual import on
+from textual.app import App
+from textual.binding import Binding, BindingType
+
+from assistant.events import Event
+from assistant.process.client import EngineProcess
+from assistant.request import Race
+from assistant.service import Service
+from tui.appearance import appear
+from tui.messages import EngineSaid
+from tui.screens.race import RaceScreen
+from tui.settings import Settings
+from tui.signals import signals_leave
+
+EngineFactory = Callable[[Callable[[Event], None]], Service]
+PATIENCE = 3.0
+"""Seconds within which Ctrl+C must be pressed again to quit."""
+
+
+class RaceApp(App[None]):
+    """Run a race, show it, and end when its screen is closed."""
+
+    TITLE = "specchat race"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q", "quit", "Quit", id="app.quit", priority=True),
+        Binding("ctrl+c", "help_quit", show=False, system=True),
+    ]
+
+    def __init__(
+        self, race: Race, settings: Settings, engine: EngineFactory = EngineProcess
+    ) -> None:
+        super().__init__()
+        self.settings = settings
+        self.race = RaceScreen(race)
+        self._new_engine = engine
+        self._engine: Service | None = None
+        self._undo = ExitStack()
+        self._asked_to_quit = -PATIENCE
+
+    def on_mount(self) -> None:
+        """Show the lanes, and begin."""
+        self._undo.enter_context(signals_leave(self._leave))
+        appear(self, self.settings)
+        self.push_screen(self.race, lambda _: self.exit())
+        self._engine = self._new_engine(self._hear)
+        self.race.start(self._engine)
+
+    async def on_unmount(self) -> None:
+        """Free the models, whatever the reason to go."""
+        if self._engine is not None:
+            await asyncio.to_thread(self._engine.close)
+        self._undo.close()
+
+    def _leave(self, number: int) -> None:
+        self.exit(return_code=128 + number)
+
+    def _hear(self, event: Event) -> None:
+        self.post_message(EngineSaid(event))  # called on the engine's thread
+
+    @on(EngineSaid)
+    def show(self, message: EngineSaid) -> None:
+        """Pass on what the engine says."""
+        self.race.show(message.event)
+
+    def action_help_quit(self) -> None:
+        """Quit when pressed twice; some terminals swallow Ctrl+Q."""
+        if monotonic() - self._asked_to_quit < PATIENCE:
+            self.exit()
+        else:
+            self._asked_to_quit = monotonic()
+            self.notify("Press Ctrl+C again to quit.", timeout=PATIENCE)

@@ -1,0 +1,94 @@
+"""The first line of a turn: who, when, which branch, and what its colours mean."""
+
+from time import localtime, strftime, time
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widgets import Static
+
+from tui.safe import safe
+
+MONTH = 28 * 86400.0
+
+
+class Head(Horizontal):
+    """Name the turn on the left, explain it on the right where there is room."""
+
+    DEFAULT_CSS = """
+    Head { height: 1; color: $text-muted; }
+    Head > Static { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    Head > .who { width: 1fr; }
+    Head > .legend { width: auto; }
+    Head.-narrow { height: 2; layout: vertical; }
+    """
+
+    def __init__(self, who: str, moment: float) -> None:
+        super().__init__(classes="head")
+        self._who, self._moment = who, moment
+        self._branch = (1, 1)
+        self._focused = False
+        self._meaning = Content("")
+        self._left = Static(classes="who", markup=False)
+        self._legend = Static(classes="legend", markup=False)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the two sides."""
+        yield self._left
+        yield self._legend
+
+    def on_mount(self) -> None:
+        """Say what is known."""
+        self._show()
+        self.on_resize()
+
+    def name_as(self, who: str) -> None:
+        """Say who speaks."""
+        self._who = who
+        self._show()
+
+    def since(self, moment: float) -> None:
+        """Say when, in seconds since 1970."""
+        self._moment = moment
+        self._show()
+
+    def place(self, number: int, count: int) -> None:
+        """Say which of the branches this is."""
+        self._branch = number, count
+        self._show()
+
+    def mark(self, focused: bool) -> None:
+        """Show that the keys go here."""
+        self._focused = focused
+        self._show()
+
+    def explain(self, legend: Content | None) -> None:
+        """Explain the colours, or nothing."""
+        self._meaning = legend or Content("")
+        self._legend.update(self._meaning)
+        self.on_resize()
+
+    def on_resize(self) -> None:
+        """Let the explanation have a line of its own where it would leave no room for the name."""
+        self._legend.display = bool(self._meaning)
+        wide = self._meaning.cell_length + len(self._line().plain) + 2 <= (self.size.width or 999)
+        self.set_class(bool(self._meaning) and not wide, "-narrow")
+
+    def _show(self) -> None:
+        self._left.update(self._line(), layout=False)
+
+    def _line(self) -> Content:
+        name = Content.styled(safe(self._who), "bold $text-accent" if self._focused else "bold")
+        number, count = self._branch
+        branch = f" · branch {number}/{count}" if count > 1 else ""
+        mark = Content.styled("▸ ", "bold $text-accent") if self._focused else Content("")
+        return mark + name + f" · {when(self._moment)}{branch}"
+
+
+def when(moment: float) -> str:
+    """Return the time of day, after the date when that is not today's."""
+    then, now = localtime(moment), localtime()
+    if then[:3] == now[:3]:
+        return strftime("%H:%M", then)
+    recent = 0 <= time() - moment < MONTH * 6
+    return strftime("%d %b %H:%M" if recent else "%d %b %Y %H:%M", then)
