@@ -15,7 +15,7 @@ from typing import NamedTuple
 from assistant.chat.template import CHATML, PLAIN, ChatTemplate
 from assistant.request import Message
 from models.base import Vocab
-from models.errors import UsageError
+from models.errors import ModelError, UsageError
 
 # Characters that stand for nothing in anybody's text: for private use, and not characters at all.
 MEANINGLESS = (*range(0xE000, 0xF900), *range(0xFDD0, 0xFDF0), *range(0xF0000, 0xFFFFE))
@@ -56,6 +56,8 @@ class ChatTokens:
         tokens = self._tokenize(rendered, messages, masks)
         if self._vocab.bos is not None and tokens[:1] != [self._vocab.bos]:
             tokens.insert(0, self._vocab.bos)
+        if not tokens:
+            raise ModelError("The model's vocabulary has no tokens for any of this text.")
         return tokens
 
     def _masked(self, message: Message, index: int, masks: Masks) -> Message:

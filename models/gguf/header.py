@@ -139,7 +139,7 @@ def _read(path: Path, stream: Stream) -> Header:
         metadata[key] = stream.value()
     alignment = metadata.get("general.alignment", 32)
     if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
-        raise Malformed(f"its alignment is {alignment}")
+        raise Malformed(f"its alignment is {repr(alignment)[:40]}")
     header = Header(path, stream.size, version, read_tensors(stream, tensors, alignment), metadata)
     soundness.check(metadata, header.head_size)
     return header

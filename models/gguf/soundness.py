@@ -6,6 +6,7 @@ from math import isfinite
 from models.gguf.values import Length, Malformed, Value
 
 _MOST_LAYERS = 512
+_MOST_EXPERTS = 1024
 _MOST_TOKENS = 1 << 31  # llama.cpp counts them in 32 bits with a sign
 _WIDEST_WINDOW = 1 << 24
 _TOKENS = "tokenizer.ggml.tokens"
@@ -26,13 +27,17 @@ def check(metadata: Mapping[str, Value | Length], head_size: int) -> None:
         value = metadata.get(f"{architecture}.{key}")
         if isinstance(value, int) and not least <= value <= most:
             raise Malformed(f"it claims {value} {what}")
-    _check_rope(metadata.get(f"{architecture}.rope.dimension_count"), head_size)
+    _check_rope(metadata, architecture, head_size)
     _check_experts(metadata, architecture)
     for key, value in metadata.items():
         if key.endswith("epsilon") and not (isinstance(value, float) and 0 <= value < 1):
-            raise Malformed(f"{key} is {value}")
+            raise Malformed(f"{key!r} is {_short(value)}")
         if key.startswith(f"{architecture}.") and isinstance(value, float) and not isfinite(value):
-            raise Malformed(f"{key} is {value}")
+            raise Malformed(f"{key!r} is {_short(value)}")
+
+
+def _short(value: object) -> str:
+    return repr(value)[:40]
 
 
 def _check_tokens(metadata: Mapping[str, Value | Length]) -> None:
@@ -45,15 +50,22 @@ def _check_tokens(metadata: Mapping[str, Value | Length]) -> None:
         raise Malformed("its vocabulary lacks a byte, so that some text has no tokens")
 
 
-def _check_rope(dimensions: object, head_size: int) -> None:
-    if not isinstance(dimensions, int) or not head_size:
-        return
-    if dimensions % 2 or dimensions > head_size:
-        raise Malformed(f"it turns {dimensions} numbers of heads that have {head_size}")
+def _check_rope(
+    metadata: Mapping[str, Value | Length], architecture: object, head_size: int
+) -> None:
+    turned = metadata.get(f"{architecture}.rope.dimension_count")
+    least = 2 if f"{architecture}.rope.freq_base" in metadata else 0  # for none it loops for ever
+    if isinstance(turned, int) and head_size and (turned % 2 or not least <= turned <= head_size):
+        raise Malformed(f"it turns {turned} numbers of heads that have {head_size}")
 
 
 def _check_experts(metadata: Mapping[str, Value | Length], architecture: object) -> None:
     experts = metadata.get(f"{architecture}.expert_count")
+    if not isinstance(experts, int) or experts == 0:
+        return
+    if experts > _MOST_EXPERTS:
+        raise Malformed(f"it claims {experts} experts")
     used = metadata.get(f"{architecture}.expert_used_count")
-    if isinstance(experts, int) and isinstance(used, int) and experts and not 1 <= used <= experts:
-        raise Malformed(f"it uses {used} of {experts} experts")
+    most = max(used, default=0) if isinstance(used, tuple) else used  # one number, or one a layer
+    if not isinstance(most, int) or not 1 <= most <= experts:
+        raise Malformed(f"it uses {_short(used)} of {experts} experts")

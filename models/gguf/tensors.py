@@ -19,7 +19,7 @@ _BLOCKS = {
 _NEVER_WEIGHTS = (9, 15, 24, 25, 26, 27, 28)  # what products are kept in, integers, 64 bits
 _F32 = 0  # of which llama.cpp wants every vector
 _MOST_WEIGHTS = 1 << 48
-_LONGEST_NAME = 1024
+_LONGEST_NAME = 64  # llama.cpp's own limit is one less
 
 
 @dataclass(frozen=True, slots=True)

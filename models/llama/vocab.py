@@ -4,8 +4,15 @@ import ctypes
 
 import llama_cpp.llama_cpp as llama
 
+NO_VOCABULARY = 0
 UNUSED, CONTROL = 2, 8
 ENDINGS = {"<|endoftext|>", "<|end_of_text|>", "<|eom_id|>", "<|return|>", "<|call|>"}
+
+
+def has_tokens(model: int | None) -> bool:
+    """Say whether loaded weights have a vocabulary; without one llama.cpp ends the process."""
+    vocab = llama.llama_model_get_vocab(model)
+    return bool(llama.llama_vocab_type(vocab) != NO_VOCABULARY)
 
 
 class LlamaVocab:

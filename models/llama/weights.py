@@ -11,7 +11,7 @@ from models import gguf
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelError
 from models.llama import native
-from models.llama.vocab import LlamaVocab
+from models.llama.vocab import LlamaVocab, has_tokens
 
 
 class Weights:
@@ -46,6 +46,9 @@ class Weights:
             path, gpu_layers, CancelFlag() if cancel is None else cancel, progress, vocab_only
         )
         self.load_s = perf_counter() - started
+        if not has_tokens(self.handle):
+            self.close()
+            raise ModelError(f"{path} has no vocabulary; it is not a language model.")
         if not vocab_only and llama.llama_model_has_encoder(self.handle):
             self.close()
             raise ModelError(f"{path} is an encoder-decoder model; specchat runs decoder models.")

@@ -7,6 +7,7 @@ from assistant.events import (
     Decoded,
     Event,
     Finished,
+    Forecast,
     Ghost,
     Lap,
     Lined,
@@ -17,6 +18,7 @@ from assistant.events import (
     Ready,
     Stats,
     Stop,
+    Tally,
     Token,
 )
 from assistant.request import Count, Lane, Message, Mode, Race, Request, Sampling, Setup
@@ -84,8 +86,15 @@ def laps(lane: int) -> Iterator[Lap]:
             prefill_s=0.4,
             first_token_s=0.4 + EVALUATION_S[lane],
             decode_s=seconds - 0.4,
+            draft_s=0.035 * number * lane,
+            verify_s=0.058 * number,
+            positions=tuple(Tally(number, number - miss) for miss in (number // 5, number // 3))
+            * lane,
+            sources={"model": Tally(tested, accepted)} if lane else {},
         )
-        yield Lap(lane, seconds, Decoded(tuple(tokens), ghosts, 3 * lane, 24 + said, stats))
+        forecast = Forecast("the most tokens per second", 1.7, EVALUATION_S[0])
+        decoded = Decoded(tuple(tokens), ghosts, 3 * lane, 24 + said, stats, forecast)
+        yield Lap(lane, seconds, decoded)
     yield Lap(lane, seconds, Finished("".join(WORDS), (), Stop.STOP_TOKEN, stats))
 
 

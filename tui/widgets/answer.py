@@ -57,7 +57,7 @@ class Answer(Turn):
         """Show a stored answer as it is to be read."""
         super().on_mount()
         self.views.tokens.ghosts = self.ghosts
-        if self.record is not None and not self.busy:
+        if self.record is not None and not self.busy and not self.steps:
             from tui.widgets.turn_words import whole  # brings Markdown
 
             self.views.show([whole(self.text)])

@@ -1,0 +1,96 @@
+"""How the chat looks, at three sizes and in two themes."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from textual.pilot import Pilot
+
+from assistant.request import Request, Setup
+from tests.tui.race_recorded import PROMPT, Recorded, laps, ready
+from tui.app import SpecchatApp
+from tui.settings import Settings
+
+Snap = Callable[..., bool]
+SIZES = [(80, 24), (120, 40), (200, 60)]
+THEMES = ["textual-dark", "textual-light"]
+NOON = 1_900_000_000.0
+
+
+class Playback(Recorded):
+    """An engine that answers as one once did."""
+
+    def load(self, setup: Setup) -> None:
+        self._emit(ready(True))
+
+    def reply(self, request: Request) -> None:
+        for lap in laps(1):
+            self._emit(lap.event)
+
+
+@pytest.fixture(autouse=True)
+def noon(monkeypatch: pytest.MonkeyPatch, target, draft) -> None:
+    """Let every message have been said at the same time of the same day."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    monkeypatch.setattr(time, "time", lambda: NOON)
+    monkeypatch.setattr("tui.widgets.turn.time", lambda: NOON)
+    monkeypatch.setattr("tui.widgets.turn_head.time", lambda: NOON)
+
+
+def app(target, draft, theme: str) -> SpecchatApp:
+    settings = replace(Settings(), target=str(target), draft=str(draft), theme=theme, mode="sps")
+    return SpecchatApp(settings, engine=Playback)  # type: ignore[arg-type]
+
+
+async def answered(pilot: Pilot[None]) -> None:
+    """Ask, and wait until the answer is painted."""
+    running = pilot.app
+    assert isinstance(running, SpecchatApp)
+    chat = running.chat
+    async with asyncio.timeout(60):
+        while not (chat.exchange.ready and chat.keeping.begun):
+            await pilot.pause(0.02)
+        chat.prompt.text = PROMPT
+        await pilot.press("enter")
+        while len(chat.dialogue.records) < 2 or chat.exchange.busy:
+            await pilot.pause(0.02)
+    await pilot.pause(0.6)
+
+
+async def seen_as_tokens(pilot: Pilot[None]) -> None:
+    """Show what the draft had right and wrong, and the chats beside it."""
+    await answered(pilot)
+    await pilot.press("ctrl+g", "ctrl+up")
+    await pilot.pause()
+    await pilot.press("v")
+    await pilot.pause(0.5)
+    await pilot.press("escape")
+    await pilot.pause(0.5)
+
+
+async def with_the_list(pilot: Pilot[None]) -> None:
+    """Open the list of chats."""
+    await answered(pilot)
+    await pilot.press("f2")
+    await pilot.pause(0.8)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("size", SIZES)
+def test_an_answer_seen_as_tokens(
+    snap_compare: Snap, target, draft, theme: str, size: tuple[int, int]
+) -> None:
+    shown = app(target, draft, theme)
+    assert snap_compare(shown, terminal_size=size, run_before=seen_as_tokens)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("size", SIZES)
+def test_an_answer_seen_as_words_beside_the_list(
+    snap_compare: Snap, target, draft, theme: str, size: tuple[int, int]
+) -> None:
+    shown = app(target, draft, theme)
+    assert snap_compare(shown, terminal_size=size, run_before=with_the_list)
