@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from time import perf_counter
 
 from assistant.answer import Answer
-from assistant.chat.context import fit
+from assistant.chat.context import fit, without_hopeless
 from assistant.chat.tokens import ChatTokens
 from assistant.control import Control
 from assistant.decoding import Round
@@ -51,9 +51,11 @@ class Assistant:
         """
         draft = self.drafter.model if self.drafter else None
         stopwatch = Stopwatch(self.target, draft, clock)
-        tokens, dropped = fit(request.messages, self._chat.encode, self._room(request))
+        room = self._room(request)
+        messages, hopeless = without_hopeless(request.messages, self.vocab.tokenize, room)
+        tokens, dropped = fit(messages, self._chat.encode, room)
         cached = min(self.target.cached(tokens), len(tokens) - 1)
-        yield Prepared(len(tokens), cached, dropped)
+        yield Prepared(len(tokens), cached, hopeless + dropped)
         if self._chat.template.notice:
             yield Noticed(self._chat.template.notice)
         answer = Answer(request, self.vocab, stopwatch, len(tokens), cached)

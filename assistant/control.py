@@ -7,7 +7,7 @@ from models.cancel import CancelFlag
 class Control:
     """Steer an answer under way, from another thread.
 
-    A new mode, lookahead or sampling takes effect at the next round, a cancel within the evaluation.
+    A mode, lookahead or sampling takes effect at the next round, a cancel within the evaluation.
     """
 
     def __init__(self, mode: Mode = "auto", lookahead: int | None = None) -> None:

@@ -7,6 +7,7 @@ from queue import SimpleQueue
 from threading import RLock, Thread
 
 from assistant.assistant import Assistant
+from assistant.chat.counting import count as count_tokens
 from assistant.control import Control
 from assistant.events import Counted, Event, Failed
 from assistant.loading import Loader, Pool
@@ -127,8 +128,9 @@ class Engine:
             case Race():
                 run(job, self._pool, self._control, self._emit)
             case Count(label, text):
-                if self._assistant is not None:
-                    self._emit(Counted(label, len(self._assistant.vocab.tokenize(text))))
+                if (assistant := self._assistant) is not None:
+                    n_ctx = assistant.target.n_ctx
+                    self._emit(Counted(label, count_tokens(text, assistant.vocab.tokenize, n_ctx)))
             case Request():
                 self._answer(job)
 

@@ -113,6 +113,7 @@ class Loader:
                 draft = self._open("draft", path, 1, refused)
                 _check_rolls_back(draft)
                 _check_vocabulary(target, draft)
+                draft.logits([0])  # one that computes no numbers is refused here
             except ModelError as error:
                 return None, str(error)
             opened.push(refused.pop_all())

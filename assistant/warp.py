@@ -59,6 +59,8 @@ Warp = Callable[[Logits, Sequence[int]], Row]
 
 COLDEST = 1e-6  # below this temperature the best token has it all, but for rounding
 
+_LARGEST = np.finfo(np.float32).max
+
 EMPTY = Row(np.empty(0, np.intp), np.empty(0))
 
 
@@ -78,10 +80,10 @@ def warp(logits: Logits, sampling: Sampling, history: Sequence[int]) -> Row:
     if sampling.temperature < COLDEST:
         return one_hot(int(np.argmax(logits)))
     ids = top_k(logits, sampling.top_k)
+    with np.errstate(over="ignore"):  # to minus infinity, whose weight is 0
+        scores = (logits[ids] - logits.max()) / np.float32(sampling.temperature)
     # float32 loses nothing here that matters, and halves the time of the exponential
-    weights = np.exp((logits[ids] - logits.max()) / np.float32(sampling.temperature)).astype(
-        np.float64
-    )
+    weights = np.exp(scores).astype(np.float64)
     ids, weights = _keep(ids, weights, weights > 0)
     if sampling.top_p < 1:
         ids, weights = _keep(ids, weights, nucleus(weights / weights.sum(), sampling.top_p))
@@ -98,7 +100,10 @@ def penalise(logits: Logits, recent: Sequence[int], penalty: float) -> Logits:
     logits = logits.copy()
     ids = np.unique(np.asarray([token for token in recent if token < len(logits)], np.intp))
     scores = logits[ids]
-    logits[ids] = np.where(scores > 0, scores / penalty, scores * penalty)
+    with np.errstate(over="ignore"):
+        penalised = np.where(scores > 0, scores / penalty, scores * penalty)
+    # Infinity would be no score any more, but what was minus infinity cannot be.
+    logits[ids] = np.where(np.isfinite(scores), np.clip(penalised, -_LARGEST, _LARGEST), scores)
     return logits
 
 

@@ -1,26 +1,41 @@
 """How smoothly an answer streams: time between frames, and the share of a core that they cost.
 
-`python -m tests.frames` feeds synthetic rounds to the conversation at 100 tokens/s, from another
-thread, as the engine does, until an answer has 5,000 tokens. A frame is what is written to the
-terminal. A benchmark, not a test: it asserts nothing.
+`python -m tests.frames` feeds synthetic rounds to the chat at 100 tokens/s, from another thread, as
+the engine does, until an answer has 5,000 tokens; it is shown, counted and kept on disk.
+A frame is what is written to the terminal. A benchmark, not a test: it asserts nothing.
 """
 
 import argparse
 import asyncio
+import os
 import random
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 
-from textual.app import App, ComposeResult
 from textual.drivers.headless_driver import HeadlessDriver
-from textual.message import Message
 
-from assistant.events import Ghost, Origin, Token
+from assistant.events import (
+    Decoded,
+    Finished,
+    Forecast,
+    Ghost,
+    Origin,
+    Prepared,
+    Stats,
+    Stop,
+    Token,
+)
+from assistant.request import Request, Setup
 from assistant.trace import Step
-from tui.widgets.conversation import Conversation
+from tests import tiny
+from tests.tui.race_recorded import Recorded, ready
+from tui.app import SpecchatApp
+from tui.settings import Settings
 
 TEXT = "the draft proposes some tokens, one batch of the target tests them all\n at once,"
 WORDS = TEXT.split(" ")
@@ -69,58 +84,81 @@ class Course:
     ghosts: bool
 
 
-@dataclass
-class Round(Message):
-    """The engine's thread has a round; None after the last."""
+class Feeder(Recorded):
+    """An engine whose answer comes at a steady pace, from a thread of its own."""
 
-    step: Step | None
+    course: Course
 
+    def load(self, setup: Setup) -> None:
+        self._emit(ready(True))
 
-class Page(App[None]):
-    """A conversation into which an answer streams."""
-
-    def __init__(self, course: Course) -> None:
-        super().__init__(driver_class=Terminal)
-        self.course = course
-        self.report = ""
-
-    def compose(self) -> ComposeResult:
-        yield Conversation()
-
-    def on_mount(self) -> None:
-        view = self.query_one(Conversation)
-        view.ghosts = self.course.ghosts
-        view.ask("What is speculative sampling?")
-        self.answer = view.begin("target")
-        self.over = asyncio.Event()
-        self.run_worker(self._measure())
-
-    def on_round(self, message: Round) -> None:
-        if message.step is None:
-            self.over.set()
-        else:
-            self.answer.add(message.step)
-
-    async def _measure(self) -> None:
-        for step in steps(self.course.before, seed=1):
-            self.answer.add(step)
-        await asyncio.sleep(1)
-        Terminal.written.clear()
+    def reply(self, request: Request) -> None:
         threading.Thread(target=self._feed).start()
-        began, used = time.perf_counter(), time.thread_time()
-        await self.over.wait()
-        share = (time.thread_time() - used) / (time.perf_counter() - began)
-        self.report = describe([at for at, length in Terminal.written if length > 50], share)
-        self.exit()
 
     def _feed(self) -> None:
-        """Add a round every so often: rounds take about as long, whatever comes out of them."""
+        """Emit a round every so often: rounds take about as long, whatever comes out of them."""
+        self._emit(Prepared(20, 0, 0))
+        said = Said()
+        for step in steps(self.course.before, seed=1):
+            self._emit(said.more(step))
+        time.sleep(1)
+        Terminal.written.clear()
         due = time.perf_counter()
         for step in steps(self.course.tokens):
             due += (MOST + 1) / 2 / self.course.speed
             time.sleep(max(0.0, due - time.perf_counter()))
-            self.post_message(Round(step))
-        self.post_message(Round(None))
+            self._emit(said.more(step))
+        self._emit(Finished("", (), Stop.LENGTH, said.stats))
+
+
+class Said:
+    """The figures of an answer as it grows."""
+
+    def __init__(self) -> None:
+        self.stats = Stats("sps", prompt_tokens=20)
+        self._began = time.perf_counter()
+
+    def more(self, step: Step) -> Decoded:
+        stats, k = self.stats, len(step.tokens) - 1 + len(step.ghosts)
+        self.stats = replace(
+            stats,
+            rounds=stats.rounds + 1,
+            tested=stats.tested + k,
+            accepted=stats.accepted + len(step.tokens) - 1,
+            generated_tokens=stats.generated_tokens + len(step.tokens),
+            decode_s=time.perf_counter() - self._began,
+        )
+        used = 20 + self.stats.generated_tokens
+        forecast = Forecast("the most tokens per second", 1.5, 0.02)
+        return Decoded(step.tokens, step.ghosts, k, used, self.stats, forecast)
+
+
+class Measured(SpecchatApp):
+    """The chat, while such an answer comes."""
+
+    report = ""
+
+    def __init__(self, course: Course, model: Path) -> None:
+        Feeder.course = course
+        settings = Settings(str(model), str(model), mode="sps", ghosts=course.ghosts, save=True)
+        super().__init__(settings, engine=Feeder)
+        self.driver_class = Terminal
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.run_worker(self._measure())
+
+    async def _measure(self) -> None:
+        while not (self.chat.exchange.ready and self.chat.keeping.begun):
+            await asyncio.sleep(0.05)
+        self.chat.talk.say("What is speculative sampling?", ())
+        await asyncio.sleep(1 + Feeder.course.before / 5000)
+        began, used = time.perf_counter(), time.thread_time()
+        while self.chat.exchange.busy:
+            await asyncio.sleep(0.5)
+        share = (time.thread_time() - used) / (time.perf_counter() - began)
+        self.report = describe([at for at, length in Terminal.written if length > 50], share)
+        self.exit()
 
 
 def describe(moments: list[float], share: float) -> str:
@@ -143,11 +181,12 @@ def main() -> None:
     parser.add_argument("--ghosts", action="store_true", help="show rejected drafts")
     args = parser.parse_args()
     width, height = map(int, args.size.split("x"))
-    page = Page(Course(args.tokens - args.before, args.before, args.speed, args.ghosts))
-    asyncio.run(page.run_async(size=(width, height)))
-    print(
-        f"{args.size}, {args.before} to {args.tokens} tokens at {args.speed:.0f}/s: {page.report}"
-    )
+    course = Course(args.tokens - args.before, args.before, args.speed, args.ghosts)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["SPECCHAT_HOME"] = folder
+        app = Measured(course, tiny.write(Path(folder) / "tiny.gguf"))
+        asyncio.run(app.run_async(size=(width, height)))
+    print(f"{args.size}, {args.before} to {args.tokens} tokens at {args.speed:.0f}/s: {app.report}")
 
 
 if __name__ == "__main__":

@@ -35,17 +35,19 @@ def write(
     layers: int | None = None,
     name: str | None = None,
     file_type: int = 0,
+    words: tuple[str, ...] = (),
 ) -> Path:
     """Write a model of one architecture and return its path.
 
     `like` is the seed of another model that this one resembles: its weights and some `noise`, so
     that it drafts for the other with a middling acceptance rate. With `stops=False` the control
     tokens are so unlikely that an answer never ends by itself. `name` and `file_type` are what the
-    header says; the weights are 32 bits whatever it claims.
+    header says; the weights are 32 bits whatever it claims. `words` are tokens of their own, which
+    the model says as readily as any byte.
     """
     layers = layers or {"lfm2": 4, "gemma3": 6}.get(kind, 2)
     writer = gguf.GGUFWriter(path, kind)
-    vocabulary = _write_vocabulary(writer, controls, template)
+    vocabulary = _write_vocabulary(writer, controls, template, words)
     writer.add_context_length(n_ctx)
     writer.add_embedding_length(EMBEDDING)
     writer.add_block_count(layers)
@@ -63,13 +65,20 @@ def write(
 
 
 def _write_vocabulary(
-    writer: gguf.GGUFWriter, controls: tuple[str, ...], template: str | None
+    writer: gguf.GGUFWriter,
+    controls: tuple[str, ...],
+    template: str | None,
+    words: tuple[str, ...],
 ) -> int:
-    tokens = [*_byte_names(), *controls]
+    names = _byte_names()
+    spelt = ["".join(names[byte] for byte in word.encode()) for word in words]
+    tokens = [*names, *controls, *spelt]
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("gpt-2")
     writer.add_token_list(tokens)
-    writer.add_token_types([gguf.TokenType.NORMAL] * 256 + [gguf.TokenType.CONTROL] * len(controls))
+    normal, control = gguf.TokenType.NORMAL, gguf.TokenType.CONTROL
+    kinds = [normal] * 256 + [control] * len(controls) + [normal] * len(words)
+    writer.add_token_types(kinds)
     writer.add_token_merges(["a b"])
     writer.add_bos_token_id(256)
     writer.add_eos_token_id(258)

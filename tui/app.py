@@ -1,6 +1,7 @@
 """The app: it owns the engine, the screens and the ways out."""
 
 import asyncio
+import gc
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
@@ -10,7 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
@@ -19,6 +20,7 @@ from assistant.request import Setup
 from models.errors import ModelMissing, SpecchatError, StorageError
 from tui.appearance import appear, say_notices
 from tui.messages import EngineSaid, Located, NotLocated, StoreOpened, ThreadDied
+from tui.program import Program
 from tui.screens.chat import ChatScreen
 from tui.settings import Settings
 from tui.signals import hangs_up, signals_leave
@@ -32,13 +34,14 @@ PATIENCE = 3.0
 """Seconds within which Ctrl+C must be pressed again to quit."""
 RELOADING = ("target", "draft", "n_ctx", "threads", "gpu_layers", "folders")
 """The settings that the loaded models depend on."""
+DOUBLES = ("Quit", "Keys")
+"""Textual's own commands that the app has already, among its keys and as F1."""
 
 
-class SpecchatApp(App[None]):
+class SpecchatApp(Program):
     """A private assistant in the terminal."""
 
     TITLE = "specchat"
-    CSS_PATH = "specchat.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "quit", "Quit", id="app.quit", priority=True, show=False),
         Binding("ctrl+c", "help_quit", show=False, system=True),
@@ -71,6 +74,10 @@ class SpecchatApp(App[None]):
 
     def _begin(self) -> None:
         """Look for the conversations and the models, which the first frame does not wait for."""
+        # What is there by now stays; looking through it again and again costs frames.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 100)
         self._open_store()
         self.look_for_models(self.settings)
 
@@ -146,8 +153,10 @@ class SpecchatApp(App[None]):
     @on(NotLocated)
     def explain(self, message: NotLocated) -> None:
         """Say that there is no model, and offer to get one if that helps."""
-        self.chat.talk.no_model(message.reason)
-        if message.missing:
+        typing = bool(self.chat.prompt.text)  # what is typed next must not press keys elsewhere
+        hint = "\nF5 shows the models, and fetches others." if message.missing else ""
+        self.chat.talk.no_model(message.reason + hint)
+        if message.missing and not typing:
             self.action_choose_model()
 
     def _hear(self, event: Event) -> None:
@@ -185,7 +194,7 @@ class SpecchatApp(App[None]):
         from tui.screens.settings import SettingsScreen
 
         if isinstance(self.screen, ChatScreen):
-            settings = replace(self.settings, mode=self.chat.mode)
+            settings = replace(self.settings, mode=self.chat.mode, theme=self.theme)
             target = self._setup.target if self._setup else None
             self.push_screen(SettingsScreen(settings, target), self._apply)
 
@@ -214,21 +223,23 @@ class SpecchatApp(App[None]):
     def _end_race(self, _: None) -> None:
         self.racing = None
 
-    def action_help(self) -> None:
-        """Open the page of keys and words."""
-        from tui.screens.help import HelpScreen
-
-        if isinstance(self.screen, ChatScreen):
-            self.push_screen(HelpScreen())
-
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Offer every key of the screen that has a name in the palette, too."""
-        yield from super().get_system_commands(screen)
+        from tui.keymap import readable
+
+        for command in super().get_system_commands(screen):
+            if command.title not in DOUBLES:
+                yield command
+        offered: set[str] = set()
         for active in screen.active_bindings.values():
             binding = active.binding
-            if binding.id and binding.description and active.enabled:
+            if not (binding.id and binding.description and active.enabled):
+                continue
+            if binding.id not in offered:
+                offered.add(binding.id)
+                title = _title(binding.description, binding.tooltip)
                 run = partial(self.run_action, binding.action, active.node)
-                yield SystemCommand(binding.description, binding.tooltip or binding.key, run)
+                yield SystemCommand(title, readable(binding.key), run)
 
     def action_help_quit(self) -> None:
         """Quit when pressed twice; some terminals swallow Ctrl+Q."""
@@ -237,3 +248,10 @@ class SpecchatApp(App[None]):
         else:
             self._asked_to_quit = monotonic()
             self.notify("Press Ctrl+C again to quit.", timeout=PATIENCE)
+
+
+def _title(name: str, meaning: str) -> str:
+    """Return what a key is called in the palette, where one searches for a word."""
+    if name.casefold() in meaning.casefold():
+        return meaning
+    return f"{name} · {meaning}" if meaning else name

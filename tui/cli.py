@@ -5,7 +5,9 @@ imported when they are called, so that help comes at once.
 """
 
 import importlib
+import io
 import os
+import resource
 import signal
 import sys
 from typing import Any
@@ -89,6 +91,7 @@ def given_before_the_command(ctx: click.Context) -> dict[str, Any]:
 
 def main() -> None:
     """Run the command line and exit."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold the conversation
     # Unwinding is what gives the cursor back and frees the models.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     if instruction := os.environ.get(COMPLETE):
@@ -102,7 +105,7 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except click.ClickException as error:
-        error.show()
+        _show(error)
         sys.exit(EXIT_CODES[UsageError])
     except SpecchatError as error:
         _fail(str(error), exit_code(error))
@@ -113,13 +116,19 @@ def main() -> None:
     except Exception as error:
         if os.environ.get("SPECCHAT_DEBUG"):
             raise
-        kind = type(error).__name__
-        _fail(f"This is a bug in specchat: {kind}: {error}. SPECCHAT_DEBUG=1 shows where.", 1)
+        kind = type(error).__name__  # its message may quote the conversation
+        _fail(f"This is a bug in specchat: {kind}. SPECCHAT_DEBUG=1 shows where.", 1)
 
 
 def exit_code(error: SpecchatError) -> int:
     """Return the exit code that stands for an error."""
     return next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
+
+
+def _show(error: click.ClickException) -> None:
+    said = io.StringIO()
+    error.show(said)
+    click.echo(safe(said.getvalue()), err=True, nl=False)
 
 
 def _fail(message: str, code: int) -> None:

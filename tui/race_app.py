@@ -7,7 +7,6 @@ from time import monotonic
 from typing import ClassVar
 
 from textual import on
-from textual.app import App
 from textual.binding import Binding, BindingType
 
 from assistant.events import Event
@@ -16,6 +15,7 @@ from assistant.request import Race
 from assistant.service import Service
 from tui.appearance import appear
 from tui.messages import EngineSaid
+from tui.program import Program
 from tui.screens.race import RaceScreen
 from tui.settings import Settings
 from tui.signals import signals_leave
@@ -25,7 +25,7 @@ PATIENCE = 3.0
 """Seconds within which Ctrl+C must be pressed again to quit."""
 
 
-class RaceApp(App[None]):
+class RaceApp(Program):
     """Run a race, show it, and end when its screen is closed."""
 
     TITLE = "specchat race"

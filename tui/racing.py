@@ -54,7 +54,7 @@ def run(race: Race, as_json: bool) -> int:
     racing.run()
     sentence = verdict(racing.standings, race.request.sampling.temperature == 0)
     if as_json:
-        click.echo(json.dumps(report(race, racing.tracks, sentence), ensure_ascii=False))
+        click.echo(json.dumps(report(race, racing.tracks, sentence)))
     else:
         click.echo("\n".join(safe("  ".join(row)) for row in table(racing.standings)))
         click.echo(f"\n{safe(sentence)}")

@@ -1,6 +1,7 @@
 """What the models screen knows: the files that are here, and what each is good for."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +9,8 @@ from assistant.events import Ready
 from models import memory
 from models.catalog import FILES, GGUF, draft_for
 from models.drafts import Pairing, Verdict, best_draft, listed_draft
-from models.files.discovery import Found, discover
+from models.errors import SpecchatError
+from models.files.discovery import Found, discover, identify
 from models.files.locate import find
 from models.memory import Fit
 from tui.settings import Settings
@@ -67,6 +69,16 @@ class Stock:
         for model in discover(self._settings.folders):
             self.models.append(model)
             yield model
+        for model in self._elsewhere():
+            self.models.append(model)
+            yield model
+
+    def _elsewhere(self) -> Iterator[Found]:
+        """Yield what is loaded and lies in no store: it was given by its path."""
+        known = {model.path.resolve() for model in self.models}
+        for path in self._loaded.keys() - known:
+            with suppress(SpecchatError):  # it was removed since
+                yield identify(str(path), self.models)
 
     def add(self, model: Found) -> None:
         """Take in a file that no store has."""

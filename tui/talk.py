@@ -23,11 +23,15 @@ from assistant.request import Mode, Request, Setup
 from assistant.service import Service
 from tui.safe import safe
 from tui.widgets.status import Activity
+from tui.widgets.turn import Turn
 from tui.widgets.turns import UserTurn
 
 if TYPE_CHECKING:
     from assistant.store import Record
     from tui.screens.chat import ChatScreen
+
+FIGURES_EVERY = 0.25
+"""Seconds."""
 
 
 class Talk:
@@ -39,6 +43,7 @@ class Talk:
         self._waiting: UserTurn | None = None  # sent, and to be answered when that is possible
         self.no_draft: str | None = None
         """Why answers come without speculation, if they do."""
+        self._figures: Decoded | None = None  # to be shown
         self.editing: Record | None = None
         """The question that the prompt's text is to replace."""
 
@@ -85,7 +90,9 @@ class Talk:
             self._screen.notify("One message waits already; this one stays here.", timeout=3)
             return
         instead_of, self.editing = self.editing, None
+        self._screen.prompt.head("")
         turn = self._dialogue.ask(text, attachments, instead_of)
+        self._screen.chats.current = self._dialogue.conversation
         turn.add_class("waiting")
         self._screen.prompt.take()
         self._waiting = turn
@@ -98,7 +105,10 @@ class Talk:
             turn, self._waiting = self._waiting, None
             if turn is not None:
                 turn.remove_class("waiting")
-            return self._dialogue.answer(model, mode)
+            asked = self._dialogue.answer(model, mode)
+            if isinstance(self._screen.focused, Turn):  # it stood on what is replaced
+                self._screen.conversation.focus_last()
+            return asked
 
         self._wish(begin)
 
@@ -118,8 +128,8 @@ class Talk:
         """Put a question into the prompt, to be asked anew in its place."""
         if self._screen.prompt.give_back(question.content, question.attachments):
             self.editing = question
+            self._screen.prompt.head("Enter asks it anew, on a branch of its own · Esc leaves it")
             self._screen.prompt.focus()
-            self._screen.notify("Enter asks it anew, on a branch of its own. Esc leaves it.")
         else:
             self._screen.notify("Send or clear what is in the prompt first.", timeout=4)
 
@@ -135,6 +145,7 @@ class Talk:
         self._exchange.stop()
         if self.editing is not None:
             self.editing = None
+            self._screen.prompt.head("")
             self._screen.prompt.drop()
         self._screen.refresh_bindings()
 
@@ -167,6 +178,14 @@ class Talk:
     def _decoded(self, event: Decoded) -> None:
         self._dialogue.decoded(event)
         if self._dialogue.reply and self._dialogue.shows(self._dialogue.reply.record):
+            if self._figures is None:
+                self._screen.set_timer(FIGURES_EVERY, self._show_figures)
+            self._figures = event
+
+    def _show_figures(self) -> None:
+        """Show the figures of the last round; more often, nobody could read them."""
+        event, self._figures = self._figures, None
+        if event is not None:
             self._screen.status.show(activity=None, last=event)
             self._screen.panel.show(event)
 
@@ -194,6 +213,7 @@ class Talk:
             self.no_model(event.message)
 
     def _end(self, unanswered: Record | None) -> None:
+        self._show_figures()
         self._screen.status.show(activity=None)
         if unanswered is not None:
             self._give_back(unanswered.content, unanswered.attachments)

@@ -65,7 +65,9 @@ class Verbs:
             case "fork":
                 dialogue.open(dialogue.store.fork(record.id))
                 screen.follow()
-                screen.notify("This is a conversation of its own now.", timeout=3)
+                screen.prompt.focus()
+                hint = " Ctrl+R has it answered." if record.role == "user" else ""
+                screen.notify(f"This is a conversation of its own now.{hint}", timeout=5)
             case "delete":
                 self._delete(record)
 
@@ -79,16 +81,18 @@ class Verbs:
 
     def _delete(self, record: Record) -> None:
         dialogue, conversation = self._screen.dialogue, self._screen.dialogue.conversation
+        view = self._screen.conversation
 
         def bring_back() -> None:
             dialogue.store.restore(record.id)
             dialogue.store.choose(record.id)
             dialogue.open(conversation)
             self._screen.follow()
+            view.call_after_refresh(view.walk_to, record.id)
 
         dialogue.store.drop(record.id)
         dialogue.open(conversation)
         self._undo.append(bring_back)
-        view = self._screen.conversation
         view.call_after_refresh(view.focus_last)
-        self._screen.notify("Deleted, with what followed. u brings it back.", timeout=6)
+        key = "u" if dialogue.records else "Ctrl+Z"  # a letter is typed into the prompt
+        self._screen.notify(f"Deleted, with what followed. {key} brings it back.", timeout=6)

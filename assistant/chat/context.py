@@ -2,10 +2,46 @@
 
 from collections.abc import Callable, Sequence
 
+from assistant.chat.counting import SLICE, Tokenize, count
 from assistant.request import Message
 from models.errors import ContextFull
 
 Encode = Callable[[Sequence[Message]], list[int]]
+
+# Slices have somewhat more tokens than the whole, so that what nearly fits is looked at in full.
+_CLEARLY = 1.25
+
+
+def without_hopeless(
+    messages: Sequence[Message], tokenize: Tokenize, room: int
+) -> tuple[Sequence[Message], int]:
+    """Leave out the turns up to the last one that is far too long; return the rest and how many.
+
+    `fit` would do so too, after it has tokenised everything: seconds for megabytes.
+
+    Raises:
+        ContextFull: the system prompt or the last question is far too long.
+    """
+    system, turns = _turns(messages)
+
+    def is_hopeless(turn: Sequence[Message]) -> bool:
+        # Templates may shorten answers, so their length says nothing.
+        written = (message.content for message in turn if message.role != "assistant")
+        most = int(room * _CLEARLY)
+        return any(len(text) > SLICE and count(text, tokenize, most) > most for text in written)
+
+    for part, name in ((system, "system prompt"), (turns[-1] if turns else [], "question")):
+        if is_hopeless(part):
+            characters = sum(len(message.content) for message in part)
+            raise ContextFull(
+                f"The {name} has {characters} characters, and there is room for {room} tokens. "
+                "Shorten it, or make more room with --ctx."
+            )
+    hopeless = [i for i, turn in enumerate(turns) if is_hopeless(turn)]
+    if not hopeless:
+        return messages, 0
+    dropped = hopeless[-1] + 1
+    return [*system, *(message for turn in turns[dropped:] for message in turn)], dropped
 
 
 def fit(messages: Sequence[Message], encode: Encode, room: int) -> tuple[list[int], int]:

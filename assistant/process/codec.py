@@ -12,6 +12,7 @@ import msgspec
 
 from assistant.process import plain
 from assistant.process.unions import Choice, shape_of
+from models.errors import UsageError
 
 Value = TypeVar("Value")
 
@@ -45,8 +46,9 @@ class Codec(Generic[Value]):
         try:
             name, payload = self._tagged.decode(data)
             value: Value = self._kinds[name].decode(payload)
-        # KeyError: no such class; ValueError: msgspec's errors, and text that is not UTF-8
-        except (KeyError, ValueError, RecursionError) as error:
+        # KeyError: no such class; ValueError: msgspec's errors, and text that is not UTF-8;
+        # UsageError: a value that its class does not allow
+        except (KeyError, ValueError, RecursionError, UsageError) as error:
             raise Garbled(f"{type(error).__name__}: {error}") from error
         return value
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from models.cancel import CancelFlag
 from models.errors import ModelError
+from models.files import private
 from models.files.places import cache_dir
 from models.files.progress import Progress, Report, silent, stop_if_asked
 
@@ -42,7 +43,7 @@ def remember(path: Path, digest: str) -> None:
     records = {name: record for name, record in _records().items() if os.path.exists(name)}
     records[str(path.resolve())] = [*_stamp(path), digest]
     try:
-        _write(records)
+        private.write(_place(), json.dumps(records))
     except OSError:
         return  # a cache that cannot be written costs a second checksum, nothing else
 
@@ -62,11 +63,3 @@ def _records() -> dict[str, object]:
     except (OSError, ValueError):
         return {}
     return records if isinstance(records, dict) else {}
-
-
-def _write(records: dict[str, object]) -> None:
-    place = _place()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    fresh = place.with_name(f"{place.name}.{os.getpid()}")
-    fresh.write_text(json.dumps(records))
-    fresh.replace(place)

@@ -4,10 +4,10 @@ import json
 import os
 from dataclasses import asdict, fields
 from pathlib import Path
-from threading import get_ident
 from typing import get_args
 
 from models.errors import ModelError
+from models.files import private
 from models.files.places import cache_dir
 from models.gguf import Summary, summarise
 
@@ -45,13 +45,9 @@ class Summaries:
         """Write what was learnt, in one step; what cannot be written is read again next time."""
         if not self._fresh:
             return
-        place = _place()
         records = {name: record for name, record in self._records.items() if os.path.exists(name)}
-        fresh = place.with_name(f"{place.name}.{os.getpid()}.{get_ident()}")
         try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            fresh.write_text(json.dumps({"version": _VERSION, "files": records}))
-            fresh.replace(place)
+            private.write(_place(), json.dumps({"version": _VERSION, "files": records}))
         except (OSError, ValueError):
             return
         self._fresh = False

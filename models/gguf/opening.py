@@ -7,13 +7,15 @@ from typing import BinaryIO
 
 from models.errors import ModelError, ModelMissing
 
-_KINDS = (
+_PICKLES = (
+    *(b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
+    *(b"(lp0\n", b"(dp0\n", b"ccopy_reg\n", b"c__builtin__\n", b"]q\0", b"}q\0"),
+)
+_KINDS: tuple[tuple[bytes | tuple[bytes, ...], str], ...] = (
     (b"version https://git-lfs", "a git-lfs pointer, not the file it points to; run: git lfs pull"),
     (b"PK\x03\x04", "a zip archive (a PyTorch checkpoint?), and specchat reads GGUF only"),
-    (b"\x80\x02", "a Python pickle, and specchat reads GGUF only"),
-    (b"\x80\x03", "a Python pickle, and specchat reads GGUF only"),
-    (b"\x80\x04", "a Python pickle, and specchat reads GGUF only"),
-    (b"\x80\x05", "a Python pickle, and specchat reads GGUF only"),
+    (_PICKLES, "a Python pickle, and specchat reads GGUF only"),
+    ((b"\x7fELF", b"MZ"), "a program; if it is a llamafile, look for a GGUF of the model"),
     (b"\x1f\x8b", "compressed with gzip; unpack it first"),
     (b"GGML", "in the old GGML format; look for a GGUF of the model"),
     (b"lmgg", "in the old GGML format; look for a GGUF of the model"),
@@ -51,9 +53,8 @@ def _refuse_special(path: Path) -> None:
     if stat.S_ISDIR(mode):
         raise ModelError(f"{path} is a folder; give the path of a .gguf file in it.")
     if not stat.S_ISREG(mode):
-        raise ModelError(
-            f"{path} is a device or a pipe, not a file; give the path of a .gguf file."
-        )
+        kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
+        raise ModelError(f"{path} is a {kind}, not a file; give the path of a .gguf file.")
 
 
 def _kind(start: bytes) -> str:

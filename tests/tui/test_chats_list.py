@@ -161,7 +161,7 @@ async def test_deleted_conversations_come_back_in_reverse(store: Store) -> None:
         await settle(pilot)
         await press(pilot, "d", "d")
         assert titles(host) == ["Lentil soup", "Lighthouse"]
-        assert told(host) == ["Deleted. Press u to undo."] * 2
+        assert told(host) == ["Deleted. u brings it back."] * 2
         assert [what for what, _ in host.heard] == ["deleted", "deleted"]
         await press(pilot, "u")
         assert titles(host) == ["Sorted lists", "Lentil soup", "Lighthouse"]

@@ -47,10 +47,10 @@ def test_what_cannot_be_used_is_refused_with_the_reason(bindings, name, keys, co
 
 
 def test_no_key_of_the_app_is_taken_by_the_prompt_that_has_the_focus(bindings):
-    own = prompt_keys(bindings)
+    own = set(prompt_keys(bindings)) - {"ctrl+z"}  # goes on to the chat when nothing is undone
     for name, bound in bindings.items():
         if name.split(".")[0] in ("app", "chat") and not bound.priority:
-            assert not set(bound.keys.split(",")) & set(own), name
+            assert not set(bound.keys.split(",")) & own, name
 
 
 def test_keys_that_mean_two_things_in_one_place_are_named(bindings):

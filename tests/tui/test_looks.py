@@ -42,7 +42,7 @@ def noon(monkeypatch: pytest.MonkeyPatch, target, draft) -> None:
 
 def app(target, draft, theme: str) -> SpecchatApp:
     settings = replace(Settings(), target=str(target), draft=str(draft), theme=theme, mode="sps")
-    return SpecchatApp(settings, engine=Playback)  # type: ignore[arg-type]
+    return SpecchatApp(settings, engine=Playback)
 
 
 async def answered(pilot: Pilot[None]) -> None:

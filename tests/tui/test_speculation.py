@@ -209,7 +209,7 @@ def test_draft_of_a_foreign_name_cannot_command_the_terminal(answer: list[Event]
         (
             decoded(replace(FAST, decode_s=6.08), replace(MEASURED, speedup=0.8)),
             "Guessing does not pay here: a guessed token costs 0.68 of an evaluation and 80% of "
-            "them are right, ArS would be 1.25 times as fast.",
+            "them are right. ArS would be 1.25 times as fast.",
         ),
         (
             decoded(Stats("auto"), replace(MEASURED, speedup=0.86), 0),

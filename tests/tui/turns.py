@@ -59,7 +59,6 @@ def no_trace(id: int) -> Trace:
 class Page(App[None]):
     """A conversation that notes what is wanted of its turns."""
 
-    CSS_PATH = "../../tui/specchat.tcss"
 
     def __init__(self) -> None:
         super().__init__()

@@ -46,7 +46,7 @@ def ask(
     asking = Asking(chosen, question, stop_strings, quiet=as_json)
     outcome = asking.run()
     if as_json:
-        click.echo(json.dumps(report(outcome, chosen), ensure_ascii=False))
+        click.echo(json.dumps(report(outcome, chosen)))
     if outcome.interrupted:
         sys.exit(130)
 

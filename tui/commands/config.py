@@ -41,7 +41,7 @@ def show(context: click.Context, as_json: bool) -> None:
     for warning in found.warnings:
         click.echo(f"specchat: {safe(warning)}", err=True)
     if as_json:
-        click.echo(json.dumps(_report(found, values, sources), ensure_ascii=False))
+        click.echo(json.dumps(_report(found, values, sources)))
     else:
         _print(found, values, sources)
 

@@ -18,7 +18,7 @@ def doctor(as_json: bool) -> None:
     """See what works on this machine, and how to mend the rest. Changes nothing."""
     findings = checkup()
     if as_json:
-        click.echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
+        click.echo(json.dumps([asdict(finding) for finding in findings]))
     else:
         for finding in findings:
             _print(finding)

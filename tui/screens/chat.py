@@ -6,6 +6,7 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.events import Resize
 from textual.message import Message
 from textual.reactive import reactive
 from textual.screen import Screen
@@ -22,6 +23,7 @@ from tui.talk import Talk
 from tui.verbs import Verbs
 from tui.widgets.answer import Answer
 from tui.widgets.banner import Banner
+from tui.widgets.chat_changes import Deleted, Restored
 from tui.widgets.chats import ChatList
 from tui.widgets.conversation import Conversation
 from tui.widgets.prompt import Prompt
@@ -30,6 +32,8 @@ from tui.widgets.status import Activity, Status
 from tui.widgets.turn import TurnAction
 
 MODES: tuple[Mode, ...] = ("auto", "sps", "ars")
+NARROW, ROOMY = 96, 120
+"""Cells of the screen from which on the footer has room for the palette, and for more space."""
 KEEP_EVERY = 1.0
 """Seconds of an answer that may be lost when the program is killed."""
 
@@ -43,19 +47,22 @@ class ChatScreen(Screen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "app.help", "Help", id="chat.help"),
-        Binding("f2", "chats", "Chats", id="chat.chats"),
-        Binding("f3", "panel", "Figures", id="chat.panel"),
-        Binding("f4", "race", "Race", id="chat.race"),
-        Binding("ctrl+t", "toggle_mode", "ArS/SpS", id="chat.mode"),
-        Binding("ctrl+n", "new", "New", id="chat.new"),
+        Binding("f2", "chats", "Chats", id="chat.chats", tooltip="List of conversations"),
+        Binding("f3", "panel", "Figures", id="chat.panel", tooltip="Speculation at work"),
+        Binding("f4", "race", "Race", id="chat.race", tooltip="Race ArS against SpS"),
+        Binding(
+            "ctrl+t", "toggle_mode", "ArS/SpS", id="chat.mode", tooltip="Switch auto, SpS and ArS"
+        ),
+        Binding("ctrl+n", "new", "New", id="chat.new", tooltip="New conversation"),
         Binding("escape", "stop", "Stop", id="chat.stop"),
+        Binding("escape", "back", "Back", id="chat.back", tooltip="Back to the prompt"),
         Binding("f5,ctrl+o", "app.choose_model", "Models", id="chat.models"),
         Binding("f6", "app.settings", "Settings", id="chat.settings"),
         Binding("ctrl+r", "regenerate", "Another answer", id="chat.regenerate", show=False),
         Binding("ctrl+y", "copy", "Copy the answer", id="chat.copy", show=False),
         Binding("ctrl+g", "ghosts", "Rejected drafts", id="chat.ghosts", show=False),
         Binding("ctrl+up", "turns", "To the messages", id="chat.turns", show=False),
-        Binding("u", "undo", "Undo a deletion", id="chat.undo", show=False),
+        Binding("u,ctrl+z", "undo", "Undo a deletion", id="chat.undo", show=False),
         Binding("ctrl+home", "scroll('home')", "Oldest message", id="chat.oldest", show=False),
         Binding("ctrl+end", "scroll('end')", "Newest message", id="chat.newest", show=False),
     ]
@@ -83,6 +90,7 @@ class ChatScreen(Screen[None]):
         self.keeping = Keeping(self)
         self.dialogue = Dialogue(self.conversation, settings, self.keeping.lose)
         self.talk, self.verbs = Talk(self), Verbs(self)
+        self._deleted: int | None = None  # the conversation that was open when it was deleted
 
     def compose(self) -> ComposeResult:
         """Lay out the parts from top to bottom."""
@@ -104,6 +112,12 @@ class ChatScreen(Screen[None]):
     @work(thread=True, exclusive=True, group="keep")
     def _keep(self) -> None:
         self.keeping.keep()
+
+    def on_resize(self, event: Resize) -> None:
+        """Have room in the footer for as many keys as possible."""
+        footer = self.query_one(Footer)
+        footer.compact = event.size.width < ROOMY
+        footer.show_command_palette = event.size.width >= NARROW
 
     def apply(self, settings: Settings) -> None:
         """Go on with other settings, from the next round or answer on."""
@@ -159,6 +173,19 @@ class ChatScreen(Screen[None]):
         """Go back to the prompt."""
         self.prompt.focus()
 
+    @on(Deleted)
+    def leave_deleted(self, message: Deleted) -> None:
+        """Show a conversation no longer that is deleted."""
+        if message.id == self.dialogue.conversation:
+            self._deleted = message.id
+            self.talk.open(None)
+
+    @on(Restored)
+    def return_to_restored(self, message: Restored) -> None:
+        """Show a conversation again that was open when it was deleted."""
+        if message.id == self._deleted and self.dialogue.conversation is None:
+            self.talk.open(message.id)
+
     @on(ChatList.Chosen)
     def open_chosen(self, message: ChatList.Chosen) -> None:
         """Open the conversation that was chosen."""
@@ -166,8 +193,10 @@ class ChatScreen(Screen[None]):
         self.prompt.focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Dim the key that stops when there is nothing to stop, nor a way back to the prompt."""
-        return None if action == "stop" and not self._occupied and self._typing else True
+        """Offer the key that stops while there is something to stop, else the way to the prompt."""
+        if action == "stop":
+            return self._occupied
+        return not (self._occupied or self._typing) if action == "back" else True
 
     @property
     def _occupied(self) -> bool:
@@ -178,11 +207,12 @@ class ChatScreen(Screen[None]):
         return self.focused is self.prompt.editor
 
     def action_stop(self) -> None:
-        """End the answer, keep its text, take a prompt back; or go back to the prompt."""
-        if self._occupied:
-            self.talk.stop()
-        else:
-            self.prompt.focus()
+        """End the answer, keep its text, and take a prompt back."""
+        self.talk.stop()
+
+    def action_back(self) -> None:
+        """Go back to the prompt."""
+        self.prompt.focus()
 
     def action_toggle_mode(self) -> None:
         """Go on with the next way of decoding."""
@@ -211,8 +241,10 @@ class ChatScreen(Screen[None]):
     def action_regenerate(self) -> None:
         """Have another answer to the last question."""
         leaf = self.dialogue.leaf
-        if leaf is None or self.dialogue.busy or self.exchange.waits:
-            self.notify("There is no answer to replace, or one is under way.", timeout=3)
+        if self.dialogue.busy or self.exchange.waits:
+            self.notify("One moment: an answer is under way. Esc stops it.", timeout=3)
+        elif leaf is None:
+            self.notify("There is no question to answer yet.", timeout=3)
         elif leaf.role == "assistant":
             self.talk.again(leaf)
         else:
@@ -225,7 +257,9 @@ class ChatScreen(Screen[None]):
 
     def action_ghosts(self) -> None:
         """Show rejected drafts in every answer, or hide them."""
-        self.conversation.ghosts = not self.conversation.ghosts
+        self.conversation.ghosts = shown = not self.conversation.ghosts
+        text = "among the tokens of an answer; v on it changes to those" if shown else "no longer"
+        self.notify(f"Rejected drafts are shown {text}.", timeout=4)
 
     def action_turns(self) -> None:
         """Go to the newest message, from where every message can be reached."""
@@ -239,7 +273,8 @@ class ChatScreen(Screen[None]):
         """Let the prompt, or else the last question, race."""
         ready = self.exchange.ready
         if ready is None or self.exchange.busy:
-            self.notify("A race begins when the models are loaded and idle.", timeout=4)
+            what = "An answer is under way; Esc stops it" if ready else "No models are loaded yet"
+            self.notify(f"{what}. A race needs them to itself.", timeout=4)
             return
         if ready.draft is None:
             self.notify(f"SpS needs a draft. {safe(self.talk.no_draft or '')}", markup=False)

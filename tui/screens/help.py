@@ -96,6 +96,7 @@ class HelpScreen(ModalScreen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,f1,q,enter", "dismiss", "Close", id="help.close"),
+        Binding("ctrl+c", "app.help_quit", "Quit", show=False),
     ]
 
     def __init__(self) -> None:

@@ -29,6 +29,8 @@ class Inspector(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss", "Close", id="inspector.close"),
+        Binding("f1", "app.help", "Help", id="inspector.help"),
+        Binding("ctrl+c", "app.help_quit", "Quit", show=False),
     ]
     DEFAULT_CSS = """
     Inspector {

@@ -41,6 +41,7 @@ class ModelsScreen(PullingScreen):
         Binding("slash", "type('filter')", "Filter", id="models.filter"),
         Binding("o", "type('path')", "Open file", id="models.open"),
         Binding("escape", "back", "Back", id="models.back"),
+        Binding("f1", "app.help", "Help", id="models.help"),
         Binding("ctrl+q", "app.quit", "Quit", show=False),
         Binding("ctrl+c", "app.help_quit", "Quit", show=False),
     ]

@@ -41,6 +41,7 @@ class RaceScreen(Screen[None]):
             border-left: outer $primary; background: $boost; text-style: bold;
         }
         & Footer { margin: 1 0 0 0; }
+        &.-narrow Head .legend { display: none; }
         &.-short #race-prompt {
             max-height: 1; margin: 0 2; text-wrap: nowrap; text-overflow: ellipsis;
         }
@@ -65,6 +66,7 @@ class RaceScreen(Screen[None]):
         Binding("s", "skip", "Skip", id="race.skip"),
         Binding("r", "replay", "Replay", id="race.replay"),
         Binding("g", "ghosts", "Rejected", id="race.ghosts"),
+        Binding("f1", "app.help", "Help", id="race.help"),
     ]
 
     phase: reactive[Phase] = reactive[Phase]("loading", init=False)

@@ -8,6 +8,7 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.content import Content
 from textual.events import DescendantFocus
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Input, Static
@@ -84,7 +85,9 @@ class SettingsScreen(ModalScreen[Settings | None]):
         Binding("ctrl+f", "filter", "Filter", id="settings.filter", priority=True),
         Binding("up", "app.focus_previous", "Previous field", show=False, id="settings.up"),
         Binding("down", "app.focus_next", "Next field", show=False, id="settings.down"),
+        Binding("f1", "app.help", "Help", id="settings.help"),
         Binding("ctrl+q", "app.quit", "Quit", show=False),
+        Binding("ctrl+c", "app.help_quit", "Quit", show=False),
     ]
 
     def __init__(self, settings: Settings, target: Path | None = None) -> None:
@@ -105,7 +108,7 @@ class SettingsScreen(ModalScreen[Settings | None]):
         """Lay out the groups, and what is to be known of the field in focus."""
         with Vertical(id="settings") as box:
             box.border_title = "Settings"
-            box.border_subtitle = safe(str(self.config.path))
+            box.border_subtitle = Content(safe(str(self.config.path)))
             yield self.filter
             yield self.page
             yield self.detail
@@ -143,6 +146,7 @@ class SettingsScreen(ModalScreen[Settings | None]):
             self.notify(safe(str(error)), title="Not saved", severity="error", markup=False)
             self.fields[next(iter(self.form.errors))].control.focus()
             return
+        self.app.clear_notifications()  # it is no longer true that nothing is saved
         self._save(settings)
 
     @work(exclusive=True, group="save")

@@ -2,6 +2,7 @@
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
+from textual.content import Content
 from textual.widgets import Static
 
 from assistant.events import Ready
@@ -53,4 +54,5 @@ class Banner(Horizontal):
         """Name the loaded models."""
         draft = f"  ⇠  {ready.draft.name}" if ready.draft else ", without a draft"
         self.show(ready.target.name + draft)
-        self._models.tooltip = safe("\n".join(m.path for m in (ready.target, ready.draft) if m))
+        paths = "\n".join(m.path for m in (ready.target, ready.draft) if m)
+        self._models.tooltip = Content(safe(paths))  # a str would be read as markup

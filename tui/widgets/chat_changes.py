@@ -62,7 +62,7 @@ class Changes:
         """Delete a conversation, so that it can be brought back."""
         await asyncio.to_thread(self._store.delete, id_)
         self.deleted.append(id_)
-        return Deleted(id_, "Deleted. Press u to undo.")
+        return Deleted(id_, "Deleted. u brings it back.")
 
     async def undo(self) -> News:
         """Bring back what was deleted last."""

@@ -44,7 +44,9 @@ class ChatEditing(Vertical):
         self.use(store)
 
     def use(self, store: "Store | None") -> None:
-        """Show the conversations of another store, once it is open."""
+        """Show the conversations of a store, once it is open."""
+        if store is not None and store is getattr(self, "_store", None):
+            return  # what was deleted from it can still be brought back
         self._store = store
         self._changes = Changes(store) if store is not None else None
 

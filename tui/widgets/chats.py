@@ -99,12 +99,13 @@ class ChatList(ChatEditing):
         self.shelf.current = current
 
     def toggle(self) -> None:
-        """Open the list and go there, or close it."""
-        if self.display:
+        """Open the list and go there, or close it when one is there already."""
+        if self.display and self.has_focus_within:
             self.display = False
             self.post_message(self.Left())
         else:
             self.display = True
+            self.shelf.go_to(self.current)
             self.shelf.focus()
             self.refresh_list()
 

@@ -22,7 +22,13 @@ class Conversation(Pages):
 
     BLANK = True
     DEFAULT_CSS = """
-    Conversation { layers: turns hint; }
+    Conversation {
+        layers: turns hint;
+        padding: 1 2 0 2;
+        scrollbar-size-vertical: 1;
+        scrollbar-color: $panel-lighten-2;
+        scrollbar-background: $background;
+    }
     Conversation > .removed { display: none; }
     """
 

@@ -17,6 +17,7 @@ from tui.config.kinds import Value, shown
 from tui.config.words import Choice, Folders, Switch, Text
 from tui.safe import safe
 from tui.widgets.chooser import Chooser
+from tui.widgets.entry import EntryLine
 
 _YES_NO = ("yes", "no")
 
@@ -187,7 +188,7 @@ def _control(key: Key, value: Value, choices: Sequence[str]) -> Widget:
         return Chooser(words, shown(value))
     if isinstance(kind, Text) and kind.many_lines:
         return Lines(shown(value), compact=True, tab_behavior="focus", highlight_cursor_line=False)
-    return Input(_text(key, value), placeholder=shown(key.default), compact=True)
+    return EntryLine(_text(key, value), placeholder=shown(key.default), compact=True)
 
 
 def _text(key: Key, value: Value) -> str:

@@ -20,6 +20,8 @@ from tui.widgets.origins import legend, styles
 from tui.widgets.prompt_editor import Editor
 from tui.widgets.prompt_state import understood, written
 
+PICKING = "Enter attaches · Esc keeps the @"
+
 
 class Prompt(Attaching):
     """Take a question, what is attached to it, and what was asked before."""
@@ -72,6 +74,7 @@ class Prompt(Attaching):
         super().__init__(id="prompt")
         self._too_long = Static("", id="too-long", markup=False)
         self._sent: Prompt.Submitted | None = None
+        self._heading = ""
 
     def compose(self) -> ComposeResult:
         """Lay out the files to choose from, what is attached, and the text."""
@@ -88,6 +91,10 @@ class Prompt(Attaching):
         """Let the person type."""
         self.editor.focus(scroll_visible)
         return self
+
+    def head(self, text: str) -> None:
+        """Say on the border what the text is for; empty for a new message."""
+        self._heading = self.border_title = text
 
     @property
     def text(self) -> str:
@@ -111,7 +118,7 @@ class Prompt(Attaching):
     @on(Picker.Turned)
     def _explain_picker(self, message: Picker.Turned) -> None:
         message.stop()
-        self.border_title = "Enter attaches · Esc keeps the @" if self.picker.opened else ""
+        self.border_title = PICKING if self.picker.opened else self._heading
 
     # Sending
 

@@ -134,6 +134,12 @@ class Editor(Mentioning):
         copy_and_say(self, self.selected_text)
         self.move_cursor(self.cursor_location)
 
+    def action_undo(self) -> None:
+        """Undo what was typed; where nothing was, the screen may undo something else."""
+        if not self.history.undo_stack:
+            raise SkipAction
+        super().action_undo()
+
     def action_paste(self) -> None:
         """Paste what was copied here."""
         self.post_message(events.Paste(self.app.clipboard))

@@ -16,7 +16,6 @@ class Head(Horizontal):
 
         & .name { width: auto; color: $text-accent; text-style: bold; }
         & .legend { width: 1fr; text-align: right; text-wrap: nowrap; }
-        .-narrow & .legend { display: none; }
     }
     """
 

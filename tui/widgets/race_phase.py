@@ -39,9 +39,7 @@ class PhaseLine(Static):
 
     def racing(self, standings: Sequence[Standing], stopping: bool) -> None:
         """Say what is compared."""
-        seconds = min(each.clock for each in standings)
-        end = "Stopping." if stopping else f"Each has computed for {seconds:.1f} s by now."
-        self._say(Content(f"The lanes take turns on this machine: equal compute for all. {end}"))
+        self._say(Content("Stopping." if stopping else _turns(standings)))
 
     def replaying(self, replay: Replay) -> None:
         """Say where the replay is."""
@@ -65,3 +63,15 @@ class PhaseLine(Static):
         if not text.is_same(self._text):
             self._text = text
             self.update(text)
+
+
+def _turns(standings: Sequence[Standing]) -> str:
+    """Return what is fair about the race; a lane that has finished no longer waits for others."""
+    going = [each for each in standings if not each.over]
+    if len(going) == 1 < len(standings):
+        return f"The others are over: {going[0].lane.name} goes on alone, by its own clock."
+    seconds = min(each.clock for each in going or standings)
+    return (
+        "The lanes take turns on this machine: equal compute for all. "
+        f"Each has computed for {seconds:.1f} s by now."
+    )

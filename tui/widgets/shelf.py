@@ -78,6 +78,12 @@ class Shelf(Lines, can_focus=True):
         self.resize_lines(len(listing.rows))
         self._follow()
 
+    def go_to(self, conversation: int | None) -> None:
+        """Put the cursor onto a conversation, if it is listed."""
+        ids = [summary.id for summary in self.summaries]
+        if conversation in ids:
+            self.cursor = ids.index(conversation)
+
     def line(self, y: int) -> Content:
         """Return a heading, a title or a snippet."""
         row = self.listing.rows[y]

@@ -12,8 +12,8 @@ from tui.widgets.readings import Reading, lines, paragraph
 WIDTH = 40
 WIDE = 120
 """Cells of the screen from which on the panel shows unless it is unwanted."""
-PAUSE_S = 0.1
-"""Between two paints: more often, nobody can read."""
+PAUSE_S = 1 / 60
+"""In which rounds that come together are painted together."""
 EXPLAINED = (
     "While an answer comes, you will see here how its tokens are guessed and checked:",
     "",
@@ -62,7 +62,7 @@ class Speculation(Lines):
         self.clear()
 
     def show(self, decoded: Decoded) -> None:
-        """Take one round; what it changes is seen within a tenth of a second."""
+        """Take one round; what it changes is seen at once."""
         if self._last is not None and decoded.stats.rounds < self._last.stats.rounds:
             self._pace = Pace(WIDTH - 3)
         self._last = decoded

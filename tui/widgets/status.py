@@ -50,7 +50,7 @@ class Status(Static):
     def show(self, **changes: Any) -> None:
         """Change some fields of the state."""
         self.state = replace(self.state, **changes)
-        self.update(line(self.state, self.content_size.width))
+        self.update(line(self.state, self.content_size.width), layout=False)
 
     def on_resize(self) -> None:
         """Fit the line to the new width."""

@@ -16,7 +16,7 @@ from tui.widgets.origins import Kind, Run, Styles, extend, runs_of, styled, styl
 from tui.widgets.turn_chunks import BLOCK, TAIL, cut, length, parts, shown
 from tui.widgets.turn_still import Still
 
-PERIOD = 1 / 30
+PERIOD = 1 / 26
 """Seconds between two repaints, in each of which half of what waits is shown: rounds bring several
 tokens at once, and text that flows reads better than text that jerks.
 """

@@ -5,7 +5,7 @@ from time import monotonic
 from urllib.parse import urlsplit
 
 from markdown_it.token import Token
-from textual import on
+from textual import on, work
 from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Markdown, Static
@@ -43,15 +43,18 @@ class Words(Vertical):
 
     def on_mount(self) -> None:
         """Have the text read beside the screen's own work."""
-        self.run_worker(self._read(), exclusive=True)
+        self._read()
 
+    @work(exclusive=True)
     async def _read(self) -> None:
         tokens = await asyncio.to_thread(self._prepare)
-        if tokens is None:
+        if tokens is None and self.is_attached:
             view = TokenView(growing=False)
             view.show([whole(self._text)])
             await self.mount(view, Static(TOO_MUCH, classes="too-much", markup=False))
         for portion in portions(tokens or ()):
+            if not self.is_attached:  # the app may have been quit meanwhile
+                return
             await self.mount(document(portion))
             await asyncio.sleep(0)  # the screen goes on in between
         if tokens is not None and self.children and self.children[-1].children:

@@ -40,6 +40,16 @@ class File(Protocol):
 class Welcome(Static):
     """Say what this is until the person has said something."""
 
+    DEFAULT_CSS = """
+    Welcome {
+        height: auto;
+        max-width: 90;
+        margin: 0 0 1 0;
+        padding: 0 1 0 2;
+        color: $text-muted;
+    }
+    """
+
     def __init__(self) -> None:
         super().__init__(WELCOME, classes="welcome", markup=False)
 
@@ -92,6 +102,20 @@ class UserTurn(Turn):
 
 class Note(Static):
     """Show a sentence of the app's own, inside the conversation."""
+
+    DEFAULT_CSS = """
+    Note {
+        height: auto;
+        max-width: 120;
+        margin: 0 0 1 0;
+        padding: 0 1;
+        border-left: outer $secondary;
+        color: $text-muted;
+
+        &.warning { border-left: outer $warning; color: $text-warning; }
+        &.error { border-left: outer $error; color: $text-error; }
+    }
+    """
 
     def __init__(self, text: str, kind: Literal["info", "warning", "error"] = "info") -> None:
         super().__init__(safe(text), classes=f"note {kind}", markup=False)

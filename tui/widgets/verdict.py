@@ -25,10 +25,10 @@ def verdict(decoded: Decoded, no_draft: str | None = None) -> Verdict:
     if forecast.speedup > 1:
         return _promising(decoded, forecast.speedup)
     if decoded.lookahead:
-        ending = f"ArS would be {1 / forecast.speedup:.2f} times as fast"
+        ending = f". ArS would be {1 / forecast.speedup:.2f} times as fast"
     else:
-        ending = "so ArS is used"
-    return Verdict(f"Guessing does not pay here: {_why(stats, forecast)}, {ending}.", False)
+        ending = ", so ArS is used"
+    return Verdict(f"Guessing does not pay here: {_why(stats, forecast)}{ending}.", False)
 
 
 def realised(stats: Stats, forecast: Forecast | None) -> float | None:

@@ -1,10 +1,10 @@
 """GGUF files made by hand, each with one thing in it that a reader must not fall for."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tests.hostile import (
+from tests.hostile_gguf.parts import (
     ARRAY,
     BOOL,
     F32,
@@ -28,12 +28,14 @@ def u32(value: int) -> bytes:
     return struct.pack("<I", value)
 
 
-def cases(sound: Parts, sentencepiece: Parts) -> Iterator[tuple[str, bytes]]:
+def cases(bases: Sequence[Parts]) -> Iterator[tuple[str, bytes]]:
     """Yield names and files; those whose names begin with "fine" are sound."""
+    sound, gemma, *_, sentencepiece = bases
     yield from _heads()
     yield from _values()
     yield from _tensors()
     yield from _models(sound)
+    yield from _assumptions(sound, gemma)
     yield from _vocabularies(sound, sentencepiece)
 
 
@@ -71,8 +73,8 @@ def _values() -> Iterator[tuple[str, bytes]]:
     for alignment in (0, 1, 3, 33, 1 << 31):
         value = ("general.alignment", U32, u32(alignment))
         yield f"alignment-{alignment}", Parts((value,), (SOUND,), SOUND_DATA).packed()
-    for kind, value in ((STRING, text("\x1b[2J" * 99_999)), (F32, bytes(4)), (U64, bytes(8))):
-        yield f"alignment-of-type-{kind}", one(kind, value, "general.alignment")
+    for kind, said in ((STRING, text("\x1b[2J" * 99_999)), (F32, bytes(4)), (U64, bytes(8))):
+        yield f"alignment-of-type-{kind}", one(kind, said, "general.alignment")
 
 
 def _tensors() -> Iterator[tuple[str, bytes]]:
@@ -109,9 +111,10 @@ def _models(sound: Parts) -> Iterator[tuple[str, bytes]]:
     yield "fine-model", sound.packed()
     aligned = replace(sound.changed("general.alignment", U32, u32(64)), alignment=64)
     yield "fine-model-aligned", aligned.packed()
-    yield "fine-model-described", sound.changed(
-        "general.description", STRING, text("\x1b]0;x\x07" * 999)
-    ).packed()
+    yield (
+        "fine-model-described",
+        sound.changed("general.description", STRING, text("\x1b]0;x\x07" * 999)).packed(),
+    )
     for key, values in (
         ("block_count", (0, 1, 3, 513, 1 << 31)),
         ("context_length", (0, 1, 2, 1 << 31, HUGE >> 32)),
@@ -132,13 +135,31 @@ def _models(sound: Parts) -> Iterator[tuple[str, bytes]]:
         yield f"epsilon-{number}", sound.changed(epsilon, F32, struct.pack("<f", number)).packed()
     yield "epsilon-text", sound.changed(epsilon, STRING, text("none")).packed()
     yield "no-architecture", sound.changed("general.architecture", STRING, text("")).packed()
-    yield "strange-architecture", sound.changed(
-        "general.architecture", STRING, text("\x1b[31mllama\n")
-    ).packed()
+    yield (
+        "strange-architecture",
+        sound.changed("general.architecture", STRING, text("\x1b[31mllama\n")).packed(),
+    )
     experts = sound.changed("llama.expert_count", U32, u32(4))
     yield "experts-unused", experts.changed("llama.expert_used_count", U32, u32(0)).packed()
     split = sound.changed("split.count", 2, struct.pack("<H", 9))
     yield "a-part-of-nine", split.changed("split.no", 2, struct.pack("<H", 8)).packed()
+
+
+def _assumptions(sound: Parts, gemma: Parts) -> Iterator[tuple[str, bytes]]:
+    """What llama.cpp does not look at before it computes."""
+    for turned in (1, 33, 64):
+        changed = gemma.changed("gemma3.rope.dimension_count", U32, u32(turned))
+        yield f"gemma-turns-{turned}", changed.packed()
+    window = gemma.changed("gemma3.attention.sliding_window", U32, u32((1 << 31) - 1))
+    yield "gemma-wide-window", window.packed()
+    for name, kind in (
+        ("blk.0.attn_k.weight", 26),
+        ("blk.1.attn_k.weight", 26),
+        ("blk.0.ffn_norm.weight", 9),
+        ("blk.1.attn_norm.weight", 26),
+    ):
+        tensors = [replace(e, kind=kind) if e.name == name else e for e in sound.tensors]
+        yield f"{name}-of-kind-{kind}", replace(sound, tensors=tuple(tensors)).packed()
 
 
 def _vocabularies(sound: Parts, pieces: Parts) -> Iterator[tuple[str, bytes]]:
@@ -153,6 +174,15 @@ def _vocabularies(sound: Parts, pieces: Parts) -> Iterator[tuple[str, bytes]]:
     yield "tokens-numbers", sound.changed(tokens, ARRAY, numbers(U32, "I", *range(259))).packed()
     yield "tokens-a-text", sound.changed(tokens, STRING, text("a b c")).packed()
     yield "pieces-without-bytes", pieces.changed(tokens, ARRAY, texts(*names)).packed()
+    lacking = ["<unk>", "<s>", "</s>", *(f"<0x{i:02X}>" for i in range(256))]
+    kinds_of = [2, 3, 3, *[6] * 256]
+    at = lacking.index("<0xC3>")  # the first byte of é
+    lacking[at], kinds_of[at] = "word", 1
+    without = pieces.changed(tokens, ARRAY, texts(*lacking))
+    yield (
+        "pieces-without-one-byte",
+        without.changed("tokenizer.ggml.token_type", ARRAY, numbers(I32, "i", *kinds_of)).packed(),
+    )
     # A piece "<0x-1>" was written before the table of bytes (llama.cpp issue 25969).
     hostile = [f"<0x{i:02X}>" for i in range(256)] + ["<0x-1>", "<0x>", "<0xZZ>"]
     yield "pieces-of-strange-bytes", pieces.changed(tokens, ARRAY, texts(*hostile)).packed()
@@ -167,13 +197,15 @@ def _vocabularies(sound: Parts, pieces: Parts) -> Iterator[tuple[str, bytes]]:
             key = f"tokenizer.ggml.{which}_token_id"
             yield f"{which}-{token}", sound.changed(key, U32, u32(token)).packed()
     added = pieces.changed("tokenizer.ggml.add_bos_token", BOOL, b"\2")
-    yield "bos-added-in-vain", added.changed(
-        "tokenizer.ggml.bos_token_id", U32, u32(HUGE >> 32)
-    ).packed()
+    yield (
+        "bos-added-in-vain",
+        added.changed("tokenizer.ggml.bos_token_id", U32, u32(HUGE >> 32)).packed(),
+    )
     for model in ("", "bert", "t5", "rwkv", "none", "no such kind"):
-        yield f"tokenizer-{model}", sound.changed(
-            "tokenizer.ggml.model", STRING, text(model)
-        ).packed()
+        yield (
+            f"tokenizer-{model}",
+            sound.changed("tokenizer.ggml.model", STRING, text(model)).packed(),
+        )
     merges = ["", "a", " a", "a ", "a b c", "\xff", "a b"]
     yield "merges-strange", sound.changed("tokenizer.ggml.merges", ARRAY, texts(*merges)).packed()
     template = "tokenizer.chat_template"

@@ -1,0 +1,124 @@
+"""Weights that are no numbers: the answer ends in a sentence, a draft's ends speculation alone.
+
+In "everywhere" files one weight of the last layer spoils every logit; in "one-token" files all is
+well until a certain byte has been read.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assistant.events import Decoded, Failed, Finished, Noticed, Ready, Stop
+from assistant.request import Message, Request, Sampling, Setup
+from tests import tiny
+from tests.assistant.process.driving import Heard, running
+from tests.hostile_gguf.parts import taken_apart
+
+VALUES = {"nan": np.nan, "inf": np.inf, "minus-inf": -np.inf}
+
+FATAL = ord("D")  # its token is its byte; no prompt here holds it
+
+
+@pytest.fixture
+def spoil(tiny_target, tiny_draft, tmp_path):
+    def spoil(role: str, value: float, where: str) -> Path:
+        data = bytearray((tiny_target if role == "target" else tiny_draft).read_bytes())
+        weights = len(data) - _size_of_weights(tiny_target)
+        if where == "everywhere":
+            data[-400:] = np.full(100, value, np.float32).tobytes()
+        else:
+            at = weights + FATAL * tiny.EMBEDDING * 4
+            data[at : at + 4] = np.float32(value).tobytes()
+        path: Path = tmp_path / f"bad-{role}.gguf"
+        path.write_bytes(data)
+        return path
+
+    return spoil
+
+
+def _size_of_weights(path: Path) -> int:
+    return len(taken_apart(path.read_bytes()).data)
+
+
+def ask(text: str) -> Request:
+    hot = Sampling(temperature=10, top_k=60, top_p=1)  # of bytes alone: no end
+    message = Message("user", text)
+    return Request((message,), hot, mode="sps", lookahead=3, max_tokens=400, seed=1)
+
+
+def answered(engine, heard: Heard, text: str = "Why?"):
+    engine.reply(ask(text))
+    return heard.until(Finished, Failed)
+
+
+def tokens(heard: Heard) -> list[int]:
+    events = [event for event in heard.events if isinstance(event, Decoded)]
+    return [token.id for event in events for token in event.tokens]
+
+
+@pytest.mark.parametrize("measure", [True, False])
+@pytest.mark.parametrize("value", VALUES)
+def test_a_target_that_computes_no_numbers_says_nothing_but_why(
+    spoil, tiny_draft, tiny_target, value, measure
+):
+    bad = spoil("target", VALUES[value], "everywhere")
+    with running() as (engine, heard):
+        engine.load(Setup(bad, tiny_draft, n_ctx=512, threads=1, measure=measure))
+        end = heard.until(Ready, Failed)
+        if isinstance(end, Ready):
+            end = answered(engine, heard)
+        assert end.kind == "ModelError"
+        assert f"{bad} computes invalid numbers" in end.message
+        assert "specchat models check" in end.message
+        assert tokens(heard) == []
+        engine.load(Setup(tiny_target, n_ctx=512, threads=1, measure=False))
+        heard.until(Ready)
+        assert isinstance(answered(engine, heard), Finished)
+
+
+@pytest.mark.parametrize("measure", [True, False])
+@pytest.mark.parametrize("value", VALUES)
+def test_a_draft_that_computes_no_numbers_is_left_out_and_the_target_answers(
+    spoil, tiny_target, value, measure
+):
+    bad = spoil("draft", VALUES[value], "everywhere")
+    with running() as (engine, heard):
+        engine.load(Setup(tiny_target, bad, n_ctx=512, threads=1, measure=measure))
+        ready = heard.until(Ready, Failed)
+        assert isinstance(ready, Ready), ready
+        assert ready.draft is None
+        assert f"{bad} computes invalid numbers" in str(ready.no_draft)
+        assert answered(engine, heard).stop is Stop.LENGTH
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_a_target_that_stops_computing_numbers_ends_the_answer_and_keeps_what_was_said(
+    spoil, tiny_draft, value
+):
+    bad = spoil("target", VALUES[value], "one-token")
+    with running() as (engine, heard):
+        engine.load(Setup(bad, tiny_draft, n_ctx=512, threads=1, measure=False))
+        heard.until(Ready)
+        end = answered(engine, heard)
+        assert isinstance(end, Failed)
+        assert "computes invalid numbers" in end.message
+        said = tokens(heard)
+        assert said
+        assert FATAL not in said[:-1]  # nothing is drawn from a row behind it
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_a_draft_that_stops_computing_numbers_ends_speculation_and_not_the_answer(
+    spoil, tiny_target, value
+):
+    bad = spoil("draft", VALUES[value], "one-token")
+    with running() as (engine, heard):
+        engine.load(Setup(tiny_target, bad, n_ctx=512, threads=1, measure=False))
+        assert heard.until(Ready).draft is not None
+        end = answered(engine, heard)
+        assert end.stop is Stop.LENGTH
+        assert end.stats.generated_tokens == 400
+        assert end.stats.drafted > 0
+        notices = [event.text for event in heard.events if isinstance(event, Noticed)]
+        assert any("without speculation" in text and bad.name in text for text in notices)

@@ -1,0 +1,1 @@
+"""A fuzzer for whoever has a night: `python -m tests.fuzz TARGET [SECONDS] [FOLDER]`."""

@@ -1,0 +1,118 @@
+"""What is fuzzed: each takes any bytes, and may refuse them only as its own errors do."""
+
+import os
+import random
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkdtemp
+
+from assistant.events import Failed, Lap, Loading
+from assistant.process.codec import Garbled
+from assistant.process.frames import MOST, Frames, framed
+from assistant.process.messages import COMMANDS, SAID, Done
+from assistant.request import Count, Message, Request, Setup
+from assistant.store import Store
+from assistant.store.jsonl import lines, read
+from models import gguf
+from models.errors import ModelError, StorageError, UsageError
+from tests.assistant.store.talks import talk
+from tests.hostile_gguf import mutants
+from tui.config import file as config
+from tui.config.layers import merge
+from tui.config.template import template
+
+WEIGHTS = 1 << 20  # bytes behind a header, which are never written
+_SCRATCH = Path(mkdtemp(prefix="specchat-fuzz-"))
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something that reads what strangers write."""
+
+    run: Callable[[bytes], object]
+    refusals: tuple[type[Exception], ...]
+    seeds: Callable[[], Iterator[bytes]]
+    words: tuple[bytes, ...]  # that chance alone would hardly find
+
+
+def _header(data: bytes) -> object:
+    path = _SCRATCH / "model.gguf"
+    path.write_bytes(data)
+    if len(data) > 24:  # room for the weights, as a hole in the file
+        os.truncate(path, len(data) + WEIGHTS)
+    with suppress(ModelError):
+        gguf.read_vocabulary(path)
+    return gguf.summarise(path)
+
+
+def _headers() -> Iterator[bytes]:
+    rng = random.Random(0)
+    for parts in mutants.bases(_SCRATCH):
+        size = parts.header_size()
+        yield parts.packed()[:size]
+        for mutator in mutants.MUTATORS:
+            yield mutator(parts, rng)[:size]
+
+
+def _imported(data: bytes) -> object:
+    with closing(Store(None)) as store:
+        for whole in read(data.split(b"\n")):
+            list(lines(whole))
+            store.path(store.adopt(whole))
+    return None
+
+
+def _exports() -> Iterator[bytes]:
+    with closing(Store(None)) as store:
+        number, records = talk(store, "Why is the sky blue?", "é\x1b[2J")
+        store.ask(number, records[0].id, "another branch")
+        yield "\n".join(lines(store.whole(number))).encode()
+    yield b'{"specchat":1}\n{"id":1,"role":"user","content":"a","created":1,"state":"complete"}'
+
+
+def _configured(data: bytes) -> object:
+    path = _SCRATCH / "config.toml"
+    path.write_bytes(data)
+    read = config.read(path)
+    return read.lines, merge(read, {}, {})
+
+
+def _configs() -> Iterator[bytes]:
+    text = template()
+    yield text.encode()
+    yield "\n".join(line.removeprefix("# ") for line in text.splitlines() if "=" in line).encode()
+    yield b'[presets.code]\ntemperature = 0.2\n[keys]\n"chat.new" = "ctrl+n"\n'
+
+
+def _framed(data: bytes) -> object:
+    for message in Frames().feed(data):
+        for codec in (SAID, COMMANDS):
+            with suppress(Garbled):
+                codec.decode(message)
+    return len(data) > MOST
+
+
+def _messages() -> Iterator[bytes]:
+    request = Request((Message("user", "Why?", (1, 2)),), stop_strings=("a",), seed=1)
+    for command in (Setup(Path("a.gguf")), request, Count("a", "b")):
+        yield framed(COMMANDS.encode(command))
+    for said in (Loading("target", "a", 0.5), Lap(1, 0.5, Failed("a", "Bug")), Done()):
+        yield framed(SAID.encode(said))
+
+
+TARGETS = {
+    "header": Target(
+        _header, (ModelError,), _headers, (b"llama", b"\xff" * 8, b"\0" * 8, b"tokenizer.ggml.")
+    ),
+    "import": Target(
+        _imported, (StorageError,), _exports, (b"null", b"1e999", b'"parent":1', b"\\ud800", b"[[")
+    ),
+    "config": Target(
+        _configured, (UsageError,), _configs, (b"=", b"[", b"]]", b'"""', b"1e999", b"\n[keys]\n")
+    ),
+    "codec": Target(
+        _framed, (Garbled,), _messages, (b"\x91", b"\xdf\xff\xff\xff\xff", b"\xc1", b"\xa6Failed")
+    ),
+}

@@ -1,0 +1,1 @@
+"""GGUF files as somebody would write them who means no good."""

@@ -1,0 +1,214 @@
+"""A pull under fire: damage, kills, refusals, and a token that must stay where it belongs.
+
+`SPECCHAT_KILLS=20` kills that many pulls instead of six.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from models.errors import ModelError, NetworkError
+from models.files import hub as client
+from models.files.check import ready
+from models.files.locate import installed
+from models.files.places import hub_cache
+from models.files.pull import pull
+from tests.models.files.conftest import leftovers
+from tui import cli
+
+ROOT = Path(__file__).parents[3]
+NAME = "org/toy-GGUF:toy.gguf"
+SECRET = "hf_NobodyMayEverSeeThis"
+KILLS = int(os.environ.get("SPECCHAT_KILLS", "6"))
+CHUNKS = 40  # in which a slow server sends the file
+
+
+def flips(data: bytes) -> list[bytes]:
+    """Return the file with one byte changed, at 20 places from the first to the last."""
+    ends = [round(i * (len(data) - 1) / 19) for i in range(20)]
+    return [data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :] for at in ends]
+
+
+def cuts(data: bytes) -> list[bytes]:
+    """Return the file cut at 20 places."""
+    return [data[: round(i * (len(data) - 1) / 19)] for i in range(20)]
+
+
+def test_40_damaged_downloads_are_refused_and_leave_nothing_that_passes_for_a_model(hub, data):
+    for wrong in (*flips(data), *cuts(data)):
+        hub.data, hub.size = wrong, len(wrong)  # the hub promises what it sends, but the checksum
+        with pytest.raises(NetworkError) as caught:
+            pull(NAME)
+        assert str(caught.value).isprintable()
+        assert installed() == []
+        for path in hub_cache().rglob("*specchat-part*"):
+            path.unlink()
+    hub.data, hub.size = data, len(data)
+    assert pull(NAME).read_bytes() == data
+
+
+def test_40_files_damaged_on_disk_are_refused_before_they_are_loaded(hub, hosted, data):
+    for wrong in (*flips(data), *cuts(data)):
+        blob = pull(hosted.name).resolve()
+        blob.write_bytes(wrong)
+        with pytest.raises(ModelError):
+            ready(hosted.name)
+        assert not blob.exists() or len(wrong) != len(data)
+    assert pull(hosted.name).read_bytes() == data
+
+
+def slowly(handler) -> None:
+    """Send what is asked for in many small pieces."""
+    data, begin = handler.hub.data, handler._begin()
+    handler.send_response(206 if begin else 200)
+    handler.send_header("ETag", handler.hub.etag)
+    handler.send_header("Content-Length", str(len(data) - begin))
+    if begin:
+        handler.send_header("Content-Range", f"bytes {begin}-{len(data) - 1}/{len(data)}")
+    handler.end_headers()
+    size = len(data) // CHUNKS
+    for at in range(begin, len(data), size):
+        handler.wfile.write(data[at : at + size])
+        handler.hub.sent = at + size
+        if handler.hub.released.wait(0.01):
+            return
+
+
+def specchat(*arguments: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", "from tui.cli import main; main()", *arguments],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def test_pulls_killed_at_random_times_end_in_the_right_file_and_list_no_part_of_it(
+    hub, data, monkeypatch
+):
+    """Every other kill comes when the server has sent so much, the rest at any time at all."""
+    rng, taken_up = random.Random(0), 0
+    monkeypatch.setattr(type(hub), "sent", 0, raising=False)
+    started = time.monotonic()
+    specchat("models", "list").communicate()
+    longest = time.monotonic() - started + 1.5
+    for i in range(KILLS):
+        hub.gets, hub.sent, hub.requests = [slowly] * 2, 0, []
+        process, until = specchat("models", "pull", NAME), rng.random()
+        if i % 2:
+            time.sleep(until * longest)
+        while i % 2 == 0 and hub.sent < until * len(data) and process.poll() is None:
+            time.sleep(0.001)
+        kill(process)
+        whole = [model.path for model in installed()]
+        assert all(path.read_bytes() == data for path in whole)
+        hub.gets = []
+        assert pull(NAME).read_bytes() == data
+        taken_up += any(hub.ranges)
+        assert leftovers(hub_cache()) == []
+        assert len(installed()) == 1
+        pull(NAME).resolve().unlink()
+        assert installed() == []
+    assert taken_up >= KILLS // 3
+
+
+def run(*arguments: str) -> int:
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "argv", ["specchat", *arguments])
+            cli.main()
+    except SystemExit as end:
+        return int(end.code or 0)
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+    return 0
+
+
+def silent(handler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(len(handler.hub.data)))
+    handler.end_headers()
+    handler.hub.released.wait(30)
+
+
+FAULTS = {
+    "401": (lambda handler: handler.send_page(401), "HF_TOKEN"),
+    "403": (lambda handler: handler.send_page(403), "HF_TOKEN"),
+    "404": (lambda handler: handler.send_page(404), "has no toy.gguf"),
+    "418": (lambda handler: handler.send_page(418), "HTTP 418"),
+    "429": (lambda handler: handler.send_page(429), "slow down"),
+    "429 later": (lambda handler: handler.send_page(429, Retry_After="900"), "900 seconds"),
+    "500": (lambda handler: handler.send_page(500), "in trouble"),
+    "503": (lambda handler: handler.send_page(503), "in trouble"),
+    "page": (lambda handler: handler.send_page(200), "login page"),
+    "cut": (lambda handler: handler.send_file(stop_after=99), "was cut"),
+    "cut at once": (lambda handler: handler.close_connection or handler.wfile.close(), "cut"),
+    "silence": (silent, "stalled"),
+    "other bytes": (lambda handler: handler.send_file(b"x" * 9999), "not a GGUF"),
+    "damage": (lambda handler: handler.send_file(b"GGUF" + handler.hub.data[4:][::-1]), "damaged"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_fault_of_the_hub_is_a_sentence_and_exit_code_5(hub, monkeypatch, capfd, fault):
+    monkeypatch.setattr(client, "SILENCE_S", 0.05)
+    monkeypatch.setattr(client, "token", lambda: SECRET)
+    answer, sentence = FAULTS[fault]
+    if fault == "cut":  # or each attempt would bring something
+        hub.gets = [answer] + [lambda handler: handler.send_file(stop_after=0)] * 20
+    else:
+        hub.gets = [answer] * 20
+    assert run("models", "pull", NAME) == 5
+    out, err = capfd.readouterr()
+    last = err.strip().splitlines()[-1]
+    assert last.startswith("specchat: ")
+    assert sentence in last
+    assert "Traceback" not in err
+    assert SECRET not in out + err
+    assert installed() == []
+
+
+@pytest.mark.parametrize("fault", [name for name in FAULTS if name[:1] in "45p"])
+def test_a_refusal_of_the_first_question_is_a_sentence_and_exit_code_5_too(hub, capfd, fault):
+    hub.heads = [FAULTS[fault][0]] * 20
+    assert run("models", "pull", NAME) == 5
+    assert FAULTS[fault][1] in capfd.readouterr().err
+
+
+def test_without_a_hub_or_offline_the_exit_code_is_5_at_once(capfd, hub, monkeypatch):
+    assert run("models", "pull", NAME, "--offline") == 5
+    assert hub.requests == []
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    assert run("models", "pull", NAME) == 5
+    assert "cannot be reached" in capfd.readouterr().err
+
+
+def test_a_token_is_for_the_hub_alone_and_never_seen(
+    hub, hosted, data, tmp_path, monkeypatch, capfd
+):
+    """The store that the hub redirects to is another origin."""
+    monkeypatch.setattr(client, "token", lambda: SECRET)  # as if the hub were encrypted
+    hub.gets = [lambda handler: handler.send_file(stop_after=1000)]
+    assert run("models", "pull", hosted.name) == 0
+    told = [(path, headers.get("authorization")) for _, path, headers in hub.requests]
+    assert {token for path, token in told if "/store/" not in path} == {f"Bearer {SECRET}"}
+    stored = [headers for _, path, headers in hub.requests if "/store/" in path]
+    assert len(stored) >= 2
+    assert SECRET not in str(stored)
+    out, err = capfd.readouterr()
+    assert SECRET not in out + err
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files
+    assert not any(SECRET.encode() in path.read_bytes() for path in files)

@@ -1,0 +1,54 @@
+"""What the apps have in common: the last look at each line, and what a crash says."""
+
+import random
+
+import pytest
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.app import ComposeResult
+from textual.color import Color
+from textual.widgets import Input, Static
+
+from tests.hostile_texts import COMMANDS, texts, valid
+from tui.program import Harmless, Program, obituary
+
+BLACK = Color(0, 0, 0)
+FORBIDDEN = set(map(chr, COMMANDS)) | {"\n"}
+
+
+def shown(text: str) -> str:
+    return "".join(segment.text for segment in Harmless().apply([Segment(text)], BLACK))
+
+
+def test_two_thousand_lines_lose_what_commands_and_stay_as_wide() -> None:
+    for text in texts(2000):
+        line = shown(text)
+        assert not FORBIDDEN & set(line)
+        assert cell_len(line) == cell_len(valid(text))
+
+
+@pytest.mark.parametrize("text", ["plain", "naïve 日本語 e\u0301", "שלום", "👨\u200d👩\u200d👧", "a\tb"])
+def test_ordinary_lines_are_left_alone(text: str) -> None:
+    assert shown(text) == text
+
+
+class Careless(Program):
+    """An app whose widgets forget to make safe what they show."""
+
+    def compose(self) -> ComposeResult:
+        dice = random.Random(1)
+        yield Input("".join(chr(dice.choice(COMMANDS[:70])) for _ in range(60)))
+        yield Static("\x1b]0;title\x07 and \x9b2J", markup=False)
+
+
+async def test_a_widget_that_forgets_is_harmless() -> None:
+    async with Careless().run_test() as pilot:
+        lines = pilot.app.screen._compositor.render_strips()
+        painted = "".join(segment.text for line in lines for segment in line)
+        assert "]0;title" in painted
+        assert not FORBIDDEN & set(painted)
+
+
+def test_what_is_said_of_a_bug_has_no_word_of_the_conversation() -> None:
+    assert "secret" not in obituary(KeyError("secret"))
+    assert "KeyError" in obituary(KeyError("secret"))

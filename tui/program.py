@@ -1,0 +1,82 @@
+"""What the apps have in common: no line commands the terminal, and no crash tells what was said."""
+
+import os
+import traceback
+from typing import Any
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.text import Text
+from textual.app import App
+from textual.color import Color
+from textual.filter import LineFilter
+
+from tui.safe import safe
+
+DEBUG = "SPECCHAT_DEBUG"
+
+
+class Harmless(LineFilter):
+    """Look at every line just before it is written.
+
+    What is shown passes `safe` before it gets to a widget; this is for what a person pastes into
+    one, and for the widget that was forgotten.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the line with no character that could command a terminal, and as wide as it is."""
+        if all(segment.text.isprintable() for segment in segments):
+            return segments
+        return [Segment(_harmless(text), style, control) for text, style, control in segments]
+
+
+def _harmless(text: str) -> str:
+    if safe(text) == text and "\n" not in text:
+        return text
+    return "".join(_cell(character) for character in text)
+
+
+def _cell(character: str) -> str:
+    """Return a character, or what takes its place without moving those behind it."""
+    glyph = "␊" if character == "\n" else safe(character)
+    return character if glyph == character else glyph * min(cell_len(character), 1)
+
+
+class Program(App[None]):
+    """An app that is a whole program."""
+
+    # A toast at the bottom would cover what is being typed and the newest words.
+    CSS = "ToastRack { dock: top; align: right top; margin: 1 0 0 0; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._harmless = Harmless()
+
+    def get_line_filters(self) -> list[LineFilter]:  # type: ignore[override]
+        """Have every line looked at, last of all."""
+        return [*super().get_line_filters(), self._harmless]
+
+    def action_help(self) -> None:
+        """Open the page of keys and words."""
+        from tui.screens.help import HelpScreen
+
+        if not isinstance(self.screen, HelpScreen):
+            self.push_screen(HelpScreen())
+
+    def _fatal_error(self) -> None:
+        """Leave behind one sentence; Textual's own report shows the values of variables.
+
+        Those are the conversation.
+        """
+        if self._exception is not None and not self._exit_renderables:
+            self._exit_renderables.append(Text(safe(obituary(self._exception))))
+        self._close_messages_no_wait()
+
+
+def obituary(error: BaseException) -> str:
+    """Return what is said of an exception that nothing caught: a bug."""
+    cause: Any = getattr(error, "error", error)  # that of a worker
+    if os.environ.get(DEBUG):
+        return "".join(traceback.format_exception(cause)).rstrip()
+    kind = type(cause).__name__
+    return f"specchat: This is a bug in specchat: {kind}. {DEBUG}=1 shows where."

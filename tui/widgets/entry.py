@@ -1,0 +1,18 @@
+"""A line to type into whose selection is copied once: the next Ctrl+C means something else."""
+
+from textual.actions import SkipAction
+from textual.widgets import Input
+from textual.widgets.input import Selection
+
+from tui.clipboard import copy_and_say
+
+
+class EntryLine(Input):
+    """An input that says what it copied, and drops the selection, so that Ctrl+C twice quits."""
+
+    def action_copy(self) -> None:
+        """Copy the selection."""
+        if not self.selected_text:
+            raise SkipAction
+        copy_and_say(self, self.selected_text)
+        self.selection = Selection.cursor(self.cursor_position)
