@@ -20,7 +20,7 @@ from tui.app import SpecchatApp
 from tui.settings import Settings
 
 PROMPT = "Write a Python class for a stack with push, pop and peek, with docstrings."
-TOKENS, TURNS, N_CTX = 128, 5, 2048
+TOKENS, TURNS, N_CTX = 96, 4, 2048
 
 
 def alone(target: Path, draft: Path | None) -> float:

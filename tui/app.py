@@ -34,8 +34,8 @@ PATIENCE = 3.0
 """Seconds within which Ctrl+C must be pressed again to quit."""
 RELOADING = ("target", "draft", "n_ctx", "threads", "gpu_layers", "folders")
 """The settings that the loaded models depend on."""
-DOUBLES = ("Quit", "Keys")
-"""Textual's own commands that the app has already, among its keys and as F1."""
+UNUSED = ("Quit", "Keys", "Maximize", "Minimize")
+"""Textual's own commands that are among the app's keys already, or have no use here."""
 
 
 class SpecchatApp(Program):
@@ -228,7 +228,7 @@ class SpecchatApp(Program):
         from tui.keymap import readable
 
         for command in super().get_system_commands(screen):
-            if command.title not in DOUBLES:
+            if command.title not in UNUSED:
                 yield command
         offered: set[str] = set()
         for active in screen.active_bindings.values():

@@ -14,6 +14,7 @@ from textual.filter import LineFilter
 from tui.safe import safe
 
 DEBUG = "SPECCHAT_DEBUG"
+HUES = ("primary", "secondary", "accent", "success", "warning", "error")
 
 
 class Harmless(LineFilter):
@@ -52,9 +53,17 @@ class Program(App[None]):
         super().__init__()
         self._harmless = Harmless()
 
-    def get_line_filters(self) -> list[LineFilter]:  # type: ignore[override]
+    def get_line_filters(self) -> list[LineFilter]:
         """Have every line looked at, last of all."""
         return [*super().get_line_filters(), self._harmless]
+
+    def get_css_variables(self) -> dict[str, str]:
+        """Have no ground of the text's own colour: a terminal's palette knows no faint hues."""
+        variables = super().get_css_variables()
+        if self.current_theme.ansi:
+            variables |= {f"{hue}-muted": "ansi_default" for hue in HUES}
+            self.theme_variables = variables
+        return variables
 
     def action_help(self) -> None:
         """Open the page of keys and words."""

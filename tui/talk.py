@@ -181,13 +181,14 @@ class Talk:
             if self._figures is None:
                 self._screen.set_timer(FIGURES_EVERY, self._show_figures)
             self._figures = event
+            self._screen.panel.take(event)
 
     def _show_figures(self) -> None:
         """Show the figures of the last round; more often, nobody could read them."""
         event, self._figures = self._figures, None
         if event is not None:
             self._screen.status.show(activity=None, last=event)
-            self._screen.panel.show(event)
+            self._screen.panel.paint()
 
     def _be_ready(self, ready: Ready) -> None:
         screen, drafting, n_ctx = self._screen, ready.draft is not None, ready.target.n_ctx

@@ -67,7 +67,9 @@ class Verbs:
                 screen.follow()
                 screen.prompt.focus()
                 hint = " Ctrl+R has it answered." if record.role == "user" else ""
-                screen.notify(f"This is a conversation of its own now.{hint}", timeout=5)
+                screen.notify(
+                    f"This is a conversation of its own now.{hint}", timeout=5, markup=False
+                )
             case "delete":
                 self._delete(record)
 
@@ -95,4 +97,6 @@ class Verbs:
         self._undo.append(bring_back)
         view.call_after_refresh(view.focus_last)
         key = "u" if dialogue.records else "Ctrl+Z"  # a letter is typed into the prompt
-        self._screen.notify(f"Deleted, with what followed. {key} brings it back.", timeout=6)
+        self._screen.notify(
+            f"Deleted, with what followed. {key} brings it back.", timeout=6, markup=False
+        )

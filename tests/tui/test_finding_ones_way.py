@@ -1,6 +1,8 @@
 """The focus stays where the person is, hints are true, and every screen explains its keys."""
 
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,8 @@ from textual.widgets._toast import Toast
 
 from assistant.events import Decoded, Finished, Lap, ModelInfo, Ready
 from assistant.request import Lane, Setup
-from tests.tui.chat import Chat, open_chat
+from tests.tui.chat import TINY, Chat, Watched, open_chat
+from tui.app import SpecchatApp
 from tui.screens.help import HelpScreen
 from tui.screens.models import ModelsScreen
 from tui.screens.race import RaceScreen
@@ -173,7 +176,7 @@ async def test_the_palette_offers_each_thing_once_and_in_words(pair: Pair) -> No
         titles = [command.title for command in commands]
         assert len(set(titles)) == len(titles)
         assert {"Quit", "Theme", "New conversation", "Chats · List of conversations"} <= set(titles)
-        assert "Keys" not in titles  # that is Help
+        assert not {"Keys", "Maximize"} & set(titles)
         assert {c.help for c in commands if c.title == "New conversation"} == {"Ctrl+N"}
 
 
@@ -231,6 +234,19 @@ async def test_ctrl_g_says_what_it_did_while_no_tokens_are_shown(pair: Pair) -> 
         assert "no longer" in told(chat)
 
 
+async def test_g_shows_the_ghosts_also_when_they_are_on_but_only_words_are_seen(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ask("One")
+        await chat.pilot.press("ctrl+g")
+        answer = chat.screen.conversation.turns[-1]
+        assert isinstance(answer, Answer)
+        assert answer.view == "words"
+        await walk(chat, "g")
+        assert (answer.view, answer.ghosts) == ("tokens", True)
+        await chat.pilot.press("g")
+        assert not answer.ghosts
+
+
 async def test_ctrl_r_says_why_there_is_nothing_to_answer(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         await chat.ready()
@@ -245,6 +261,8 @@ def test_a_loaded_file_that_no_store_has_is_listed_as_the_target(
     stock = Stock(Settings(n_ctx=512), Ready(info, None, None))
     assert [model.path for model in stock.look()] == [target]
     assert stock.target() is not None
+    same = Stock(Settings(n_ctx=512), Ready(info, replace(info, role="draft"), None))
+    assert [same.entry(model).now for model in same.look()] == ["target"]
 
 
 def test_when_all_other_lanes_are_over_no_equal_time_is_claimed() -> None:
@@ -319,11 +337,28 @@ def footer(chat: Chat) -> dict[str, str]:
     return {key.key_display: key.description for key in chat.screen.query(FooterKey)}
 
 
+@pytest.mark.parametrize("theme", ["textual-dark", "textual-light", "ansi-dark", "ansi-light"])
+async def test_no_text_has_the_colour_of_its_ground(pair: Pair, theme: str) -> None:
+    async with open_chat(*pair, theme=theme) as chat:
+        await chat.ready()
+        for widget in (chat.screen.status, chat.prompt):
+            for y in range(widget.size.height + 2):
+                for segment in widget.render_line(y):
+                    style = segment.style
+                    ground = style.bgcolor if style and segment.text.strip() else None
+                    if style and ground and not ground.is_default:
+                        assert style.color != ground, segment.text
+
+
 @pytest.mark.parametrize("size", [(80, 24), WIDE])
 async def test_a_toast_covers_neither_the_prompt_nor_the_newest_words(
     pair: Pair, size: tuple[int, int]
 ) -> None:
-    async with open_chat(*pair, size=size) as chat:
+    app = SpecchatApp(
+        replace(TINY, target=str(pair[0]), draft=str(pair[1])), engine=partial(Watched, hold=None)
+    )
+    async with app.run_test(size=size, notifications=True) as pilot:
+        chat = Chat(pilot)
         await chat.ask("One")
         await chat.pilot.press("ctrl+g")
         await chat.until(lambda: chat.screen.query(Toast))

@@ -63,9 +63,9 @@ async def answered(pilot: Pilot[None]) -> None:
 async def seen_as_tokens(pilot: Pilot[None]) -> None:
     """Show what the draft had right and wrong, and the chats beside it."""
     await answered(pilot)
-    await pilot.press("ctrl+g", "ctrl+up")
+    await pilot.press("ctrl+up")
     await pilot.pause()
-    await pilot.press("v")
+    await pilot.press("v", "ctrl+g")  # in this order, no toast is needed
     await pilot.pause(0.5)
     await pilot.press("escape")
     await pilot.pause(0.5)

@@ -27,7 +27,9 @@ def test_two_thousand_lines_lose_what_commands_and_stay_as_wide() -> None:
         assert cell_len(line) == cell_len(valid(text))
 
 
-@pytest.mark.parametrize("text", ["plain", "naïve 日本語 e\u0301", "שלום", "👨\u200d👩\u200d👧", "a\tb"])
+@pytest.mark.parametrize(
+    "text", ["plain", "naïve 日本語 e\u0301", "שלום", "👨\u200d👩\u200d👧", "a\tb"]
+)
 def test_ordinary_lines_are_left_alone(text: str) -> None:
     assert shown(text) == text
 

@@ -258,8 +258,10 @@ class ChatScreen(Screen[None]):
     def action_ghosts(self) -> None:
         """Show rejected drafts in every answer, or hide them."""
         self.conversation.ghosts = shown = not self.conversation.ghosts
-        text = "among the tokens of an answer; v on it changes to those" if shown else "no longer"
-        self.notify(f"Rejected drafts are shown {text}.", timeout=4)
+        answers = self.conversation.query(Answer)
+        if not any(answer.view == "tokens" for answer in answers):  # nothing seems to happen
+            text = "among the tokens of an answer; v on it shows those" if shown else "no longer"
+            self.notify(f"Rejected drafts are shown {text}.", timeout=4, markup=False)
 
     def action_turns(self) -> None:
         """Go to the newest message, from where every message can be reached."""
@@ -274,7 +276,7 @@ class ChatScreen(Screen[None]):
         ready = self.exchange.ready
         if ready is None or self.exchange.busy:
             what = "An answer is under way; Esc stops it" if ready else "No models are loaded yet"
-            self.notify(f"{what}. A race needs them to itself.", timeout=4)
+            self.notify(f"{what}. A race needs them to itself.", timeout=4, markup=False)
             return
         if ready.draft is None:
             self.notify(f"SpS needs a draft. {safe(self.talk.no_draft or '')}", markup=False)

@@ -166,6 +166,6 @@ class Answer(Turn):
 
     def action_toggle_ghosts(self) -> None:
         """Show the rejected drafts, with the tokens they are among, or no longer."""
-        self.ghosts = not self.ghosts
+        self.ghosts = not (self.ghosts and self.view == "tokens")
         if self.ghosts:
             self.auto, self.view = False, "tokens"

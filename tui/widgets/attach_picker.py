@@ -130,7 +130,7 @@ class Picker(OptionList):
         if message.typed != self._typed or not self.opened:
             return
         self._matches, self.searched = message.matches, message.typed
-        nothing = Option(f"No file goes with “{safe(message.typed)}”.", disabled=True)
+        nothing = Option(Content(f"No file goes with “{safe(message.typed)}”."), disabled=True)
         self.set_options([Option(_row(match)) for match in message.matches] or [nothing])
         self.highlighted = 0 if message.matches else None
 

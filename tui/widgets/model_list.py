@@ -46,6 +46,10 @@ class ModelList(OptionList):
             background: $primary-muted;
             color: $foreground;
         }
+        &:ansi > .option-list--option-highlighted {
+            background: $block-cursor-background;
+            color: $block-cursor-foreground;
+        }
     }
     """
 

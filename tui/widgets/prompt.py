@@ -94,7 +94,8 @@ class Prompt(Attaching):
 
     def head(self, text: str) -> None:
         """Say on the border what the text is for; empty for a new message."""
-        self._heading = self.border_title = text
+        self._heading = text
+        self.border_title = Content(text)
 
     @property
     def text(self) -> str:
@@ -118,7 +119,7 @@ class Prompt(Attaching):
     @on(Picker.Turned)
     def _explain_picker(self, message: Picker.Turned) -> None:
         message.stop()
-        self.border_title = PICKING if self.picker.opened else self._heading
+        self.border_title = Content(PICKING if self.picker.opened else self._heading)
 
     # Sending
 

@@ -62,19 +62,23 @@ class Speculation(Lines):
         self.clear()
 
     def show(self, decoded: Decoded) -> None:
-        """Take one round; what it changes is seen at once."""
+        """Take one round, and show soon what it changes."""
+        self.take(decoded)
+        if self.display and not self._due:
+            self._due = True
+            self.set_timer(PAUSE_S, self.paint)
+
+    def take(self, decoded: Decoded) -> None:
+        """Take one round, to be shown by `paint`."""
         if self._last is not None and decoded.stats.rounds < self._last.stats.rounds:
             self._pace = Pace(WIDTH - 3)
         self._last = decoded
         self._pace.add(decoded.stats.decode_s, decoded.stats.generated_tokens)
-        if self.display and not self._due:
-            self._due = True
-            self.set_timer(PAUSE_S, self._paint)
 
     def clear(self) -> None:
         """Forget the last answer and explain what will be seen."""
         self._last, self._pace = None, Pace(WIDTH - 3)
-        self._paint()
+        self.paint()
 
     def toggle(self) -> None:
         """Open or close the panel, whatever the width."""
@@ -87,7 +91,7 @@ class Speculation(Lines):
             shown = room if self.wanted is None else self.wanted
             if shown != self.display:
                 self.display = shown
-                self.call_after_refresh(self._paint)
+                self.call_after_refresh(self.paint)
 
     def watch_wanted(self) -> None:
         """Obey the person."""
@@ -96,9 +100,10 @@ class Speculation(Lines):
     def on_resize(self, event: Resize) -> None:
         """Lay the lines out for the new size."""
         super().on_resize(event)
-        self._paint()
+        self.paint()
 
-    def _paint(self) -> None:
+    def paint(self) -> None:
+        """Show what was taken."""
         self._due = False
         if self.display and self.is_mounted:
             self.put(self._lines())
