@@ -1,0 +1,173 @@
+"""Texts as somebody would write them who means to command a terminal, and what got there."""
+
+import os
+import random
+import re
+from collections.abc import Callable, Iterator
+from itertools import cycle, islice
+
+ALL = bool(os.environ.get("SPECCHAT_TEST_ALL"))
+MARK = "7741"
+"""A number in every payload, so that a sequence of the app's own is never taken for one."""
+BIDI = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+SEPARATORS = [0x2028, 0x2029]
+C0 = [code for code in range(0x20) if chr(code) not in "\n\t"]
+C1 = range(0x80, 0xA0)
+COMMANDS = [*C0, 0x7F, *C1, *BIDI, *SEPARATORS, *range(0xD800, 0xD810)]
+SURROGATES = re.compile("[\ud800-\udfff]")
+
+OSC = [
+    "0;title{m}", "2;{m}", "52;c;cm0gLXJmIH4{m}", "52;p;?{m}", "4;1;rgb:ff/00/{m}", "10;?{m}",
+    "7;file:///etc/{m}", "8;;file:///etc/passwd{m}", "8;id={m};javascript:alert(1)", "9;{m}",
+    "133;A;{m}", "777;notify;{m};{m}", "1337;File=inline=1:{m}", "50;{m}", "L{m}",
+]  # fmt: skip
+CSI = [
+    "2J{m}", "{m}H", "?1049;{m}l", "?1000;{m}h", "6;{m}n", "{m}c", ">{m}c", "{m}t", "5;{m}i",
+    "8;{m}m", "{m}K", "{m}r", "?25;{m}l", "?2004;{m}h", "{m}S", "4;{m}h", ">{m}u", "?{m}u",
+    "!p{m}", "{m} q", "{m}$p", "38;5;{m}m",
+]  # fmt: skip
+STRINGS = ["P+q544e{m}", "P$q{m}", "Ptmux;{m}", "Pq#{m}~", "_G{m}", "^{m}", "X{m}", "P{m}|"]
+SHORT = ["c", "7", "8", "D", "M", "N", "O", "Z", "#8", "(0", "=", ">", "%G", "l", "n", "~", "]R"]
+MARKUP = [
+    "[bold]{m}[/]", "[@click=app.quit]{m}[/]", "[@click=app.bell()]{m}[/]", "[on red]{m}", "[/{m}]",
+    "[link=file:///etc/{m}]x[/link]", "[/]", "[[{m}]]", "\\[{m}]", "[$error]{m}", "[bold{m}",
+    "[@click=screen.app.exit()]x{m}[/]", "[red]" * 40 + "{m}", "[not a style at all]{m}",
+    "[link='javascript:{m}']x[/]", "[{m}](x)[/bold]", ":smile:{m}", "[#12345g]{m}[/#12345g]",
+]  # fmt: skip
+MARKDOWN = [
+    "[x](javascript:alert({m}))", "[x](file:///etc/{m})", "[x](data:text/html,{m})", "<b>{m}</b>",
+    "[x](http://good.org@evil.example/{m})", "![x](file:///etc/{m})", "<javascript:{m}>",
+    "[x][{m}]\n\n[{m}]: http://evil.example", "&#27;[2J{m}", "&#x9b;{m}H", "&#155;{m}", "&rlm;{m}",
+    "`\x1b[2J{m}`", "```\x1b]0;{m}\x07\nx\n```", "| \x1b[{m}m |\n|---|\n| \x9b{m}m |", "# \x9b{m}m",
+    "[\x1b[{m}m](http://x/\x1b[{m}m)", "http://x/\x1b[{m}m", "[x](http://x 'ti\x1b[{m}mtle')",
+    "&#x202e;{m}", "<!-- {m} -->", "[x](VBScript:{m})", "[x](http://\u0430pple.com/{m})",
+]  # fmt: skip
+
+Make = Callable[[random.Random], str]
+
+
+def texts(count: int, seed: int = 1) -> list[str]:
+    """Return different payloads of every family; the same seed makes the same ones."""
+    dice = random.Random(seed)
+    seen: dict[str, None] = {}
+    families: list[Make] = [
+        _osc,
+        _csi,
+        _strings,
+        _short,
+        _single,
+        _bidi,
+        _markup,
+        _markdown,
+        _odd,
+        _mixed,
+    ]
+    for number, family in enumerate(cycle(families)):
+        text = f"q{number}{family(dice)}z"  # all alike families still differ
+        seen[text] = None
+        if len(seen) == count:
+            break
+    return list(seen)
+
+
+def share(default: int, whole: int = 2000, seed: int = 1) -> list[str]:
+    """Return the whole of them when SPECCHAT_TEST_ALL is set, else a part with every family."""
+    every = texts(whole, seed)
+    return every if ALL else every[: -(-default // 10) * 10]
+
+
+def valid(text: str) -> str:
+    """Return the text as files and pipes can hold it."""
+    return SURROGATES.sub("\ufffd", text)
+
+
+def batches(some: list[str], size: int) -> Iterator[list[str]]:
+    rest = iter(some)
+    while batch := list(islice(rest, size)):
+        yield batch
+
+
+# Whatever the app and the libraries below it emit on purpose, and nothing else.
+OWN = re.compile(
+    r"\x1b\[[\d;:]*m|\x1b\[\d+;\d+H|\x1b\[\?[\d;]+[hl]|\x1b\[[<>]\d*u|\x1b\[\?u"
+    r"|\x1b\[\?[\d;]+\$p|\x1b\[(?:\d*[ABCDGJK]|\d+(?:;\d+)*t)|\x1b\[c|\x1b\]22;[a-z-]*\x07|\r\n|\n"
+)
+LEFT = re.compile("[" + "".join(re.escape(chr(code)) for code in COMMANDS) + "]")
+
+
+def leaks(seen: bytes, *, spins: bool = False) -> list[str]:
+    """Return what reached the terminal that could command it and is not the app's own.
+
+    What spins or counts on one line of its own goes back to the start of that line.
+    """
+    text = seen.decode("utf-8")  # strictly: a byte on its own would be one of eight-bit controls
+    if spins:
+        text = re.sub(rf"\r(?!{MARK})", "", text)
+    marked = [own for own in OWN.findall(text) if MARK in own]
+    rest = OWN.sub("", text)
+    return marked + [rest[max(0, at - 20) : at + 30] for at in map(_start, LEFT.finditer(rest))]
+
+
+def _start(match: re.Match[str]) -> int:
+    return match.start()
+
+
+def _filled(dice: random.Random, patterns: list[str]) -> str:
+    return dice.choice(patterns).replace("{m}", MARK)
+
+
+def _osc(dice: random.Random) -> str:
+    ends = [("\x1b]", "\x07"), ("\x1b]", "\x1b\\"), ("\x9d", "\x9c"), ("\x1b]", "")]
+    begin, end = dice.choice(ends)
+    return begin + _filled(dice, OSC) + end
+
+
+def _csi(dice: random.Random) -> str:
+    return dice.choice(["\x1b[", "\x9b", "\x1b\x1b["]) + _filled(dice, CSI)
+
+
+def _strings(dice: random.Random) -> str:
+    body = _filled(dice, STRINGS)
+    eight = chr(ord(body[0]) + 0x40) + body[1:]
+    return dice.choice(["\x1b" + body, eight]) + dice.choice(["\x1b\\", "\x9c", ""])
+
+
+def _short(dice: random.Random) -> str:
+    return "\x1b" + dice.choice(SHORT) + MARK
+
+
+def _single(dice: random.Random) -> str:
+    return f"{MARK}{chr(dice.choice(COMMANDS))}{MARK}"
+
+
+def _bidi(dice: random.Random) -> str:
+    begin, end = chr(dice.choice(BIDI)), chr(dice.choice([*BIDI, *SEPARATORS]))
+    return f"invoice{begin}gpj.{MARK}{end}exe"
+
+
+def _markup(dice: random.Random) -> str:
+    return _filled(dice, MARKUP)
+
+
+def _markdown(dice: random.Random) -> str:
+    return _filled(dice, MARKDOWN)
+
+
+def _odd(dice: random.Random) -> str:
+    return dice.choice(
+        [
+            "a" + "".join(chr(dice.randint(0x300, 0x36F)) for _ in range(dice.randint(5, 200))),
+            "\u200b\u200c\u200d\u2060\ufeff" * dice.randint(1, 20) + MARK,
+            "".join(chr(0xE0000 + ord(letter)) for letter in f"hidden {MARK}"),
+            "x" * dice.randint(500, 1500) + "\x1b[" + MARK + "m",
+            "\U0001f468\u200d\U0001f469\u200d\U0001f467" * dice.randint(1, 9),
+            "\ud83d" + MARK + "\ude00",
+            "\tq\t" * dice.randint(1, 9) + "\r" + MARK,
+            "\ufdd0\uffff\U0010ffff" + MARK,
+        ]
+    )  # fmt: skip
+
+
+def _mixed(dice: random.Random) -> str:
+    letters = [*map(chr, COMMANDS), *"0123456789;[]?PX^_mHJK", "[", "]", "\x1b", "\x9b"]
+    return "".join(dice.choice(letters) for _ in range(dice.randint(4, 30))) + MARK

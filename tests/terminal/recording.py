@@ -1,0 +1,120 @@
+"""The whole program on a pseudo terminal, every byte of what it writes kept and none obeyed."""
+
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.hostile_texts import OWN, leaks
+from tests.terminal.terminal import ROOT, TINY, WAIT, Terminal
+
+DOWN, END, ESCAPE = "\x1b[6~", "\x1b[1;5F", "\x1b"
+F1, F2, F3, F4, F5, F6 = "\x1bOP", "\x1bOQ", "\x1bOR", "\x1bOS", "\x1b[15~", "\x1b[17~"
+CONTROL_UP, CONTROL_HOME, QUIT = "\x1b[1;5A", "\x1b[1;5H", "\x11"
+WIDE = (240, 120)
+UNGUARDED = "import tui.program\ntui.program.Harmless.apply = lambda self, segments, _: segments\n"
+"""Takes away the last look at each line, so that every widget's own care is seen."""
+
+
+class Recording(Terminal):
+    """A terminal that only listens: what was painted since it was last asked, as text."""
+
+    def __init__(self, home: Path, *arguments: str, size: tuple[int, int] = WIDE) -> None:
+        self._heard = 0
+        super().__init__(home, *arguments, size=size)
+
+    @property
+    def text(self) -> str:
+        """What was painted since `press`, without the sequences that place and colour it."""
+        return OWN.sub(" ", self.seen[self._heard :].decode("utf-8", "replace"))
+
+    def read(self, seconds: float = 0.05) -> bool:
+        self._stream.feed = lambda data: None  # type: ignore[method-assign]
+        return super().read(seconds)
+
+    def go(self, keys: str, *texts: str, quiet: float = 0.3) -> str:
+        """Press keys, wait for what they bring up, and until nothing moves any more."""
+        self._heard = len(self.seen)
+        self.press(keys)
+        if texts:
+            self.shows(*texts)
+        self.settle(quiet)
+        return self.text
+
+    def settle(self, quiet: float = 0.3) -> None:
+        deadline = time.monotonic() + WAIT
+        while self.read(quiet):
+            assert time.monotonic() < deadline, "it never comes to rest"
+
+    def leave(self) -> list[str]:
+        """Quit; return what reached the terminal and should not have."""
+        self.press(QUIT)
+        assert self.end() == 0, self.text[-2000:]
+        return leaks(self.seen)
+
+
+@contextmanager
+def recorded(
+    home: Path, *arguments: str, site: str = UNGUARDED, size: tuple[int, int] = WIDE
+) -> Iterator[Recording]:
+    """Run the app with some code of the test's own in front."""
+    before = dict(os.environ)
+    os.environ |= customised(home, site)
+    try:
+        terminal = Recording(home, *arguments, *TINY, size=size)
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    try:
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def customised(home: Path, site: str) -> Mapping[str, str]:
+    """Return variables that have Python run some code before the program begins."""
+    folder = home / "site"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "sitecustomize.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n{site}"
+    )
+    return {"PYTHONPATH": str(folder)}
+
+
+def run(home: Path, *arguments: str, **variables: str) -> tuple[int, bytes]:
+    """Run a command whose output and errors go to a terminal; return its exit code and them.
+
+    Its standard input is empty, so that no app opens.
+    """
+    code = "from tui.cli import main; main()"
+    master, slave = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        stdin=subprocess.DEVNULL, stdout=slave, stderr=slave, cwd=ROOT,
+        env={
+            **os.environ, "TERM": "xterm-256color", "SPECCHAT_HOME": str(home / "home"),
+            "SPECCHAT_MODELS": str(home / "models"), "HF_HUB_CACHE": str(home / "hub"), **variables,
+        },
+    )  # fmt: skip
+    os.close(slave)
+    seen = b""
+    try:
+        while data := _some(master):
+            seen += data
+        return process.wait(WAIT), seen
+    finally:
+        os.close(master)
+        process.kill()
+        process.wait()
+
+
+def _some(master: int) -> bytes:
+    assert select.select([master], [], [], WAIT)[0], "it neither speaks nor ends"
+    try:
+        return os.read(master, 65536)
+    except OSError:  # EIO: the other end is closed
+        return b""

@@ -1,0 +1,133 @@
+"""Nothing that a model, a file, a stored chat or an argument holds commands the terminal: commands.
+
+Their standard output and error are a terminal; with --json, too.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from assistant.store import Store
+from tests import tiny
+from tests.hostile_texts import leaks, share, valid
+from tests.terminal.recording import run
+from tests.terminal.terminal import TINY
+
+JSON = [[], ["--json"]]
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    return [valid(text) for text in share(300)]
+
+
+@pytest.fixture(scope="module")
+def pair(texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """A target and a draft whose tokens are the texts, named and described by some of them."""
+    folder = tmp_path_factory.mktemp("pair")
+    words = tuple(dict.fromkeys(texts))
+    names = [folder / f"target {texts[1][:20]}.gguf", folder / f"draft {texts[2][:20]}.gguf"]
+    tiny.write(names[0], words=words, stops=False, n_ctx=8192, name=texts[0])
+    tiny.write(names[1], words=words, seed=1, like=0, stops=False, n_ctx=8192, name=texts[3])
+    return ["--target", str(names[0]), "--draft", str(names[1]), "--temperature", "14", *TINY]
+
+
+def harmless(home: Path, *arguments: str, code: int = 0, says: str = "q") -> None:
+    exit_code, seen = run(home, *arguments)
+    assert exit_code == code, seen[-2000:]
+    assert leaks(seen, spins=True) == []
+    assert says in seen.decode()
+
+
+@pytest.mark.parametrize("form", JSON, ids=str)
+def test_ask(tmp_path: Path, pair: list[str], texts: list[str], form: list[str]) -> None:
+    told = [*pair, "--ctx", "8192", "--max-tokens", str(len(texts)), *form]
+    harmless(tmp_path, "ask", texts[5].replace("\0", ""), *told)
+
+
+@pytest.mark.parametrize("form", JSON, ids=str)
+def test_race(tmp_path: Path, pair: list[str], texts: list[str], form: list[str]) -> None:
+    told = [*pair, "--ctx", "8192", "--max-tokens", "100", *form, "--lanes", "ars,sps=2"]
+    harmless(tmp_path, "race", texts[5].replace("\0", ""), *told, says="tokens")
+
+
+def test_chats(tmp_path: Path, texts: list[str]) -> None:
+    store = Store(tmp_path / "home" / "chats.db")
+    for text in texts:
+        number = store.begin(title=text, system=text)
+        answer = store.answer(number, store.ask(number, None, f"needle {text}").id, text)
+        store.end(answer.id, text, (), (), None, None, "complete")
+        store.rename(number, text)
+    store.close()
+    for command in (
+        ["list"],
+        ["search", "needle"],
+        ["list", "--json"],
+        ["search", "needle", "--json"],
+    ):
+        harmless(tmp_path, "chats", *command, *(["--limit", "5000"]))
+    harmless(tmp_path, "chats", "export", "--format", "md", "--all")
+    harmless(tmp_path, "chats", "export", "--format", "jsonl", "--all")
+    for number in range(1, 11):
+        harmless(tmp_path, "chats", "show", str(number))
+
+
+def test_models(tmp_path: Path, texts: list[str]) -> None:
+    folder = tmp_path / "models"
+    folder.mkdir()
+    for number, text in enumerate(texts[:40]):
+        called = text.replace("/", "").replace("\0", "").encode()[:80].decode("utf-8", "ignore")
+        if number % 4 == 3:
+            (folder / f"{called}.gguf").write_bytes(text.encode())
+        else:
+            template = tiny.TEMPLATE + "{# " + text.replace("#}", "") + " #}"
+            tiny.write(folder / f"{called}.gguf", name=text, template=template)
+    for command in (["list"], ["list", "--json"], ["check"]):
+        _, seen = run(tmp_path, "models", *command)
+        assert leaks(seen, spins=True) == []
+        assert seen.count(b"q") > 30
+    for path in sorted(folder.iterdir())[:10]:
+        for command in (["show"], ["show", "--json"], ["show", "--template"], ["pair"]):
+            assert leaks(run(tmp_path, "models", *command, str(path))[1], spins=True) == []
+
+
+def test_settings(tmp_path: Path, texts: list[str]) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    lines = [f"system = {quoted(''.join(texts[:50]))}", f"{quoted(texts[0])} = 1"]
+    lines += [f"[presets.{quoted(text)}]\nsystem = {quoted(text)}" for text in texts[:50]]
+    lines += ["[keys]", *(f"{quoted(text)} = {quoted(text)}" for text in texts[:50])]
+    (home / "config.toml").write_text("\n".join(lines))
+    for command in (
+        ["config", "show"],
+        ["config", "show", "--json"],
+        ["doctor"],
+        ["config", "keys"],
+    ):
+        assert leaks(run(tmp_path, *command)[1], spins=True) == []
+
+
+def quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        ["ask", "-f"], ["ask", "--target"], ["ask", "--mode"], ["chats", "show"],
+        ["models", "show"], ["models", "pair"], ["models", "pull", "--offline"],
+        ["models", "check"], ["chats", "import"],
+        ["race", "x", "--lanes"], ["chats", "delete"], ["chats", "search"], ["--mode"], [],
+        ["config", "set"], ["--preset"], ["ask", "x", "--top-k"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_arguments(tmp_path: Path, texts: list[str], before: Sequence[str]) -> None:
+    """What is wrong with an argument is said without obeying it."""
+    for text in texts[: len(texts) // 75] if before else texts[:3]:
+        exit_code, seen = run(tmp_path, *before, text.replace("\0", "") + "\x1b]0;7741\x07\x9b")
+        assert leaks(seen, spins=True) == []
+        assert exit_code in (0, 1, 2, 3, 4, 5)
+        assert b"bug" not in seen, seen

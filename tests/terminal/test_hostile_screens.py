@@ -1,0 +1,294 @@
+"""Nothing that a model, a file, a stored chat or a paste holds commands the terminal.
+
+Every test shows hostile texts on some surfaces of the real app and looks at every byte it wrote.
+SPECCHAT_TEST_ALL=1 takes all two thousand everywhere.
+"""
+
+import json
+import random
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from assistant.attachment import Attachment
+from assistant.events import Alternative, Ghost, Origin, Token
+from assistant.store import Store
+from assistant.trace import Step, Trace
+from tests import tiny
+from tests.hostile_texts import ALL, MARK, batches, leaks, share, valid
+from tests.terminal.recording import (
+    CONTROL_HOME,
+    CONTROL_UP,
+    DOWN,
+    ESCAPE,
+    F2,
+    F3,
+    F4,
+    F5,
+    F6,
+    UNGUARDED,
+    Recording,
+    recorded,
+)
+from tui.keeping import OPEN
+
+SEEN = 0.8
+"""The share of the texts whose beginning must have been painted, or nothing was tested."""
+TAG = re.compile(r"q\d+")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def store(home: Path) -> Store:
+    return Store(home / "home" / "chats.db")
+
+
+def settings(home: Path, **values: object) -> None:
+    lines = [f"{name} = {quoted(value)}" for name, value in values.items()]
+    (home / "home" / "config.toml").write_text("\n".join(lines))
+
+
+def quoted(value: object) -> str:
+    """Return a value as TOML has it."""
+    if isinstance(value, str):
+        return json.dumps(valid(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(value)
+
+
+def conversation(store: Store, texts: Sequence[str]) -> int:
+    """Keep turns that hold the texts, and return to them at the next start."""
+    number, parent, dice = store.begin(title="open"), None, random.Random(1)
+    for batch in batches([valid(text) for text in texts], 15):
+        text = "\n".join(batch)
+        files = [Attachment(text[:60], text)]
+        parent = store.ask(number, parent, text[:2900], files).id
+        answer = store.answer(number, parent, batch[0])
+        trace = told(text, dice)
+        parent = store.end(answer.id, text, (), trace, None, "stop-token", "complete").id
+    store.remember(OPEN, str(number))
+    return number
+
+
+def told(text: str, dice: random.Random) -> Trace:
+    """Return rounds that say the text in pieces cut anywhere, every sequence split somewhere."""
+    steps, at = [], 0
+    while at < len(text):
+        piece = text[at : at + dice.choice([1, 1, 2, 3, 5])]
+        origin = dice.choice(list(Origin))
+        top = (Alternative(1, piece[::-1], 0.5), Alternative(2, f"\x1b[{MARK}m", 0.2))
+        token = Token(0, piece, origin, "model", 0.5, 0.5, 0, 0.1, top, top)
+        thrown = text[max(0, at - 12) : at + 3]
+        ghost = Ghost(3, thrown, "model", 0, 0.5, 0.1, 0.9)
+        steps.append(Step((token,), (ghost,) if origin is Origin.RESIDUAL else ()))
+        at += len(piece)
+    return tuple(steps)
+
+
+def pages(terminal: Recording, keys: str, limit: int) -> str:
+    """Press a key until it changes nothing any more; return all that was painted."""
+    painted = []
+    for _ in range(limit):
+        painted.append(terminal.go(keys, quiet=0.15))
+        if len(painted[-1]) < 40:
+            break
+    return "".join(painted)
+
+
+def painted_of(painted: str, texts: Sequence[str]) -> float:
+    """Return the share of the texts whose beginning was painted."""
+    shown = set(TAG.findall(painted))
+    return sum(TAG.findall(text)[0] in shown for text in texts) / len(texts)
+
+
+@pytest.mark.parametrize("view", ["words", "tokens"])
+def test_turns(tmp_path: Path, models: list[str], view: str) -> None:
+    for number, texts in enumerate(batches(share(100), 100)):
+        home = tmp_path / str(number)
+        store = Store(home / "home" / "chats.db")
+        conversation(store, texts)
+        store.close()
+        settings(home, view=view, ghosts=True)
+        with recorded(home, *models) as terminal:
+            terminal.shows("ready")
+            terminal.settle()
+            painted = terminal.go(CONTROL_HOME) + pages(terminal, DOWN, 600)
+            assert painted_of(painted, texts) > SEEN
+            assert terminal.leave() == []
+
+
+def test_without_care_they_reach_the_terminal(home: Path, store: Store, models: list[str]) -> None:
+    """The test is tested: all that it looks for is found when nothing is made safe."""
+    conversation(store, share(40, whole=40))
+    store.close()
+    careless = "import tui.safe\ntui.safe.safe = lambda text: text\n"
+    with recorded(home, *models, site=careless + UNGUARDED) as terminal:
+        terminal.shows("ready")
+        terminal.go(CONTROL_HOME)
+        found = leaks(terminal.seen)
+    assert any(MARK in leak for leak in found)
+    assert len(found) > 100
+
+
+def test_inspector(home: Path, store: Store, models: list[str]) -> None:
+    texts = share(40, whole=200)
+    conversation(store, texts)
+    store.close()
+    with recorded(home, *models) as terminal:
+        terminal.shows("ready")
+        terminal.settle()
+        terminal.go(CONTROL_UP)
+        terminal.go("i", "Tokens of")
+        for _ in range(30):
+            terminal.go("\x1b[C", quiet=0.05)
+        pages(terminal, DOWN, 100)
+        terminal.go(ESCAPE)
+        assert terminal.leave() == []
+
+
+def test_chats_and_what_is_found_in_them(home: Path, store: Store, models: list[str]) -> None:
+    texts = share(250)
+    for text in texts:
+        number = store.begin(title=text)
+        store.rename(number, text)
+        store.ask(number, None, f"needle {text}")
+    store.close()
+    with recorded(home, *models) as terminal:
+        terminal.shows("ready")
+        painted = terminal.go(F2, "Today") + pages(terminal, DOWN, 200)
+        terminal.go("/")
+        found = terminal.go("needle") + terminal.go("\x1b[B") + pages(terminal, DOWN, 200)
+        assert painted_of(painted, texts) > SEEN
+        assert "needle" in found
+        assert terminal.leave() == []
+
+
+def test_files_to_attach(home: Path, models: list[str]) -> None:
+    folder = home / "files"
+    folder.mkdir()
+    texts = [name(text) for text in share(200)]
+    for number, text in enumerate(texts):
+        (folder / text).write_bytes(b"\0binary" if number % 2 else f"text {text}".encode())
+    with recorded(home, *models, size=(240, 60)) as terminal:
+        terminal.shows("ready")
+        painted = []
+        for text in texts if ALL else texts[:10]:
+            painted.append(terminal.go(f"@{folder}/{TAG.findall(text)[0]}", quiet=0.1))
+            painted.append(terminal.go("\t", quiet=0.1))
+            terminal.go("\x15\x0b", quiet=0.05)
+        everything = "".join(painted)
+        assert painted_of(everything, texts[:10]) > SEEN
+        assert "not text" in everything
+        terminal.go("\x0c", "Attached")
+        pages(terminal, "\x1b[B", 30)
+        terminal.go(ESCAPE)
+        assert terminal.leave() == []
+
+
+def name(text: str) -> str:
+    """Return the text as a file may be called."""
+    text = valid(text).replace("/", "∕").replace("\0", "\x01").replace(" ", "_").replace("\t", "_")
+    return text.replace("\n", "_").encode()[:80].decode("utf-8", "ignore")
+
+
+def test_models(home: Path) -> None:
+    texts = share(30, whole=200)
+    folder = home / "models"
+    folder.mkdir()
+    for number, text in enumerate(texts):
+        tiny.write(folder / f"{name(text)[:60]}.gguf", seed=number, name=valid(text), stops=False)
+    chosen = folder / f"{name(texts[1])[:60]}.gguf"
+    with recorded(home, "--target", str(chosen), "--draft", "none", "--ctx", "1024") as terminal:
+        terminal.shows("ready")
+        painted = terminal.go(F5, "Models")
+        for _ in range(len(texts) + 10):
+            painted += terminal.go("\x1b[B", quiet=0.05)
+        assert painted_of(painted, texts) > SEEN
+        terminal.go(ESCAPE)
+        terminal.go(F3)
+        assert terminal.leave() == []
+
+
+def test_what_a_model_says(home: Path) -> None:
+    """Its tokens are the texts whole and in halves, so that sequences come in parts, too."""
+    texts = [valid(text) for text in share(300)]
+    halves = [
+        half for text in texts[::3] for half in (text[: len(text) // 2], text[len(text) // 2 :])
+    ]
+    words = tuple(dict.fromkeys(word for word in texts + halves if len(word) > 1))
+    target = tiny.write(home / "t.gguf", words=words, stops=False, n_ctx=8192)
+    draft = tiny.write(home / "d.gguf", words=words, seed=1, like=0, stops=False, n_ctx=8192)
+    pair = ["--target", str(target), "--draft", str(draft), "--ctx", "8192", "--temperature", "14"]
+    settings(home, ghosts=True)
+    with recorded(home, *pair, "--max-tokens", "1000" if ALL else "400") as terminal:
+        terminal.shows("ready")
+        terminal.go("Go on\r", "tokens/evaluation")
+        terminal.go("\x1b[1;5A")
+        terminal.go("v")
+        terminal.go(ESCAPE)
+        terminal.go(texts[0].replace("\x1b", "").replace("\r", "")[:5] + "\r", "tokens/evaluation")
+        terminal.go("Race" + F4, "Rejected")
+        terminal.go("s")
+        terminal.go(ESCAPE)
+        terminal.go(ESCAPE)
+        assert terminal.leave() == []
+
+
+def test_presets_and_titles_to_be_changed(home: Path, store: Store, models: list[str]) -> None:
+    """A field shows what is in it; nothing but the last look at each line stands before that."""
+    texts = share(20, whole=300)
+    for text in texts:
+        store.rename(store.begin(), text)
+    store.close()
+    presets = "\n".join(f"[presets.{quoted(text)}]\nsystem = {quoted(text)}" for text in texts)
+    settings(home, system="".join(texts))
+    with (home / "home" / "config.toml").open("a") as file:
+        file.write("\n" + presets)
+    with recorded(home, *models, site="") as terminal:
+        terminal.shows("ready")
+        terminal.go(F2, "Today")
+        painted = ""
+        for _ in texts:
+            painted += terminal.go("r", quiet=0.05)
+            terminal.go(ESCAPE, quiet=0.05)
+            terminal.go("\x1b[B", quiet=0.05)
+        assert painted_of(painted, texts) > 0.5
+        terminal.go(F2)
+        terminal.go(F6, "Settings")
+        terminal.go("\x06")
+        painted = terminal.go("preset")
+        terminal.go("\x1b[B")
+        for _ in texts:
+            painted += terminal.go("\x1b[C", quiet=0.05)
+        assert painted_of(painted, texts) > 0.5
+        terminal.go(ESCAPE)
+        assert terminal.leave() == []
+
+
+def test_what_is_recalled_and_pasted(home: Path, store: Store, models: list[str]) -> None:
+    texts = share(20, whole=300)
+    for text in texts:
+        store.ask(store.begin(), None, valid(text))
+    store.close()
+    with recorded(home, *models, site="") as terminal:
+        terminal.shows("ready")
+        painted = "".join(terminal.go("\x1b[A", quiet=0.04) for _ in texts)
+        assert painted_of(painted, texts) > 0.5
+        terminal.go("\x15\x0b")
+        for opening in ("", F2 + "/", F5 + "/", F6 + "\x06"):
+            terminal.go(opening)
+            for text in texts:
+                terminal.go(f"\x1b[200~{pasted(text)}\x1b[201~", quiet=0.03)
+            terminal.go(ESCAPE)
+            terminal.go(ESCAPE)
+        assert terminal.leave() == []
+
+
+def pasted(text: str) -> str:
+    return valid(text).replace("\x1b[201~", "")

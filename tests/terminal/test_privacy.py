@@ -1,0 +1,285 @@
+"""What is said stays on this machine, in one file, and nobody else may read it."""
+
+import shutil
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.terminal.recording import ESCAPE, F2, F3, F4, F5, F6, Recording, recorded, run
+from tests.terminal.terminal import ROOT, TINY
+
+CANARY = "xylophone-canary-4711"
+HEARD = "import os,sys\nsys.addaudithook(lambda event, args: {0})\n"
+NETWORK = (
+    "event.startswith('socket.') and event in ('socket.connect', 'socket.bind', 'socket.sendto', "
+    "'socket.getaddrinfo', 'socket.gethostbyname') "
+    "and os.write(os.open({path!r}, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "
+    "(event + str(args) + '\\n').encode())"
+)
+STRACE = shutil.which("strace")
+
+
+def use_everything(terminal: Recording) -> None:
+    """Chat, look at every screen, race, and quit."""
+    terminal.shows("ready")
+    terminal.go(f"{CANARY} is what I say\r", "tokens/evaluation")
+    terminal.go("\x1b[1;5A")
+    terminal.go("i", "Tokens of")
+    terminal.go(ESCAPE)
+    terminal.go(ESCAPE)
+    for key, shown in ((F5, "Models"), (F6, "Settings")):
+        terminal.go(key, shown)
+        terminal.go(ESCAPE)
+    terminal.go("Race" + F4, "Rejected")
+    terminal.go("s")
+    terminal.go(ESCAPE)
+    terminal.go(ESCAPE)
+    terminal.go(F3)
+    terminal.go(F2)
+    terminal.press("\x11")
+    assert terminal.end() == 0
+
+
+def commands(models: list[str]) -> Iterator[list[str]]:
+    few = [*models, *TINY, "--max-tokens", "10"]
+    yield ["ask", "Hello", *few]
+    yield ["race", "Hello", *few, "--json"]
+    yield ["chats", "list"]
+    yield ["chats", "search", "Hello"]
+    yield ["models", "list"]
+    yield ["models", "show", models[1]]
+    yield ["models", "pair", models[1], models[3]]
+    yield ["models", "check", models[1]]
+    yield ["models", "pull", "--offline", "smollm2-135m"]
+    yield ["config", "show"]
+    yield ["doctor"]
+
+
+def heard(home: Path) -> tuple[str, Path]:
+    path = home / "sockets"
+    return HEARD.format(NETWORK.format(path=str(path))), path
+
+
+def test_the_hook_hears_of_a_connection(tmp_path: Path) -> None:
+    code, path = heard(tmp_path)
+    script = code + "import socket\nsocket.socket().connect_ex(('127.0.0.1', 9))"
+    subprocess.run([sys.executable, "-c", script], check=True)
+    assert "socket.connect" in path.read_text()
+
+
+def test_the_chat_opens_no_connection(tmp_path: Path, models: list[str]) -> None:
+    code, path = heard(tmp_path)
+    with recorded(tmp_path, *models, "--max-tokens", "20", site=code) as terminal:
+        use_everything(terminal)
+    assert not path.exists(), path.read_text()
+
+
+@pytest.mark.skipif(STRACE is None, reason="strace is not installed")
+def test_no_process_of_the_chat_asks_the_system_for_one(
+    tmp_path: Path, models: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = traced(tmp_path, monkeypatch)
+    with recorded(tmp_path, *models, "--max-tokens", "20", site="") as terminal:
+        use_everything(terminal)
+    assert "AF_UNIX" in trace.read_text()  # it was listened to
+    assert "AF_INET" not in trace.read_text()
+
+
+@pytest.mark.skipif(STRACE is None, reason="strace is not installed")
+def test_no_command_but_pull_asks_the_system_for_one(
+    tmp_path: Path, models: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = traced(tmp_path, monkeypatch)
+    for command in commands(models):
+        code, seen = run(tmp_path, *command)
+        assert code in (0, 3, 5), seen
+        assert "AF_INET" not in trace.read_text(), command
+
+
+@pytest.mark.skipif(STRACE is None, reason="strace is not installed")
+def test_a_trace_shows_a_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = traced(tmp_path, monkeypatch)
+    script = "import socket; socket.socket(socket.AF_INET).connect_ex(('127.0.0.1', 9))"
+    subprocess.run([sys.executable, "-c", script], check=True)
+    assert "AF_INET" in trace.read_text()
+
+
+def traced(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Have every process that is started from now on tell what it asks of the network."""
+    wrapper, trace = home / "python", home / "trace"
+    wrapper.write_text(
+        f'#!/bin/sh\nexec {STRACE} -f -qq -A -e trace=network -o {trace} {sys.executable} "$@"\n'
+    )
+    wrapper.chmod(0o700)
+    trace.touch()
+    monkeypatch.setattr(sys, "executable", str(wrapper))
+    return trace
+
+
+def test_what_is_said_is_in_one_file_and_deleted_in_none(
+    tmp_path: Path, models: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary, began = tmp_path / "tmp", time.time()
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with recorded(tmp_path, *models, "--max-tokens", "20", site="") as terminal:
+        use_everything(terminal)
+    holding = {path.name for path in with_canary(tmp_path)}
+    assert {"chats.db"} <= holding
+    assert all(name.startswith("chats.db") for name in holding), holding
+    changed = [path for path in files(ROOT) if path.stat().st_mtime > began]
+    assert not [path for path in changed if holds(path)]
+    with recorded(tmp_path, *models, site="") as terminal:
+        terminal.shows("ready")
+        terminal.go(F2, "Today")
+        terminal.go("d")
+        terminal.press("\x11")
+        assert terminal.end() == 0
+    assert with_canary(tmp_path) == []
+
+
+def with_canary(folder: Path) -> list[Path]:
+    return [path for path in files(folder) if path.name != "sitecustomize.py" and holds(path)]
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts]
+
+
+def holds(path: Path) -> bool:
+    own = Path(__file__).stem
+    return own not in path.name and CANARY.encode() in path.read_bytes()
+
+
+def test_nobody_else_may_read_anything_whatever_the_umask(
+    tmp_path: Path, models: list[str]
+) -> None:
+    with recorded(
+        tmp_path, *models, "--max-tokens", "20", site="import os\nos.umask(0)\n"
+    ) as terminal:
+        use_everything(terminal)
+    home = tmp_path / "home"
+    every = [home, *home.rglob("*")]
+    assert len(every) > 2
+    for path in every:
+        assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
+
+
+CRASH = f"""
+import tui.screens.chat as chat
+def crash(self):
+    said = {CANARY!r}
+    raise LookupError(said, "\\x1b]0;7741\\x07")
+chat.ChatScreen.action_panel = crash
+"""
+THREAD = f"""
+import threading, tui.screens.chat as chat
+def die():
+    said = {CANARY!r}
+    raise LookupError(said)
+chat.ChatScreen.action_panel = lambda self: threading.Thread(target=die).start()
+"""
+WORKER = f"""
+import tui.screens.chat as chat
+async def die():
+    said = {CANARY!r}
+    raise LookupError(said)
+chat.ChatScreen.action_panel = lambda self: self.run_worker(die()) and None
+"""
+
+
+def loading(terminal: Recording) -> None:
+    terminal.shows("Ask something")
+
+
+def idle(terminal: Recording) -> None:
+    terminal.shows("ready")
+    terminal.settle()
+
+
+def streaming(terminal: Recording) -> None:
+    idle(terminal)
+    terminal.press(f"{CANARY}\r")
+    terminal.streams()
+
+
+@pytest.mark.parametrize("moment", [loading, idle, streaming], ids=lambda moment: moment.__name__)
+@pytest.mark.parametrize("bug", [CRASH, THREAD, WORKER], ids=["handler", "thread", "worker"])
+def test_a_bug_ends_in_one_sentence_and_loses_nothing(
+    tmp_path: Path, slow: list[str], moment: Callable[[Recording], None], bug: str
+) -> None:
+    with recorded(tmp_path, *slow, site=bug, size=(120, 30)) as terminal:
+        moment(terminal)
+        workers = terminal.workers()
+        terminal.press(F3)
+        assert terminal.end() == 1
+        last = terminal.seen.rsplit(b"\x1b[?1049l")[-1].decode()
+    assert "This is a bug in specchat: LookupError. SPECCHAT_DEBUG=1 shows where." in last
+    assert CANARY not in last
+    assert not [worker for worker in workers if worker.is_running() and worker.status() != "zombie"]
+    if moment is streaming:
+        assert CANARY in run(tmp_path, "chats", "show", "1")[1].decode()
+
+
+def test_debugging_shows_where_but_no_values_and_obeys_nothing(
+    tmp_path: Path, models: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPECCHAT_DEBUG", "1")
+    with recorded(tmp_path, *models, site=CRASH) as terminal:
+        idle(terminal)
+        terminal.press(F3)
+        assert terminal.end() == 1
+        last = terminal.seen.rsplit(b"\x1b[?1049l")[-1].decode()
+    assert "in crash" in last
+    assert "\x1b]0;" not in last
+
+
+@pytest.mark.skipif(not Path("/proc/self/limits").exists(), reason="needs Linux")
+def test_no_process_leaves_a_core(tmp_path: Path, models: list[str]) -> None:
+    with recorded(tmp_path, *models) as terminal:
+        idle(terminal)
+        for pid in [terminal.process.pid, *(worker.pid for worker in terminal.workers())]:
+            (line,) = [
+                line
+                for line in Path(f"/proc/{pid}/limits").read_text().splitlines()
+                if line.startswith("Max core")
+            ]
+            assert line.split()[4:6] == ["0", "0"]
+        terminal.press("\x11")
+        assert terminal.end() == 0
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [{"TERM": "dumb"}, {"LANG": "C", "LC_ALL": "C"}, {"NO_COLOR": "1"}, {"COLUMNS": "0"}],
+    ids=str,
+)
+def test_poor_terminals_are_enough(
+    tmp_path: Path, models: list[str], variables: dict[str, str]
+) -> None:
+    code = "".join(
+        f"import os\nos.environ[{name!r}] = {value!r}\n" for name, value in variables.items()
+    )
+    with recorded(tmp_path, *models, "--max-tokens", "20", site=code, size=(80, 24)) as terminal:
+        idle(terminal)
+        terminal.go("Hello\r", "tokens/evaluation")
+        terminal.press("\x11")
+        assert terminal.end() == 0
+
+
+@pytest.mark.parametrize("size", [(1, 1), (2, 1), (1, 200), (300, 1)])
+def test_terminals_of_almost_no_size(
+    tmp_path: Path, models: list[str], size: tuple[int, int]
+) -> None:
+    with recorded(tmp_path, *models, site="", size=size) as terminal:
+        terminal.settle()
+        time.sleep(1)
+        terminal.go("Hello\r")
+        terminal.press("\x11")
+        assert terminal.end() == 0
