@@ -14,8 +14,8 @@ from textual.app import App
 
 from assistant.request import Sampling
 from tui.app import SpecchatApp
-from tui.lanes import line_up, parse
-from tui.race_app import RaceApp
+from tui.race.app import RaceApp
+from tui.race.lanes import line_up, parse
 from tui.settings import Settings
 
 DOCS = Path(__file__).parents[1] / "docs"

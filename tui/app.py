@@ -211,7 +211,7 @@ class SpecchatApp(Program):
     @on(ChatScreen.RaceWanted)
     def race(self, message: ChatScreen.RaceWanted) -> None:
         """Let a prompt race in two lanes of the loaded pair."""
-        from tui.lanes import duel
+        from tui.race.lanes import duel
         from tui.screens.race import RaceScreen
 
         if self._setup is None or self._engine is None:

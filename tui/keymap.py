@@ -155,7 +155,7 @@ def _modules() -> Iterator[str]:
     yield "tui.app"
     for package in ("tui.screens", "tui.widgets"):
         path = importlib.import_module(package).__path__
-        yield from (f"{package}.{found.name}" for found in pkgutil.iter_modules(path))
+        yield from (found.name for found in pkgutil.walk_packages(path, f"{package}."))
 
 
 def _with_keys(module: ModuleType) -> Iterator[type[DOMNode]]:

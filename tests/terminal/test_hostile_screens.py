@@ -32,7 +32,7 @@ from tests.terminal.recording import (
     Recording,
     recorded,
 )
-from tui.keeping import OPEN
+from tui.chat.keeping import OPEN
 
 SEEN = 0.8
 """The share of the texts whose beginning must have been painted, or nothing was tested."""

@@ -10,8 +10,8 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from tui.widgets.attach_chip import Chip
-from tui.widgets.prompt import Prompt
+from tui.widgets.prompt.chip import Chip
+from tui.widgets.prompt.prompt import Prompt
 
 
 class Alone(App[None]):

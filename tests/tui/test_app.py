@@ -8,8 +8,8 @@ from assistant.events import Decoded, Failed, Finished, Prepared, Ready, Stop
 from tests.tui.chat import Chat, open_chat
 from tui.safe import safe
 from tui.screens.help import HelpScreen
-from tui.widgets.answer import Answer
-from tui.widgets.turns import UserTurn
+from tui.widgets.conversation.answer import Answer
+from tui.widgets.conversation.turns import UserTurn
 
 
 def answers(chat: Chat) -> list[Answer]:

@@ -14,11 +14,11 @@ from textual import events
 from assistant.attachment import Attachment
 from models.errors import UsageError
 from tests.tui.prompting import Typist, at_the_prompt
-from tui.attachments import LIMIT, joined, read, weight
-from tui.file_search import files_below
-from tui.ranking import ranked
+from tui.attaching.attachments import LIMIT, joined, read, weight
+from tui.attaching.ranking import ranked
+from tui.attaching.search import files_below
 from tui.screens.attach import PREVIEW, AttachmentsScreen
-from tui.widgets.attaching import EDITABLE
+from tui.widgets.prompt.attaching import EDITABLE
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from textual.widgets import Static
 
 from assistant.store import Store, Summary
 from models.errors import StorageError
-from tui.widgets.chat_changes import Deleted
-from tui.widgets.chat_dates import group, when
-from tui.widgets.chats import PAGE, ChatList
+from tui.widgets.chats.changes import Deleted
+from tui.widgets.chats.chats import PAGE, ChatList
+from tui.widgets.chats.dates import group, when
 
 TITLES = ("Lighthouse", "Lentil soup", "Sorted lists", "Lisbon")
 

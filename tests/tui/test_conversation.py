@@ -20,10 +20,10 @@ from tests.tui.turns import (
     tokens_of,
     user_turns,
 )
-from tui.widgets.answer import Answer
-from tui.widgets.turn import Turn
-from tui.widgets.turn_history import MOST, PAGE
-from tui.widgets.turns import SHOWN, UserTurn
+from tui.widgets.conversation.answer import Answer
+from tui.widgets.conversation.history import MOST, PAGE
+from tui.widgets.conversation.turn import Turn
+from tui.widgets.conversation.turns import SHOWN, UserTurn
 
 
 async def test_head_says_who_when_and_which_branch() -> None:

@@ -14,16 +14,16 @@ from assistant.events import Decoded, Finished, Lap, ModelInfo, Ready
 from assistant.request import Lane, Setup
 from tests.tui.chat import TINY, Chat, Watched, open_chat
 from tui.app import SpecchatApp
+from tui.race.track import Standing
 from tui.screens.help import HelpScreen
 from tui.screens.models import ModelsScreen
 from tui.screens.race import RaceScreen
 from tui.screens.settings import SettingsScreen
 from tui.settings import Settings
 from tui.stock import Stock
-from tui.track import Standing
-from tui.widgets.answer import Answer
-from tui.widgets.race_phase import PhaseLine
-from tui.widgets.shelf import Shelf
+from tui.widgets.chats.shelf import Shelf
+from tui.widgets.conversation.answer import Answer
+from tui.widgets.race.phase import PhaseLine
 
 WIDE = (120, 40)
 Pair = tuple[Path, Path]

@@ -6,7 +6,7 @@ from pathlib import Path
 from models.files.progress import Progress
 from tests.tui.chat import Chat, open_chat
 from tui.screens.models import ModelsScreen
-from tui.widgets.fetch import Pace, figures
+from tui.widgets.models.fetch import Pace, figures
 
 
 async def chooser(chat: Chat) -> ModelsScreen:

@@ -6,8 +6,8 @@ import pytest
 
 from assistant.events import Finished, Stats, Stop
 from assistant.request import Lane, Mode, Setup
-from tui.judging import pays, verdict
-from tui.track import Standing
+from tui.race.judging import pays, verdict
+from tui.race.track import Standing
 
 
 def standing(

@@ -9,7 +9,7 @@ from assistant.request import Lane, Message, Request, Setup
 from models.errors import ModelError, UsageError
 from tests import tiny
 from tests.tui.chat import TINY
-from tui.lanes import LONGEST, Entry, duel, line_up, parse
+from tui.race.lanes import LONGEST, Entry, duel, line_up, parse
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ def noon(monkeypatch: pytest.MonkeyPatch, target, draft) -> None:
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     monkeypatch.setattr(time, "time", lambda: NOON)
-    monkeypatch.setattr("tui.widgets.turn.time", lambda: NOON)
-    monkeypatch.setattr("tui.widgets.turn_head.time", lambda: NOON)
+    monkeypatch.setattr("tui.widgets.conversation.turn.time", lambda: NOON)
+    monkeypatch.setattr("tui.widgets.conversation.head.time", lambda: NOON)
 
 
 def app(target, draft, theme: str) -> SpecchatApp:

@@ -15,12 +15,12 @@ from assistant.events import Event, Finished, Lap, Lined, RaceOver, Stop
 from assistant.request import Message, Race, Request, Setup
 from tests import tiny
 from tests.tui.chat import HOT, TINY, Watched
-from tui.lanes import duel, line_up, parse
-from tui.race_app import RaceApp
+from tui.race.app import RaceApp
+from tui.race.lanes import duel, line_up, parse
+from tui.race.scores import HEADERS
 from tui.safe import safe
-from tui.scores import HEADERS
 from tui.screens.race import RaceScreen
-from tui.widgets.race_lane import LaneView
+from tui.widgets.race.lane import LaneView
 
 SETTINGS = replace(TINY, max_tokens=40)
 
@@ -95,7 +95,7 @@ class Hands:
 @pytest.fixture
 def hands(monkeypatch: pytest.MonkeyPatch) -> Hands:
     hands = Hands()
-    monkeypatch.setattr("tui.replay.monotonic", lambda: hands.now)
+    monkeypatch.setattr("tui.race.replay.monotonic", lambda: hands.now)
     return hands
 
 

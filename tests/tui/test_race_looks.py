@@ -7,7 +7,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui.race_recorded import RACE, WORDS, Recorded
-from tui.race_app import RaceApp
+from tui.race.app import RaceApp
 from tui.settings import Settings
 
 

@@ -13,10 +13,10 @@ from assistant.events import Decoded, Event, Forecast, Ready, Stats, Tally
 from tests.tui import recorded
 from tests.tui.recorded import watched
 from tui.widgets.bars import bar, shares, sparkline
-from tui.widgets.pace import Pace
-from tui.widgets.readings import Reading, lines
-from tui.widgets.speculation import Speculation
-from tui.widgets.verdict import realised, verdict
+from tui.widgets.speculation.pace import Pace
+from tui.widgets.speculation.panel import Speculation
+from tui.widgets.speculation.readings import Reading, lines
+from tui.widgets.speculation.verdict import realised, verdict
 
 MEASURED = Forecast("the most tokens per second", 1.31, 0.05)
 FAST = Stats(

@@ -30,7 +30,7 @@ async def main():
         while not seen:
             await pilot.pause()
         app.exit()
-    print("tui.widgets.prompt" in seen[0], sorted(seen[0].intersection(sys.argv[1:])))
+    print("tui.widgets.prompt.prompt" in seen[0], sorted(seen[0].intersection(sys.argv[1:])))
 
 asyncio.run(main())
 """

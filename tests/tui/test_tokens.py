@@ -14,8 +14,8 @@ from tests.tui.turns import (
     tokens_of,
 )
 from tui.safe import safe
+from tui.widgets.conversation.chunks import BLOCK, SLACK
 from tui.widgets.origins import COLOURED, GHOST, OTHER, PLAIN, kind, legend, styles
-from tui.widgets.turn_chunks import BLOCK, SLACK
 
 REJECTED = Step((token("a"), token("b"), token("c", RESIDUAL)), (ghost("x"), ghost("y\n")))
 

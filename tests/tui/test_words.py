@@ -14,9 +14,9 @@ from tests.tui.turns import (
     tokens_of,
     words_of,
 )
-from tui.widgets.answer import Answer
-from tui.widgets.markdown_blocks import Fence
-from tui.widgets.markdown_reading import LONGEST, read
+from tui.widgets.conversation.answer import Answer
+from tui.widgets.conversation.blocks import Fence
+from tui.widgets.conversation.reading import LONGEST, read
 
 CODE = "Look:\n\n```python\nprint('hi')\n```\n\n- **bold** and `code`\n"
 

@@ -13,11 +13,11 @@ from textual.widgets.markdown import MarkdownBlock
 from assistant.events import Ghost, Origin, Token
 from assistant.store.values import Record
 from assistant.trace import Step, Trace
-from tui.widgets.answer import Answer
-from tui.widgets.conversation import Conversation
-from tui.widgets.turn import TurnAction
-from tui.widgets.turn_tokens import TokenView
-from tui.widgets.turns import UserTurn
+from tui.widgets.conversation.answer import Answer
+from tui.widgets.conversation.conversation import Conversation
+from tui.widgets.conversation.tokens import TokenView
+from tui.widgets.conversation.turn import TurnAction
+from tui.widgets.conversation.turns import UserTurn
 
 DRAFT, RESIDUAL, TARGET = Origin.DRAFT, Origin.RESIDUAL, Origin.TARGET
 
@@ -58,7 +58,6 @@ def no_trace(id: int) -> Trace:
 
 class Page(App[None]):
     """A conversation that notes what is wanted of its turns."""
-
 
     def __init__(self) -> None:
         super().__init__()

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from models.errors import UsageError
-from tui.attachments import decoded, joined, read
+from tui.attaching.attachments import decoded, joined, read
 from tui.options import settings, shared
 
 

@@ -32,14 +32,14 @@ def race(prompt: str | None, spec: str, as_json: bool, **options: Any) -> None:
         raise UsageError("There is no prompt. Try: specchat race 'Write a haiku about rivers'")
     chosen = settings(options)
 
-    from tui.lanes import parse
-    from tui.racing import find, run
+    from tui.race.lanes import parse
+    from tui.race.racing import find, run
 
     entries = parse(spec)
     if as_json or not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         sys.exit(run(find(entries, chosen, prompt), as_json))
 
-    from tui.race_app import RaceApp
+    from tui.race.app import RaceApp
 
     app = RaceApp(find(entries, chosen, prompt), chosen)
     app.run()

@@ -12,8 +12,8 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui.safe import safe
-from tui.widgets.attach_chip import Chip
-from tui.widgets.attaching import EDITABLE
+from tui.widgets.prompt.attaching import EDITABLE
+from tui.widgets.prompt.chip import Chip
 
 PREVIEW = 20_000
 """Characters of an attachment that are shown."""

@@ -13,23 +13,23 @@ from textual.screen import Screen
 from textual.widgets import Footer
 
 from assistant.request import Count, Mode, Request
+from tui.chat.dialogue import Dialogue
+from tui.chat.exchange import Exchange
+from tui.chat.keeping import Keeping
+from tui.chat.talk import Talk
+from tui.chat.verbs import Verbs
 from tui.clipboard import copy_and_say
-from tui.dialogue import Dialogue
-from tui.exchange import Exchange
-from tui.keeping import Keeping
 from tui.safe import safe
 from tui.settings import Settings
-from tui.talk import Talk
-from tui.verbs import Verbs
-from tui.widgets.answer import Answer
 from tui.widgets.banner import Banner
-from tui.widgets.chat_changes import Deleted, Restored
-from tui.widgets.chats import ChatList
-from tui.widgets.conversation import Conversation
-from tui.widgets.prompt import Prompt
-from tui.widgets.speculation import Speculation
+from tui.widgets.chats.changes import Deleted, Restored
+from tui.widgets.chats.chats import ChatList
+from tui.widgets.conversation.answer import Answer
+from tui.widgets.conversation.conversation import Conversation
+from tui.widgets.conversation.turn import TurnAction
+from tui.widgets.prompt.prompt import Prompt
+from tui.widgets.speculation.panel import Speculation
 from tui.widgets.status import Activity, Status
-from tui.widgets.turn import TurnAction
 
 MODES: tuple[Mode, ...] = ("auto", "sps", "ars")
 NARROW, ROOMY = 96, 120

@@ -13,11 +13,11 @@ from textual.widgets import Footer, Static
 from assistant.events import Ghost
 from assistant.trace import Trace
 from tui.safe import safe
+from tui.widgets.inspector.entries import Entry, entries
+from tui.widgets.inspector.facts import facts
+from tui.widgets.inspector.page import TokenPage
 from tui.widgets.lines import Lines
 from tui.widgets.origins import BASICS, GHOST, kind, legend, styles
-from tui.widgets.token_entries import Entry, entries
-from tui.widgets.token_facts import facts
-from tui.widgets.token_page import TokenPage
 
 WIDE = 110
 """Cells from which on the facts stand beside the tokens, not below them."""

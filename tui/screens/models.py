@@ -16,9 +16,9 @@ from tui.screens.pulling import Choice, PullingScreen
 from tui.settings import Settings
 from tui.stock import Stock, wanted
 from tui.widgets.amounts import size
-from tui.widgets.model_browser import ModelBrowser
-from tui.widgets.model_lines import ModelLines
-from tui.widgets.model_list import ModelList
+from tui.widgets.models.browser import ModelBrowser
+from tui.widgets.models.lines import ModelLines
+from tui.widgets.models.model_list import ModelList
 
 WELCOME = (
     "specchat answers with a model that runs on this machine. Nothing is fetched unless you "

@@ -8,8 +8,8 @@ from models.files.locate import find, resolve
 from tui.fetching import Fetched, FetchFailed
 from tui.settings import Settings
 from tui.stock import Stock
-from tui.widgets.fetch import Fetch
-from tui.widgets.model_lines import ModelLines
+from tui.widgets.models.fetch import Fetch
+from tui.widgets.models.lines import ModelLines
 
 Choice = tuple[str, str | None]
 """A target and a draft, by their references; None: the best draft that there is for it."""

@@ -12,12 +12,12 @@ from textual.widgets import Footer, Static
 from assistant.events import Event, Failed, Lap, Lined, Loading, RaceOver
 from assistant.request import Race
 from assistant.service import Service
-from tui.replay import Replay
+from tui.race.replay import Replay
 from tui.safe import safe
-from tui.widgets.race_board import Board
-from tui.widgets.race_head import Head
-from tui.widgets.race_lanes import LOWEST, Lanes
-from tui.widgets.race_phase import PhaseLine
+from tui.widgets.race.board import Board
+from tui.widgets.race.head import Head
+from tui.widgets.race.lanes import LOWEST, Lanes
+from tui.widgets.race.phase import PhaseLine
 
 PERIOD = 1 / 20
 """Seconds between two looks at what there is to show."""

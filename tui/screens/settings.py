@@ -21,9 +21,9 @@ from tui.config.reader import Config
 from tui.safe import safe
 from tui.screens.naming import NamingScreen
 from tui.settings import Settings
-from tui.widgets.chooser import Chooser
-from tui.widgets.field import Field
-from tui.widgets.fields import Fields
+from tui.widgets.settings.chooser import Chooser
+from tui.widgets.settings.field import Field
+from tui.widgets.settings.fields import Fields
 
 
 class SettingsScreen(ModalScreen[Settings | None]):

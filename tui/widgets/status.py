@@ -10,7 +10,7 @@ from assistant.events import Decoded
 from assistant.request import Mode
 from tui.safe import safe
 from tui.widgets.bars import gauge
-from tui.widgets.readings import MUTED, NEARLY_FULL
+from tui.widgets.speculation.readings import MUTED, NEARLY_FULL
 
 NAMES: dict[Mode, str] = {"ars": "ArS", "sps": "SpS", "auto": "auto"}
 BAR = 10

@@ -1,0 +1,1 @@
+"""Files and long texts that go along with a question."""

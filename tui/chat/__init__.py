@@ -1,0 +1,1 @@
+"""A chat in progress, apart from how it looks."""

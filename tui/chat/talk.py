@@ -1,0 +1,228 @@
+"""The talk: what the person says is answered, what the engine says is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from assistant.attachment import Attachment
+from assistant.events import (
+    Counted,
+    Decoded,
+    Event,
+    Failed,
+    Finished,
+    Loading,
+    ModelInfo,
+    Noticed,
+    Prefilled,
+    Prepared,
+    Ready,
+)
+from assistant.request import Mode, Request, Setup
+from assistant.service import Service
+from tui.safe import safe
+from tui.widgets.conversation.turn import Turn
+from tui.widgets.conversation.turns import UserTurn
+from tui.widgets.status import Activity
+
+if TYPE_CHECKING:
+    from assistant.store import Record
+    from tui.screens.chat import ChatScreen
+
+FIGURES_EVERY = 0.25
+"""Seconds."""
+
+
+class Talk:
+    """Keep the parts of a chat screen in step with its dialogue and the engine."""
+
+    def __init__(self, screen: ChatScreen) -> None:
+        self._screen = screen
+        self._dialogue, self._exchange = screen.dialogue, screen.exchange
+        self._waiting: UserTurn | None = None  # sent, and to be answered when that is possible
+        self.no_draft: str | None = None
+        """Why answers come without speculation, if they do."""
+        self._figures: Decoded | None = None  # to be shown
+        self.editing: Record | None = None
+        """The question that the prompt's text is to replace."""
+
+    def load(self, engine: Service, setup: Setup, no_draft: str | None) -> None:
+        """Have models loaded; the prompt that waits is answered afterwards."""
+        self.no_draft = no_draft
+        self._exchange.load(engine, setup)
+
+    def no_model(self, reason: str) -> None:
+        """Say why nothing can be answered, and hand the prompt back that waits for it."""
+        self._exchange.loaded(None)
+        self._screen.status.show(loaded=False, activity=None)
+        self._screen.banner.show("no model")
+        self._screen.conversation.note(reason, "error")
+        self.take_back()
+
+    def show(self, event: Event) -> None:
+        """Show what the engine says."""
+        status = self._screen.status
+        match event:
+            case Loading(role, name, fraction):
+                verb = "loading" if fraction < 1 else "preparing"
+                status.show(activity=Activity(f"{verb} the {role} {name}", fraction))
+            case Ready():
+                self._be_ready(event)
+            case Prepared():
+                self._dialogue.prepared(event)
+            case Noticed(text):
+                self._dialogue.note(text)
+            case Prefilled(role, done, total):
+                status.show(activity=_reading(role, done, total))
+            case Decoded():
+                self._decoded(event)
+            case Finished():
+                self._end(self._dialogue.finished(event))
+            case Failed():
+                self._fail(event)
+            case Counted(label, tokens):
+                self._screen.prompt.counted(label, tokens)
+
+    def say(self, text: str, attachments: Sequence[Attachment]) -> None:
+        """Answer what the person says now, or as soon as that is possible."""
+        if self._exchange.waits:
+            self._screen.notify("One message waits already; this one stays here.", timeout=3)
+            return
+        instead_of, self.editing = self.editing, None
+        self._screen.prompt.head("")
+        turn = self._dialogue.ask(text, attachments, instead_of)
+        self._screen.chats.current = self._dialogue.conversation
+        turn.add_class("waiting")
+        self._screen.prompt.take()
+        self._waiting = turn
+        self.answer()
+
+    def answer(self) -> None:
+        """Have the last question answered."""
+
+        def begin(model: ModelInfo, mode: Mode) -> Request:
+            turn, self._waiting = self._waiting, None
+            if turn is not None:
+                turn.remove_class("waiting")
+            asked = self._dialogue.answer(model, mode)
+            if isinstance(self._screen.focused, Turn):  # it stood on what is replaced
+                self._screen.conversation.focus_last()
+            return asked
+
+        self._wish(begin)
+
+    def again(self, answer: Record) -> None:
+        """Have another answer to the question of this one."""
+        self._dialogue.cut_before(answer)
+        self.answer()
+
+    def go_on(self, answer: Record) -> None:
+        """Go on with an answer that was cut."""
+        if self._dialogue.leaf is None or answer.id != self._dialogue.leaf.id:
+            self._screen.notify("Only the last answer can be gone on with; f copies up to here.")
+        else:
+            self._wish(self._dialogue.go_on)
+
+    def edit(self, question: Record) -> None:
+        """Put a question into the prompt, to be asked anew in its place."""
+        if self._screen.prompt.give_back(question.content, question.attachments):
+            self.editing = question
+            self._screen.prompt.head("Enter asks it anew, on a branch of its own · Esc leaves it")
+            self._screen.prompt.focus()
+        else:
+            self._screen.notify("Send or clear what is in the prompt first.", timeout=4)
+
+    def open(self, conversation: int | None) -> None:
+        """Show a conversation; an answer under way in another one is stopped and kept."""
+        self.stop()
+        self._dialogue.open(conversation)
+        self._screen.follow()
+
+    def stop(self) -> None:
+        """End the answer, keep its text, and take a prompt back that waits or is edited."""
+        self.take_back()
+        self._exchange.stop()
+        if self.editing is not None:
+            self.editing = None
+            self._screen.prompt.head("")
+            self._screen.prompt.drop()
+        self._screen.refresh_bindings()
+
+    def take_back(self) -> None:
+        """Hand the prompt back that waits."""
+        self._exchange.unwish()
+        turn, self._waiting = self._waiting, None
+        if turn is not None:
+            self._dialogue.take_back(turn)
+            self._give_back(turn.text, turn.record.attachments if turn.record else ())
+
+    def _give_back(self, text: str, attachments: tuple[Attachment, ...]) -> None:
+        if not self._screen.prompt.give_back(text, attachments):
+            self._screen.notify("Up-arrow in an empty prompt brings the unanswered one back.")
+
+    def _wish(self, begin: Callable[[ModelInfo, Mode], Request]) -> None:
+        def request() -> Request:
+            assert self._exchange.ready is not None, "wishes come true when models are loaded"
+            return begin(self._exchange.ready.target, self._screen.mode)
+
+        self._exchange.wish(request)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Ask for a model when nothing else helps; offer the keys that make sense now."""
+        if self._exchange.wants_model:
+            self._screen.post_message(self._screen.ModelWanted())
+        self._screen.refresh_bindings()
+
+    def _decoded(self, event: Decoded) -> None:
+        self._dialogue.decoded(event)
+        if self._dialogue.reply and self._dialogue.shows(self._dialogue.reply.record):
+            if self._figures is None:
+                self._screen.set_timer(FIGURES_EVERY, self._show_figures)
+            self._figures = event
+            self._screen.panel.take(event)
+
+    def _show_figures(self) -> None:
+        """Show the figures of the last round; more often, nobody could read them."""
+        event, self._figures = self._figures, None
+        if event is not None:
+            self._screen.status.show(activity=None, last=event)
+            self._screen.panel.paint()
+
+    def _be_ready(self, ready: Ready) -> None:
+        screen, drafting, n_ctx = self._screen, ready.draft is not None, ready.target.n_ctx
+        screen.banner.ready(ready)
+        screen.panel.ready(ready)
+        screen.status.show(loaded=True, activity=None, drafting=drafting, n_ctx=n_ctx, last=None)
+        screen.prompt.room = n_ctx
+        screen.prompt.recount()
+        self.no_draft = None if drafting else self.no_draft or ready.no_draft
+        if self.no_draft:
+            text = f"{self.no_draft} Answers come without speculation."
+            screen.conversation.note(text, "warning")
+        self._exchange.loaded(ready)
+        self._go_on()
+
+    def _fail(self, event: Failed) -> None:
+        text = safe(event.message)
+        self._screen.notify(text, title="Failed", severity="error", markup=False)
+        if self._dialogue.busy:
+            self.take_back()  # it would hang on an answer that may come to nothing
+            self._end(self._dialogue.failed(event))
+        else:
+            self.no_model(event.message)
+
+    def _end(self, unanswered: Record | None) -> None:
+        self._show_figures()
+        self._screen.status.show(activity=None)
+        if unanswered is not None:
+            self._give_back(unanswered.content, unanswered.attachments)
+        self._screen.chats.refresh_list()
+        self._exchange.ended()
+        self._go_on()
+
+
+def _reading(role: str, done: int, total: int) -> Activity:
+    who = "reading the prompt" if role == "target" else "the draft reads along"
+    return Activity(f"{who}: {done:,} of {total:,} tokens", done / total if total else 1.0)

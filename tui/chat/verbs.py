@@ -1,0 +1,102 @@
+"""What a person can do to a turn of the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tui.clipboard import code_blocks, copy_and_say
+from tui.widgets.conversation.turn import Turn, Verb
+
+if TYPE_CHECKING:
+    from assistant.store import Record
+    from tui.screens.chat import ChatScreen
+
+LONGEST_TITLE = 60
+
+
+class Verbs:
+    """Do to a turn of the chat what its keys ask for; the last deletion can be taken back."""
+
+    def __init__(self, screen: ChatScreen) -> None:
+        self._screen = screen
+        self._undo: list[Callable[[], None]] = []
+
+    def do(self, turn: Turn, verb: Verb) -> None:
+        """Do it, or say why not."""
+        record = turn.record
+        match verb:
+            case "copy":
+                copy_and_say(self._screen, turn.text)
+            case "copy-code":
+                copy_and_say(self._screen, code_blocks(turn.text)[-1])
+            case _ if record is None or self._screen.dialogue.busy:
+                self._screen.notify("One moment: an answer is under way. Esc stops it.", timeout=3)
+            case _:
+                self._change(record, verb)
+
+    def undo(self) -> None:
+        """Take the last deletion back."""
+        if self._undo:
+            self._undo.pop()()
+        else:
+            self._screen.notify("There is nothing to undo.", timeout=3)
+
+    def inspect(self, record: Record) -> None:
+        """Open the inspector on an answer."""
+        from tui.screens.inspector import Inspector
+
+        title = " ".join(record.content.split())[:LONGEST_TITLE]
+        self._screen.app.push_screen(Inspector(self._screen.dialogue.store.trace(record.id), title))
+
+    def _change(self, record: Record, verb: Verb) -> None:
+        screen, dialogue = self._screen, self._screen.dialogue
+        match verb:
+            case "edit":
+                screen.talk.edit(record)
+            case "regenerate":
+                screen.talk.again(record)
+            case "continue":
+                screen.talk.go_on(record)
+            case "inspect":
+                self.inspect(record)
+            case "older" | "newer":
+                self._choose(record, -1 if verb == "older" else 1)
+            case "fork":
+                dialogue.open(dialogue.store.fork(record.id))
+                screen.follow()
+                screen.prompt.focus()
+                hint = " Ctrl+R has it answered." if record.role == "user" else ""
+                screen.notify(
+                    f"This is a conversation of its own now.{hint}", timeout=5, markup=False
+                )
+            case "delete":
+                self._delete(record)
+
+    def _choose(self, record: Record, step: int) -> None:
+        dialogue = self._screen.dialogue
+        sibling = record.siblings[record.siblings.index(record.id) + step]
+        dialogue.store.choose(sibling)
+        dialogue.open(dialogue.conversation)
+        view = self._screen.conversation
+        view.call_after_refresh(view.walk_to, sibling)
+
+    def _delete(self, record: Record) -> None:
+        dialogue, conversation = self._screen.dialogue, self._screen.dialogue.conversation
+        view = self._screen.conversation
+
+        def bring_back() -> None:
+            dialogue.store.restore(record.id)
+            dialogue.store.choose(record.id)
+            dialogue.open(conversation)
+            self._screen.follow()
+            view.call_after_refresh(view.walk_to, record.id)
+
+        dialogue.store.drop(record.id)
+        dialogue.open(conversation)
+        self._undo.append(bring_back)
+        view.call_after_refresh(view.focus_last)
+        key = "u" if dialogue.records else "Ctrl+Z"  # a letter is typed into the prompt
+        self._screen.notify(
+            f"Deleted, with what followed. {key} brings it back.", timeout=6, markup=False
+        )

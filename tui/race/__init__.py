@@ -1,0 +1,1 @@
+"""A race, apart from how it looks."""

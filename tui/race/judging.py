@@ -1,0 +1,104 @@
+"""Who won a race, by how much, and whether the lanes said the same: in plain sentences."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tui.race.track import Standing
+
+ENOUGH = 16
+"""Tokens from which on a speed means something."""
+EQUAL = 0.03
+"""Speeds that differ by less than this share are called the same: the clock is no finer."""
+QUOTED = 24
+"""Characters that are quoted from where two texts part."""
+
+
+def verdict(standings: Sequence[Standing], greedy: bool) -> str:
+    """Return the outcome; `greedy` says that all took the most probable tokens."""
+    ran = [each for each in standings if each.stats and each.stats.generated_tokens >= ENOUGH]
+    failed = [f"{each.lane.name} did not run." for each in standings if each.failed]
+    if len(ran) < 2:
+        return " ".join([*failed, "The lanes said too little to compare their speed."])
+    pair = len(ran) == 2
+    return " ".join([*failed, _pair(*ran) if pair else _field(ran), *_texts(ran, greedy)])
+
+
+def pays(standings: Sequence[Standing]) -> bool:
+    """Whether some lane that speculates was the fastest, and clearly so against the first."""
+    first, best = standings[0], max(standings, key=lambda each: each.tokens_per_s)
+    return best.lane.mode != "ars" and best.tokens_per_s > (1 + EQUAL) * first.tokens_per_s
+
+
+def _pair(first: Standing, other: Standing) -> str:
+    ratio = other.tokens_per_s / first.tokens_per_s
+    name, reference = other.lane.name, first.lane.name
+    figures = f"{other.tokens_per_s:.1f} against {first.tokens_per_s:.1f} tokens/s{_evals(other)}"
+    if abs(ratio - 1) < EQUAL:
+        return f"{name} was as fast as {reference}: {figures}."
+    if ratio > 1:
+        return f"{name} was {ratio:.2f} times as fast as {reference}: {figures}."
+    slower = f"{name} was slower, at {ratio:.2f} times the speed of {reference}: {figures}."
+    speculated = other.lane.mode == "sps" and first.lane.mode == "ars"
+    return f"{slower} Speculation did not pay here." if speculated else slower
+
+
+def _field(ran: Sequence[Standing]) -> str:
+    best, *others = sorted(ran, key=lambda each: -each.tokens_per_s)
+    ratios = [
+        f"{best.tokens_per_s / each.tokens_per_s:.2f} times as fast as {each.lane.name}"
+        for each in others
+    ]
+    by = " and ".join([", ".join(ratios[:-1]), ratios[-1]])
+    return (
+        f"{best.lane.name} was fastest with {best.tokens_per_s:.1f} tokens/s, {by}{_evals(best)}."
+    )
+
+
+def _evals(standing: Standing) -> str:
+    if standing.stats is None or not standing.stats.drafted:
+        return ""
+    return f", with {standing.stats.tokens_per_eval:.2f} tokens per evaluation"
+
+
+def _texts(ran: Sequence[Standing], greedy: bool) -> list[str]:
+    """Compare what lanes of the same weights said."""
+    found: list[tuple[str, str]] = []
+    for i, other in enumerate(ran):
+        same_weights = (each for each in ran[:i] if _target(each) == _target(other))
+        first = next(same_weights, None)
+        if first is not None and first.finished and other.finished:
+            who = f"{first.lane.name} and {other.lane.name}" if len(ran) > 2 else "Both"
+            found.append((who, _wording(first.finished.text, other.finished.text, greedy)))
+    wordings = {wording for _, wording in found}
+    if len(found) == len(ran) - 1 > 1 and len(wordings) == 1:
+        found = [("All", wordings.pop())]
+    return [f"{who} {wording}." for who, wording in found]
+
+
+def _target(standing: Standing) -> Path:
+    return standing.lane.setup.target
+
+
+def _wording(ours: str, theirs: str, greedy: bool) -> str:
+    if ours == theirs:
+        return "wrote the same text"
+    same = _alike(ours, theirs)
+    if greedy and same == min(len(ours), len(theirs)):
+        return "wrote the same text, as far as the shorter one goes"
+    if greedy:
+        quotes = f"“{_quote(theirs, same)}” for “{_quote(ours, same)}”"
+        return f"wrote the same text up to character {same:,}: {quotes}"
+    return "drew from the same distribution, each its own text"
+
+
+def _alike(one: str, other: str) -> int:
+    """Return how many characters two texts begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    shorter = min(len(one), len(other))
+    return next((i for i, (a, b) in pairs if a != b), shorter)
+
+
+def _quote(text: str, at: int) -> str:
+    """Return the words where two texts part, from the beginning of the word."""
+    start = max(text.rfind(" ", 0, at), text.rfind("\n", 0, at)) + 1
+    return " ".join(text[start : start + QUOTED].split())

@@ -1,0 +1,1 @@
+"""The conversation: turns, the newest at the bottom."""

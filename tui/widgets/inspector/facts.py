@@ -1,0 +1,156 @@
+"""Why a token of an answer is there, or why a proposal is not, in lines."""
+
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.geometry import Size
+
+from assistant.events import Alternative, Ghost, Origin, Token
+from tui.safe import safe
+from tui.widgets.bars import bar
+from tui.widgets.inspector.entries import Entry, visible
+from tui.widgets.speculation.readings import MUTED, SOURCES, pair, paragraph
+
+NAMES = {
+    Origin.DRAFT: "Draft, accepted",
+    Origin.RESIDUAL: "Residual",
+    Origin.TARGET: "Target",
+}
+UNTESTED = "Draft, never tested: a proposal before it was rejected."
+AIRY = 20
+"""Lines from which on there is room for blank ones."""
+NONE_KEPT = "No alternatives were kept with this answer."
+
+
+def facts(entry: Entry, number: int, total: int, size: Size) -> list[Content]:
+    """Return what is known about entry `number` of `total`, the most probable tokens last."""
+    width, blank = size.width, [Content("")] if size.height >= AIRY else []
+    place = Content.styled(f"id {entry.item.id} · {number:,} of {total:,}", MUTED)
+    name = Content.styled(f" {entry.name} ", "bold $text-accent on $boost")
+    lines = [
+        pair(name, place, width),
+        *blank,
+        *paragraph(_origin(entry), width, ""),
+        *paragraph(_place(entry), width),
+        *blank,
+        *_test(entry, width),
+        *blank,
+    ]
+    return [*lines, *_alternatives(entry, width)[: max(size.height - len(lines), 2)]]
+
+
+def probability(value: float) -> str:
+    """Return a probability to three places, or to two digits when it is tiny."""
+    return f"{value:.3f}" if value == 0 or value >= 0.001 else f"{value:.1e}"
+
+
+def decision(uniform: float, target: float, draft: float, accepted: bool) -> str:
+    """Return the inequality that decided over a proposal."""
+    sign, word = ("<", "accepted") if accepted else ("≥", "rejected")
+    return (
+        f"uniform {probability(uniform)} × draft {probability(draft)} "
+        f"{sign} target {probability(target)}: {word}"
+    )
+
+
+def _origin(entry: Entry) -> str:
+    item, rejected = entry.item, entry.tested
+    if isinstance(item, Ghost):
+        instead = visible(entry.step.tokens[-1].text) if entry.step.tokens else ""
+        if rejected is None:
+            return UNTESTED
+        return "Draft, rejected: " + (f"“{instead}” came instead." if instead else "thrown away.")
+    name = NAMES[item.origin]
+    if item.origin is Origin.DRAFT:
+        return f"{name}: proposed by the {_source(item)} and kept by the target."
+    if rejected is not None:
+        return (
+            f"{name}: the target's own, in place of “{visible(rejected.text)}”, which it rejected."
+        )
+    if item.origin is Origin.RESIDUAL:
+        return f"{name}: drawn from what the proposals left the target to say."
+    if len(entry.step.tokens) > 1:
+        return f"{name}: the target's own, after every proposal of the round was accepted."
+    return f"{name}: the target's own; nothing was proposed."
+
+
+def _place(entry: Entry) -> str:
+    item, proposed = entry.item, _proposed(entry)
+    if item.source is None or not proposed:
+        return f"Round {entry.round:,}, without proposals."
+    return f"Position {item.position + 1} of round {entry.round:,}; {proposed} were proposed."
+
+
+def _proposed(entry: Entry) -> int:
+    kept = sum(token.origin is Origin.DRAFT for token in entry.step.tokens)
+    return kept + len(entry.step.ghosts)
+
+
+def _test(entry: Entry, width: int) -> list[Content]:
+    item = entry.item
+    target = "–" if item.target_prob is None else probability(item.target_prob)
+    draft = "–" if item.draft_prob is None else probability(item.draft_prob)
+    probs = _named(("target", target), ("   draft", draft))
+    if not entry.was_tested or item.acceptance_prob is None:
+        return [probs, *_verdict(entry, width)]
+    chance = _named(("acceptance", probability(item.acceptance_prob)))
+    chance += Content.styled(f" = min(1, {target} / {draft})", MUTED)
+    both = Content.assemble(probs, "   ", chance)
+    lines = [both] if both.cell_length <= width else [probs, chance]
+    return [*lines, *_verdict(entry, width)]
+
+
+def _named(*values: tuple[str, str]) -> Content:
+    return Content.assemble(
+        *(part for name, value in values for part in ((f"{name} ", MUTED), (value, "bold")))
+    )
+
+
+def _verdict(entry: Entry, width: int) -> list[Content]:
+    item = entry.item
+    if isinstance(item, Token) and item.origin is Origin.DRAFT and item.uniform is not None:
+        text = decision(item.uniform, item.target_prob, item.draft_prob or 0.0, accepted=True)
+        return paragraph(text, width, "$text-success")
+    ghost = entry.tested
+    if ghost is None or ghost.uniform is None or ghost.target_prob is None:
+        return []
+    text = decision(ghost.uniform, ghost.target_prob, ghost.draft_prob, accepted=False)
+    whose = "" if ghost is item else f"“{visible(ghost.text)}”: "
+    return paragraph(whose + text, width, "$text-warning")
+
+
+def _source(item: Token | Ghost) -> str:
+    return SOURCES.get(item.source or "", safe(item.source or ""))
+
+
+def _alternatives(entry: Entry, width: int) -> list[Content]:
+    rows = entry.rows
+    if rows is None:
+        return []
+    if not rows.target_top:
+        return paragraph(NONE_KEPT, width)
+    column = (width - 2) // 2
+    left = _column("Target", rows.target_top, entry.item.id, column)
+    right = _column("Draft", rows.draft_top, entry.item.id, column) if rows.draft_top else []
+    blank = Content("")
+    return [
+        Content.assemble(_padded(line, column + 2), right[i] if i < len(right) else blank)
+        for i, line in enumerate([*left, *[blank] * (len(right) - len(left))])
+    ]
+
+
+def _column(heading: str, top: Sequence[Alternative], own: int, width: int) -> list[Content]:
+    lines = [Content.styled(f"{heading}'s row", MUTED)]
+    name = max(8, width // 2 - 1)
+    for alternative in top:
+        mark = "▸" if alternative.id == own else " "
+        text = Content(f"{mark}{visible(alternative.text)}").truncate(name, ellipsis=True)
+        share = f"{alternative.prob:>6.1%}"
+        drawn = Content.styled(bar(alternative.prob, width - name - 8), "$primary")
+        line = Content.assemble(_padded(text, name), " ", _padded(drawn, width - name - 8), share)
+        lines.append(line.stylize("bold") if alternative.id == own else line)
+    return lines
+
+
+def _padded(line: Content, width: int) -> Content:
+    return line.pad_right(max(width - line.cell_length, 0))

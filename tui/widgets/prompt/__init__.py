@@ -1,0 +1,1 @@
+"""Where the person types, and what goes along."""

@@ -1,0 +1,125 @@
+"""The panel that shows speculation at work."""
+
+from textual.content import Content
+from textual.events import Resize
+from textual.reactive import reactive
+
+from assistant.events import Decoded, Ready
+from tui.widgets.lines import Lines
+from tui.widgets.speculation.pace import Pace
+from tui.widgets.speculation.readings import Reading, lines, paragraph
+
+WIDTH = 40
+WIDE = 120
+"""Cells of the screen from which on the panel shows unless it is unwanted."""
+PAUSE_S = 1 / 60
+"""In which rounds that come together are painted together."""
+EXPLAINED = (
+    "While an answer comes, you will see here how its tokens are guessed and checked:",
+    "",
+    "· how many tokens the draft proposes at a time, and why",
+    "· how many of them the target accepts",
+    "· how many tokens one evaluation of the target yields; ArS has 1",
+    "· how fast the answer comes, and how fast it would by ArS",
+    "· where the time goes",
+    "· how full the context is",
+)
+
+
+class Speculation(Lines):
+    """Show the figures of the answer under way, or of the last one."""
+
+    DEFAULT_CSS = f"""
+    Speculation {{
+        dock: right;
+        width: {WIDTH};
+        max-width: 50%;
+        height: 1fr;
+        padding: 1 1 0 2;
+        background: $surface;
+    }}
+    """
+
+    wanted: reactive[bool | None] = reactive[bool | None](None, init=False)
+    """Whether the person asked for the panel, or closed it; None: where there is room."""
+
+    def __init__(self) -> None:
+        super().__init__(id="speculation")
+        self.can_focus = False
+        self._ready: Ready | None = None
+        self._last: Decoded | None = None
+        self._pace = Pace(WIDTH - 3)
+        self._due = False
+
+    def on_mount(self) -> None:
+        """Come and go with the width of the screen."""
+        self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self.fit())
+        self.fit()
+
+    def ready(self, ready: Ready) -> None:
+        """Begin with other models."""
+        self._ready = ready
+        self.clear()
+
+    def show(self, decoded: Decoded) -> None:
+        """Take one round, and show soon what it changes."""
+        self.take(decoded)
+        if self.display and not self._due:
+            self._due = True
+            self.set_timer(PAUSE_S, self.paint)
+
+    def take(self, decoded: Decoded) -> None:
+        """Take one round, to be shown by `paint`."""
+        if self._last is not None and decoded.stats.rounds < self._last.stats.rounds:
+            self._pace = Pace(WIDTH - 3)
+        self._last = decoded
+        self._pace.add(decoded.stats.decode_s, decoded.stats.generated_tokens)
+
+    def clear(self) -> None:
+        """Forget the last answer and explain what will be seen."""
+        self._last, self._pace = None, Pace(WIDTH - 3)
+        self.paint()
+
+    def toggle(self) -> None:
+        """Open or close the panel, whatever the width."""
+        self.wanted = not self.display
+
+    def fit(self) -> None:
+        """Show the panel when it is wanted, or when there is room for it."""
+        if self.is_attached:
+            room = self.screen.size.width >= WIDE
+            shown = room if self.wanted is None else self.wanted
+            if shown != self.display:
+                self.display = shown
+                self.call_after_refresh(self.paint)
+
+    def watch_wanted(self) -> None:
+        """Obey the person."""
+        self.fit()
+
+    def on_resize(self, event: Resize) -> None:
+        """Lay the lines out for the new size."""
+        super().on_resize(event)
+        self.paint()
+
+    def paint(self) -> None:
+        """Show what was taken."""
+        self._due = False
+        if self.display and self.is_mounted:
+            self.put(self._lines())
+
+    def _lines(self) -> list[Content]:
+        width, height = self.room, self.size.height
+        if self._last is None:
+            return self._explained(width)
+        n_ctx = self._ready.target.n_ctx if self._ready else 0
+        no_draft = self._ready.no_draft if self._ready and not self._ready.draft else None
+        return lines(Reading(self._last, self._pace.rates, n_ctx, no_draft), width, height)
+
+    def _explained(self, width: int) -> list[Content]:
+        head = [Content.styled("Speculation", "bold $text-accent"), Content("")]
+        body = [line for text in EXPLAINED for line in paragraph(text, width) or [Content("")]]
+        if self._ready and self._ready.no_draft and not self._ready.draft:
+            text = f"Nothing is guessed: {self._ready.no_draft}"
+            body = [*paragraph(text, width, "$text-warning"), Content(""), *body]
+        return [*head, *body]
