@@ -53,6 +53,7 @@ async def answered(pilot: Pilot[None]) -> None:
     async with asyncio.timeout(60):
         while not (chat.exchange.ready and chat.keeping.begun):
             await pilot.pause(0.02)
+        chat.prompt.editor.cursor_blink = False
         chat.prompt.text = PROMPT
         await pilot.press("enter")
         while len(chat.dialogue.records) < 2 or chat.exchange.busy:

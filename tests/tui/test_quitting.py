@@ -36,7 +36,7 @@ async def test_ctrl_d_with_text_deletes_and_ctrl_c_with_a_selection_copies(targe
         chat.prompt.text = "abc"
         await chat.pilot.press("home", "ctrl+d", "shift+end", "ctrl+c")
         assert chat.prompt.text == "bc"
-        assert chat.app.clipboard == "bc"
+        await chat.until(lambda: chat.app.clipboard == "bc")
         assert not chat.app._exit
 
 
