@@ -33,6 +33,7 @@ async def test_one_ctrl_c_only_hints(target: Path) -> None:
 
 async def test_ctrl_d_with_text_deletes_and_ctrl_c_with_a_selection_copies(target: Path) -> None:
     async with open_chat(target) as chat:
+        await chat.ready()
         chat.prompt.text = "abc"
         await chat.pilot.press("home", "ctrl+d", "shift+end", "ctrl+c")
         assert chat.prompt.text == "bc"

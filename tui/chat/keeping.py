@@ -28,7 +28,8 @@ class Keeping:
         dialogue, prompt = self._screen.dialogue, self._screen.prompt
         try:
             prompt.history = list(store.prompts())
-            prompt.restore(store.recall(UNFINISHED) or "")
+            if unfinished := store.recall(UNFINISHED):
+                prompt.restore(unfinished)
             left = store.recall(OPEN)
             dialogue.move_to(store)
             if dialogue.conversation is None and left:
