@@ -20,7 +20,7 @@ from tui.settings import Settings
 
 DOCS = Path(__file__).parents[1] / "docs"
 SIZE = (124, 40)
-PROMPT = "Write a Python function that returns the median of a list.."
+PROMPT = "Write a Python function that returns the median of a list."
 RACING = "Write a Python class for a stack with push, pop and peek, with docstrings."
 
 
