@@ -1,0 +1,1 @@
+"""`specchat tune`, as a person sees it."""
