@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError
-from models.files.discovery import Found
-from models.gguf import Summary, read_vocabulary
-from models.pairing import Vocabulary, mismatch
+from models.files import layout
+from models.files.discovery import Found, identify
+from models.files.places import models_dir
+from models.gguf import FileVocabulary, Summary, read_vocabulary
+from models.pairing import mismatch
 
 SMALL_ENOUGH = 0.5
 """How large a draft may be beside its target to be chosen unasked."""
@@ -27,36 +29,65 @@ class Pairing:
 
     def __init__(self, target: Found) -> None:
         self.target = target
-        self._vocabulary: Vocabulary | None = None
-        self._compared: dict[str | None, Verdict] = {}
+        self._vocabulary: FileVocabulary | None = None
+        self._differences: dict[str | None, str | None] = {}
+        self._mapped: dict[str | None, Verdict] = {}
 
     def judge(self, draft: Found) -> Verdict:
         """Say whether a file can draft for the target."""
+        if reason := self._hindrance(draft):
+            return Verdict(False, reason)
+        if self._difference(draft) is None:
+            return Verdict(True, "same vocabulary")
+        digest = _digest(draft)
+        if digest not in self._mapped:
+            self._mapped[digest] = self._map(draft)
+        return self._mapped[digest]
+
+    def matches(self, draft: Found) -> bool:
+        """Say whether a file can draft for the target, with the same vocabulary; soon told."""
+        return self._hindrance(draft) is None and self._difference(draft) is None
+
+    def _hindrance(self, draft: Found) -> str | None:
+        """Return why a file cannot draft for the target, whatever its vocabulary."""
         target, small = self.target.summary, draft.summary
         if target is None or small is None:
-            return Verdict(False, self.target.problem or draft.problem or "it cannot be read")
+            return self.target.problem or draft.problem or "it cannot be read"
         if draft.path.resolve() == self.target.path.resolve():
-            return Verdict(False, "it is the target itself")
+            return "it is the target itself"
         if reason := _hindrance_of_target(target) or _hindrance_of_draft(small):
-            return Verdict(False, reason)
-        if draft.size >= self.target.size:
-            return Verdict(False, "it is not smaller than the target")
-        if small.vocabulary == target.vocabulary:
-            return Verdict(True, "same vocabulary")
-        if small.vocabulary not in self._compared:
-            self._compared[small.vocabulary] = self._compare(draft)
-        return self._compared[small.vocabulary]
+            return reason
+        return "it is not smaller than the target" if draft.size >= self.target.size else None
 
-    def _compare(self, draft: Found) -> Verdict:
+    def _difference(self, draft: Found) -> str | None:
+        """Return in what the vocabularies differ, padding aside."""
+        digest = _digest(draft)
+        if digest == _digest(self.target):
+            return None
+        if digest not in self._differences:
+            try:
+                self._differences[digest] = mismatch(self._tokens(), read_vocabulary(draft.path))
+            except ModelError as error:
+                self._differences[digest] = str(error)
+        return self._differences[digest]
+
+    def _map(self, draft: Found) -> Verdict:
+        from models.mapping import Mapping  # brings numpy along
+
         try:
-            if self._vocabulary is None:
-                self._vocabulary = read_vocabulary(self.target.path)
-            reason = mismatch(self._vocabulary, read_vocabulary(draft.path))
+            mapping = Mapping.between(self._tokens(), read_vocabulary(draft.path))
         except ModelError as error:
             return Verdict(False, str(error))
-        if reason is None:
-            return Verdict(True, "same vocabulary, padding aside")
-        return Verdict(False, f"another vocabulary: {reason}")
+        return Verdict(True, f"{mapping.size:,} of its tokens are the target's too")
+
+    def _tokens(self) -> FileVocabulary:
+        if self._vocabulary is None:
+            self._vocabulary = read_vocabulary(self.target.path)
+        return self._vocabulary
+
+
+def _digest(model: Found) -> str | None:
+    return model.summary.vocabulary if model.summary else None
 
 
 def _hindrance_of_target(target: Summary) -> str | None:
@@ -76,18 +107,40 @@ def _hindrance_of_draft(draft: Summary) -> str | None:
 def best_draft(target: Found, candidates: Iterable[Found]) -> tuple[Found | None, str]:
     """Return the draft for a target for which none is named, and why that one or none: a sentence.
 
-    It is the one that the catalogue lists, else the smallest that serves, up to half the target's
-    size: a larger one rarely gains anything.
+    It is one that was made for it here, else the one that the catalogue lists, else the smallest of
+    the same vocabulary, up to half the target's size: a larger one rarely gains anything.
     """
     pairing, listed = Pairing(target), listed_draft(target)
     by_size = sorted(candidates, key=lambda found: found.size)
     for draft in by_size:
+        if is_made_for(draft, target) and pairing.judge(draft).serves:
+            return draft, f"{draft.name} was made to draft for {target.name}."
+    for draft in by_size:
         if listed and draft.gguf is listed and pairing.judge(draft).serves:
             return draft, f"{draft.name} is the draft listed for {target.name}."
     for draft in by_size:
-        if draft.size <= SMALL_ENOUGH * target.size and pairing.judge(draft).serves:
+        if draft.size <= SMALL_ENOUGH * target.size and pairing.matches(draft):
             return draft, f"{draft.name} is the smallest model here with the same vocabulary."
     return None, _without_draft(target)
+
+
+def mark(target: Found) -> str:
+    """Return what a draft that is made for a target remembers it by."""
+    name = target.summary.name if target.summary else None
+    return f"{name or target.path.stem}, {target.size} bytes"
+
+
+def is_made_for(draft: Found, target: Found) -> bool:
+    """Say whether a draft was made for a target on this machine; what others claim is no matter."""
+    ours = draft.path.is_relative_to(models_dir())
+    return bool(ours and draft.summary and draft.summary.serves == mark(target))
+
+
+def made_here(target: Found) -> Found | None:
+    """Return the smallest draft that was made for a target, among specchat's own files alone."""
+    here = [identify(str(path)) for path in layout.gguf_files(models_dir())]
+    drafts = (draft for draft in here if is_made_for(draft, target))
+    return min(drafts, key=lambda draft: draft.size, default=None)
 
 
 def listed_draft(target: Found) -> GGUF | None:

@@ -1,7 +1,18 @@
 """What a GGUF file says of itself, read with bounds and without llama.cpp."""
 
+from models.gguf.fingerprint import Fingerprint, fingerprint
 from models.gguf.header import Header, read
 from models.gguf.summary import Summary, summarise, summary
 from models.gguf.vocabulary import FileVocabulary, read_vocabulary
 
-__all__ = ["FileVocabulary", "Header", "Summary", "read", "read_vocabulary", "summarise", "summary"]
+__all__ = [
+    "FileVocabulary",
+    "Fingerprint",
+    "Header",
+    "Summary",
+    "fingerprint",
+    "read",
+    "read_vocabulary",
+    "summarise",
+    "summary",
+]

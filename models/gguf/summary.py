@@ -10,6 +10,7 @@ from models.gguf.vocabulary import TOKENS
 _REPACKED = (2, 12, 20, 39)  # Q4_0, Q4_K, IQ4_NL, MXFP4: what llama.cpp's CPU kernels rearrange
 _RECURRENT = ("ssm.", "wkv.", "shortconv.", "kda.")
 _LONGEST_SCALE = 12
+SERVES = "specchat.slim.target"
 _EMBEDS = "an embedding model, which writes nothing"
 _FLAWS = {
     "mmproj": "a projector for pictures, a part of another model",
@@ -37,6 +38,8 @@ class Summary:
     repacked: int  # bytes that llama.cpp holds a second time, rearranged for the CPU
     rolls_back: bool  # whether its cache can forget the last tokens
     flaw: str | None  # why it cannot hold a conversation
+    layers: int | None
+    serves: str | None  # the target that it was made to draft for; see `models.slim`
 
 
 def summarise(path: Path) -> Summary:
@@ -47,6 +50,7 @@ def summarise(path: Path) -> Summary:
 def summary(header: Header) -> Summary:
     """Return what counts of a header."""
     tokens = header.metadata.get(TOKENS)
+    serves = header.metadata.get(SERVES)
     return Summary(
         architecture=header.architecture or "",
         name=header.name,
@@ -60,6 +64,8 @@ def summary(header: Header) -> Summary:
         repacked=sum(header.tensors.matrices.get(kind, 0) for kind in _REPACKED),
         rolls_back=not _is_recurrent(header),
         flaw=_flaw(header),
+        layers=header.layers,
+        serves=serves if isinstance(serves, str) else None,
     )
 
 

@@ -54,7 +54,7 @@ class Tensors:
 
 def read_tensors(stream: Stream, count: int, alignment: int) -> Tensors:
     """Read the table of tensors and refuse one that reaches beyond the end of the file."""
-    tensors = [_read(stream) for _ in range(count)]
+    tensors = read_table(stream, count)
     start = -(-stream.position // alignment) * alignment
     last = max(tensors, key=lambda tensor: tensor.offset + tensor.size, default=None)
     if last and start + last.offset + last.size > stream.size:
@@ -64,6 +64,11 @@ def read_tensors(stream: Stream, count: int, alignment: int) -> Tensors:
     for tensor in tensors:
         matrices[tensor.kind] += tensor.size if tensor.is_matrix else 0
     return Tensors(count, sum(prod(tensor.shape) for tensor in tensors), dict(+matrices))
+
+
+def read_table(stream: Stream, count: int) -> tuple[Tensor, ...]:
+    """Read the table of tensors."""
+    return tuple(_read(stream) for _ in range(count))
 
 
 def _read(stream: Stream) -> Tensor:

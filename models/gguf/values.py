@@ -13,7 +13,7 @@ Value = int | float | bool | str | tuple[int | float | bool, ...]
 _SCALARS = dict(
     enumerate(("<B", "<b", "<H", "<h", "<I", "<i", "<f", "<?", "", "", "<Q", "<q", "<d"))
 )
-_STRING, _ARRAY = 8, 9
+STRING, ARRAY = 8, 9
 _INTEGERS = (4, 5)
 _KEPT_STRING = 1 << 20  # a longer one is skipped: no template or name is
 _LONGEST_STRING = 64 << 20
@@ -72,13 +72,13 @@ class Stream:
     def value(self) -> Value | Length:
         """Read a value and the type before it."""
         kind = self.number("<I")
-        if kind == _STRING:
+        if kind == STRING:
             return self.text()
-        return self._array() if kind == _ARRAY else self._scalar(self._layout(kind))
+        return self._array() if kind == ARRAY else self._scalar(self._layout(kind))
 
     def _array(self) -> Value | Length:
         kind, count = self.number("<I"), self.number("<Q")
-        if kind == _STRING:
+        if kind == STRING:
             return self._summed_up(count)
         layout = self._layout(kind)
         if count > _KEPT_NUMBERS:
@@ -89,14 +89,14 @@ class Stream:
     def texts(self) -> list[bytes]:
         """Read a value that must be an array of strings, all of it."""
         kind, inner, count = self.number("<I"), self.number("<I"), self.number("<Q")
-        if (kind, inner) != (_ARRAY, _STRING):
+        if (kind, inner) != (ARRAY, STRING):
             raise Malformed("its tokens are no texts")
         return list(self.strings(count))
 
     def integers(self) -> list[int]:
         """Read a value that must be an array of 32-bit integers, all of it."""
         kind, inner, count = self.number("<I"), self.number("<I"), self.number("<Q")
-        if kind != _ARRAY or inner not in _INTEGERS or count > _MOST_STRINGS:
+        if kind != ARRAY or inner not in _INTEGERS or count > _MOST_STRINGS:
             raise Malformed("the kinds of its tokens are no numbers")
         return list(struct.unpack(f"<{count}i", self._bytes(4 * count)))
 

@@ -1,5 +1,6 @@
 """The tokens of a GGUF file, read without llama.cpp."""
 
+import re
 from pathlib import Path
 
 from models.errors import ModelError
@@ -7,23 +8,52 @@ from models.gguf.opening import open_model
 from models.gguf.values import Malformed, Stream
 
 TOKENS, KINDS = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
-_UNUSED = 5
+TOKENIZER = "tokenizer.ggml.model"
+NORMAL, UNUSED, BYTE = 1, 5, 6
+_NO_TEXT = (2, 3)  # unknown, control
+_BYTE = re.compile(rb"<0x([0-9A-Fa-f]{2})>")
+_PRINTABLE = (*range(33, 127), *range(161, 173), *range(174, 256))
+_OTHERS = sorted({*range(256)} - {*_PRINTABLE})
+BYTE_NAMES = {byte: byte for byte in _PRINTABLE} | {256 + i: b for i, b in enumerate(_OTHERS)}
+"""The byte that each character stands for in GPT-2's kind of vocabulary."""
 
 
 class FileVocabulary:
-    """What each token is called, and which of them are padding."""
+    """What each token is called, and what text it stands for."""
 
-    def __init__(self, texts: list[bytes], kinds: list[int]) -> None:
+    def __init__(self, texts: list[bytes], kinds: list[int], tokenizer: str = "gpt2") -> None:
         self.size = len(texts)
-        self._texts, self._kinds = texts, kinds
+        self._texts, self._kinds, self._tokenizer = texts, kinds, tokenizer
 
     def text(self, token: int) -> str:
         """Return the name of a token, also of a control token."""
         return self._texts[token].decode("utf-8", "replace")
 
+    def kind(self, token: int) -> int:
+        """Return the number that the format gives to a token's kind."""
+        return self._kinds[token] if token < len(self._kinds) else NORMAL
+
     def is_unused(self, token: int) -> bool:
         """Say whether a token is padding that no text maps to."""
-        return token < len(self._kinds) and self._kinds[token] == _UNUSED
+        return self.kind(token) == UNUSED
+
+    def has_text(self, token: int) -> bool:
+        """Say whether a token stands for text: a control token does not."""
+        return self.kind(token) not in _NO_TEXT
+
+    def piece(self, token: int) -> bytes:
+        """Return the bytes that a token stands for; of a control token, those of its name."""
+        text, kind = self._texts[token], self.kind(token)
+        if kind == BYTE and (byte := _BYTE.fullmatch(text)):
+            return bytes([int(byte[1], 16)])
+        if kind != NORMAL:  # given by its maker, as it stands
+            return text
+        if self._tokenizer != "gpt2":  # SentencePiece writes a space as a low block
+            return text.replace(b"\xe2\x96\x81", b" ")
+        try:
+            return text.decode().translate(BYTE_NAMES).encode("latin-1")
+        except UnicodeError:  # a name that is not made of bytes' names stands for itself
+            return text
 
 
 def read_vocabulary(path: Path) -> FileVocabulary:
@@ -45,16 +75,19 @@ def _read(path: Path, stream: Stream) -> FileVocabulary:
     stream.number("<Q")
     texts: list[bytes] = []
     kinds: list[int] = []
+    tokenizer = ""
     for _ in range(stream.number("<Q")):
         key = stream.text()
         if key == TOKENS:
             texts = stream.texts()
         elif key == KINDS:
             kinds = stream.integers()
+        elif key == TOKENIZER:
+            tokenizer = str(stream.value())
         else:
             stream.value()
-        if texts and kinds:
+        if texts and kinds and tokenizer:
             break
     if not texts:
         raise ModelError(f"{path} has no vocabulary; it is not a language model.")
-    return FileVocabulary(texts, kinds)
+    return FileVocabulary(texts, kinds, tokenizer)

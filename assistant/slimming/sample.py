@@ -1,0 +1,62 @@
+"""Text to learn from: what assistants are asked, and what is written on any machine."""
+
+import sysconfig
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+
+from assistant.store import Store, place, present
+from models.errors import UsageError
+
+QUESTIONS = (
+    "Write a Python function that returns the n-th Fibonacci number without recursion.",
+    "Rename the variable x to total in this code, and return all of it:\n\n"
+    "def add(values):\n    x = 0\n    for value in values:\n        x += value\n    return x",
+    "What is the difference between a process and a thread?",
+    "A train leaves at 9:40 and arrives at 13:05. How long is the journey? Explain each step.",
+    "Summarise in two sentences: The council met on Tuesday to discuss the old bridge. Engineers "
+    "had found cracks in two of its pillars. Repairs would take a year and close the road to the "
+    "market, so the council decided to build a temporary crossing first.",
+    "Write a short letter that thanks a neighbour for looking after the garden.",
+)
+"""A few of each kind: code, editing, facts, sums, summaries, prose."""
+LONGEST = 20_000  # characters of one file
+MOST = 1_600_000  # characters in all
+MOST_CHATS = 1000
+
+
+def written_everywhere() -> Iterator[str]:
+    """Yield parts of what comes with Python: its sources, and its language reference as prose."""
+    prose = "\n".join(_language_reference().values())
+    yield from (prose[at : at + LONGEST] for at in range(0, min(len(prose), MOST // 2), LONGEST))
+    left = MOST // 2
+    for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
+        text = path.read_text("utf-8", "replace")[: min(LONGEST, max(0, left))]
+        left -= len(text)
+        yield text
+
+
+def _language_reference() -> Mapping[str, str]:
+    try:
+        from pydoc_data.topics import topics
+    except ImportError:  # some distributions leave it out
+        return {}
+    return topics
+
+
+def own_text(files: Iterable[Path], chats: bool) -> Iterator[str]:
+    """Yield the text of files, and what a person and the models said to each other.
+
+    Raises:
+        UsageError: a file cannot be read.
+        StorageError: the chats cannot.
+    """
+    for path in files:
+        try:
+            yield path.read_text("utf-8", "replace")[:MOST]
+        except OSError as error:
+            raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+    if chats and present(place()):
+        with closing(Store(place())) as store:
+            for conversation in store.summaries(limit=MOST_CHATS):
+                yield "\n".join(each.content for each in store.path(conversation.id))[:MOST]

@@ -1,0 +1,105 @@
+"""A vocabulary without the tokens that are rarely said; what is left keeps its order."""
+
+import struct
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from models.errors import ModelError
+from models.gguf import encoding
+from models.gguf.values import ARRAY, STRING
+from models.gguf.vocabulary import NORMAL, TOKENIZER, TOKENS, FileVocabulary
+
+Ids = npt.NDArray[np.intp]
+
+MATRICES = ("token_embd.weight", "output.weight", "output.bias", "per_layer_token_embd.weight")
+"""What has a row for each token."""
+PRIOR, PRIOR_FROM = 100_000, 1000
+"""A token counts PRIOR / (its id + PRIOR_FROM) times more: in 300,000, about as often as found."""
+_MERGES = "tokenizer.ggml.merges"
+_TRIMMED = ("gpt2", "llama")  # the tokenizers that work with any part of their vocabulary
+
+
+def kept(vocabulary: FileVocabulary, counts: npt.NDArray[np.int64], size: int) -> Ids:
+    """Return the ids of about `size` tokens to keep, ascending: those that are used most.
+
+    Control tokens and single bytes are always kept. What was counted is helped out by what is known
+    of any vocabulary: its tokens were added in the order of their frequency, which falls as Zipf's
+    law has it. Alone, some megabytes of text keep words that they happen to have.
+    """
+    tokens = range(vocabulary.size)
+    used = np.array([not vocabulary.is_unused(token) for token in tokens])
+    needed = used & np.array(
+        [vocabulary.kind(token) != NORMAL or len(vocabulary.piece(token)) <= 1 for token in tokens]
+    )
+    score = counts + PRIOR / (np.arange(vocabulary.size) + PRIOR_FROM)
+    score[needed], score[~used] = np.inf, -1
+    ids = np.argsort(-score, kind="stable")[: max(size, np.count_nonzero(needed))]
+    return np.sort(ids[used[ids]])
+
+
+def without(values: Mapping[str, bytes], ids: Ids, n_vocab: int) -> dict[str, bytes]:
+    """Return the metadata of a file with the tokens `ids` alone.
+
+    Raises:
+        ModelError: this kind of tokenizer cannot do without any of its tokens.
+    """
+    kind = values.get(TOKENIZER, b"")[12:].decode("utf-8", "replace")
+    if kind not in _TRIMMED:
+        raise ModelError(f"Tokens cannot be taken from a vocabulary of the kind {kind!r}.")
+    names = _texts(values[TOKENS])
+    left = [names[i] for i in ids]
+    changed = {TOKENS: encoding.texts(left)}
+    if _MERGES in values:
+        changed[_MERGES] = encoding.texts(_merges(values[_MERGES], set(left)))
+    gone: set[str] = set()
+    for key, value in values.items():
+        if key.endswith("_token_id"):
+            place = _place(value, ids)
+            gone |= {key} if place is None else set()
+            changed[key] = encoding.number(place or 0)
+        elif key.endswith(".vocab_size"):
+            changed[key] = encoding.number(len(ids))
+        elif key not in changed and (picked := _picked(value, ids, n_vocab)):
+            changed[key] = picked
+    return {key: changed.get(key, value) for key, value in values.items() if key not in gone}
+
+
+def _texts(value: bytes) -> list[bytes]:
+    """Return the texts of an array that was read before."""
+    texts: list[bytes] = []
+    at = 16
+    while at < len(value):
+        end = at + 8 + int.from_bytes(value[at : at + 8], "little")
+        texts.append(value[at + 8 : end])
+        at = end
+    return texts
+
+
+def _merges(value: bytes, left: set[bytes]) -> list[bytes]:
+    """Return the merges whose parts and result are all left."""
+    merges = [(merge, *merge[1:].partition(b" ")[::2]) for merge in _texts(value)]
+    return [
+        merge
+        for merge, first, second in merges
+        if {merge[:1] + first, second, merge[:1] + first + second} <= left
+    ]
+
+
+def _place(value: bytes, ids: Ids) -> int | None:
+    """Return the new number of the token that a value names; None when it is not kept."""
+    token = int.from_bytes(value[4:], "little")
+    place = int(np.searchsorted(ids, token))
+    return place if place < len(ids) and ids[place] == token else None
+
+
+def _picked(value: bytes, ids: Ids, n_vocab: int) -> bytes | None:
+    """Return the elements `ids` of an array with a number for each token; None for all else."""
+    if len(value) < 16:
+        return None
+    kind, inner, count = struct.unpack_from("<IIQ", value)
+    if kind != ARRAY or inner in (STRING, ARRAY) or count != n_vocab:
+        return None
+    numbers = np.frombuffer(value, np.uint8, offset=16).reshape(count, -1)
+    return struct.pack("<IIQ", kind, inner, len(ids)) + numbers[ids].tobytes()

@@ -1,0 +1,94 @@
+"""Write a GGUF file anew from the pieces of another, a tensor at a time."""
+
+import hashlib
+import os
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from models.errors import ModelError
+from models.gguf import encoding
+from models.gguf.layout import Layout
+from models.gguf.tensors import Tensor
+
+Ids = npt.NDArray[np.intp]
+
+CHECKSUM = "specchat.slim.tensors_sha256"
+"""Of the bytes behind the header, by which a damaged copy can be told."""
+_VERSION = 3
+_PIECE = 1 << 22  # bytes
+
+
+def write(
+    layout: Layout,
+    place: Path,
+    values: Mapping[str, bytes],
+    ids: Ids | None = None,
+    matrices: tuple[str, ...] = (),
+) -> None:
+    """Write a file with other metadata, and of some matrices only the rows `ids`.
+
+    Raises:
+        ModelError: the file has tensors of a type that is newer than this program.
+        OSError: it cannot be read or written.
+    """
+    for tensor in layout.tensors:
+        if not tensor.size:
+            raise ModelError(f"{layout.path} has weights of type {tensor.kind}, unknown here.")
+    rows = {name: ids for name in matrices if ids is not None}
+    table = _table(layout, rows)
+    digest = hashlib.sha256()
+    with place.open("wb") as file:
+        file.write(_header(layout, values, table, "0" * 64))
+        for old, new in zip(layout.tensors, table, strict=True):
+            for piece in _pieces(layout, old, rows.get(old.name)):
+                digest.update(piece)
+                file.write(piece)
+            padding = bytes(-new.size % layout.alignment)
+            digest.update(padding)
+            file.write(padding)
+        file.seek(0)
+        file.write(_header(layout, values, table, digest.hexdigest()))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _table(layout: Layout, rows: Mapping[str, Ids]) -> list[Tensor]:
+    table: list[Tensor] = []
+    offset = 0
+    for tensor in layout.tensors:
+        ids = rows.get(tensor.name)
+        shape = tensor.shape if ids is None else (*tensor.shape[:-1], len(ids))
+        table.append(replace(tensor, shape=shape, offset=offset))
+        offset += -(-table[-1].size // layout.alignment) * layout.alignment
+    return table
+
+
+def _header(
+    layout: Layout, values: Mapping[str, bytes], table: list[Tensor], checksum: str
+) -> bytes:
+    values = {**values, CHECKSUM: encoding.text(checksum)}
+    header = struct.pack("<4sIQQ", b"GGUF", _VERSION, len(table), len(values))
+    header += b"".join(encoding.string(key.encode()) + value for key, value in values.items())
+    for tensor in table:
+        header += encoding.string(tensor.name.encode())
+        header += struct.pack(f"<I{len(tensor.shape)}Q", len(tensor.shape), *tensor.shape)
+        header += struct.pack("<IQ", tensor.kind, tensor.offset)
+    return header + bytes(-len(header) % layout.alignment)
+
+
+def _pieces(layout: Layout, tensor: Tensor, ids: Ids | None) -> Iterator[bytes]:
+    """Yield the bytes of a tensor, or of its rows `ids`, without holding them all."""
+    count = tensor.shape[-1]
+    size = tensor.size // count
+    # A map of the file, of which only what is picked is ever read.
+    rows = np.memmap(layout.path, np.uint8, "r", layout.data + tensor.offset, (count, size))
+    step = max(1, _PIECE // max(1, size))
+    picked = count if ids is None else len(ids)
+    for start in range(0, picked, step):
+        part = slice(start, start + step)
+        yield (rows[part] if ids is None else rows[ids[part]]).tobytes()
