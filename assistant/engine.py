@@ -3,7 +3,7 @@
 import traceback
 from collections.abc import Callable
 from itertools import count
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import RLock, Thread
 
 from assistant.assistant import Assistant
@@ -12,8 +12,12 @@ from assistant.control import Control
 from assistant.events import Counted, Event, Failed
 from assistant.loading import Loader, Pool
 from assistant.race import run
-from assistant.request import Count, Job, Mode, Race, Request, Sampling, Setup
+from assistant.request import Count, Job, Mode, Race, Request, Sampling, Setup, Tune
+from assistant.tuning.tune import Tuner
 from models.errors import Bug, Cancelled, ModelError, SpecchatError
+
+REST_S = 3.0
+"""Seconds without a job after which what took long to read is put aside."""
 
 Steering = tuple[Mode, int | None, Sampling | None]
 
@@ -56,6 +60,10 @@ class Engine:
         """
         self._give(race)
 
+    def tune(self, tune: Tune) -> None:
+        """Measure this machine; ends in `Tuned` or `Failed`."""
+        self._give(tune)
+
     def count(self, count: Count) -> None:
         """Count the tokens of a text; ends in `Counted`, or in nothing without a model."""
         self._give(count)
@@ -88,12 +96,21 @@ class Engine:
 
     def _run(self) -> None:
         for number in count(1):
-            job = self._jobs.get()
+            job = self._next()
             if job is None:
                 break
             self._begin(number, job)
             self._try(job)
         self._free()
+
+    def _next(self) -> Job | None:
+        """Wait for a job."""
+        try:
+            return self._jobs.get(timeout=REST_S)
+        except Empty:
+            if self._assistant is not None and self._assistant.resuming is not None:
+                self._assistant.resuming.keep()
+            return self._jobs.get()
 
     def _begin(self, number: int, job: Job) -> None:
         with self._turn:
@@ -127,6 +144,8 @@ class Engine:
                 self._load(job)
             case Race():
                 run(job, self._pool, self._control, self._emit)
+            case Tune():
+                self._emit(Tuner(job, self._control.cancel, self._emit).run())
             case Count(label, text):
                 if (assistant := self._assistant) is not None:
                     n_ctx = assistant.target.n_ctx

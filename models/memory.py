@@ -26,24 +26,25 @@ class Memory:
     """Bytes that a loaded model takes."""
 
     weights: int  # the file, mapped
-    repacked: int  # a second copy of some weights, rearranged for the CPU's kernels
+    repacked: int  # while loading: some weights twice, the file's and those for the CPU's kernels
     cache: int  # keys and values of a full context
     buffers: int  # what a batch is computed in, logits, the vocabulary
 
     @property
     def needed(self) -> int:
-        """All of it."""
+        """All of it, at its peak."""
         return self.weights + self.repacked + self.cache + self.buffers
 
     @property
     def held(self) -> int:
-        """What must stay in memory: what was repacked is not read from the file again."""
+        """What stays in memory: of what was repacked, the file's pages are given back."""
         return self.needed - self.repacked
 
     def __add__(self, other: "Memory") -> "Memory":
+        """Return what both take when `other` is loaded after this one."""
         return Memory(
             self.weights + other.weights,
-            self.repacked + other.repacked,
+            max(self.repacked - other.held, other.repacked),
             self.cache + other.cache,
             self.buffers + other.buffers,
         )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from models import gguf as header
 from models.cancel import CancelFlag
-from models.catalog import GGUF
+from models.catalog import GGUF, PUBLISHED
 from models.errors import ModelError, StorageError
 from models.files import checksum, layout
 from models.files.locate import locate, resolve
@@ -54,13 +54,29 @@ def _verify(
     if promised in (None, digest):
         checksum.remember(path, digest)
         return digest
-    complaint = f"{path} is damaged: its sha256 is {digest[:12]}…, not {str(promised)[:12]}…"
-    if isinstance(resolve(reference), Path):
+    wanted = resolve(reference)
+    complaint = (
+        f"{path} is damaged: its sha256 is {digest[:12]}…, not {str(promised)[:12]}…"
+        f"{_changed(path, wanted)}"
+    )
+    if isinstance(wanted, Path):
         raise ModelError(f"{complaint}. It is not used; replace it.")
     discard(path)
     raise ModelError(
         f"{complaint}. It was removed; fetch it again with: specchat models pull {reference}"
     )
+
+
+def _changed(path: Path, wanted: GGUF | Path) -> str:
+    """Say which parts were changed that steer the model; chance would hardly hit those alone."""
+    published = PUBLISHED.get(wanted.name) if isinstance(wanted, GGUF) else None
+    if published is None:
+        return ""
+    try:
+        parts = header.fingerprint(header.read(path)).differing(published)
+    except ModelError:
+        return ""  # it is not even a model any more
+    return f"; {' and '.join(parts)} differ from what was published" if parts else ""
 
 
 def discard(path: Path) -> None:

@@ -36,6 +36,20 @@ def variant(target: Path, label: str) -> Path:
     )
 
 
+def siblings(target: Path) -> list[Path]:
+    """Return the other files on this machine that hold the model in `target`.
+
+    Raises:
+        ModelError: `target` itself cannot be read.
+    """
+    identity = _identity(gguf.read(target))
+    found = {target.resolve(): target}
+    for path in _candidates(target, ""):
+        if (header := _header(path)) and _identity(header) == identity:
+            found.setdefault(path.resolve(), path)
+    return [path for path in found.values() if path != target]
+
+
 def _candidates(target: Path, label: str) -> Iterator[Path]:
     """Yield the other models here, those first whose name says it: reading a header takes time."""
     neighbours = sorted(path for path in target.parent.glob("*.gguf") if path.is_file())

@@ -11,13 +11,15 @@ import numpy as np
 from models.base import Logits
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ContextFull, ModelError
-from models.llama import native
+from models.llama import native, state
 from models.llama.batch import SEQUENCE, Batch
 from models.llama.weights import Weights
+from models.prefix import shared
 from models.threads import physical_cores
 
 BATCH = 256  # tokens per evaluation of a long prompt: few enough to stop soon
 MAX_ROWS = 32
+MANY = 32  # tokens at least, to tell how fast a prompt is read
 
 
 class LlamaModel:
@@ -28,6 +30,7 @@ class LlamaModel:
         n_ctx: tokens to make room for; at most what the model was trained for.
         max_rows: rows that one call may ask for. Each costs `n_vocab` floats of buffer, twice.
         threads: None is one per physical core, for one token and for batches alike.
+        flash_attention: None leaves it to llama.cpp.
         cancel: raised by another thread, it stops an evaluation between two nodes of its graph.
 
     Raises:
@@ -41,6 +44,7 @@ class LlamaModel:
         n_ctx: int = 4096,
         max_rows: int = MAX_ROWS,
         threads: int | None = None,
+        flash_attention: bool | None = None,
         cancel: CancelFlag | None = None,
     ) -> None:
         self.weights = weights
@@ -49,25 +53,30 @@ class LlamaModel:
         self._cancel = CancelFlag() if cancel is None else cancel
         self._inside = Lock()
         self._abort_callback = native.strlen_as_abort_callback()  # llama.cpp keeps only its address
-        self._context = self._open(_checked_ctx(n_ctx, weights), _checked_threads(threads))
+        threads = _checked_threads(threads)
+        self.conditions = f"{weights.conditions} threads={threads} flash={flash_attention}"
+        self._context = self._open(_checked_ctx(n_ctx, weights), threads, flash_attention)
         self._memory = llama.llama_get_memory(self._context)
         # llama.cpp pads the context to a multiple of 256; more than was trained for is no use.
         self.n_ctx = min(int(llama.llama_n_ctx(self._context)), weights.n_ctx_train)
         self._batch = Batch(BATCH)
         self._tokens: list[int] = []  # what the KV cache holds
         self.busy_s = 0.0
+        self._read, self._read_s = 0, 0.0  # tokens without logits, and the seconds they took
         try:
             self.can_roll_back = self._warm_up()
         except BaseException:  # nobody else could free what was opened
             self.close()
             raise
 
-    def _open(self, n_ctx: int, threads: int) -> int:
+    def _open(self, n_ctx: int, threads: int, flash_attention: bool | None) -> int:
         params = llama.llama_context_default_params()
         params.n_ctx, params.n_batch, params.n_ubatch = n_ctx, BATCH, BATCH
         params.n_outputs_max = self.max_rows
         # A batch of two and more runs on the second count, also a verification.
         params.n_threads = params.n_threads_batch = threads
+        if flash_attention is not None:
+            params.flash_attn_type = int(flash_attention)
         params.swa_full = True  # else a rollback beyond the window corrupts the cache in silence
         native.forget_complaints()
         context: int | None = llama.llama_init_from_model(self.weights.handle, params)
@@ -110,18 +119,60 @@ class LlamaModel:
 
     def cached(self, tokens: Sequence[int]) -> int:
         """Return how many leading tokens the cache already holds."""
-        tokens = list(tokens[: len(self._tokens)])
-        if tokens == self._tokens[: len(tokens)]:
-            return len(tokens)
-        return next(i for i, (a, b) in enumerate(zip(self._tokens, tokens, strict=False)) if a != b)
+        return shared(self._tokens, tokens)
+
+    @property
+    def held(self) -> tuple[int, ...]:
+        """The tokens that the cache holds."""
+        return tuple(self._tokens)
+
+    @property
+    def seconds_a_token(self) -> float | None:
+        """How long reading a prompt takes, by the token; None before there was a longer one."""
+        return self._read_s / self._read if self._read else None
+
+    @property
+    def restores_in_part(self) -> bool:
+        """Whether a state is the end of the cache alone: llama.cpp leaves out what has slid by."""
+        return self.weights.sliding_window > 0
+
+    def state(self) -> memoryview:
+        """Return a copy of the cache."""
+        with self._inside:
+            return state.copied(self._context)
+
+    def restore(self, tokens: Sequence[int], copy: memoryview) -> bool:
+        """Fill the cache with what `state` returned when it held `tokens`; say if that went well.
+
+        If not, it is empty afterwards. Only what `state` returned may be given to it.
+        """
+        with self._inside:
+            self._clear()
+            if state.put_back(self._context, copy, len(tokens)):
+                self._tokens = list(tokens)
+                return True
+            self._clear()
+        return False
+
+    def truncate(self, length: int) -> None:
+        """Forget all but the first `length` tokens; all, if the model cannot take tokens back."""
+        with self._inside:
+            self._truncate(length)
 
     def _truncate(self, length: int) -> None:
         if length == len(self._tokens):
             return
-        if length and llama.llama_memory_seq_rm(self._memory, SEQUENCE, length, -1):
+        if self._reaches_back(length) and llama.llama_memory_seq_rm(
+            self._memory, SEQUENCE, length, -1
+        ):
             del self._tokens[length:]
         else:
             self._clear()
+
+    def _reaches_back(self, length: int) -> bool:
+        """Say whether the cache holds all that a token behind the first `length` looks at."""
+        needed = max(0, length - self.weights.sliding_window) if self.restores_in_part else 0
+        return length > 0 and llama.llama_memory_seq_pos_min(self._memory, SEQUENCE) <= needed
 
     def _clear(self) -> None:
         llama.llama_memory_clear(self._memory, False)
@@ -139,9 +190,13 @@ class LlamaModel:
         """Append at most one batch to the cache."""
         self._batch.fill(tokens, len(self._tokens), rows)
         native.forget_complaints()
+        started = perf_counter()
         code = llama.llama_decode(self._context, self._batch.struct)
         if code == 0:
             self._tokens.extend(tokens)
+            if rows == 0 and len(tokens) >= MANY:
+                self._read += len(tokens)
+                self._read_s += perf_counter() - started
             return
         length = len(self._tokens)
         # After an abort the cache is as it was, or can be made so; after an error nothing is sure.

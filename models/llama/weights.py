@@ -10,7 +10,8 @@ import llama_cpp.llama_cpp as llama
 from models import gguf
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelError
-from models.llama import native
+from models.llama import native, pages
+from models.llama.conditions import of_file
 from models.llama.vocab import LlamaVocab, has_tokens
 
 
@@ -20,6 +21,7 @@ class Weights:
     Args:
         path: the file.
         gpu_layers: how many layers to offload; None is all, when this build can offload.
+        repack: rearrange weights for the CPU's kernels where there are such.
         cancel: raised by another thread, it stops the loading.
         progress: called with the fraction that is loaded; must not raise.
         vocab_only: read the vocabulary and the metadata, not the weights.
@@ -34,6 +36,7 @@ class Weights:
         path: Path,
         *,
         gpu_layers: int | None = None,
+        repack: bool = True,
         cancel: CancelFlag | None = None,
         progress: Callable[[float], None] = lambda fraction: None,
         vocab_only: bool = False,
@@ -41,10 +44,18 @@ class Weights:
         native.start()
         self.path = path
         self.header = gguf.read(path)  # refuses what is not a whole GGUF file, before native code
+        self.conditions = f"{of_file(path, gpu_layers)} repack={repack}"
         started = perf_counter()
         self.handle: int | None = _load(
-            path, gpu_layers, CancelFlag() if cancel is None else cancel, progress, vocab_only
+            path,
+            gpu_layers,
+            repack,
+            CancelFlag() if cancel is None else cancel,
+            progress,
+            vocab_only,
         )
+        if not vocab_only:
+            pages.let_go()
         self.load_s = perf_counter() - started
         if not has_tokens(self.handle):
             self.close()
@@ -69,6 +80,7 @@ class Weights:
 def _load(
     path: Path,
     gpu_layers: int | None,
+    repack: bool,
     cancel: CancelFlag,
     progress: Callable[[float], None],
     vocab_only: bool,
@@ -79,7 +91,7 @@ def _load(
 
     params = llama.llama_model_default_params()
     params.vocab_only = vocab_only
-    params.use_extra_bufts = not native.has_amx()
+    params.use_extra_bufts = repack and not native.has_amx()
     if gpu_layers is not None:
         params.n_gpu_layers = gpu_layers
     callback = llama.llama_progress_callback(report)

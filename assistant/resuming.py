@@ -1,0 +1,128 @@
+"""Going on with a conversation of yesterday without reading all of it again."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from models.files.snapshots import Found, Snapshots
+from models.prefix import shared
+
+LONG_S = 2.0
+"""Seconds that reading a conversation must take for a snapshot to be worth its place."""
+LEAST = 64
+"""Tokens that a snapshot must spare the model to be read."""
+
+
+class Restorable(Protocol):
+    """A model whose cache can be put aside and brought back; see `models.llama.model`."""
+
+    n_ctx: int
+    can_roll_back: bool
+
+    @property
+    def restores_in_part(self) -> bool:
+        """Whether tokens cannot be taken back after a restore."""
+        ...
+
+    @property
+    def held(self) -> tuple[int, ...]:
+        """The tokens that the cache holds."""
+        ...
+
+    @property
+    def seconds_a_token(self) -> float | None:
+        """How long reading a prompt takes, by the token, if that is known."""
+        ...
+
+    def cached(self, tokens: Sequence[int]) -> int:
+        """Return how many leading tokens the cache already holds."""
+        ...
+
+    def truncate(self, length: int) -> None:
+        """Forget all but the first tokens."""
+        ...
+
+    def state(self) -> memoryview:
+        """Return a copy of the cache."""
+        ...
+
+    def restore(self, tokens: Sequence[int], copy: memoryview) -> bool:
+        """Replace the cache; say if that went well."""
+        ...
+
+
+class Resuming:
+    """Keep what a model has read of stored conversations in snapshots, and bring it back.
+
+    A snapshot that is missing, damaged or of another model costs the time of reading, nothing else.
+    """
+
+    def __init__(self, model: Restorable, identity: str, place: Path, room: int) -> None:
+        """`identity` is what the cache depends on; `room` is in bytes, and 0 keeps nothing."""
+        self._model = model
+        self._identity, self._place, self._room = identity, place, room
+        self._snapshots: Snapshots | None = None  # None: the conversation leaves nothing on disk
+        self._tokens: Sequence[int] = ()  # of the conversation
+        self._kept: tuple[int, ...] = ()  # what the newest snapshot holds
+
+    def begin(self, tokens: Sequence[int], stored: bool) -> None:
+        """Get the cache ready for a prompt, of a conversation that is `stored` or leaves no trace.
+
+        The tokens of the answer are to be appended to `tokens`. Afterwards the cache holds a
+        beginning of them and nothing else. The folder is opened anew for each prompt: if it is
+        discarded later, this conversation finds no place any more.
+        """
+        if self._model.cached(tokens) < len(self._model.held) - LEAST:
+            self.keep()
+        self.close()
+        self._tokens = tokens
+        if stored and self._room:
+            with suppress(OSError, MemoryError):
+                self._snapshots = Snapshots(self._place, self._identity, self._room)
+                self._restore(self._snapshots, tokens)
+        self._model.truncate(self._model.cached(tokens))
+
+    def keep(self) -> None:
+        """Write what the model has read, if reading what no snapshot has yet takes long."""
+        self._model.truncate(self._model.cached(self._tokens))  # it may have read a draft further
+        held, snapshots = self._model.held, self._snapshots
+        if snapshots is None or not self._is_long(len(held) - shared(self._kept, held)):
+            return
+        with suppress(OSError, MemoryError):
+            snapshots.write(held, self._model.state())
+        self._kept = held
+
+    def close(self) -> None:
+        """Keep nothing any more of what the model has read."""
+        if self._snapshots is not None:
+            self._snapshots.close()
+            self._snapshots = None
+
+    def _is_long(self, count: int) -> bool:
+        seconds = self._model.seconds_a_token
+        return count >= LEAST if seconds is None else count * seconds >= LONG_S
+
+    @property
+    def _rolls_back(self) -> bool:
+        return self._model.can_roll_back and not self._model.restores_in_part
+
+    def _restore(self, snapshots: Snapshots, tokens: Sequence[int]) -> None:
+        """Bring back the snapshot that has most in common with a prompt, if it has enough."""
+
+        def spared(found: Found) -> int:
+            common = shared(found.tokens, tokens)
+            goes_on = common == len(found.tokens) < len(tokens)
+            fits = len(found.tokens) <= self._model.n_ctx
+            return common if fits and (goes_on or self._rolls_back) else 0
+
+        best = max(snapshots.find(), key=spared, default=None)
+        if best is None or spared(best) < self._model.cached(tokens) + LEAST:
+            return
+        try:
+            held, state = snapshots.read(best.name)
+        except ValueError:
+            snapshots.remove(best.name)
+        else:
+            if self._model.restore(held, state):
+                self._kept = tuple(held)

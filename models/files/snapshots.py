@@ -1,0 +1,196 @@
+"""KV snapshots on disk: what a model has read, so that it need not read it again.
+
+A file is a magic number, a checksum of the rest, whose it is, two lengths, the token ids and the
+state. Whatever is not exactly that is no snapshot. All lie in one private folder that is kept below
+a size: those that have been of no use for longest go first.
+
+The folder is held open, and once discarded it takes no file any more: what was computed before a
+deletion leaves nothing behind it.
+"""
+
+import errno
+import os
+import struct
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import BinaryIO
+
+from models.files import private
+from models.files.places import cache_dir
+
+MAGIC = b"specchat KV cache 1\n"
+SUFFIX = ".kv"
+SPARE = 1 << 30
+"""Bytes of the disk that snapshots leave free."""
+_CHECKSUM = 32
+_HEAD = struct.Struct(f"<{len(MAGIC)}s{_CHECKSUM}s{_CHECKSUM}sIQ")
+_SUMMED = len(MAGIC) + _CHECKSUM  # where that begins which the checksum is of
+_STALE_S = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A snapshot that claims to be one; its checksum has not been looked at."""
+
+    name: str
+    tokens: list[int]
+
+
+def folder() -> Path:
+    """Return where snapshots are."""
+    return cache_dir() / "snapshots"
+
+
+def discard(place: Path) -> None:
+    """Remove all snapshots; who holds the folder open writes none any more.
+
+    Raises:
+        OSError: they cannot be removed.
+    """
+    with suppress(FileNotFoundError):  # another process was faster
+        while place.exists():
+            for path in place.iterdir():
+                path.unlink(missing_ok=True)
+            try:
+                place.rmdir()
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # one was written meanwhile
+                    raise
+
+
+class Snapshots:
+    """The snapshots of one identity: of the model, and of all that its cache depends on.
+
+    Args:
+        place: the folder; it is made.
+        identity: snapshots of others are left alone.
+        room: bytes that all snapshots may take together.
+
+    Raises:
+        OSError: the folder cannot be made.
+    """
+
+    def __init__(self, place: Path, identity: str, room: int) -> None:
+        private.folder(place)
+        self._folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+        os.fchmod(self._folder, 0o700)
+        self._identity = blake2b(identity.encode(), digest_size=_CHECKSUM).digest()
+        self._room = room
+
+    def find(self) -> Iterator[Found]:
+        """Yield the snapshots there are."""
+        for name in self._names(SUFFIX):
+            with suppress(OSError, ValueError), self._open(name) as file:
+                yield Found(name, self._claims(file)[1])
+
+    def read(self, name: str) -> tuple[list[int], memoryview]:
+        """Return the tokens and the state of a snapshot, which counts as used.
+
+        Raises:
+            OSError: it has gone.
+            ValueError: it is damaged.
+        """
+        with self._open(name) as file:
+            checksum, tokens = self._claims(file)
+            file.seek(_SUMMED)
+            data = memoryview(file.read())
+        if blake2b(data, digest_size=_CHECKSUM).digest() != checksum:
+            raise ValueError(f"{name} is damaged")
+        os.utime(name, dir_fd=self._folder)
+        return tokens, data[_HEAD.size - _SUMMED + _ids(len(tokens)).size :]
+
+    def write(self, tokens: Sequence[int], state: memoryview) -> None:
+        """Write a snapshot in place of those that it goes on from; one too large is left out.
+
+        Raises:
+            OSError: it cannot be written, and no part of it stays.
+        """
+        ids = _ids(len(tokens)).pack(*tokens)
+        size = _HEAD.size + len(ids) + len(state)
+        if size > min(self._room, self._spare()):
+            return
+        head = _HEAD.pack(MAGIC, bytes(_CHECKSUM), self._identity, len(tokens), len(state))
+        digest = blake2b(head[_SUMMED:], digest_size=_CHECKSUM)
+        digest.update(ids)
+        digest.update(state)
+        name = digest.hexdigest() + SUFFIX
+        with self._fresh(name) as file:
+            file.writelines((MAGIC, digest.digest(), head[_SUMMED:], ids, state))
+        for found in list(self.find()):
+            if found.name != name and found.tokens == list(tokens[: len(found.tokens)]):
+                self.remove(found.name)
+        self._shrink()
+
+    def remove(self, name: str) -> None:
+        """Remove a file of the folder, if it is there."""
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=self._folder)
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        os.close(self._folder)
+
+    def _claims(self, file: BinaryIO) -> tuple[bytes, list[int]]:
+        """Return the checksum and the tokens, and stand behind them.
+
+        Raises:
+            ValueError: it is no snapshot, not a whole one, or of another identity.
+        """
+        head = file.read(_HEAD.size)
+        if len(head) == _HEAD.size:
+            magic, checksum, identity, count, state = _HEAD.unpack(head)
+            size = _HEAD.size + _ids(count).size + state
+            whole = os.fstat(file.fileno()).st_size == size
+            if whole and magic == MAGIC and identity == self._identity:
+                return checksum, list(_ids(count).unpack(file.read(_ids(count).size)))
+        raise ValueError("this is no snapshot")
+
+    def _open(self, name: str) -> BinaryIO:
+        return os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=self._folder), "rb")
+
+    @contextmanager
+    def _fresh(self, name: str) -> Iterator[BinaryIO]:
+        """Make a file in one step."""
+        part = f"{name}.{os.getpid()}.part"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+        try:
+            with os.fdopen(os.open(part, flags, 0o600, dir_fd=self._folder), "wb") as file:
+                yield file
+            os.replace(part, name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+        except BaseException:  # an interrupt must not leave half a file behind
+            self.remove(part)
+            raise
+
+    def _names(self, suffix: str) -> list[str]:
+        return [name for name in os.listdir(self._folder) if name.endswith(suffix)]
+
+    def _spare(self) -> int:
+        disk = os.fstatvfs(self._folder)
+        return disk.f_bavail * disk.f_frsize - SPARE
+
+    def _shrink(self) -> None:
+        """Remove what was used longest ago until the rest has room, and what a kill left over."""
+        left = self._room
+        for name, status in self._by_use(SUFFIX):
+            left -= status.st_size
+            if left < 0:
+                self.remove(name)
+        for name, status in self._by_use(".part"):
+            if time.time() - status.st_mtime > _STALE_S:
+                self.remove(name)
+
+    def _by_use(self, suffix: str) -> list[tuple[str, os.stat_result]]:
+        """Return the files there are, the one used last first."""
+        files = []
+        for name in self._names(suffix):
+            with suppress(FileNotFoundError):
+                files.append((name, os.stat(name, dir_fd=self._folder, follow_symlinks=False)))
+        return sorted(files, key=lambda file: -file[1].st_mtime_ns)
+
+
+def _ids(count: int) -> struct.Struct:
+    return struct.Struct(f"<{count}i")
