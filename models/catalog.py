@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from models.gguf.fingerprint import Fingerprint
+
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
@@ -155,9 +157,25 @@ PAIRS: tuple[Pair, ...] = (
         for target in targets
     ),
 )
+_QWEN_2_5 = ("d6ae556e3903222da9532d13179cd507", "9c157410d6aeb2437cd60ab056815c58")
+# What the published files ask their models by; only of files that were read by those who listed it.
+PUBLISHED: dict[str, Fingerprint] = {
+    "qwen2.5-coder-1.5b": Fingerprint(
+        *_QWEN_2_5, "d5495a1e5db0611132a97e46a65dbb64a642a499421228b9c8b93229097fa9a4"
+    ),
+    "qwen2.5-coder-0.5b": Fingerprint(
+        *_QWEN_2_5, "cd8e9439f0570856fd70470bf8889ebd8b5d1107207f67a5efb46e342330527f"
+    ),
+    "smollm2-135m": Fingerprint(
+        "47bde249dcda14e240e7f6a02c04f299",
+        "970ac16aa6924e36eb8aff969f34d32b",
+        "872be49dbb638044ad01b60388f48d469ff2980e5f0dccdc22ec907db54d0788",
+    ),
+    "gemma-3-270m": Fingerprint("9f995c0a7212553ba0b67d9525d51dad", None, None),
+}
 # Drafts by the digest of the vocabulary that they have, see `models.gguf.Summary`.
 DRAFT_OF_VOCABULARY: dict[str, GGUF] = {
-    "d6ae556e3903222da9532d13179cd507": CODER_0_5B,
+    _QWEN_2_5[0]: CODER_0_5B,
     "47bde249dcda14e240e7f6a02c04f299": SMOLLM2_135M,
     "9f995c0a7212553ba0b67d9525d51dad": GEMMA_3_270M,
 }
@@ -192,3 +210,9 @@ def similar(name: str) -> str | None:
     """Return the known name that comes closest to a mistyped one."""
     matches = get_close_matches(name.lower(), FILES, n=1)
     return matches[0] if matches else None
+
+
+def templates_of(vocabulary: str | None) -> frozenset[str]:
+    """Return the sha256 of the chat templates that are known for models of a vocabulary."""
+    known = (each for each in PUBLISHED.values() if each.tokens == vocabulary)
+    return frozenset(each.template for each in known if each.template)

@@ -1,6 +1,7 @@
 """The questions that `specchat doctor` asks of this machine."""
 
 import platform
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -11,11 +12,12 @@ from typing import Literal
 
 import psutil
 
-from models import catalog
+from assistant.chat.probe import examine
+from models import catalog, gguf
 from models.catalog import GGUF
 from models.errors import ModelError
 from models.files import checksum, places
-from models.files.locate import find
+from models.files.locate import find, installed
 from models.threads import physical_cores
 
 GIB = 1 << 30
@@ -34,7 +36,7 @@ class Finding:
 
 def checkup() -> list[Finding]:
     """Look at everything; nothing is changed and no connection is opened."""
-    return [*_versions(), *_library(), *_machine(), *_files()]
+    return [*_versions(), *_library(), *_machine(), *_files(), *_templates()]
 
 
 def _versions() -> Iterator[Finding]:
@@ -86,7 +88,7 @@ def _features(text: str) -> str:
 def _machine() -> Iterator[Finding]:
     cores, memory = physical_cores(), psutil.virtual_memory()
     yield Finding("cores", "ok", f"{cores} physical, one thread on each")
-    need = sum(gguf.size for gguf in _default_pair()) + GIB
+    need = sum(entry.size for entry in _default_pair()) + GIB
     text = f"{memory.available / GIB:.1f} of {memory.total / GIB:.1f} GiB free"
     if memory.available > need:
         yield Finding("memory", "ok", text)
@@ -97,15 +99,32 @@ def _machine() -> Iterator[Finding]:
 
 
 def _files() -> Iterator[Finding]:
-    for gguf in _default_pair():
-        path = find(gguf)
+    for entry in _default_pair():
+        path = find(entry)
         if path is None:
-            mend = f"specchat models pull {gguf.name}"
-            yield Finding("model", "bad", f"{gguf.name} is not on this machine.", mend)
-        elif checksum.known_sha256(path) == gguf.sha256:
-            yield Finding("model", "ok", f"{gguf.name}, verified: {path}")
+            mend = f"specchat models pull {entry.name}"
+            yield Finding("model", "bad", f"{entry.name} is not on this machine.", mend)
+        elif checksum.known_sha256(path) == entry.sha256:
+            yield Finding("model", "ok", f"{entry.name}, verified: {path}")
         else:
-            yield Finding("model", "ok", f"{gguf.name}, verified when first used: {path}")
+            yield Finding("model", "ok", f"{entry.name}, verified when first used: {path}")
+
+
+def _templates() -> Iterator[Finding]:
+    """Look for chat templates that change what is said."""
+    models, strange = installed(), 0
+    for model in models:
+        try:
+            remarks = examine(gguf.read(model.path))
+        except ModelError:
+            continue  # `models list` says what is wrong with it
+        if suspicions := [remark.text for remark in remarks if remark.suspicious]:
+            strange += 1
+            command = f"specchat models show {shlex.quote(model.reference)} --template"
+            text = f"of {model.reference}: {' '.join(suspicions)} Read it with: {command}"
+            yield Finding("template", "note", text)
+    if models and not strange:
+        yield Finding("template", "ok", f"{len(models)} looked at, each writes what was said")
 
 
 def _default_pair() -> tuple[GGUF, GGUF]:

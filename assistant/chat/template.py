@@ -86,6 +86,11 @@ class ChatTemplate:
             raise TooMuch("it makes too much of too little")
         return text
 
+    @property
+    def fails(self) -> bool:
+        """Whether a built-in template is used in place of the model's own."""
+        return self._template is self._fallback
+
     def _give_up(self, problem: str) -> None:
         self._template = self._fallback
         self.notice = f"The model's chat template fails ({problem}); a built-in one is used."

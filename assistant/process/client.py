@@ -11,7 +11,7 @@ from assistant.events import Event
 from assistant.process.keeper import Keeper
 from assistant.process.messages import Cancel, Command, Steer
 from assistant.process.watch import PATIENCE
-from assistant.request import Count, Mode, Race, Request, Sampling, Setup
+from assistant.request import Count, Mode, Race, Request, Sampling, Setup, Tune
 
 
 class EngineProcess:
@@ -48,6 +48,10 @@ class EngineProcess:
     def race(self, race: Race) -> None:
         """Answer in several lanes, in turns; ends in `RaceOver` or `Failed`."""
         self._give(race)
+
+    def tune(self, tune: Tune) -> None:
+        """Measure this machine; ends in `Tuned` or `Failed`."""
+        self._give(tune)
 
     def count(self, count: Count) -> None:
         """Count the tokens of a text; ends in `Counted`, or in nothing without a model."""

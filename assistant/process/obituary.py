@@ -3,7 +3,7 @@
 import re
 import signal
 
-from assistant.request import Job, Race, Setup
+from assistant.request import Job, Race, Setup, Tune
 
 CAUSES = {
     signal.SIGABRT: "llama.cpp gave up",
@@ -34,6 +34,8 @@ def _when(doing: Job | None) -> str:
             return f"it loaded {' and '.join(names)}"
         case Race():
             return "it ran the race"
+        case Tune():
+            return "it measured this machine"
     return "it answered"
 
 
@@ -60,7 +62,7 @@ def _telling_line(words: str) -> str:
 def _advice(doing: Job | None, status: int | None) -> str:
     if status in (-signal.SIGILL, 1):
         return "Run `specchat doctor`."
-    if not isinstance(doing, Setup):
+    if not isinstance(doing, Setup | Tune):
         return "What was said so far is kept; ask again, and the models are loaded anew."
     if status == -signal.SIGKILL:
         return "Try a smaller model or a smaller context (--ctx)."

@@ -19,7 +19,7 @@ from assistant.process.messages import (
     Said,
     Steer,
 )
-from assistant.request import Count, Job, Race, Request, Setup
+from assistant.request import Count, Job, Race, Request, Setup, Tune
 
 CHUNK = 65536
 
@@ -83,6 +83,8 @@ def _obey(command: Command, engine: Engine, outlet: Outlet) -> None:
             engine.reply(command)
         case Race():
             engine.race(command)
+        case Tune():
+            engine.tune(command)
         case Count():
             engine.count(command)
         case Steer(mode, lookahead, sampling):

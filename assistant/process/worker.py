@@ -1,7 +1,8 @@
 """The process that computes: `python -m assistant.process.worker COMMANDS EVENTS PARENT`.
 
 Its three arguments are the ends of two pipes and the number of the process that asks. It never
-outlives that process, leaves no core file, and keeps away from the terminal.
+outlives that process, leaves no core file, opens no connection where the system can see to that,
+and keeps away from the terminal.
 """
 
 import ctypes
@@ -9,6 +10,8 @@ import os
 import resource
 import signal
 import sys
+
+from assistant.process.landlock import forbid_connections
 
 PR_SET_PDEATHSIG = 1
 
@@ -30,6 +33,7 @@ def _confine(parent: int) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it died before the line above
         os._exit(0)
+    forbid_connections()  # before there is a second thread, which it would not bind
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Conversations on disk: a tree of messages each, how the answers came about, and a search."""
 
 from assistant.store.files import place, present
+from assistant.store.notes import unsent
 from assistant.store.store import Store
 from assistant.store.values import INTERRUPTED, Attachment, Record, State, Summary, Whole
 
@@ -14,4 +15,5 @@ __all__ = [
     "Whole",
     "place",
     "present",
+    "unsent",
 ]

@@ -1,4 +1,4 @@
-"""Conversations as wholes: begun, listed, named, put away, deleted; and small notes."""
+"""Conversations as wholes: begun, listed, named, put away, deleted."""
 
 import time
 
@@ -83,20 +83,6 @@ class Conversations:
                 if texts[-1:] != [text]:
                     texts.append(text)
         return tuple(reversed(texts))
-
-    def remember(self, key: str, value: str) -> None:
-        """Keep a small text, such as unfinished input, in the place of the one before."""
-        with self._database.writing() as sql:
-            sql.execute(
-                "INSERT INTO note VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = ?2",
-                (key, storable(value)),
-            )
-
-    def recall(self, key: str) -> str | None:
-        """Return the small text that was kept last."""
-        with self._database.reading() as sql:
-            row = sql.execute("SELECT value FROM note WHERE key = ?", (key,)).fetchone()
-        return None if row is None else str(row[0])
 
     def _set(self, conversation: int, what: str, *values: object) -> None:
         with self._database.writing() as sql:

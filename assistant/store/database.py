@@ -111,7 +111,7 @@ class Database:
             try:
                 yield sql
                 sql.execute("COMMIT")
-            except BaseException:
+            except BaseException:  # an interrupt must not leave it open either
                 if sql.in_transaction:  # a full disk may have ended it already
                     sql.execute("ROLLBACK")
                 raise

@@ -10,6 +10,7 @@ from assistant.store.condition import problem
 from assistant.store.database import Database, connect, explained, set_up
 from assistant.store.presence import Presence
 from assistant.store.schema import migrate, newest, version
+from assistant.store.sharing import forget_dead
 from assistant.store.values import INTERRUPTED
 from models.errors import StorageError
 
@@ -53,7 +54,7 @@ def _on_disk(path: Path) -> Opened:
         try:
             notice = _ready(path, presence)
             return Opened(_connected(path, presence), presence, notice)
-        except BaseException:
+        except BaseException:  # nobody else could close what was opened
             presence.close()
             raise
 
@@ -66,7 +67,7 @@ def _connected(path: Path, presence: Presence) -> Database:
             _prepare_to_migrate(path, presence)
         migrate(sql)
         _interrupt(sql, presence)
-    except BaseException:
+    except BaseException:  # nobody else could close what was opened
         sql.close()
         raise
     return Database(sql, path, lambda: files.suspect(path).touch(0o600))
@@ -126,9 +127,11 @@ def _prepare_to_migrate(path: Path, presence: Presence) -> None:
 
 def _interrupt(sql: sqlite3.Connection, presence: Presence) -> None:
     """Close the answers of instances that are no more."""
-    living = json.dumps(sorted(presence.others()))
+    others = presence.others()
+    living = json.dumps(sorted(others))
     sql.execute(
         "UPDATE message SET state = 'failed', stop = ?, owner = NULL WHERE state = 'streaming' "
         "AND coalesce(owner, '') NOT IN (SELECT value FROM json_each(?))",
         (INTERRUPTED, living),
     )
+    forget_dead(sql, others)

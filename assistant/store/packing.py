@@ -5,7 +5,7 @@ The probabilities that decided are kept exactly; those of the alternatives to se
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from math import isnan, nan
 
@@ -29,6 +29,7 @@ class _Columns(msgspec.Struct, array_like=True):
     alternatives: list[tuple[int, int]]
     decided: bytes  # of tokens and then ghosts: target, draft, uniform; float64, None is NaN
     others: bytes  # of the alternatives; float32
+    thresholds: bytes = b""  # packed as `decided`; empty if none has one, absent in older traces
 
 
 class _Texts(dict[str, int]):
@@ -57,6 +58,7 @@ def pack_trace(steps: Trace) -> bytes:
         [(each.id, texts[each.text]) for each in tops],
         struct.pack(f"<{len(decided)}d", *decided),
         struct.pack(f"<{len(tops)}f", *(each.prob for each in tops)),
+        _thresholds(tested),
     )
     columns.texts = list(texts)
     return zlib.compress(msgspec.msgpack.encode(columns), _LEVEL)
@@ -74,11 +76,18 @@ def _token(token: Token, texts: _Texts) -> tuple[int, int, int, int | None, int,
     )
 
 
+def _thresholds(tested: Sequence[Token | Ghost]) -> bytes:
+    known = [each.threshold for each in tested]
+    if all(threshold is None for threshold in known):
+        return b""
+    return struct.pack(f"<{len(known)}d", *(nan if each is None else each for each in known))
+
+
 def unpack_trace(packed: bytes) -> Trace:
     """Return the trace that was packed; StorageError when it is damaged."""
     try:
         columns = msgspec.msgpack.decode(zlib.decompress(packed), type=_Columns)
-        decided = struct.iter_unpack("<3d", columns.decided)
+        decided = _decided(columns)
         # Lists, because the columns of the ghosts begin where those of the tokens end.
         tokens, ghosts = iter([*_tokens(columns, decided)]), iter([*_ghosts(columns, decided)])
         return tuple(
@@ -90,10 +99,18 @@ def unpack_trace(packed: bytes) -> Trace:
         ) from error
 
 
+def _decided(columns: _Columns) -> Iterator[tuple[float, ...]]:
+    packed = columns.thresholds or struct.pack("<d", nan) * (len(columns.decided) // 24)
+    pairs = zip(
+        struct.iter_unpack("<3d", columns.decided), struct.iter_unpack("<d", packed), strict=True
+    )
+    return (decided + threshold for decided, threshold in pairs)
+
+
 def _tokens(columns: _Columns, decided: Iterator[tuple[float, ...]]) -> Iterator[Token]:
     texts, tops = columns.texts, _alternatives(columns)
     for id_, text, origin, source, position, targets, drafts in columns.tokens:
-        target_prob, draft_prob, uniform = next(decided)
+        target_prob, draft_prob, uniform, threshold = next(decided)
         yield Token(
             id_,
             texts[text],
@@ -105,6 +122,7 @@ def _tokens(columns: _Columns, decided: Iterator[tuple[float, ...]]) -> Iterator
             _known(uniform),
             tuple(islice(tops, targets)),
             tuple(islice(tops, drafts)),
+            _known(threshold),
         )
 
 
@@ -116,9 +134,9 @@ def _alternatives(columns: _Columns) -> Iterator[Alternative]:
 
 def _ghosts(columns: _Columns, decided: Iterator[tuple[float, ...]]) -> Iterator[Ghost]:
     for id_, text, source, position in columns.ghosts:
-        target_prob, draft_prob, uniform = next(decided)
+        target_prob, draft_prob, *test = next(decided)
         texts = columns.texts[text], columns.texts[source]
-        yield Ghost(id_, *texts, position, draft_prob, _known(target_prob), _known(uniform))
+        yield Ghost(id_, *texts, position, draft_prob, _known(target_prob), *map(_known, test))
 
 
 def _known(value: float) -> float | None:

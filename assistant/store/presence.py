@@ -29,6 +29,10 @@ class Presence:
         found = (path.name.removeprefix(_PREFIX) for path in self._folder.glob(f"{_PREFIX}*"))
         return {id_ for id_ in found if id_ != self.id and self._lives(id_)}
 
+    def lives(self, id_: str) -> bool:
+        """Return whether an instance lives, of one that was known to."""
+        return self._path(id_).exists() and self._lives(id_)
+
     def close(self) -> None:
         """Take the mark away."""
         self._remove(self.id)
@@ -45,8 +49,11 @@ class Presence:
         return False
 
     def _of(self, id_: str) -> FileLock:
-        return FileLock(self._folder / f"{_PREFIX}{id_}", mode=0o600, thread_local=False)
+        return FileLock(self._path(id_), mode=0o600, thread_local=False)
 
     def _remove(self, id_: str) -> None:
         with suppress(OSError):
-            (self._folder / f"{_PREFIX}{id_}").unlink(missing_ok=True)
+            self._path(id_).unlink(missing_ok=True)
+
+    def _path(self, id_: str) -> Path:
+        return self._folder / f"{_PREFIX}{id_}"

@@ -109,7 +109,7 @@ def migrate(sql: sqlite3.Connection) -> None:
             sql.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             sql.execute(f"PRAGMA user_version = {number}")
             sql.execute("COMMIT")
-        except BaseException:
+        except BaseException:  # an interrupt must not leave it half migrated
             if sql.in_transaction:
                 sql.execute("ROLLBACK")
             raise

@@ -6,13 +6,15 @@ from assistant.store import backups
 from assistant.store.branches import Branches
 from assistant.store.conversations import Conversations
 from assistant.store.messages import Messages
+from assistant.store.notes import Notes
 from assistant.store.opening import in_memory, on_disk
 from assistant.store.purging import purge
+from assistant.store.sharing import Sharing
 from assistant.store.wholes import Wholes
 from assistant.trace import Trace
 
 
-class Store(Conversations, Messages, Branches, Wholes):
+class Store(Conversations, Messages, Branches, Notes, Wholes, Sharing):
     """Conversations on disk, or in memory for as long as the program runs.
 
     Every method is short and may be called from any thread; what it changed is on disk when it
@@ -52,8 +54,9 @@ class Store(Conversations, Messages, Branches, Wholes):
         """Remove what was deleted and dropped for good, or one deleted conversation.
 
         Its text is then in no part of the file; a new backup replaces those that still held it.
+        What another instance has open is left to that one.
         """
-        purge(self._database, conversation)
+        purge(self._database, conversation, self._presence)
 
     def close(self) -> None:
         """Close the store."""

@@ -1,0 +1,86 @@
+"""What a model's chat template does to a conversation, found out by rendering some.
+
+A template is a program that comes with the weights and sees every prompt. It can leave messages out
+and put words in; both change what the model is asked, and neither is to be seen in the chat.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assistant.chat.template import PLAIN, ChatTemplate
+from assistant.request import Message
+from models import catalog, gguf
+
+_TURNS = (
+    Message("system", "Zeroth xylophone."),
+    Message("user", "First zeppelin?"),
+    Message("assistant", "Second quagmire."),
+    Message("user", "Third kumquat?"),
+    Message("assistant", "Fourth obelisk."),
+    Message("user", "Fifth wombat?"),
+)
+_MARKS = re.compile(r"<{1,2}/?[^<>\s]{1,40}>{1,2}|\[/?\w{2,30}\]")
+_ROLES = re.compile(
+    r"\b(system|user|assistant|model|human|chatbot|instruction|response|gpt4 correct)\b", re.I
+)
+_DATES = re.compile(r"(Cutting Knowledge|Today) Date: (\d\d )?\w{3,9} \d{4}")  # Llama's own
+_FEW = 12  # letters that may be left of a template's words for roles
+_QUOTED = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something that a template does."""
+
+    text: str
+    suspicious: bool
+
+
+def examine(header: gguf.Header) -> tuple[Remark, ...]:
+    """Return what there is to say of the chat template of a file, the suspicious first.
+
+    What a template does only to conversations unlike the probe is not found; that it is not the
+    known one of its vocabulary is.
+    """
+    if header.template is None:
+        return ()
+    found = [*_comparison(header), *probe(header.template)]
+    return tuple(sorted(found, key=lambda remark: not remark.suspicious))
+
+
+def probe(source: str) -> Iterator[Remark]:
+    """Render conversations with a template, and yield what it does beside writing them down."""
+    template = ChatTemplate(source, PLAIN, "<s>", "</s>")
+    rendered = template.render(_TURNS)
+    if template.notice:
+        yield Remark(template.notice, template.fails)
+    if template.fails:
+        return
+    missing = [turn for turn in _TURNS if turn.content not in rendered]
+    if missing:
+        yield Remark(f"It leaves out {len(missing)} of {len(_TURNS)} messages.", True)
+    if added := _added(rendered):
+        yield Remark(f"It adds words that nobody wrote: {added!r}", True)
+    elif added := _added(template.render(_TURNS[1:2])):
+        yield Remark(f"Without a system prompt it has its own: {added!r}", False)
+
+
+def _comparison(header: gguf.Header) -> Iterator[Remark]:
+    """Yield whether the template is the one that is known for models of this vocabulary."""
+    fingerprint = gguf.fingerprint(header)
+    known = catalog.templates_of(fingerprint.tokens)
+    if fingerprint.template in known:
+        yield Remark("It is the published one.", False)
+    elif known:
+        yield Remark("It is not the one known for models of this vocabulary.", True)
+
+
+def _added(rendered: str) -> str:
+    """Return the lines of a prompt that hold more than messages, roles and marks."""
+    for turn in _TURNS:
+        rendered = rendered.replace(turn.content, "\n")
+    lines = _DATES.sub("", _MARKS.sub("\n", rendered)).splitlines()
+    own = {line.strip(): sum(map(str.isalpha, _ROLES.sub("", line))) for line in lines}
+    text = " ".join(line for line, letters in own.items() if letters)
+    return text[:_QUOTED] if sum(own.values()) > _FEW else ""
