@@ -1,6 +1,6 @@
 """One chat turn: a request in, events out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from time import perf_counter
 
 from assistant.answer import Answer
@@ -8,11 +8,12 @@ from assistant.chat.context import fit, without_hopeless
 from assistant.chat.tokens import ChatTokens
 from assistant.control import Control
 from assistant.decoding import Round
-from assistant.drafting.model import ModelDrafter
+from assistant.drafting.draft import Source
+from assistant.drafting.model import ModelSource
 from assistant.events import Noticed, Prepared, Spoken, Stop
-from assistant.lookahead.adaptive import AdaptiveLookahead
-from assistant.lookahead.policy import TYPICAL_ANSWER
+from assistant.lookahead.controller import TYPICAL_ANSWER, Controller
 from assistant.request import Request
+from assistant.resuming import Resuming
 from assistant.stopwatch import Clock, Stopwatch
 from assistant.turn import Turn, prefill
 from models.base import Model, Vocab
@@ -20,23 +21,31 @@ from models.errors import Cancelled
 
 
 class Assistant:
-    """A target, maybe a drafter, and what has been learnt about the two.
+    """A target, its draft sources, and what has been learnt about them.
 
-    Without a drafter every answer is autoregressive; without `adaptive`, those of mode auto are.
+    Without sources every answer is autoregressive; without a controller, those of mode auto are.
     """
 
     def __init__(
         self,
         target: Model,
         vocab: Vocab,
-        drafter: ModelDrafter | None = None,
-        adaptive: AdaptiveLookahead | None = None,
+        sources: Sequence[Source] = (),
+        controller: Controller | None = None,
     ) -> None:
         self.target = target
         self.vocab = vocab
-        self.drafter = drafter
-        self.adaptive = adaptive
+        self.sources = {source.name: source for source in sources}
+        self.controller = controller
+        self.resuming: Resuming | None = None
+        """What brings back conversations that the target has read before."""
         self._chat = ChatTokens(vocab)
+
+    @property
+    def draft(self) -> Model | None:
+        """The draft model, if there is one."""
+        source = self.sources.get(ModelSource.name)
+        return source.model if isinstance(source, ModelSource) else None
 
     def reply(
         self, request: Request, control: Control, clock: Clock = perf_counter
@@ -49,17 +58,19 @@ class Assistant:
         Raises:
             SpecchatError: the answer cannot begin, or cannot go on.
         """
-        draft = self.drafter.model if self.drafter else None
-        stopwatch = Stopwatch(self.target, draft, clock)
+        stopwatch = Stopwatch(self.target, self.draft, clock)
         room = self._room(request)
         messages, hopeless = without_hopeless(request.messages, self.vocab.tokenize, room)
         tokens, dropped = fit(messages, self._chat.encode, room)
+        if self.resuming:
+            self.resuming.begin(tokens, request.stored)
         cached = min(self.target.cached(tokens), len(tokens) - 1)
         yield Prepared(len(tokens), cached, hopeless + dropped)
         if self._chat.template.notice:
             yield Noticed(self._chat.template.notice)
         answer = Answer(request, self.vocab, stopwatch, len(tokens), cached)
-        turn = Turn(self.target, self.drafter, self.adaptive, request, control, tokens, answer)
+        sources = [self.sources[name] for name in request.sources if name in self.sources]
+        turn = Turn(self.target, sources, self.controller, request, control, tokens, answer)
         try:
             yield from prefill(self.target, "target", tokens[:-1])  # the first round reads the last
             answer.begin()

@@ -7,23 +7,21 @@ two loops over one list may take turns, a round at a time.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from assistant.drafting.draft import Draft, Drafter
+from assistant.drafting.draft import Draft, Drafter, Plan, Proposal
 from assistant.events import Origin
-from assistant.sampling import Uniforms, draw
-from assistant.verify import Verdict, verify
+from assistant.verification.rule import Rule, Verdict
 from assistant.warp import EMPTY, Row, Warp
 from models.base import Model
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Proposed:
-    """A token that a draft source proposed, and how far verification came with it."""
+class Rejected:
+    """A proposal that was thrown away, and how far verification came with it."""
 
-    id: int
-    source: str
-    draft_row: Row
+    proposal: Proposal
     target_row: Row | None  # None: behind a rejection, where nothing is tested
     uniform: float | None
+    threshold: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,10 +30,11 @@ class Sampled:
 
     id: int
     origin: Origin
-    source: str | None
     target_row: Row
-    draft_row: Row  # empty where nothing was proposed
-    uniform: float | None  # of the accept test at this place
+    draft_row: Row = EMPTY  # empty where nothing was proposed
+    proposal: Proposal | None = None  # at this place, accepted or replaced
+    uniform: float | None = None  # of the accept test at this place
+    threshold: float | None = None  # which the block rule compared it with
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +42,7 @@ class Round:
     """What one evaluation of the target yielded: accepted proposals and one token more."""
 
     tokens: tuple[Sampled, ...]
-    rejected: tuple[Proposed, ...] = ()  # and those behind the rejected one
+    rejected: tuple[Rejected, ...] = ()  # and those behind the rejected one
 
     @property
     def accepted(self) -> int:
@@ -57,69 +56,87 @@ class Round:
 
     @property
     def tested(self) -> int:
-        """How many proposals met the accept test."""
+        """How many proposals count as tested: those kept, and the first that was not."""
         return min(self.accepted + 1, self.proposed)
 
 
-def autoregressive(target: Model, tokens: list[int], warp: Warp, rng: Uniforms) -> Iterator[Round]:
+def autoregressive(target: Model, tokens: list[int], warp: Warp, rule: Rule) -> Iterator[Round]:
     """ArS: one token per evaluation of the target."""
     while True:
         row = warp(target.logits(tokens)[0], tokens)
-        token = draw(row, rng)
+        token = rule.draw(row, len(tokens))
         tokens.append(token)
-        yield Round((Sampled(token, Origin.TARGET, None, row, EMPTY, None),))
+        yield Round((Sampled(token, Origin.TARGET, row),))
 
 
 def speculative(
     target: Model,
     drafter: Drafter,
     tokens: list[int],
-    lookahead: Callable[[], int],
+    plan: Callable[[], Plan],
     warp: Warp,
-    rng: Uniforms,
+    rule: Rule,
 ) -> Iterator[Round]:
-    """SpS: up to `lookahead() + 1` tokens per evaluation of the target.
+    """SpS: a draft and one token more per evaluation of the target.
 
-    Chen et al. 2023, algorithm 2. `lookahead` is asked once before each round.
+    Chen et al. 2023, algorithm 2. `plan` is asked once before each round.
     """
     while True:
-        draft = drafter.propose(tokens, lookahead(), warp, rng)
+        draft = drafter.propose(tokens, plan(), warp, rule.draw)
         context = [*tokens, *draft.tokens]
-        logits = target.logits(context, rows=len(draft.tokens) + 1)
+        logits = target.logits(context, rows=len(draft.proposals) + 1)
         rows = (warp(row, context[: len(tokens) + i]) for i, row in enumerate(logits))
-        verdict = verify(draft.tokens, draft.rows, rows, rng)
-        new = (*draft.tokens[: verdict.accepted], draw(verdict.row, rng))
+        verdict = rule.verify(draft, rows, len(tokens))
+        after = rule.draw(verdict.row, len(tokens) + verdict.accepted)
+        new = (*draft.tokens[: verdict.accepted], after)
         round_ = Round(_sampled(new, draft, verdict), _rejected(draft, verdict))
         tokens.extend(new)
         yield round_
 
 
 def _sampled(new: tuple[int, ...], draft: Draft, verdict: Verdict) -> tuple[Sampled, ...]:
+    rows = draft.rows
+
     def sampled(i: int, token: int) -> Sampled:
-        row: Row = draft.rows[i]
-        proposed = len(row.ids) > 0
-        replaced = Origin.RESIDUAL if proposed else Origin.TARGET
         return Sampled(
             token,
-            Origin.DRAFT if i < verdict.accepted else replaced,
-            draft.source if proposed else None,
+            Origin.DRAFT if i < verdict.accepted else _origin(draft, verdict),
             verdict.target_rows[i],
-            row,
-            verdict.uniforms[i] if i < len(verdict.uniforms) else None,
+            rows[i],
+            draft.proposals[i] if i < len(draft.proposals) else None,
+            *_test(verdict, i),
         )
 
     return tuple(sampled(i, token) for i, token in enumerate(new))
 
 
-def _rejected(draft: Draft, verdict: Verdict) -> tuple[Proposed, ...]:
-    def proposed(i: int) -> Proposed:
-        tested = i < len(verdict.uniforms)
-        return Proposed(
-            draft.tokens[i],
-            draft.source,
-            draft.rows[i],
-            verdict.target_rows[i] if tested else None,
-            verdict.uniforms[i] if tested else None,
-        )
+def _origin(draft: Draft, verdict: Verdict) -> Origin:
+    """Return where the token after the accepted ones is from.
 
-    return tuple(proposed(i) for i in range(verdict.accepted, len(draft.tokens)))
+    The coupled rule draws it from the target's own row, even in place of a proposal.
+    """
+    i = verdict.accepted
+    own = not len(draft.rows[i].ids) or verdict.row is verdict.target_rows[i]
+    return Origin.TARGET if own else Origin.RESIDUAL
+
+
+def _rejected(draft: Draft, verdict: Verdict) -> tuple[Rejected, ...]:
+    def rejected(i: int) -> Rejected:
+        target_row = verdict.target_rows[i] if i < len(verdict.target_rows) else None
+        return Rejected(draft.proposals[i], target_row, *_test(verdict, i))
+
+    return tuple(rejected(i) for i in range(verdict.accepted, len(draft.proposals)))
+
+
+def _test(verdict: Verdict, i: int) -> tuple[float | None, float | None]:
+    """Return the uniform and the threshold at a place.
+
+    Where the block rule had no need of a uniform, the threshold is 1 or 0: what a kept beginning
+    begins with is kept for sure, and what the target forbids never is.
+    """
+    if i >= len(verdict.uniforms):
+        return None, None
+    threshold = verdict.thresholds[i] if verdict.thresholds else None
+    if verdict.thresholds and threshold is None:
+        threshold = float(i < verdict.accepted)
+    return verdict.uniforms[i], threshold

@@ -5,13 +5,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from assistant.tuning.findings import Measuring, Tuned
+
 
 class Origin(StrEnum):
     """The distribution that a token was drawn from."""
 
     DRAFT = "draft"  # proposed by the draft and accepted by the target
     RESIDUAL = "residual"  # drawn from the residual in place of a rejected proposal
-    TARGET = "target"  # drawn from the target itself: ArS, or the extra token after full acceptance
+    TARGET = "target"  # drawn from the target itself: ArS, after full acceptance, with a seed
 
 
 class Stop(StrEnum):
@@ -63,16 +65,21 @@ class Token:
     uniform: float | None = None  # what the accept test drew for the proposal at this place
     target_top: tuple[Alternative, ...] = ()  # the most probable tokens of the target's row
     draft_top: tuple[Alternative, ...] = ()  # and of the proposal row
+    threshold: float | None = None  # that the block rule compared the uniform with
 
     @property
     def acceptance_prob(self) -> float | None:
-        """The probability that the accept test keeps this token: min(1, target / draft)."""
-        return _acceptance(self.target_prob, self.draft_prob)
+        """The probability that the accept test kept it; None when no uniform decided."""
+        return _acceptance(self) if self.origin is Origin.DRAFT else None
 
 
 @dataclass(frozen=True, slots=True)
 class Ghost:
-    """A proposal that was thrown away. Only the first of a round was tested."""
+    """A proposal that was thrown away.
+
+    The first of a round was tested. Under the block rule so were those behind it, up to one that
+    the target forbids.
+    """
 
     id: int
     text: str
@@ -81,15 +88,21 @@ class Ghost:
     draft_prob: float
     target_prob: float | None  # None: never tested
     uniform: float | None
+    threshold: float | None = None
 
     @property
     def acceptance_prob(self) -> float | None:
-        """The probability that the accept test had kept it; None when it was not tested."""
-        return None if self.target_prob is None else _acceptance(self.target_prob, self.draft_prob)
+        """The probability that the accept test had kept it; None when no uniform decided."""
+        return _acceptance(self)
 
 
-def _acceptance(target_prob: float, draft_prob: float | None) -> float | None:
-    return min(1.0, target_prob / draft_prob) if draft_prob else None
+def _acceptance(proposal: Token | Ghost) -> float | None:
+    """Return the threshold, which is min(1, target / draft) under the token rule."""
+    if proposal.uniform is None or proposal.threshold is not None:
+        return proposal.threshold
+    if proposal.target_prob is None or not proposal.draft_prob:
+        return None
+    return min(1.0, proposal.target_prob / proposal.draft_prob)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +140,7 @@ class Stats:
     mode: str
     rounds: int = 0
     drafted: int = 0
-    tested: int = 0  # proposals that met the accept test; those after a rejection never do
+    tested: int = 0  # proposals that were kept, and the first of each round that was not
     accepted: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0  # prompt tokens that needed no evaluation
@@ -281,4 +294,6 @@ Event = (
     | Lined
     | Lap
     | RaceOver
+    | Measuring
+    | Tuned
 )

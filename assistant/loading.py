@@ -6,29 +6,43 @@ from pathlib import Path
 
 from assistant.assistant import Assistant
 from assistant.control import Control
-from assistant.drafting.model import ModelDrafter
+from assistant.drafting.chance import RandomSource
+from assistant.drafting.draft import Source
+from assistant.drafting.frequency import bigram, unigram
+from assistant.drafting.habits import recalled
+from assistant.drafting.model import ModelSource
+from assistant.drafting.ngram import NgramSource
+from assistant.drafting.suffix import SuffixSource
+from assistant.drafting.tail import TailSource
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
-from assistant.lookahead.adaptive import AdaptiveLookahead
-from assistant.lookahead.costs import measure
+from assistant.lookahead.controller import Controller
+from assistant.lookahead.known import cached_or_measured
 from assistant.request import Setup
+from assistant.resuming import Resuming
+from assistant.tuning import choices
 from models import pairing
 from models.cancel import CancelFlag
 from models.errors import ModelError
+from models.files import snapshots
+from models.files.checksum import known_sha256
+from models.gguf import read_vocabulary
 from models.llama.model import MAX_ROWS, LlamaModel
 from models.llama.weights import Weights
+from models.mapping import Mapping
 
 
 class Pool:
     """The weights in memory, each file once however many loaders use it. For one thread."""
 
     def __init__(self) -> None:
-        self._shared: dict[tuple[Path, int | None], tuple[Weights, int]] = {}
+        self._shared: dict[tuple[Path, int | None, bool], tuple[Weights, int]] = {}
 
     @contextmanager
     def use(
         self,
         path: Path,
         gpu_layers: int | None,
+        repack: bool,
         cancel: CancelFlag,
         progress: Callable[[float], None],
     ) -> Iterator[Weights]:
@@ -36,9 +50,11 @@ class Pool:
 
         Raises what `Weights` raises.
         """
-        key = path.resolve(), gpu_layers
+        key = path.resolve(), gpu_layers, repack
         if key not in self._shared:
-            weights = Weights(path, gpu_layers=gpu_layers, cancel=cancel, progress=progress)
+            weights = Weights(
+                path, gpu_layers=gpu_layers, repack=repack, cancel=cancel, progress=progress
+            )
             self._shared[key] = weights, 0
         weights, users = self._shared[key]
         self._shared[key] = weights, users + 1
@@ -73,8 +89,11 @@ class Loader:
         """
         with ExitStack() as opened:
             target = self._open("target", self._setup.target, MAX_ROWS, opened)
-            draft, reason = self._draft(target, opened)
-            assistant = Assistant(target, target.weights.vocab, *self._speculation(target, draft))
+            draft, mapping, reason = self._draft(target, opened)
+            model = ModelSource(draft, mapping) if draft and mapping else None
+            sources, controller = self._sources(target, model), self._controller(target, draft)
+            assistant = Assistant(target, target.weights.vocab, sources, controller)
+            assistant.resuming = self._resuming(target, opened)
             self._resources = opened.pop_all()
         about_draft = self._about("draft", draft) if draft else None
         return assistant, Ready(self._about("target", target), about_draft, reason)
@@ -84,56 +103,81 @@ class Loader:
         self._resources.close()
 
     def _open(self, role: Role, path: Path, max_rows: int, opened: ExitStack) -> LlamaModel:
+        setup = self._setup
+        tuning = choices.found(path, setup.gpu_layers, setup.cache)
         weights = opened.enter_context(
             self._pool.use(
                 path,
-                self._setup.gpu_layers,
+                setup.gpu_layers,
+                tuning.repack,
                 self._cancel,
                 lambda fraction: self._emit(Loading(role, path.name, fraction)),
             )
         )
         model = LlamaModel(
             weights,
-            n_ctx=self._setup.n_ctx,
+            n_ctx=setup.n_ctx,
             max_rows=max_rows,
-            threads=self._setup.threads,
+            threads=setup.threads or tuning.threads,
+            flash_attention=tuning.flash_attention,
             cancel=self._cancel,
         )
         opened.callback(model.close)
         return model
 
-    def _draft(self, target: LlamaModel, opened: ExitStack) -> tuple[LlamaModel | None, str | None]:
-        """Load the draft; return it, or why there is none."""
+    def _draft(
+        self, target: LlamaModel, opened: ExitStack
+    ) -> tuple[LlamaModel | None, Mapping | None, str | None]:
+        """Load the draft; return it and how it is to be understood, or why there is none."""
         path = self._setup.draft
         if path is None:
-            return None, "No draft model was chosen."
+            return None, None, "No draft model was chosen."
         with ExitStack() as refused:
             try:
                 _check_rolls_back(target)
                 draft = self._open("draft", path, 1, refused)
                 _check_rolls_back(draft)
-                _check_vocabulary(target, draft)
+                mapping = _mapping(target, draft)
                 draft.logits([0])  # one that computes no numbers is refused here
             except ModelError as error:
-                return None, str(error)
+                return None, None, str(error)
             opened.push(refused.pop_all())
-        return draft, None
+        return draft, mapping, None
 
     def _about(self, role: Role, model: LlamaModel) -> ModelInfo:
         weights = model.weights
-        name = weights.header.name or weights.path.stem
         size = weights.path.stat().st_size
         return ModelInfo(
-            role, name, str(weights.path), size, model.n_ctx, model.n_vocab, weights.load_s
+            role, _name(model), str(weights.path), size, model.n_ctx, model.n_vocab, weights.load_s
         )
 
-    def _speculation(
-        self, target: LlamaModel, draft: LlamaModel | None
-    ) -> tuple[ModelDrafter | None, AdaptiveLookahead | None]:
-        if draft is None:
-            return None, None
-        adaptive = AdaptiveLookahead(measure(target, draft)) if self._setup.measure else None
-        return ModelDrafter(draft, target.n_vocab), adaptive
+    def _resuming(self, target: LlamaModel, opened: ExitStack) -> Resuming:
+        path = target.weights.path.resolve()
+        identity = f"{known_sha256(path) or path} {target.conditions}"
+        resuming = Resuming(target, identity, snapshots.folder(), self._setup.snapshots)
+        opened.callback(resuming.close)
+        opened.callback(resuming.keep)
+        return resuming
+
+    def _sources(self, target: LlamaModel, model: ModelSource | None) -> list[Source]:
+        if not target.can_roll_back:
+            return []
+        n_vocab = target.n_vocab
+        sources: list[Source] = [SuffixSource(), TailSource()]
+        if self._setup.recalls:
+            sources.append(NgramSource(recalled(_name(target)), n_vocab))
+        if model:
+            sources.append(model)
+        return [*sources, bigram(n_vocab), unigram(n_vocab), RandomSource(n_vocab)]
+
+    def _controller(self, target: LlamaModel, draft: LlamaModel | None) -> Controller | None:
+        if not self._setup.measure or not target.can_roll_back:
+            return None
+        return Controller(cached_or_measured(target, draft, self._setup.cache))
+
+
+def _name(model: LlamaModel) -> str:
+    return model.weights.header.name or model.weights.path.stem
 
 
 def _check_rolls_back(model: LlamaModel) -> None:
@@ -143,7 +187,17 @@ def _check_rolls_back(model: LlamaModel) -> None:
         )
 
 
-def _check_vocabulary(target: LlamaModel, draft: LlamaModel) -> None:
-    if reason := pairing.mismatch(target.weights.vocab, draft.weights.vocab):
-        name = draft.weights.path.name
-        raise ModelError(f"{name} cannot draft for {target.weights.path.name}: {reason}.")
+def _mapping(target: LlamaModel, draft: LlamaModel) -> Mapping:
+    """Return how the draft's tokens are to be understood.
+
+    Raises:
+        ModelError: they are too few of the target's.
+    """
+    ours, theirs = target.weights, draft.weights
+    if pairing.mismatch(ours.vocab, theirs.vocab) is None:
+        return Mapping.by_number(target.n_vocab, draft.n_vocab)
+    try:
+        return Mapping.between(read_vocabulary(ours.path), read_vocabulary(theirs.path))
+    except ModelError as error:
+        names = f"{theirs.path.name} cannot draft for {ours.path.name}"
+        raise ModelError(f"{names}: {error}.") from error

@@ -1,6 +1,6 @@
 """What is told of each token: its text, its probabilities, and what else was possible."""
 
-from assistant.decoding import Proposed, Round, Sampled
+from assistant.decoding import Rejected, Round, Sampled
 from assistant.events import Alternative, Ghost, Token
 from assistant.warp import Row
 from models.base import Vocab
@@ -16,36 +16,38 @@ class Provenance:
 
     def token(self, sampled: Sampled, text: str, position: int) -> Token:
         """Return a decoded token that completes `text`."""
-        target, draft, proposed = sampled.target_row, sampled.draft_row, len(sampled.draft_row.ids)
+        target, draft, proposal = sampled.target_row, sampled.draft_row, sampled.proposal
         return Token(
             sampled.id,
             text,
             sampled.origin,
-            sampled.source,
+            proposal.source if proposal else None,
             float(target.prob(sampled.id)),
-            float(draft.prob(sampled.id)) if proposed else None,
+            float(draft.prob(sampled.id)) if len(draft.ids) else None,
             position,
-            None if sampled.uniform is None else float(sampled.uniform),
+            _plain(sampled.uniform),
             self._top(target),
             self._top(draft),
+            _plain(sampled.threshold),
         )
 
     def ghosts(self, round_: Round) -> tuple[Ghost, ...]:
         """Return the proposals of a round that were thrown away."""
         return tuple(
-            self._ghost(proposed, round_.accepted + i) for i, proposed in enumerate(round_.rejected)
+            self._ghost(rejected, round_.accepted + i) for i, rejected in enumerate(round_.rejected)
         )
 
-    def _ghost(self, proposed: Proposed, position: int) -> Ghost:
-        target = proposed.target_row
+    def _ghost(self, rejected: Rejected, position: int) -> Ghost:
+        proposal, target = rejected.proposal, rejected.target_row
         return Ghost(
-            proposed.id,
-            self._name(proposed.id),
-            proposed.source,
+            proposal.token,
+            self._name(proposal.token),
+            proposal.source,
             position,
-            float(proposed.draft_row.prob(proposed.id)),
-            None if target is None else float(target.prob(proposed.id)),
-            None if proposed.uniform is None else float(proposed.uniform),
+            float(proposal.row.prob(proposal.token)),
+            None if target is None else float(target.prob(proposal.token)),
+            _plain(rejected.uniform),
+            _plain(rejected.threshold),
         )
 
     def _top(self, row: Row) -> tuple[Alternative, ...]:
@@ -58,3 +60,8 @@ class Provenance:
             piece = self._vocab.piece(token).decode("utf-8", "replace")
             self._names[token] = piece or self._vocab.text(token)
         return self._names[token]
+
+
+def _plain(number: float | None) -> float | None:
+    """Return a number as Python's own, which may cross a process."""
+    return None if number is None else float(number)

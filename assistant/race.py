@@ -100,11 +100,11 @@ def _line_up(
     opened: ExitStack,
 ) -> tuple[Assistant | None, Ready | Failed]:
     """Load a lane's models; without them, return why not."""
-    loader = Loader(_needed(lane, request), control, emit, pool)
+    loader = Loader(_needed(lane), control, emit, pool)
     opened.callback(loader.close)
     try:
         assistant, ready = loader.load()
-        if lane.mode == "sps" and ready.no_draft:
+        if lane.mode == "sps" and not assistant.sources.keys() & set(request.sources):
             raise ModelError(f"{ready.no_draft} SpS needs a draft.")
     except SpecchatError as error:
         loader.close()
@@ -112,12 +112,11 @@ def _line_up(
     return assistant, ready
 
 
-def _needed(lane: Lane, request: Request) -> Setup:
+def _needed(lane: Lane) -> Setup:
     """Return what a lane loads: no draft that it never asks, no measure that it never uses."""
     if lane.mode == "ars":
         return replace(lane.setup, draft=None, measure=False)
-    chooses_by_time = lane.lookahead is None and request.seed is None
-    return replace(lane.setup, measure=lane.setup.measure and chooses_by_time)
+    return replace(lane.setup, measure=lane.setup.measure and lane.lookahead is None)
 
 
 def _check_any(lanes: Sequence[tuple[Assistant | None, Ready | Failed]]) -> None:

@@ -7,6 +7,13 @@ from typing import Literal
 from models.errors import UsageError
 
 Mode = Literal["ars", "sps", "auto"]
+RuleName = Literal["token", "block"]
+RULES: tuple[RuleName, ...] = ("token", "block")
+
+SOURCES = ("suffix", "tail", "ngram", "model", "bigram", "unigram", "random")
+"""All draft sources, by name."""
+USUAL_SOURCES = ("suffix", "tail", "ngram", "model")
+"""Those that may pay, in the order in which they are asked when nothing is known of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,10 @@ class Setup:
     n_ctx: int = 8192
     threads: int | None = None  # None: one per physical core
     gpu_layers: int | None = None  # None: all, when this build can
+    recalls: bool = False  # whether to propose what stored answers have said before
+    snapshots: int = 1 << 30  # bytes on disk for what was read of stored conversations; 0 is none
     measure: bool = True  # what rounds cost here, a second or two; mode auto needs it
+    cache: Path | None = None  # the folder that remembers what was measured; None remembers nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +78,10 @@ class Request:
     max_tokens: int | None = None  # None: until the model stops or the context is full
     seed: int | None = None
     stop_strings: tuple[str, ...] = ()
+    stored: bool = False  # whether the conversation is on disk; only then is its KV cache, too
     alternatives: int = 0  # how many of the most probable tokens to report with each token
+    sources: tuple[str, ...] = USUAL_SOURCES  # that may propose, among those there are
+    rule: RuleName = "block"  # by which proposals are verified; a seed has a rule of its own
 
     @property
     def continues(self) -> bool:
@@ -80,6 +93,9 @@ class Request:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UsageError(f"{name} must be {least} or more: {value}")
+        for source in self.sources:
+            if source not in SOURCES:
+                raise UsageError(f"a source must be one of {', '.join(SOURCES)}: {source}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,5 +127,13 @@ class Race:
     request: Request
 
 
-Job = Setup | Request | Race | Count
+@dataclass(frozen=True, slots=True)
+class Tune:
+    """Measure what evaluations cost with a setup, and which settings make them cheaper."""
+
+    setup: Setup
+    variants: tuple[Path, ...] = ()  # other files of the target's model
+
+
+Job = Setup | Request | Race | Count | Tune
 """What the engine does, one after the other."""

@@ -8,17 +8,25 @@ import numpy as np
 from assistant.answer import Answer
 from assistant.control import Control
 from assistant.decoding import Round, autoregressive, speculative
-from assistant.drafting.model import ModelDrafter
+from assistant.drafting.cascade import Cascade
+from assistant.drafting.draft import Plan, Source
+from assistant.drafting.model import ModelSource
 from assistant.events import Forecast, Noticed, Prefilled, Role
-from assistant.lookahead.adaptive import AdaptiveLookahead
-from assistant.lookahead.choice import Choice
-from assistant.lookahead.policy import SHORT, lookahead
+from assistant.lookahead.controller import Controller
+from assistant.lookahead.fixed import Fixed
+from assistant.lookahead.policy import Policy
 from assistant.request import Request
-from assistant.warp import Row, warp
+from assistant.row import Row
+from assistant.verification.block import BlockRule
+from assistant.verification.coupled import CoupledRule
+from assistant.verification.rule import Rule
+from assistant.verification.token import TokenRule
+from assistant.warp import warp
 from models.base import Logits, Model
 from models.errors import Cancelled, DraftFailed, ModelError
 
 PREFILL_CHUNK = 256  # tokens between two signs of life
+QUICK = 64  # tokens that are read without a word
 
 
 class Turn:
@@ -27,16 +35,18 @@ class Turn:
     def __init__(
         self,
         target: Model,
-        drafter: ModelDrafter | None,
-        adaptive: AdaptiveLookahead | None,
+        sources: Sequence[Source],
+        controller: Controller | None,
         request: Request,
         control: Control,
         tokens: list[int],
         answer: Answer,
     ) -> None:
-        self._target, self._drafter, self._adaptive = target, drafter, adaptive
+        self._target, self._drafter = target, Cascade(*sources)
+        self._controller, self._policy = controller, Policy(control, controller)
         self._request, self._control = request, control
         self._tokens, self._answer = tokens, answer
+        self._plan: Plan = Fixed(0)
         self.forecast = Forecast("")
         """What is expected of speculation, and why the last round proposed what it did."""
 
@@ -47,77 +57,102 @@ class Turn:
             Cancelled: somebody stopped it; `tokens` hold every whole round.
             ModelError: the target cannot go on.
         """
-        k = 0
-        rng = np.random.default_rng(self._seed)
-        ars = sps = autoregressive(self._target, self._tokens, self._warp, rng)
-        if self._drafter:
-            sps = speculative(self._target, self._drafter, self._tokens, lambda: k, self._warp, rng)
+        rule = self._rule()
+        ars = autoregressive(self._target, self._tokens, self._warp, rule)
+        sps = self._speculative(rule)
         while len(self._tokens) < self._target.n_ctx:
             if self._control.cancel.raised:
                 raise Cancelled
-            k, reason = self._choice()
-            self.forecast = self._adaptive.forecast(reason) if self._adaptive else Forecast(reason)
             try:
-                if k and self._drafter and self._unread(self._drafter) > SHORT:
-                    yield from self._prefill(self._drafter)
-                yield self._timed(sps if k else ars)
+                if self._speculates:
+                    yield from self._prefill()
+                    yield self._timed(sps)
+                else:
+                    yield self._timed(ars)
             except DraftFailed as error:
-                self._drafter = None
-                yield Noticed(f"{error} The answer goes on without speculation.")
+                del self._drafter.sources[ModelSource.name]
+                sps = self._speculative(rule)  # an error has ended the loop
+                yield Noticed(f"{error} The answer goes on without the draft model.")
+
+    def _speculative(self, rule: Rule) -> Iterator[Round]:
+        def plan() -> Plan:
+            return self._plan
+
+        return speculative(self._target, self._drafter, self._tokens, plan, self._warp, rule)
 
     @property
-    def _seed(self) -> int | list[int] | None:
-        """What the answer's randomness begins with: gone on with, it does not repeat itself."""
-        seed = self._request.seed
-        if seed is None or not self._request.continues:
-            return seed
-        return [seed, len(self._tokens)]
+    def _speculates(self) -> bool:
+        return bool(
+            self._control.mode != "ars"
+            and self._answer.stats.generated_tokens  # the first one does not wait for a draft
+            and self._drafter.sources
+        )
+
+    def _rule(self) -> Rule:
+        """Return the chance of this answer: of a stream, or with a seed of each place's own."""
+        if self._request.seed is not None:
+            return CoupledRule(self._request.seed)
+        rng = np.random.default_rng()
+        return BlockRule(rng) if self._request.rule == "block" else TokenRule(rng)
 
     def _warp(self, logits: Logits, history: Sequence[int]) -> Row:
         return warp(logits, self._control.sampling or self._request.sampling, history)
 
     def _timed(self, loop: Iterator[Round]) -> Round:
-        started = perf_counter()
+        self._plan = self._policy.plan(self._room) if self._speculates else Fixed(0)
+        draft, started = self._draft_s, perf_counter()
         round_ = next(loop)
-        if self._adaptive:
-            self._adaptive.observe(round_, perf_counter() - started, self._chosen)
+        seconds, draft_s = perf_counter() - started, self._draft_s - draft
+        reason = self._reason
+        if self._controller is None:
+            self.forecast = Forecast(reason)
+            return round_
+        self._controller.observe(round_, self._plan, seconds, draft_s)
+        self.forecast = self._controller.forecast(reason)
         return round_
 
     @property
-    def _chosen(self) -> bool:
-        """Whether the lookahead in force is the program's choice, not the person's."""
-        return self._control.mode == "auto" and self._control.lookahead is None
+    def _reason(self) -> str:
+        if self._control.mode != "ars":
+            if not self._drafter.sources:
+                return "there is nothing that could propose"
+            if not self._answer.stats.generated_tokens:
+                return "the first token does not wait for a draft"
+        return self._policy.reason(self._plan)
 
-    def _choice(self) -> Choice:
-        stats = self._answer.stats
-        if self._drafter is None:
-            return Choice(0, "there is no draft")
-        if stats.generated_tokens == 0:
-            return Choice(0, "the first token does not wait for the draft")
-        seconds_a_token = stats.prefill_s / (stats.prompt_tokens - stats.cached_tokens)
-        unread = self._unread(self._drafter)
-        choice = lookahead(self._request, self._control, self._adaptive, unread, seconds_a_token)
-        room = max(0, self._room(self._drafter))
-        return Choice(min(choice.k, room), choice.reason)
+    @property
+    def _room(self) -> int:
+        """How many tokens may be proposed, so that one more still fits behind them."""
+        room = min(self._target.n_ctx - len(self._tokens), self._target.max_rows)
+        return max(0, min(room, self._answer.tokens_left) - 1)
 
-    def _room(self, drafter: ModelDrafter) -> int:
-        """Return how many tokens may be proposed, so that one more still fits behind them."""
-        n_ctx = min(self._target.n_ctx, drafter.model.n_ctx)
-        room = min(n_ctx - len(self._tokens) - 1, self._target.max_rows - 1)
-        return min(room, self._answer.tokens_left - 1)
+    @property
+    def _model(self) -> ModelSource | None:
+        source = self._drafter.sources.get(ModelSource.name)
+        return source if isinstance(source, ModelSource) else None
 
-    def _unread(self, drafter: ModelDrafter) -> int:
-        """Return how many tokens the draft has to read before it can propose."""
-        return len(self._tokens) - drafter.model.cached(drafter.known(self._tokens))
+    @property
+    def _draft_s(self) -> float:
+        return self._model.model.busy_s if self._model else 0.0
 
-    def _prefill(self, drafter: ModelDrafter) -> Iterator[Prefilled]:
-        before = drafter.model.busy_s
+    def _prefill(self) -> Iterator[Prefilled]:
+        """Have the draft model read what it lacks, if that is worth its time."""
+        source = self._model
+        if source is None:
+            return
+        source.read(self._tokens)
+        unread = source.unread(self._tokens)
+        if not self._policy.reads(unread, self._answer.tokens_left):
+            return
+        before = self._draft_s
         try:
-            yield from prefill(drafter.model, "draft", drafter.known(self._tokens[:-1]))
+            for sign in prefill(source.model, "draft", source.seen(self._tokens[:-1])):
+                if unread > QUICK:
+                    yield sign
         except ModelError as error:
             raise DraftFailed(str(error)) from error
-        if self._adaptive and self._chosen:
-            self._adaptive.charge(drafter.model.busy_s - before)
+        if self._controller and self._policy.is_free:
+            self._controller.read(unread, self._draft_s - before)
 
 
 def prefill(model: Model, role: Role, tokens: Sequence[int]) -> Iterator[Prefilled]:

@@ -6,53 +6,16 @@ long as the row a token was drawn from *is* the row that verifies it.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from assistant.request import Sampling as Sampling
+from assistant.row import EMPTY as EMPTY
+from assistant.row import Ids, Probs, everything, highest
+from assistant.row import Row as Row
+from assistant.row import one_hot as one_hot
 from models.base import Logits
-
-Ids = npt.NDArray[np.intp]
-Probs = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Row:
-    """A distribution over tokens, in which only what is possible is listed.
-
-    `ids` ascend; `probs` are float64 and positive. Their sum is 1, or less for a proposal that may
-    also end the draft (see `assistant.verify`).
-    """
-
-    ids: Ids
-    probs: Probs
-
-    def prob(self, token: int) -> float:
-        """Return the probability of one token."""
-        index = int(np.searchsorted(self.ids, token))
-        found = index < len(self.ids) and self.ids[index] == token
-        return self.probs[index] if found else 0
-
-    def top(self, count: int) -> list[tuple[int, float]]:
-        """Return the `count` most probable tokens and their probabilities, the best first."""
-        if count == 0:
-            return []
-        likely = np.arange(len(self.ids))
-        if len(likely) > 8 * count:  # sorting a whole vocabulary takes 12 ms
-            likely = np.argpartition(self.probs, -count)[-count:]
-        best = likely[np.argsort(-self.probs[likely], kind="stable")[:count]]
-        return [(int(self.ids[i]), float(self.probs[i])) for i in best]
-
-    def probs_of(self, ids: Ids) -> Probs:
-        """Return the probabilities of ascending `ids`."""
-        if len(self.ids) == 0 or len(ids) == 0:
-            return np.zeros(len(ids), self.probs.dtype)
-        dense = np.zeros(max(self.ids[-1], ids[-1]) + 1, self.probs.dtype)
-        dense[self.ids] = self.probs
-        return dense[ids]
-
 
 Warp = Callable[[Logits, Sequence[int]], Row]
 """`warp` with its sampling chosen: logits and history in, row out."""
@@ -60,13 +23,7 @@ Warp = Callable[[Logits, Sequence[int]], Row]
 COLDEST = 1e-6  # below this temperature the best token has it all, but for rounding
 
 _LARGEST = np.finfo(np.float32).max
-
-EMPTY = Row(np.empty(0, np.intp), np.empty(0))
-
-
-def one_hot(token: int) -> Row:
-    """Return the row that has all its mass on one token."""
-    return Row(np.array([token]), np.ones(1))
+_UNSEEN = 1e-3  # what all tokens weigh at most that a nucleus is first looked for without
 
 
 def warp(logits: Logits, sampling: Sampling, history: Sequence[int]) -> Row:
@@ -79,17 +36,9 @@ def warp(logits: Logits, sampling: Sampling, history: Sequence[int]) -> Row:
         logits = penalise(logits, history[-sampling.repeat_window :], sampling.repeat_penalty)
     if sampling.temperature < COLDEST:
         return one_hot(int(np.argmax(logits)))
-    ids = top_k(logits, sampling.top_k)
-    with np.errstate(over="ignore"):  # to minus infinity, whose weight is 0
-        scores = (logits[ids] - logits.max()) / np.float32(sampling.temperature)
-    # float32 loses nothing here that matters, and halves the time of the exponential
-    weights = np.exp(scores).astype(np.float64)
-    ids, weights = _keep(ids, weights, weights > 0)
-    if sampling.top_p < 1:
-        ids, weights = _keep(ids, weights, nucleus(weights / weights.sum(), sampling.top_p))
-    if sampling.min_p > 0:
-        ids, weights = _keep(ids, weights, weights >= sampling.min_p * weights.max())
-    return Row(ids, weights / weights.sum())
+    if sampling.top_k:
+        return _row(logits, top_k(logits, sampling.top_k), 0.0, sampling)
+    return _row(logits, *_plausible(logits, sampling), sampling)
 
 
 def penalise(logits: Logits, recent: Sequence[int], penalty: float) -> Logits:
@@ -109,27 +58,66 @@ def penalise(logits: Logits, recent: Sequence[int], penalty: float) -> Logits:
 
 def top_k(logits: Logits, k: int) -> Ids:
     """Return the ids of the `k` highest logits, ascending; the lowest ids among equals."""
-    if k == 0 or k >= len(logits):
-        return np.arange(len(logits))
-    threshold = np.partition(logits, -k)[-k]
-    ids = np.flatnonzero(logits >= threshold)
-    if len(ids) > k:  # equals at the threshold
-        ids = np.sort(ids[np.argsort(-logits[ids], kind="stable")[:k]])
-    return ids
+    return highest(logits, k or len(logits))
 
 
-def nucleus(probs: Probs, top_p: float) -> npt.NDArray[np.bool_]:
+def nucleus(weights: Probs, top_p: float, unseen: float = 0.0) -> npt.NDArray[np.bool_] | None:
     """Mark the smallest set of most probable tokens that has probability `top_p`.
 
-    Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", equation 2.
+    Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", equation 2. None: that
+    depends on tokens with lower weights than these, which together weigh up to `unseen`.
     """
+    total = weights.sum()
     # Tokens below this have at most 1 - top_p together, so none of them is needed: sort the others.
-    likely = np.flatnonzero(probs >= min((1 - top_p) / len(probs), probs.max()))
-    order = likely[np.argsort(-probs[likely], kind="stable")]
-    needed = int(np.searchsorted(np.cumsum(probs[order]), top_p)) + 1
-    kept = np.zeros(len(probs), np.bool_)
-    kept[order[:needed]] = True
+    likely = weights >= min((1 - top_p) * total / len(weights), weights.max())
+    ordered = np.sort(weights[likely])[::-1]  # an argsort, and a stable one, takes 20 times as long
+    least, most = np.searchsorted(
+        np.cumsum(ordered), top_p * (total + np.array([0, unseen]))
+    ).tolist()
+    if unseen and not least == most < len(ordered):
+        return None
+    needed = ordered[: least + 1]
+    kept: npt.NDArray[np.bool_] = weights > needed[-1]
+    equals = np.flatnonzero(weights == needed[-1])
+    kept[equals[: len(needed) - np.count_nonzero(kept)]] = True
     return kept
+
+
+def _plausible(logits: Logits, sampling: Sampling) -> tuple[Ids, float]:
+    """Return all tokens that are likely enough to be kept, and what the others weigh at most."""
+    if sampling.top_p == 1 and sampling.min_p == 0:
+        return everything(len(logits)), 0.0
+    least = sampling.min_p if sampling.top_p == 1 else _UNSEEN / len(logits)
+    # Below it, a token weighs less than `least`, by much more than what float32 rounds.
+    floor = float(logits.max()) + sampling.temperature * (np.log(least) - 1e-3)
+    with np.errstate(over="ignore"):  # below the lowest number is minus infinity
+        floor = np.nextafter(np.float32(max(floor, -float(_LARGEST))), np.float32(-np.inf))
+    ids = np.flatnonzero(logits >= floor)
+    return ids, least * (len(logits) - len(ids))
+
+
+def _row(logits: Logits, ids: Ids, unseen: float, sampling: Sampling) -> Row:
+    """Return the row of tokens among `ids`, the best ones, where the best of all weighs 1.
+
+    The others weigh up to `unseen`, which only decides how far the nucleus reaches.
+    """
+    # float32 loses nothing here that matters, and halves the time of the exponential
+    with np.errstate(over="ignore"):  # to minus infinity, whose weight is 0
+        scores = logits[ids] if len(ids) < len(logits) else logits
+        scores = scores - scores.max()
+        scores /= np.float32(sampling.temperature)
+    weights = np.exp(scores, out=scores).astype(np.float64)
+    if scores.min() == 0:
+        ids, weights = _keep(ids, weights, weights > 0)
+    if sampling.top_p < 1:
+        kept = nucleus(weights, sampling.top_p, unseen)
+        if kept is None:
+            return _row(logits, everything(len(logits)), 0.0, sampling)
+        ids, weights = _keep(ids, weights, kept)
+    if sampling.min_p > 0:
+        ids, weights = _keep(ids, weights, weights >= sampling.min_p * weights.max())
+    weights /= weights.sum()
+    return Row(ids, weights)
 
 
 def _keep(ids: Ids, weights: Probs, kept: npt.NDArray[np.bool_]) -> tuple[Ids, Probs]:

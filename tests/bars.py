@@ -1,68 +1,119 @@
-"""How fast a pair answers in each mode, as ratios: `python -m tests.measure TARGET DRAFT`.
+"""How fast answers come, as ratios to ArS: `python -m tests.bars TARGET DRAFT [SYSTEM ...]`.
 
-Every mode answers every prompt at temperature 0, from cold caches, the modes in turn, so that a
-slow moment of the machine hits them all alike. `specchat models list` names the models.
+A SYSTEM is a mode, or sources and a lookahead: auto, suffix=15, suffix,model=3. Every system
+answers every prompt from cold caches, ArS first and last and the others between, so that a slow
+moment of the machine hits them alike. With a temperature the answers are seeded twins: the same
+text in every system. DRAFT may be none; `specchat models list` names models.
+
+SPECCHAT_TOKENS says how long answers are, SPECCHAT_TEMPERATURE how they are sampled, and
+SPECCHAT_KINDS which kinds of prompts are asked.
 """
 
+import os
 import sys
-from statistics import median
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import geometric_mean
 
+from assistant.assistant import Assistant
+from assistant.bench.tasks import TASKS
 from assistant.control import Control
 from assistant.events import Finished, Stats
 from assistant.loading import Loader, Pool
-from assistant.request import Message, Mode, Request, Setup
-from assistant.warp import Sampling
+from assistant.request import USUAL_SOURCES, Message, Mode, Request, Sampling, Setup
 from models.files.check import ready
 
-TOKENS, REPETITIONS = 64, 2
-MODES: tuple[tuple[Mode, int | None], ...] = (
-    ("ars", None), ("sps", 1), ("sps", 3), ("sps", 7), ("sps", 15), ("auto", None),
-)  # fmt: skip
-STORM = (
-    "The storm came over the hills at noon. Nobody in the village had seen such a storm before. "
-    "The baker closed his shop, the miller tied his sails, and the children were called in from "
-    "the orchard. When the storm reached the river, the old bridge began to sing in the wind."
-)
-PROMPTS = {
-    "code": "Write a Python function that says whether two numbers of a list are closer to each "
-    "other than a threshold. Code only.",
-    "chat": "Explain to a curious teenager why the sky is blue and sunsets are red.",
-    "copy": f'Rewrite this text, changing "storm" to "gale" and nothing else:\n\n{STORM}',
-}
+TOKENS = int(os.environ.get("SPECCHAT_TOKENS", "128"))
+TEMPERATURE = float(os.environ.get("SPECCHAT_TEMPERATURE", "0"))
+KINDS = os.environ.get("SPECCHAT_KINDS", ",".join(TASKS)).split(",")
 
 
-def measure(target: str, draft: str) -> None:
-    """Print a line for each prompt."""
-    setup = Setup(ready(target), ready(draft), n_ctx=2048)
+@dataclass(frozen=True, slots=True)
+class System:
+    """One way to decode."""
+
+    name: str
+    mode: Mode
+    lookahead: int | None = None
+    sources: tuple[str, ...] = USUAL_SOURCES
+
+
+ARS = System("ars", "ars")
+
+
+def system(name: str) -> System:
+    """Return the system that a name describes."""
+    match name.split("="):
+        case ["auto"]:
+            return System(name, "auto")
+        case ["sps"]:
+            return System(name, "sps")
+        case [sources]:
+            return System(name, "auto", sources=tuple(sources.split(",")))
+        case [sources, lookahead]:
+            return System(name, "sps", int(lookahead), tuple(sources.split(",")))
+    sys.exit(f"{name} is no system")
+
+
+def answer(assistant: Assistant, prompt: str, way: System) -> Stats:
+    """Answer from cold caches."""
+    for model in (assistant.target, assistant.draft):
+        if model:
+            model.logits([0])  # forgets the prompt
+    request = Request(
+        (Message("user", prompt),),
+        Sampling(TEMPERATURE),
+        way.mode,
+        way.lookahead,
+        TOKENS,
+        seed=1 if TEMPERATURE else None,
+        sources=way.sources,
+    )
+    *_, last = assistant.reply(request, Control(way.mode, way.lookahead))
+    assert isinstance(last, Finished)
+    return last.stats
+
+
+def bars(assistant: Assistant, systems: Sequence[System]) -> None:
+    """Print a line for each prompt, each kind, and all."""
+    print(f"{'':14}" + "".join(f"{way.name:>22}" for way in systems))
+    kinds: dict[str, list[float]] = {way.name: [] for way in systems}
+    worst = dict.fromkeys(kinds, 9.9)
+    for kind in KINDS:
+        here: dict[str, list[float]] = {way.name: [] for way in systems}
+        for prompt in TASKS[kind]:
+            before = answer(assistant, prompt, ARS)
+            stats = [answer(assistant, prompt, way) for way in systems]
+            after = answer(assistant, prompt, ARS)
+            ars = 2 / (1 / before.tokens_per_s + 1 / after.tokens_per_s)
+            drift = after.tokens_per_s / before.tokens_per_s
+            cells = []
+            for way, each in zip(systems, stats, strict=True):
+                ratio = each.tokens_per_s / ars
+                here[way.name].append(ratio)
+                worst[way.name] = min(worst[way.name], ratio)
+                cells.append(f"{ratio:8.2f} ({each.tokens_per_eval:4.1f}/eval)")
+            host = before.host_s / before.decode_s
+            print(f"  {kind:12}" + "".join(f"{cell:>22}" for cell in cells), end="")
+            print(f"   ars {ars:.1f}/s, drift {drift:.2f}, host {host:.1%}", flush=True)
+        means = {name: geometric_mean(ratios) for name, ratios in here.items()}
+        for name, mean in means.items():
+            kinds[name].append(mean)
+        print(f"{kind:14}" + "".join(f"{means[way.name]:13.2f}{'':9}" for way in systems))
+    print(f"{'all':14}" + "".join(f"{geometric_mean(kinds[w.name]):13.2f}{'':9}" for w in systems))
+    print(f"{'worst answer':14}" + "".join(f"{worst[way.name]:13.2f}{'':9}" for way in systems))
+
+
+def main(target: str, draft: str, *names: str) -> None:
+    """Load the pair and measure."""
+    setup = Setup(ready(target), None if draft == "none" else ready(draft), n_ctx=2048)
     loader = Loader(setup, Control(), lambda event: None, Pool())
     assistant, about = loader.load()
-    if assistant.drafter is None:
-        sys.exit(f"{about.no_draft}")
-
-    models = (assistant.target, assistant.drafter.model)
-
-    def answer(prompt: str, mode: Mode, lookahead: int | None) -> Stats:
-        for model in models:
-            model.logits([0])  # forgets the prompt
-        request = Request(
-            (Message("user", prompt),), Sampling(0), mode, lookahead, max_tokens=TOKENS
-        )
-        *_, last = assistant.reply(request, Control(mode, lookahead))
-        assert isinstance(last, Finished)
-        return last.stats
-
-    for name, prompt in PROMPTS.items():
-        turns = [[answer(prompt, *mode) for mode in MODES] for _ in range(REPETITIONS)]
-        speeds = [
-            median(stats.tokens_per_s for stats in column) for column in zip(*turns, strict=True)
-        ]
-        cells = [
-            f"{mode}{lookahead or ''} {speed / speeds[0]:.2f} ({stats.tokens_per_eval:.1f})"
-            for (mode, lookahead), speed, stats in zip(MODES, speeds, turns[0], strict=True)
-        ]
-        print(f"{name}: ars {speeds[0]:.1f} tokens/s | {' | '.join(cells[1:])}", flush=True)
+    if about.no_draft:
+        print(about.no_draft)
+    bars(assistant, [system(name) for name in names or ("auto",)])
     loader.close()
 
 
 if __name__ == "__main__":
-    measure(*sys.argv[1:3])
+    main(*sys.argv[1:])

@@ -9,8 +9,7 @@ The code under test is run as it is: it cannot tell these numbers from others.
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
-from itertools import product
-from random import Random
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,24 +20,54 @@ Outcome = TypeVar("Outcome", bound=Hashable)
 
 
 class Exact(Fraction):
-    """A fraction that stays one in company of floats, which are fractions too."""
+    """A fraction that stays one in company of floats, which are fractions too.
+
+    `Fraction` asks many questions of its operands. Here all are known to be ratios of integers.
+    """
+
+    __slots__ = ()
 
     def __add__(self, other):
-        return Exact(Fraction.__add__(self, Fraction(other)))
+        (a, b), (c, d) = self.as_integer_ratio(), other.as_integer_ratio()
+        return Exact(a * d + c * b, b * d)
 
     def __sub__(self, other):
-        return Exact(Fraction.__sub__(self, Fraction(other)))
+        (a, b), (c, d) = self.as_integer_ratio(), other.as_integer_ratio()
+        return Exact(a * d - c * b, b * d)
 
     def __mul__(self, other):
         if isinstance(other, View):
             return NotImplemented
-        return Exact(Fraction.__mul__(self, Fraction(other)))
+        (a, b), (c, d) = self.as_integer_ratio(), other.as_integer_ratio()
+        return Exact(a * c, b * d)
 
     def __truediv__(self, other):
-        return Exact(Fraction.__truediv__(self, Fraction(other)))
+        (a, b), (c, d) = self.as_integer_ratio(), other.as_integer_ratio()
+        return Exact(a * d, b * c)
 
     def __rsub__(self, other):
         return Exact(other) - self
+
+    def __rtruediv__(self, other):
+        return Exact(other) / self
+
+    def __lt__(self, other):
+        if isinstance(other, View):
+            return NotImplemented
+        (a, b), (c, d) = self.as_integer_ratio(), other.as_integer_ratio()
+        return a * d < c * b
+
+    def __le__(self, other):
+        if isinstance(other, View):
+            return NotImplemented
+        (a, b), (c, d) = self.as_integer_ratio(), other.as_integer_ratio()
+        return a * d <= c * b
+
+    def __gt__(self, other):
+        return NotImplemented if isinstance(other, View) else not self <= other
+
+    def __ge__(self, other):
+        return NotImplemented if isinstance(other, View) else not self < other
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -53,7 +82,7 @@ class LateUniforms:
 
     def random(self) -> Any:
         self._intervals.append(_Interval())
-        return View(self, self._intervals[-1], Fraction(1))
+        return View(self, self._intervals[-1], Exact(1))
 
     def decide(self) -> bool:
         if self._next == len(self.decisions):
@@ -63,7 +92,7 @@ class LateUniforms:
 
     @property
     def probability(self) -> Fraction:
-        result = Fraction(1)
+        result = Exact(1)
         for interval in self._intervals:
             result *= interval.high - interval.low
         return result
@@ -71,17 +100,17 @@ class LateUniforms:
 
 class _Interval:
     def __init__(self) -> None:
-        self.low, self.high = Fraction(0), Fraction(1)
+        self.low, self.high = Exact(0), Exact(1)
 
 
 class View:
     """A uniform number times a factor, as the code under test sees it."""
 
-    def __init__(self, stream: LateUniforms, interval: _Interval, factor: Fraction) -> None:
+    def __init__(self, stream: LateUniforms, interval: _Interval, factor: Exact) -> None:
         self._stream, self._interval, self._factor = stream, interval, factor
 
     def __mul__(self, factor) -> "View":
-        return View(self._stream, self._interval, self._factor * Fraction(factor))
+        return View(self._stream, self._interval, self._factor * factor)
 
     __rmul__ = __mul__
 
@@ -90,7 +119,7 @@ class View:
             return False
         if not self._factor:
             return bool(bound > 0)
-        threshold = Fraction(bound) / self._factor
+        threshold = Exact(bound) / self._factor
         if threshold <= self._interval.low:
             return False
         if threshold >= self._interval.high:
@@ -128,6 +157,11 @@ def law(experiment: Callable[[LateUniforms], Outcome]) -> dict[Outcome, Fraction
 
 def row_of(weights: Sequence[Any]) -> Row:
     """Return the row of exact probabilities, without its zeros."""
+    return _row_of(tuple(weights))
+
+
+@lru_cache(maxsize=100_000)
+def _row_of(weights: tuple[Any, ...]) -> Row:
     ids = np.array([token for token, weight in enumerate(weights) if weight > 0], np.intp)
     return Row(ids, exact_array(weights)[ids])
 
@@ -146,81 +180,3 @@ def keep_all(logits: Any, _history: Sequence[int]) -> Row:
 def normalised(weights: Sequence[Any]) -> tuple[Exact, ...]:
     total = Exact(sum(weights, Fraction(0)))
     return tuple(Exact(weight) / total for weight in weights)
-
-
-class Toy:
-    """A model whose logits are probabilities, a function of everything before and of a seed.
-
-    `style` is what the rows are like: "full", "zeros", "one-hot", "uniform", or "disjoint" by the
-    parity of the seed.
-    """
-
-    n_ctx = 64
-    max_rows = 16
-    can_roll_back = True
-
-    def __init__(self, n_vocab: int, seed: int, style: str = "full") -> None:
-        self.n_vocab, self._seed, self._style = n_vocab, seed, style
-        self._rows: dict[tuple[int, ...], tuple[Exact, ...]] = {}
-
-    def probs(self, prefix: Sequence[int]) -> tuple[Exact, ...]:
-        prefix = tuple(prefix)
-        if prefix not in self._rows:
-            self._rows[prefix] = normalised(self._weights(Random(repr((self._seed, prefix)))))
-        return self._rows[prefix]
-
-    def _weights(self, random: Random) -> list[int]:
-        tokens = range(self.n_vocab)
-        match self._style:
-            case "full":
-                weights = [random.randint(1, 6) for _ in tokens]
-            case "zeros":
-                weights = [random.choice((0, 0, 1, 2, 5)) for _ in tokens]
-            case "one-hot":
-                weights = [0 for _ in tokens]
-            case "uniform":
-                weights = [1 for _ in tokens]
-            case "disjoint":
-                weights = [(token + self._seed) % 2 for token in tokens]
-        if not any(weights):
-            weights[random.randrange(self.n_vocab)] = 1
-        return weights
-
-    def logits(self, tokens: Sequence[int], rows: int = 1) -> Any:
-        result = np.empty((rows, self.n_vocab), object)
-        for i in range(rows):
-            result[i] = self.probs(tokens[: len(tokens) - rows + 1 + i])
-        return result
-
-    def cached(self, tokens: Sequence[int]) -> int:
-        return 0
-
-
-def chain_rule(
-    model: Toy, length: int, warp: Callable[[Any, Sequence[int]], Row] = keep_all, start=()
-) -> dict[tuple[int, ...], Fraction]:
-    """Return the law of the `length` tokens after `start` by definition: a product of rows."""
-    result: dict[tuple[int, ...], Fraction] = {}
-    for tokens in product(range(model.n_vocab), repeat=length):
-        probability = Fraction(1)
-        for i, token in enumerate(tokens):
-            history = [*start, *tokens[:i]]
-            probability *= Fraction(warp(model.probs(history), history).prob(token))
-        if probability:
-            result[tokens] = probability
-    return result
-
-
-def completed(
-    partial: dict[tuple[int, ...], Fraction],
-    model: Toy,
-    length: int,
-    warp: Callable[[Any, Sequence[int]], Row] = keep_all,
-) -> dict[tuple[int, ...], Fraction]:
-    """Return the law of `length` tokens, where those that `partial` lacks follow the chain rule."""
-    result: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
-    for tokens, probability in partial.items():
-        kept = tokens[:length]
-        for rest, conditional in chain_rule(model, length - len(kept), warp, kept).items():
-            result[kept + rest] += probability * conditional
-    return dict(result)

@@ -15,7 +15,7 @@ SECONDS = 1.0
 def test_a_moment_of_fuzzing_breaks_nothing(tmp_path, name):
     hunt = Hunt(TARGETS[name], tmp_path)
     hunt.run(SECONDS, seed=0)
-    assert hunt.tried > 50
+    assert hunt.tried > 20
     assert [path.with_suffix(".txt").read_text() for path in hunt.crashers] == []
 
 

@@ -63,7 +63,7 @@ def test_the_engine_runs_in_a_process_of_its_own_and_nowhere_else():
 
 def test_the_protocols_of_a_model_need_no_llama_cpp():
     code = (
-        "import sys, models.base, models.catalog, assistant.verify\n"
+        "import sys, models.base, models.catalog, assistant.verification.token\n"
         "assert 'llama_cpp' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

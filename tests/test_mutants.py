@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.mutants import MUTANTS, failure
+from tests.mutants.everything import MUTANTS
+from tests.mutants.mutant import failure
 
 # Here llama.cpp and numpy notice before an assertion does.
 CRASHES = {

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
@@ -34,8 +33,6 @@ PATIENCE = 3.0
 """Seconds within which Ctrl+C must be pressed again to quit."""
 RELOADING = ("target", "draft", "n_ctx", "threads", "gpu_layers", "folders")
 """The settings that the loaded models depend on."""
-UNUSED = ("Quit", "Keys", "Maximize", "Minimize")
-"""Textual's own commands that are among the app's keys already, or have no use here."""
 
 
 class SpecchatApp(Program):
@@ -225,21 +222,9 @@ class SpecchatApp(Program):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Offer every key of the screen that has a name in the palette, too."""
-        from tui.keymap import readable
+        from tui.palette import commands
 
-        for command in super().get_system_commands(screen):
-            if command.title not in UNUSED:
-                yield command
-        offered: set[str] = set()
-        for active in screen.active_bindings.values():
-            binding = active.binding
-            if not (binding.id and binding.description and active.enabled):
-                continue
-            if binding.id not in offered:
-                offered.add(binding.id)
-                title = _title(binding.description, binding.tooltip)
-                run = partial(self.run_action, binding.action, active.node)
-                yield SystemCommand(title, readable(binding.key), run)
+        yield from commands(super().get_system_commands(screen), screen, self.run_action)
 
     def action_help_quit(self) -> None:
         """Quit when pressed twice; some terminals swallow Ctrl+Q."""
@@ -248,10 +233,3 @@ class SpecchatApp(Program):
         else:
             self._asked_to_quit = monotonic()
             self.notify("Press Ctrl+C again to quit.", timeout=PATIENCE)
-
-
-def _title(name: str, meaning: str) -> str:
-    """Return what a key is called in the palette, where one searches for a word."""
-    if name.casefold() in meaning.casefold():
-        return meaning
-    return f"{name} · {meaning}" if meaning else name

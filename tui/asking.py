@@ -102,7 +102,7 @@ class Asking:
 
     def _chooses_by_time(self) -> bool:
         settings = self._settings
-        return settings.mode != "ars" and settings.lookahead is None and settings.seed is None
+        return settings.mode != "ars" and settings.lookahead is None
 
     def _converse(self) -> None:
         with self._status:
@@ -172,7 +172,7 @@ class Asking:
         reason = no_draft or (self._outcome.ready and self._outcome.ready.no_draft)
         wanted = self._settings.mode != "ars" and self._settings.draft != NO_DRAFT
         if reason and wanted:
-            self._say(f"{reason} Answering without speculation.")
+            self._say(f"{reason} Proposals come from the conversation alone.")
 
     def _say(self, text: str | None) -> None:
         if text:
@@ -189,6 +189,8 @@ class Asking:
             self._settings.max_tokens,
             self._settings.seed,
             self._stop_strings,
+            sources=self._settings.draft_sources,
+            rule=self._settings.rule,
         )
 
     def _summarise(self) -> None:
@@ -200,11 +202,7 @@ class Asking:
 
     def _mode(self) -> str:
         """Return the mode, and why an automatic choice was not to speculate."""
-        mode, finished, ready = self._settings.mode, self._outcome.finished, self._outcome.ready
+        mode, finished = self._settings.mode, self._outcome.finished
         if mode != "auto" or finished is None or any(finished.stats.lookahead_counts.keys() - {0}):
             return mode
-        if ready is None or ready.draft is None:
-            return "ars: there is no draft"
-        if self._settings.seed is not None:
-            return "ars: with a seed, auto lets no clock decide"
         return "ars: speculation does not pay here"

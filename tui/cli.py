@@ -23,6 +23,7 @@ EXIT_CODES = {UsageError: 2, ModelError: 3, StorageError: 4, NetworkError: 5}
 COMMANDS = {
     "ask": ("tui.commands.ask", "Get one answer, streamed to standard output."),
     "race": ("tui.commands.race", "Compare ArS and SpS, side by side, on one prompt."),
+    "tune": ("tui.commands.tune", "Measure this machine, and run models as they are fastest here."),
     "models": ("tui.commands.models", "See, fetch and check model files."),
     "chats": ("tui.commands.chats", "Find, show, export and delete conversations."),
     "doctor": ("tui.commands.doctor", "See what works on this machine, and how to mend the rest."),

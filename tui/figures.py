@@ -1,6 +1,13 @@
 """The figures of an answer, as everybody is told them."""
 
-from assistant.events import Stats
+from collections import Counter
+from dataclasses import replace
+from itertools import zip_longest
+
+from assistant.events import Stats, Tally
+
+SUMMED = ("rounds", "drafted", "tested", "accepted", "generated_tokens")
+TIMES = ("prefill_s", "decode_s", "draft_s", "verify_s")
 
 
 def figures(stats: Stats) -> list[str]:
@@ -12,3 +19,28 @@ def figures(stats: Stats) -> list[str]:
         parts.append(f"{stats.acceptance_rate:.0%} of drafts accepted")
     parts.append(f"{stats.tokens_per_eval:.2f} tokens/evaluation")
     return parts
+
+
+def together(before: Stats | None, more: Stats) -> Stats:
+    """Return the figures of an answer that was gone on with: those of its parts, added up."""
+    if before is None:
+        return more
+    sums = {name: getattr(before, name) + getattr(more, name) for name in (*SUMMED, *TIMES)}
+    names = before.sources.keys() | more.sources.keys()
+    return replace(
+        before,
+        mode=more.mode,
+        lookahead_counts=dict(Counter(before.lookahead_counts) + Counter(more.lookahead_counts)),
+        positions=tuple(
+            _sum(*both) for both in zip_longest(before.positions, more.positions, fillvalue=Tally())
+        ),
+        sources={
+            name: _sum(before.sources.get(name, Tally()), more.sources.get(name, Tally()))
+            for name in sorted(names)
+        },
+        **sums,
+    )
+
+
+def _sum(one: Tally, other: Tally) -> Tally:
+    return Tally(one.tested + other.tested, one.accepted + other.accepted)

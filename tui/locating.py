@@ -1,15 +1,17 @@
 """From the settings to the files on this machine."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from assistant.request import Setup
 from models import catalog
 from models.catalog import GGUF
-from models.drafts import best_draft
+from models.drafts import best_draft, made_here
 from models.errors import SpecchatError
 from models.files.check import ready
 from models.files.discovery import discover, identify
 from models.files.locate import find, resolve
+from models.files.places import cache_dir
 from models.files.progress import Report, silent
 from tui.settings import Settings
 
@@ -35,7 +37,8 @@ def find_models(settings: Settings, report: Report = silent) -> tuple[Setup, str
     target = ready(reference, report)
     draft, no_draft = _find_draft(settings, reference, target, report)
     setup = Setup(target, draft, settings.n_ctx, settings.threads, settings.gpu_layers)
-    return setup, no_draft
+    recalls = settings.save and settings.learn
+    return replace(setup, cache=cache_dir(), recalls=recalls), no_draft
 
 
 def fetchable(reference: str | None) -> tuple[GGUF, ...]:
@@ -68,6 +71,8 @@ def _find_draft(
 
 def _choose(settings: Settings, reference: str) -> tuple[str | None, str]:
     """Return the draft to use for a target and why; other programs' files only when needed."""
+    if made := made_here(identify(reference)):
+        return made.reference, f"{made.name} was made to draft for {reference}."
     known = resolve(reference)
     listed = catalog.draft_for(known) if isinstance(known, GGUF) else None
     if listed and find(listed):

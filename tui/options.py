@@ -45,7 +45,7 @@ class Typed(click.ParamType[Value]):
 
 def shared(command: Command) -> Command:
     """Add the shared options to a command; it takes them as keywords for `settings`."""
-    for option in reversed([*map(_option, _offered()), _RULE]):
+    for option in reversed([*map(_option, _offered())]):
         command = option(command)
     return command
 
@@ -64,10 +64,7 @@ def settings(options: dict[str, Any], say_notices: bool = True) -> "Settings":
     return chosen
 
 
-_RULE = click.option(
-    "--rule", type=click.Choice(["token"]), default="token", help="How proposals are verified."
-)
-_FIRST = ("target", "draft", "mode", "lookahead", "source", "preset", "system")
+_FIRST = ("target", "draft", "mode", "lookahead", "source", "rule", "preset", "system")
 
 
 def _offered() -> list[Key]:

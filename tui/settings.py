@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from assistant.request import Mode, Sampling
+from assistant.request import USUAL_SOURCES, Mode, RuleName, Sampling
 from tui.config.layers import Source
 from tui.config.reader import Preset
 
@@ -23,7 +23,8 @@ class Settings:
     draft: str | None = None  # None: the one that belongs to the target
     mode: Mode = "auto"
     lookahead: int | None = None  # None: chosen while decoding
-    source: str = "auto"  # where proposals come from
+    source: str | None = None  # where proposals come from: names and commas; None: the usual
+    rule: RuleName = "block"  # how they are verified without a seed
     sampling: Sampling = field(default_factory=Sampling)
     seed: int | None = None
     max_tokens: int | None = None
@@ -33,6 +34,7 @@ class Settings:
     system: str | None = None
     offline: bool = False
     save: bool = True  # whether conversations go to disk
+    learn: bool = True  # whether what they say again and again is proposed
     folders: tuple[Path, ...] = ()  # where GGUF files are looked for besides the usual places
     theme: str = "textual-dark"
     view: View = "words"  # how a complete answer is shown
@@ -42,3 +44,8 @@ class Settings:
     keymap: Mapping[str, str] = field(default_factory=dict)  # from a binding's id to its keys
     sources: Mapping[str, Source] = field(default_factory=dict)  # of each key of `config.toml`
     notices: tuple[str, ...] = ()  # what is odd in `config.toml`, to be said once
+
+    @property
+    def draft_sources(self) -> tuple[str, ...]:
+        """The draft sources that may propose."""
+        return tuple(self.source.split(",")) if self.source else USUAL_SOURCES

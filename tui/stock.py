@@ -60,6 +60,8 @@ class Stock:
         self._freed = 0  # what the loaded models will give back
         self._advice: dict[tuple[Path, int], Advice] = {}
         self.models: list[Found] = []
+        self.offline = settings.offline
+        """Whether nothing may be fetched."""
 
     def look(self) -> Iterator[Found]:
         """Look at every file, yielding each when its header has been read."""

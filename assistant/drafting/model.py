@@ -2,48 +2,72 @@
 
 from collections.abc import Sequence
 
-from assistant.drafting.draft import Draft
-from assistant.sampling import Uniforms, draw
-from assistant.warp import EMPTY, Row, Warp
+from assistant.drafting.draft import Rows
+from assistant.drafting.margin import margin
+from assistant.row import Row
+from assistant.warp import Warp
 from models.base import Logits, Model
 from models.errors import DraftFailed, ModelError
+from models.mapping import Mapping
+
+WINDOW = 512  # tokens of a long text that are read, the last ones
 
 
-class ModelDrafter:
+class ModelSource:
     """Propose by autoregressive sampling from `model`, warped like the target.
 
-    `n_vocab` is the target's. Vocabularies may differ in padding at the end: ids that only one of
-    them has are never proposed, and shown to the draft as token 0, which costs acceptance alone.
+    It need not have read everything: of a text that is long and new to it, it reads the last
+    `window` tokens. That costs acceptance alone, and its time does not grow with the text's length.
+
+    `mapping` is to the target's vocabulary. What only one of them has is never proposed, and read
+    by the draft as something else, which costs acceptance alone.
     """
 
-    source = "model"
+    name = "model"
 
-    def __init__(self, model: Model, n_vocab: int) -> None:
+    def __init__(self, model: Model, mapping: Mapping, window: int = WINDOW) -> None:
         self.model = model
-        self._shared = min(model.n_vocab, n_vocab)
-        self._knows_all = model.n_vocab >= n_vocab
+        self._mapping = mapping
+        self._window = min(window, model.n_ctx // 2)
+        self._start = 0  # what lies before is not read
 
-    def known(self, tokens: Sequence[int]) -> list[int]:
-        """Return `tokens` as the draft can read them."""
-        if self._knows_all:
-            return list(tokens)
-        return [token if token < self.model.n_vocab else 0 for token in tokens]
+    def read(self, tokens: Sequence[int]) -> None:
+        """Choose where to begin; a model reads when it is asked for a row, in one batch."""
+        seen = self.seen(tokens)
+        cached = self.model.cached(seen)
+        is_full = len(seen) >= self.model.n_ctx - 32
+        if not cached or is_full or len(seen) - cached > self._window:
+            self._start = max(0, len(tokens) - self._window)
 
-    def propose(self, tokens: Sequence[int], k: int, warp: Warp, rng: Uniforms) -> Draft:
-        """Propose `k` tokens, or as many as the draft's context has room for.
+    def seen(self, tokens: Sequence[int]) -> list[int]:
+        """Return `tokens` as the draft sees them: tokens of its own, maybe more of them."""
+        return self._mapping.known(tokens[self._start :])
+
+    def unread(self, tokens: Sequence[int]) -> int:
+        """Return how many tokens the draft has to read before it can continue `tokens`."""
+        seen = self.seen(tokens)
+        return len(seen) - self.model.cached(seen)
+
+    def offer(self, tokens: Sequence[int], room: int) -> Rows | None:
+        """Offer a row, as long as the draft's context has room."""
+        seen = self.seen(tokens)
+        if len(seen) >= self.model.n_ctx:
+            return None
+        return Rows(self.name, max(1, len(seen) - self.model.cached(seen)))
+
+    def row(self, tokens: Sequence[int], warp: Warp) -> tuple[Row, int]:
+        """Return the warped row, and how far the best token is ahead.
 
         Raises:
             DraftFailed: the model cannot go on.
         """
-        context, rows = self.known(tokens), list[Row]()
-        for _ in range(min(k, self.model.n_ctx - len(tokens))):
-            row = warp(self._logits(context), context)
-            context.append(draw(row, rng))
-            rows.append(row)
-        return Draft(tuple(context[len(tokens) :]), (*rows, EMPTY), self.source)
+        logits = self._mapping.shared(self._logits(self.seen(tokens)))
+        row = warp(logits, self._mapping.places(tokens))
+        return Row(self._mapping.named(row.ids), row.probs), margin(logits)
 
-    def _logits(self, context: Sequence[int]) -> Logits:
+    def _logits(self, tokens: Sequence[int]) -> Logits:
         try:
-            return self.model.logits(context)[0, : self._shared]
+            row: Logits = self.model.logits(tokens)[0]
         except ModelError as error:
             raise DraftFailed(str(error)) from error
+        return row

@@ -1,42 +1,60 @@
-"""What evaluations cost on this machine, measured with the loaded pair."""
+"""What evaluations cost on this machine."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from time import perf_counter
+from math import inf
 
-from models.base import Model
-
-WIDTHS = (1, 2, 4, 8)  # kernels work in blocks of four rows, so the steps lie here
-PATIENCE = 2.0  # seconds; a large target is measured at fewer widths
+from assistant.lookahead.curve import Curve
 
 
-@dataclass(frozen=True, slots=True)
 class Costs:
-    """Seconds of the target's batches by their width, and of one draft step."""
+    """The cost curves t(n) of a target and of its draft.
 
-    verify: Mapping[int, float]
-    draft: float
+    Args:
+        verify: measured seconds of the target's evaluations, by width.
+        draft: measured seconds that the draft takes to read tokens and give one row, by tokens;
+            empty when there is no draft model.
+        verify_slope: seconds that each token takes the target longer for each token before it.
+        draft_slope: the same of the draft.
 
-    def round(self, k: int) -> float:
-        """Return the seconds of a round that proposes `k` tokens."""
-        return k * self.draft + self.verify[k + 1]
+    Raises:
+        ValueError: something in them is no duration, or `verify` is empty.
+    """
 
+    def __init__(
+        self,
+        verify: Mapping[int, float],
+        draft: Mapping[int, float],
+        verify_slope: float = 0.0,
+        draft_slope: float = 0.0,
+    ) -> None:
+        self._verify = Curve(verify, verify_slope)
+        self._draft = Curve(draft, draft_slope) if draft else None
 
-def measure(target: Model, draft: Model) -> Costs:
-    """Time each width twice and keep the faster: noise only ever adds."""
-    started = perf_counter()
-    verify: dict[int, float] = {}
-    for width in WIDTHS:
-        if len(verify) > 1 and perf_counter() - started > PATIENCE:
-            break
-        verify[width] = min(_seconds(target, width) for _ in range(2))
-    return Costs(verify, min(_seconds(draft, 1) for _ in range(4)))
+    def verify(self, width: int) -> float:
+        """Return the seconds of an evaluation of `width` tokens by the target."""
+        return self._verify(width)
 
+    def draft(self, tokens: int) -> float:
+        """Return the seconds in which the draft reads `tokens` new tokens and gives one row.
 
-def _seconds(model: Model, width: int) -> float:
-    """Time one evaluation of `width` tokens behind a short context."""
-    context = [0] * 16
-    model.logits(context, rows=0)
-    started = perf_counter()
-    model.logits(context + [0] * width, rows=min(width, model.max_rows))
-    return perf_counter() - started
+        One token is a draft step. Without a draft model that takes for ever.
+        """
+        return self._draft(tokens) if self._draft else inf
+
+    def saw_verify(self, width: int, seconds: float) -> None:
+        """Learn how long an evaluation by the target took."""
+        self._verify.saw(width, seconds)
+
+    def saw_draft(self, tokens: int, seconds: float) -> None:
+        """Learn how long the draft took."""
+        if self._draft:
+            self._draft.saw(tokens, seconds)
+
+    def behind(self, depth: int) -> None:
+        """Speak from now on of tokens that have `depth` tokens before them: attention takes time.
+
+        Whoever never says so gets the costs of a short context, and what is learnt from rounds.
+        """
+        self._verify.depth = depth
+        if self._draft:
+            self._draft.depth = depth

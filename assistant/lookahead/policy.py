@@ -1,38 +1,65 @@
-"""Which lookahead is in force: what the person chose, or else what pays."""
+"""Who decides what a round proposes: the person, or what pays."""
+
+from dataclasses import dataclass
 
 from assistant.control import Control
-from assistant.lookahead.adaptive import AdaptiveLookahead
-from assistant.lookahead.choice import Choice
-from assistant.request import Request
+from assistant.drafting.draft import Plan
+from assistant.lookahead.controller import SHORT, Controller
+from assistant.lookahead.fixed import Fixed
+from assistant.lookahead.weighing import Weighing
 
-FIXED_LOOKAHEAD = 3  # where nothing may be measured: verify width 4
-TYPICAL_ANSWER = 200  # tokens
-SHORT = 64  # tokens that the draft reads in no time worth weighing
+FIXED_LOOKAHEAD = 3  # where nothing was measured: verify width 4
 
 
-def lookahead(
-    request: Request,
-    control: Control,
-    adaptive: AdaptiveLookahead | None,
-    unread: int,
-    prefill_s_per_token: float,
-) -> Choice:
-    """Return how many tokens to propose in the next round.
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Make the plan of each round, and say why it is what it is.
 
-    `unread` is how many tokens the draft has to read before it can propose any, and
-    `prefill_s_per_token` an upper estimate of the time that each of them takes it.
+    Without a controller nothing is known of this machine: then mode auto decodes by ArS, and SpS
+    proposes `FIXED_LOOKAHEAD` tokens.
     """
-    if control.mode == "ars":
-        return Choice(0, "ArS proposes nothing")
-    if control.lookahead is not None:
-        return Choice(control.lookahead, "you chose it")
-    # A choice that depends on clocks would make a seeded answer depend on them.
-    if adaptive is None or request.seed is not None:
-        if control.mode == "sps":
-            return Choice(FIXED_LOOKAHEAD, "fixed, as no clock may have a say")
-        return Choice(0, "with a seed, auto lets no clock decide")
-    if control.mode == "sps":
-        return adaptive.choose(at_least=1)
-    if unread > SHORT and not adaptive.pays(unread * prefill_s_per_token, TYPICAL_ANSWER):
-        return Choice(0, f"the draft would have {unread:,} tokens to read first")
-    return adaptive.choose()
+
+    control: Control
+    controller: Controller | None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the program may choose to propose nothing."""
+        return self.control.mode == "auto" and self.control.lookahead is None
+
+    def plan(self, room: int) -> Plan:
+        """Return the plan of the next round, which may propose `room` tokens."""
+        control, controller = self.control, self.controller
+        if control.mode == "ars":
+            return Fixed(0)
+        if control.lookahead is not None:
+            return Fixed(min(control.lookahead, room))
+        if controller is None:
+            return Fixed(min(FIXED_LOOKAHEAD, room) if control.mode == "sps" else 0)
+        return controller.plan(room, least=min(1, room) if control.mode == "sps" else 0)
+
+    def reason(self, plan: Plan) -> str:
+        """Return why the draft of a plan that has been carried out is what it is, as a clause."""
+        if self.control.mode == "ars":
+            return "ArS proposes nothing"
+        if self.control.lookahead is not None:
+            return "you chose it"
+        if not isinstance(plan, Weighing):
+            return "fixed, as nothing was measured"
+        if plan.is_pause:
+            return "a pause, as guessing has lost time"
+        if not plan.taken:
+            return "guessing does not pay here"
+        shares = " and ".join(f"{count} from {source}" for source, count in plan.taken.items())
+        return f"{shares} {'promises' if len(plan.taken) == 1 else 'promise'} most"
+
+    def reads(self, unread: int, more: int) -> bool:
+        """Say whether the draft model is to read `unread` tokens now, so that it can propose.
+
+        `more` is how many tokens the answer may still have.
+        """
+        if self.control.mode == "ars" or unread <= SHORT:
+            return False
+        if not self.is_free:
+            return self.control.lookahead != 0
+        return self.controller is not None and self.controller.is_worth_reading(unread, more)

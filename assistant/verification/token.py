@@ -1,4 +1,4 @@
-"""Modified rejection sampling: which proposals are kept, and what the next token is drawn from.
+"""The token rule, modified rejection sampling: each proposal is tested by itself.
 
 Chen et al. 2023, "Accelerating Large Language Model Decoding with Speculative Sampling",
 algorithm 2; Leviathan et al. 2023, "Fast Inference from Transformers via Speculative Decoding",
@@ -16,48 +16,40 @@ the residual is the target's own row) are all this one rule. It holds if the dec
 a position used nothing of the token proposed there.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
-from assistant.sampling import Uniforms
-from assistant.warp import Row
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Verdict:
-    """How many proposals are accepted, and the row that the token after them is drawn from."""
-
-    accepted: int
-    row: Row  # not normalised
-    target_rows: tuple[Row, ...]  # those that were read: one more than accepted
-    uniforms: tuple[float, ...]  # one for each proposal tested
+from assistant.drafting.draft import Draft
+from assistant.row import Row
+from assistant.sampling import Uniforms, draw
+from assistant.verification.residual import residual
+from assistant.verification.rule import Verdict, missing_rows
 
 
-def verify(
-    tokens: Sequence[int],
-    draft_rows: Sequence[Row],
-    target_rows: Iterable[Row],
-    rng: Uniforms,
-) -> Verdict:
-    """Accept a prefix of the proposed `tokens`.
+class TokenRule:
+    """Draw and accept by a stream of uniform numbers."""
 
-    Args:
-        tokens: the n proposed tokens.
-        draft_rows: n + 1 rows; a token was drawn from its row, and the last one, often empty, was
-            in force when the draft ended.
-        target_rows: n + 1 rows of the target, read only up to the first rejection.
-        rng: one uniform is used for each token tested.
-    """
-    read: list[Row] = []
-    drawn: list[float] = []
-    for accepted, (draft, target) in enumerate(zip(draft_rows, target_rows, strict=False)):
-        read.append(target)
-        if accepted < len(tokens):
-            drawn.append(rng.random())
-            if accepts(target, draft, tokens[accepted], drawn[-1]):
-                continue
-        return Verdict(accepted, residual(target, draft), tuple(read), tuple(drawn))
-    raise ValueError(f"{len(tokens)} proposals need {len(tokens) + 1} rows on both sides")
+    def __init__(self, rng: Uniforms) -> None:
+        self._rng = rng
+
+    def draw(self, row: Row, position: int) -> int:
+        """Draw a token with the stream's next number."""
+        return draw(row, self._rng)
+
+    def verify(self, draft: Draft, target_rows: Iterable[Row], position: int) -> Verdict:
+        """Accept a beginning of `draft`; one uniform is used for each token tested.
+
+        `target_rows` are read only up to the first rejection.
+        """
+        read: list[Row] = []
+        drawn: list[float] = []
+        for accepted, (row, target) in enumerate(zip(draft.rows, target_rows, strict=False)):
+            read.append(target)
+            if accepted < len(draft.proposals):
+                drawn.append(self._rng.random())
+                if accepts(target, row, draft.proposals[accepted].token, drawn[-1]):
+                    continue
+            return Verdict(accepted, residual(target, row), tuple(read), tuple(drawn))
+        raise missing_rows(draft)
 
 
 def accepts(target: Row, draft: Row, token: int, uniform: float) -> bool:
@@ -67,14 +59,3 @@ def accepts(target: Row, draft: Row, token: int, uniform: float) -> bool:
     strict, so that the target's zeros are rejected even when the uniform is 0.
     """
     return bool(uniform * draft.prob(token) < target.prob(token))
-
-
-def residual(target: Row, draft: Row) -> Row:
-    """Return (target - draft)+, not normalised: what the target has left to say.
-
-    Equal rows leave nothing, and then nothing can have been rejected but by rounding: the answer is
-    the target's row.
-    """
-    excess = target.probs - draft.probs_of(target.ids)
-    left = excess > 0
-    return Row(target.ids[left], excess[left]) if left.any() else target

@@ -1,16 +1,19 @@
 """The answer: where it ends, what its text is, and what it counts."""
 
+from dataclasses import replace
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from assistant.answer import Answer
-from assistant.decoding import Proposed, Round, Sampled
+from assistant.decoding import Rejected, Round, Sampled
+from assistant.drafting.draft import Proposal
 from assistant.events import Alternative, Finished, Forecast, Origin, Stop, Tally
 from assistant.request import Message, Request
 from assistant.stopwatch import Stopwatch
-from assistant.warp import EMPTY, Row
+from assistant.warp import Row
 
 END = 99
 PIECES = {
@@ -40,19 +43,25 @@ def row(token: int) -> Row:
 def sps(*ids: int, proposed: int | None = None, rejected: bool = False) -> Round:
     """Return a round: all but the last of `ids` are accepted proposals."""
     accepted = [
-        Sampled(token, Origin.DRAFT, "model", row(token), row(token), 0.3) for token in ids[:-1]
+        Sampled(token, Origin.DRAFT, row(token), row(token), proposal(token), 0.3)
+        for token in ids[:-1]
     ]
-    origin, source = (Origin.RESIDUAL, "model") if rejected else (Origin.TARGET, None)
-    draft, uniform = (row(ids[-1]), 0.9) if rejected else (EMPTY, None)
-    last = Sampled(ids[-1], origin, source, row(ids[-1]), draft, uniform)
+    last = Sampled(ids[-1], Origin.TARGET, row(ids[-1]))
+    if rejected:
+        rejection = row(ids[-1]), proposal(ids[-1]), 0.9
+        last = Sampled(ids[-1], Origin.RESIDUAL, row(ids[-1]), *rejection)
     count = len(accepted) + rejected if proposed is None else proposed
     return Round((*accepted, last), ghosts(*[0] * (count - len(accepted)), tested=rejected))
 
 
-def ghosts(*ids: int, tested: bool = True) -> tuple[Proposed, ...]:
+def proposal(token: int) -> Proposal:
+    return Proposal(token, row(token), "model")
+
+
+def ghosts(*ids: int, tested: bool = True) -> tuple[Rejected, ...]:
     first = [tested, *[False] * len(ids)]
     return tuple(
-        Proposed(token, "model", row(token), row(token) if test else None, 0.9 if test else None)
+        Rejected(proposal(token), row(token) if test else None, 0.9 if test else None)
         for token, test in zip(ids, first, strict=False)
     )
 
@@ -189,6 +198,16 @@ def test_a_token_tells_its_place_its_test_and_what_else_was_possible():
     assert accepted.target_top == accepted.draft_top == (Alternative(1, "b", 0.5),)
     assert (last.position, last.uniform, last.draft_prob, last.draft_top) == (1, None, None, ())
     assert answer().add(sps(1, 2)).tokens[0].target_top == ()
+
+
+def test_a_threshold_is_told_as_a_plain_number():
+    kept, last = sps(1, 2).tokens
+    kept = replace(kept, threshold=np.float64(0.5))
+    behind = replace(ghosts(8)[0], threshold=Fraction(1, 4))
+    decoded = answer().add(Round((kept, last), (behind,)))
+    thresholds = [each.threshold for each in (*decoded.tokens, *decoded.ghosts)]
+    assert thresholds == [0.5, None, 0.25]
+    assert [type(each) for each in thresholds] == [float, type(None), float]
 
 
 def test_tests_are_counted_by_place_and_by_source():

@@ -1,16 +1,19 @@
 """The engine's thread: jobs in order, events out, and no failure that silences it."""
 
 import threading
+import time
 from contextlib import contextmanager
 from queue import Queue
 from typing import Any
 
 import pytest
 
+from assistant import resuming
 from assistant.engine import Engine
 from assistant.events import Decoded, Failed, Finished, Loading, Prepared, Ready, Stop
 from assistant.request import Message, Request, Setup
 from assistant.warp import Sampling
+from models.files.snapshots import folder
 from tests import tiny
 
 WAIT = 60
@@ -111,16 +114,15 @@ def test_a_failed_load_is_told_and_a_good_one_follows(setup, tmp_path):
 def test_a_bad_draft_leaves_a_target_that_answers_and_a_reason(tiny_target, tmp_path):
     bad = tmp_path / "bad.gguf"
     bad.write_bytes(b"GGUF nonsense")
-    other = tiny.write(tmp_path / "other.gguf", controls=("<a>", "<b>", "<c>"))
     mamba = tiny.write(tmp_path / "mamba.gguf", "mamba")
     with running() as (engine, heard):
-        for draft, reason in ((bad, "bad.gguf"), (other, "token 256"), (mamba, "take tokens back")):
+        for draft, reason in ((bad, "bad.gguf"), (mamba, "take tokens back")):
             engine.load(Setup(tiny_target, draft, n_ctx=1024, threads=1))
             ready = heard.end()
             assert ready.draft is None
             assert reason in ready.no_draft
             engine.reply(ask())
-            assert heard.end().stats.drafted == 0
+            assert "model" not in heard.end().stats.sources
 
 
 @pytest.mark.parametrize("kind", ["mamba", "lfm2"])
@@ -302,3 +304,63 @@ def test_many_presses_from_many_threads_are_all_answered(setup):
         for thread in threads:
             thread.join()
         assert [heard.end().stop for _ in range(100)] == [Stop.LENGTH] * 100
+
+
+def snapshots():
+    return sorted(folder().glob("*.kv"))
+
+
+@pytest.fixture
+def worth_keeping(tmp_path, monkeypatch):
+    """Everything that was read is worth a snapshot, as soon as the engine rests."""
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(resuming, "LONG_S", 0.0)
+    monkeypatch.setattr("assistant.engine.REST_S", 0.05)
+
+
+def rested():
+    """Wait until a snapshot has been written."""
+    end = time.monotonic() + WAIT
+    while not snapshots() and time.monotonic() < end:
+        time.sleep(0.02)
+    return snapshots()
+
+
+def test_a_stored_conversation_is_taken_up_again_by_the_next_engine(setup, worth_keeping):
+    question = "Why is the sky blue? " * 10
+    with running() as (engine, heard):
+        engine.load(setup)
+        heard.end()
+        engine.reply(ask(question, stored=True))
+        first = heard.end()
+        assert len(rested()) == 1
+    with running() as (engine, heard):
+        engine.load(setup)
+        heard.end()
+        engine.reply(ask(question, stored=True))
+        prepared = heard.until(Prepared)
+        assert prepared.cached_tokens == prepared.prompt_tokens - 1
+        assert heard.end().text == first.text
+
+
+def test_an_engine_that_is_closed_or_loads_other_models_keeps_what_was_read(setup, worth_keeping):
+    with running() as (engine, heard):
+        engine.load(setup)
+        heard.end()
+        engine.reply(ask("Why is the sky blue? " * 10, stored=True))
+        heard.end()
+        engine.load(setup)
+        heard.end()
+        assert len(snapshots()) == 1
+
+
+def test_a_private_conversation_leaves_no_snapshot(setup, worth_keeping):
+    with running() as (engine, heard):
+        engine.load(setup)
+        heard.end()
+        engine.reply(ask("Why is the sky blue? " * 10))
+        heard.end()
+        time.sleep(0.3)
+        engine.load(setup)
+        heard.end()
+    assert not folder().exists()

@@ -230,13 +230,15 @@ def test_steering_the_chat_does_not_reach_a_race(race):
 
 
 def test_lane_that_cannot_speculate_says_so_and_the_others_go_on(race, setup, tmp_path):
-    other = tiny.write(tmp_path / "other.gguf", controls=("<a>", "<b>", "<c>"))
-    misfit = replace(race.lanes[1], setup=replace(setup, draft=other))
+    mamba = tiny.write(tmp_path / "mamba.gguf", "mamba")
+    misfit = replace(race.lanes[1], setup=replace(setup, draft=mamba))
     with running() as (engine, heard):
-        engine.race(replace(race, lanes=(race.lanes[0], misfit, race.lanes[2])))
+        alone = replace(race.request, sources=("model",))
+        lanes = (race.lanes[0], misfit, race.lanes[2])
+        engine.race(replace(race, lanes=lanes, request=alone))
         ready, failed, _ = heard.until(Lined).lanes
         assert isinstance(ready, Ready)
-        assert "token 256" in failed.message
+        assert "take tokens back" in failed.message
         heard.until(RaceOver)
         assert {lap.lane for lap in heard.of(Lap)} == {0, 2}
         assert all(heard.of(Finished, lane)[0].stop is Stop.LENGTH for lane in (0, 2))

@@ -7,12 +7,16 @@ import pytest
 
 from assistant.chat.tokens import ChatTokens
 from assistant.decoding import autoregressive, speculative
-from assistant.drafting.draft import Draft
-from assistant.drafting.model import ModelDrafter
+from assistant.drafting.cascade import Cascade
+from assistant.drafting.draft import Draft, Proposal
+from assistant.drafting.model import ModelSource
+from assistant.lookahead.fixed import Fixed
 from assistant.request import Message
-from assistant.warp import EMPTY, Sampling, one_hot, warp
+from assistant.verification.token import TokenRule
+from assistant.warp import Sampling, one_hot, warp
 from models.llama.model import LlamaModel
 from models.llama.weights import Weights
+from models.mapping import Mapping
 
 pytestmark = pytest.mark.weights
 PROMPTS = (
@@ -61,12 +65,12 @@ class Echo:
     def __init__(self, answer: list[int]) -> None:
         self._answer = answer
 
-    def propose(self, tokens, k, warp, rng):
-        ahead = self._answer[len(tokens) : len(tokens) + k]
+    def propose(self, tokens, plan, warp, draw):
+        ahead = self._answer[len(tokens) : len(tokens) + plan.room]
         spoilt = [
             token + 1 if (len(tokens) + i) % 3 == 0 else token for i, token in enumerate(ahead)
         ]
-        return Draft(tuple(spoilt), (*map(one_hot, spoilt), EMPTY), "echo")
+        return Draft(tuple(Proposal(token, one_hot(token), "echo") for token in spoilt))
 
 
 def test_greedy_ars_and_sps_say_the_same_where_batches_compute_bit_for_bit_alike(smol):
@@ -76,11 +80,16 @@ def test_greedy_ars_and_sps_say_the_same_where_batches_compute_bit_for_bit_alike
     for text in PROMPTS:
         prompt = prompt_of(smol, text)
         ars = list(prompt)
-        decode(autoregressive(smol, ars, greedy, np.random.default_rng()), ars, 48)
+        decode(autoregressive(smol, ars, greedy, TokenRule(np.random.default_rng())), ars, 48)
         for k in (1, 3, 7, 15):
             sps = list(prompt)
             rounds = speculative(
-                smol, Echo(ars), sps, lambda k=k: k, greedy, np.random.default_rng()
+                smol,
+                Echo(ars),
+                sps,
+                lambda k=k: Fixed(k),
+                greedy,
+                TokenRule(np.random.default_rng()),
             )
             decode(rounds, sps, 48)
             check_same_or_near_tie(smol, ars, sps[: len(ars)], noise)
@@ -108,7 +117,7 @@ def test_smollm2_is_bit_equal_at_the_widths_of_a_verification(smol):
 def test_the_second_turn_of_a_real_chat_reads_only_its_new_tokens(smol):
     prompt = prompt_of(smol, PROMPTS[1])
     tokens = list(prompt)
-    decode(autoregressive(smol, tokens, greedy, np.random.default_rng()), tokens, 20)
+    decode(autoregressive(smol, tokens, greedy, TokenRule(np.random.default_rng())), tokens, 20)
     answer = tuple(tokens[len(prompt) :])
     again = ChatTokens(smol.weights.vocab).encode(
         [Message("user", PROMPTS[1]), Message("assistant", "…", answer), Message("user", "More?")]
@@ -130,13 +139,18 @@ def test_the_default_pair_parts_from_ars_only_at_near_ties(default_pair):
         target, draft = open_(default_pair[0], 16), open_(default_pair[1], 1)
         prompt = prompt_of(target, PROMPTS[0])
         ars = list(prompt)
-        decode(autoregressive(target, ars, greedy, np.random.default_rng()), ars, 40)
+        decode(autoregressive(target, ars, greedy, TokenRule(np.random.default_rng())), ars, 40)
         noise = max(width_difference(target, ars, width)[0] for width in (2, 4, 8))
         for k in (1, 3, 7):
             sps, accepted, tested = list(prompt), 0, 0
-            drafter = ModelDrafter(draft, target.n_vocab)
+            drafter = Cascade(ModelSource(draft, Mapping.by_number(target.n_vocab, draft.n_vocab)))
             rounds = speculative(
-                target, drafter, sps, lambda k=k: k, greedy, np.random.default_rng()
+                target,
+                drafter,
+                sps,
+                lambda k=k: Fixed(k),
+                greedy,
+                TokenRule(np.random.default_rng()),
             )
             while len(sps) < len(ars):
                 round_ = next(rounds)

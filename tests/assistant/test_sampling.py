@@ -1,8 +1,9 @@
 """Drawing from a row: inversion of the cumulative distribution, and its edges."""
 
 import numpy as np
+import pytest
 
-from assistant.sampling import draw
+from assistant.sampling import BLOCK, LONG, draw
 from assistant.warp import Row
 
 
@@ -52,3 +53,21 @@ def test_every_uniform_draws_a_token_of_the_row():
 def test_one_token_takes_one_uniform():
     rng = Given(0.1, 0.9)
     assert [draw(HALVES, rng), draw(HALVES, rng)] == [3, 7]
+
+
+@pytest.mark.parametrize("size", [LONG - 1, LONG, LONG + 1, 10 * LONG + 77])
+def test_long_rows_are_inverted_as_short_ones_are(size):
+    rng = np.random.default_rng(2)
+    probs = rng.random(size) ** 9 + 1e-12
+    cumulative = np.cumsum(probs) / probs.sum()
+    row = Row(np.arange(size), probs)
+    for u in (*rng.random(300), 0.0, np.nextafter(1, 0)):
+        token = draw(row, Given(u))
+        before = cumulative[token - 1] if token else 0.0
+        assert before - 1e-12 <= u <= cumulative[token] + 1e-12
+
+
+def test_between_blocks_no_token_is_lost():
+    row = Row(np.arange(LONG), np.ones(LONG))
+    for token in (0, BLOCK - 1, BLOCK, LONG - BLOCK - 1, LONG - BLOCK, LONG - 1):
+        assert draw(row, Given((token + 0.5) / LONG)) == token

@@ -6,8 +6,11 @@ from hypothesis import strategies as st
 
 from assistant.request import Sampling
 from assistant.sampling import draw
-from assistant.verify import verify
+from assistant.verification.block import BlockRule
+from assistant.verification.coupled import CoupledRule
+from assistant.verification.token import TokenRule
 from assistant.warp import COLDEST, EMPTY, Row, penalise, warp
+from tests.assistant.verification.given import Given, drafted
 
 LARGEST = float(np.finfo(np.float32).max)
 FLOATS = st.floats(-LARGEST, LARGEST, width=32)
@@ -87,8 +90,8 @@ def test_the_nucleus_has_the_probability_and_needs_every_token(logits, top_p, te
     assert np.allclose(row.probs, kept / kept.sum())
 
 
-def rows(tokens: int = 8):
-    """Rows over a few tokens, some of mass below 1, some empty."""
+def rows(masses, tokens: int = 8):
+    """Rows over a few tokens, some of them empty."""
 
     def row(weights: list[float], mass: float) -> Row:
         probs = np.array(weights)
@@ -98,57 +101,54 @@ def rows(tokens: int = 8):
     weights = st.lists(
         st.one_of(st.just(0.0), st.floats(1e-9, 1)), min_size=tokens, max_size=tokens
     )
-    return st.builds(row, weights, st.one_of(st.just(1.0), st.floats(0.1, 1)))
+    return st.builds(row, weights, masses)
 
 
-TARGETS = rows().filter(lambda row: len(row.ids)).map(lambda row: Row(row.ids, row.probs))
+DRAFTS = rows(st.one_of(st.just(1.0), st.floats(0.1, 1)))
+TARGETS = rows(st.just(1.0)).filter(lambda row: len(row.ids))
 UNIFORMS = st.one_of(
     st.sampled_from((0.0, 1 - 2**-53, 0.5)), st.floats(0, 1, exclude_max=True, allow_subnormal=True)
 )
 
 
-class Listed:
-    """A stream of uniform numbers that is written down."""
-
-    def __init__(self, numbers: list[float]) -> None:
-        self.left = list(numbers)
-
-    def random(self) -> float:
-        return self.left.pop(0)
-
-
 @settings(max_examples=600, deadline=None)
-@given(st.data(), st.integers(0, 5))
-def test_nothing_comes_out_that_the_target_forbids(data, n):
+@given(st.data(), st.sampled_from(("token", "block", "coupled")), st.integers(0, 5))
+def test_nothing_comes_out_that_the_target_forbids(data, name, n):
     """Whatever was proposed, accepted or not, every token out has target probability above 0."""
-    drafts = data.draw(st.lists(rows(), min_size=n + 1, max_size=n + 1))
+    drafts = data.draw(st.lists(DRAFTS, min_size=n, max_size=n))
     targets = data.draw(st.lists(TARGETS, min_size=n + 1, max_size=n + 1))
     tokens = data.draw(st.lists(st.integers(0, 7), min_size=n, max_size=n))
     uniforms = data.draw(st.lists(UNIFORMS, min_size=n + 1, max_size=n + 1))
-    rng, read = Listed(uniforms), []
-    verdict = verify(tokens, drafts, (read.append(row) or row for row in targets), rng)
+    rng, read = Given(*uniforms), []
+    rule = {"token": TokenRule(rng), "block": BlockRule(rng), "coupled": CoupledRule(n)}[name]
+    draft = drafted(tokens, drafts, data.draw(DRAFTS))
+    verdict = rule.verify(draft, (read.append(row) or row for row in targets), 3)
     assert 0 <= verdict.accepted <= n
-    assert verdict.target_rows == tuple(read) == tuple(targets[: verdict.accepted + 1])
-    assert list(verdict.uniforms) == uniforms[: min(verdict.accepted + 1, n)]
-    assert len(rng.left) == n + 1 - len(verdict.uniforms)
+    assert verdict.target_rows == tuple(read) == tuple(targets[: len(read)])
+    assert len(read) > verdict.accepted
+    assert len(verdict.uniforms) == min(len(read), n)
+    drawn = [each for each in verdict.uniforms if each is not None]
+    assert sorted(drawn) == sorted(uniforms[: len(drawn)])
+    assert len(rng.left) == n + 1 - len(drawn)
     for token, target in zip(tokens[: verdict.accepted], targets, strict=False):
         assert target.prob(token) > 0
     last = targets[verdict.accepted]
     assert (verdict.row.probs > 0).all()
     for uniform in uniforms:
-        assert last.prob(draw(verdict.row, Listed([uniform]))) > 0
+        assert last.prob(draw(verdict.row, Given(uniform))) > 0
 
 
 @settings(max_examples=300, deadline=None)
-@given(TARGETS, st.integers(0, 7), UNIFORMS)
-def test_what_the_draft_and_the_target_agree_on_is_accepted(target, token, uniform):
+@given(TARGETS, st.integers(0, 7), UNIFORMS, st.sampled_from((TokenRule, BlockRule)))
+def test_what_the_draft_and_the_target_agree_on_is_accepted(target, token, uniform, kind):
     assume(target.prob(token) > 0)
-    verdict = verify([token], [target, EMPTY], [target, target], Listed([uniform]))
+    verdict = kind(Given(uniform)).verify(drafted([token], [target]), [target, target], 0)
     assert verdict.accepted == 1
-    assert verdict.row is target or np.allclose(verdict.row.probs, target.probs)
+    assert np.allclose(verdict.row.probs / verdict.row.probs.sum(), target.probs)
 
 
 @settings(max_examples=300, deadline=None)
-@given(TARGETS, UNIFORMS)
-def test_a_draw_is_of_what_is_in_the_row(row, uniform):
-    assert draw(row, Listed([uniform])) in row.ids
+@given(TARGETS, UNIFORMS, st.integers(0, 2**64), st.integers(0, 2**20))
+def test_a_draw_is_of_what_is_in_the_row(row, uniform, seed, position):
+    assert draw(row, Given(uniform)) in row.ids
+    assert CoupledRule(seed).draw(row, position) in row.ids

@@ -31,8 +31,8 @@ def reference(logits, sampling, history=()):
         kept, mass = [], 0.0
         for token in order:
             kept.append(token)
-            mass += weights[token] / total
-            if mass >= sampling.top_p:
+            mass += weights[token]
+            if mass >= sampling.top_p * total:
                 break
         order = kept
     order = [token for token in order if weights[token] >= sampling.min_p * weights[order[0]]]
@@ -83,6 +83,58 @@ def test_the_nucleus_is_the_smallest_set_that_has_the_probability():
     logits = np.log(np.array([0.1, 0.5, 0.15, 0.25], np.float32))
     for top_p, ids in ((0.4, [1]), (0.6, [1, 3]), (0.85, [1, 2, 3]), (0.95, [0, 1, 2, 3])):
         assert list(warp(logits, Sampling(1, 0, top_p), []).ids) == ids
+
+
+LARGE = 6_000  # tokens: enough for every short cut
+
+
+@pytest.mark.parametrize("spread", [0, 1, 4])
+@pytest.mark.parametrize("grain", [0, 0.5, 4])
+def test_large_vocabularies_have_rows_as_small_ones_have_them(spread, grain):
+    rng = np.random.default_rng(9)
+    logits = (spread * rng.standard_normal(LARGE)).astype(np.float32)
+    if grain:  # equals everywhere
+        logits = (logits // np.float32(grain) * np.float32(grain)).astype(np.float32)
+    for temperature, k, p, min_p in itertools.product(
+        (0.5, 5), (0, 40, 700), (0.3, 0.987, 1), (0, 0.05)
+    ):
+        sampling = Sampling(temperature, k, p, min_p)
+        row, expected = warp(logits, sampling, []), reference(logits, sampling)
+        assert list(row.ids) == list(expected), sampling
+        np.testing.assert_allclose(row.probs, list(expected.values()), 1e-4, 1e-30)
+
+
+def test_the_best_are_found_wherever_they_are():
+    rng = np.random.default_rng(10)
+    for _ in range(200):
+        size, k = int(rng.integers(1, 20_000)), int(rng.integers(1, 300))
+        logits = rng.integers(0, rng.integers(1, 4_000), size).astype(np.float32)
+        if rng.random() < 0.3:  # all in one place
+            logits[: min(size, 2 * k)] += 9_000
+        best = np.sort(np.argsort(-logits, kind="stable")[:k])
+        assert top_k(logits, k).tolist() == best.tolist()
+
+
+def test_what_is_not_weighed_at_first_still_counts_for_the_nucleus():
+    # Below the floor are 100,000 tokens that together weigh a ten-thousandth of the best.
+    rest = np.full(100_000, np.log(1e-9), np.float32)
+    logits = np.concatenate([np.array([0], np.float32), rest])
+    inside = 1 / (1 + 1e-4)
+    assert list(warp(logits, Sampling(1, 0, inside - 1e-6), []).ids) == [0]
+    for top_p in (inside + 1e-6, 0.99999):
+        needed = math.ceil((top_p * (1 + 1e-4) - 1) / 1e-9)
+        row = warp(logits, Sampling(1, 0, top_p), [])
+        assert len(row.ids) == pytest.approx(1 + needed, rel=1e-3)
+        assert row.ids.tolist() == list(range(len(row.ids)))
+
+
+def test_rows_of_a_whole_vocabulary_share_their_ids():
+    logits = np.arange(5, dtype=np.float32)
+    a, b = (warp(logits, Sampling(temperature, 0, 1), []) for temperature in (1, 2))
+    assert a.ids is b.ids
+    assert a.probs_of(b.ids) is a.probs
+    with pytest.raises(ValueError, match="read-only"):
+        a.ids[0] = 3
 
 
 def test_temperature_0_is_one_hot_and_draws_without_chance():
@@ -180,4 +232,6 @@ def test_a_row_knows_the_probability_of_any_token():
     assert list(EMPTY.probs_of(np.array([1, 2]))) == [0, 0]
     assert list(row.probs_of(np.array([], np.intp))) == []
     assert EMPTY.prob(3) == 0
+    assert row.top(1) == [(5, 0.75)]
+    assert row.top(3) == [(5, 0.75), (2, 0.25)]
     assert one_hot(4).prob(4) == 1

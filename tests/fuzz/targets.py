@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
+from assistant.chat.template import CHATML, ChatTemplate
 from assistant.events import Failed, Lap, Loading
 from assistant.process.codec import Garbled
 from assistant.process.frames import MOST, Frames, framed
@@ -102,7 +103,27 @@ def _messages() -> Iterator[bytes]:
         yield framed(SAID.encode(said))
 
 
+def _rendered(data: bytes) -> object:
+    """A template is a program: it may fail as it likes, and a prompt comes of it all the same."""
+    asked = [Message("system", "Be brief."), Message("user", "Why?"), Message("assistant", "So.")]
+    asked.append(Message("user", "And now?"))
+    template = ChatTemplate(data.decode("utf-8", "replace"), CHATML)
+    text = template.render(asked)
+    if not all(said in text for said in ("Be brief.", "And now?")):
+        raise AssertionError("what was said is lost")
+    return text if template.fails else None
+
+
+def _templates() -> Iterator[bytes]:
+    yield CHATML.encode()
+    yield b"{%- set n = namespace(x='') %}{% for m in messages[::-1] %}{{ m['content'] ~ n.x }}"
+    yield b"{% macro a(b) %}{{ b|tojson }}{% endmacro %}{{ a(messages) }}{{ strftime_now('%d') }}"
+
+
 TARGETS = {
+    "template": Target(
+        _rendered, (), _templates, (b"{{", b"}}", b"{%", b"%}", b"messages", b"|join", b" * 9999")
+    ),
     "header": Target(
         _header, (ModelError,), _headers, (b"llama", b"\xff" * 8, b"\0" * 8, b"tokenizer.ggml.")
     ),

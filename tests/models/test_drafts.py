@@ -1,11 +1,15 @@
 """Which file drafts for which target, told from the headers alone."""
 
+import numpy as np
 import pytest
 
 from models import catalog
 from models.catalog import GGUF
 from models.drafts import Pairing, best_draft
 from models.files.discovery import discover, identify
+from models.gguf.layout import read_layout
+from models.slim.vocabulary import MATRICES, without
+from models.slim.writing import write
 from tests import tiny
 
 
@@ -33,11 +37,6 @@ def test_a_smaller_file_of_the_same_vocabulary_serves(large, tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"controls": ("<|a|>", "<|b|>", "<|c|>")}, "token 256 is '<|endoftext|>' in the target"),
-        (
-            {"controls": (*tiny.CONTROLS, "<|more|>")},
-            "token 259, '<|more|>', is in the draft alone",
-        ),
         ({"kind": "mamba"}, "recurrent and cannot take tokens back"),
         ({"kind": "lfm2"}, "recurrent and cannot take tokens back"),
         ({"layers": 12, "seed": 3}, "not smaller than the target"),
@@ -47,6 +46,27 @@ def test_what_does_not_serve_says_why(large, tmp_path, options, reason):
     verdict = Pairing(large).judge(small(tmp_path, **options))
     assert not verdict.serves
     assert reason in verdict.reason
+
+
+@pytest.mark.parametrize("controls", [("<|a|>", "<|b|>", "<|c|>"), (*tiny.CONTROLS, "<|more|>")])
+def test_another_vocabulary_serves_by_what_it_shares_and_is_never_chosen_unasked(
+    large, tmp_path, controls
+):
+    draft = small(tmp_path, controls=controls)
+    shared = 256 + len({*controls} & {*tiny.CONTROLS})
+    assert Pairing(large).judge(draft).reason == f"{shared} of its tokens are the target's too"
+    assert best_draft(large, [draft])[0] is None
+
+
+def test_a_draft_that_lacks_most_text_is_refused_with_the_first_difference(large, tmp_path):
+    layout = read_layout(tiny.write(tmp_path / "whole.gguf"))
+    ids = np.arange(80, 259)
+    values = without(layout.values, ids, 259)
+    write(layout, tmp_path / "part.gguf", values, ids, MATRICES)
+    verdict = Pairing(large).judge(identify(str(tmp_path / "part.gguf")))
+    assert not verdict.serves
+    assert "another vocabulary: token 0 is " in verdict.reason
+    assert "of the tokens of ordinary text, where 70% are needed" in verdict.reason
 
 
 def test_a_target_never_drafts_for_itself_by_whatever_name(large, tmp_path):

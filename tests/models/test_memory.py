@@ -64,6 +64,15 @@ def test_what_is_mapped_and_repacked_need_not_be_held(model):
     assert taken.held == 115
 
 
+def test_of_two_models_only_one_is_repacked_at_a_time():
+    large = memory.Memory(weights=1000, repacked=600, cache=10, buffers=5)
+    small = memory.Memory(weights=100, repacked=80, cache=1, buffers=1)
+    assert (large + small).held == large.held + small.held
+    assert (large + small).needed == large.needed  # the peak is the first one's
+    assert (small + large).needed == small.held + large.needed
+    assert (small + small).needed == small.held + small.needed
+
+
 def test_a_fit_is_tight_between_what_is_held_and_what_is_needed(monkeypatch):
     available = psutil.virtual_memory()._replace(available=1000)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: available)

@@ -101,7 +101,7 @@ async def test_failed_prompt_is_back_in_the_prompt_and_the_app_lives_on(
         assert chat.engine.heard(Failed)[0].kind == "ContextFull"
         assert chat.prompt.text == too_long
         assert len(chat.shown(".note.error")) == 1
-        assert len(chat.app._notifications) == 1
+        assert not chat.app._notifications  # once is enough
         assert chat.said == []
         chat.prompt.drop()
         await chat.ask("Short")

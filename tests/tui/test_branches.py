@@ -145,3 +145,47 @@ async def test_keys_wait_while_an_answer_is_under_way(pair) -> None:
         assert chat.said == before
         await chat.end()
         assert len(chat.said) == 2
+
+
+async def test_a_question_that_was_deleted_while_it_was_edited_is_asked_at_the_end(pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ask("One")
+        await chat.ask("Tow")
+        first = chat.said[:2]
+        await act(chat, "up", "e")
+        await act(chat, "up", "d")
+        assert chat.said == first
+        await chat.ask("Two")
+        assert chat.said[:3] == [*first, "Two"]
+
+
+async def test_a_change_that_cannot_be_kept_is_said_and_the_chat_goes_on(pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ask("One")
+        before = chat.said
+        chat.screen.dialogue.store._database._sql.execute("PRAGMA query_only = 1")
+        await act(chat, "d")
+        assert chat.said == before
+        assert any("cannot be written" in n.message for n in chat.app._notifications)
+
+
+async def test_a_conversation_that_is_gone_is_said_and_the_one_on_the_screen_stays(pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ask("One")
+        before, here = chat.said, chat.screen.dialogue.conversation
+        chat.screen.talk.open(4711)  # another instance has deleted it
+        await chat.pilot.pause()
+        assert (chat.said, chat.screen.dialogue.conversation) == (before, here)
+        assert len(chat.app._notifications) == 1
+
+
+async def test_keys_that_come_too_late_for_a_message_do_nothing(pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ask("One")
+        gone = chat.screen.conversation.turns[-1]
+        chat.screen.talk.open(None)
+        for verb in ("regenerate", "continue", "delete", "fork", "edit", "inspect"):
+            chat.screen.verbs.do(gone, verb)
+            await chat.pilot.pause()
+        assert (chat.said, chat.prompt.text) == ([], "")
+        assert chat.app.screen is chat.screen

@@ -129,7 +129,8 @@ def test_json_has_every_field_and_its_figures_agree(target, draft):
 def test_same_seed_and_settings_give_the_same_tokens(target, draft, mode):
     asked = ("--mode", mode, "--seed", 7, "--max-tokens", 25, "--json", "hello")
     first, second = (json.loads(ask(target, draft, *asked)[1]) for _ in range(2))
-    assert first["tokens"] == second["tokens"]
+    first, second = ([token["id"] for token in answer["tokens"]] for answer in (first, second))
+    assert first == second
 
 
 def test_prompt_pipe_and_files_make_one_question(target, draft, tmp_path):
@@ -155,19 +156,16 @@ def test_without_a_draft_it_says_so_and_answers(target):
     code, out, err = run("ask", "--target", target, *HOT, "--max-tokens", 5, "hello")
     assert code == 0
     assert out
-    assert "without speculation" in err
-    assert "ars: there is no draft" in err
+    assert "Proposals come from the conversation alone" in err
 
 
-def test_draft_of_another_vocabulary_is_refused_by_its_first_token(target, tmp_path):
-    other = tiny.write(
-        tmp_path / "other.gguf", controls=("<|endoftext|>", "<|im_start|>", "<|im_stop|>")
-    )
-    code, _, err = run(
-        "ask", "--target", target, "--draft", other, *HOT, "--max-tokens", 5, "hello"
-    )
-    assert code == 0
-    assert "token 258 is '<|im_end|>' in the target and '<|im_stop|>' in the draft" in err
+def test_draft_of_another_vocabulary_proposes_what_both_can_say(target, tmp_path):
+    controls = ("<|im_stop|>", "<|im_start|>", "<|endoftext|>")
+    other = tiny.write(tmp_path / "other.gguf", seed=1, controls=controls)
+    asked = ("--mode", "sps", "--source", "model", "--max-tokens", 30, "--json", "hello")
+    code, out, err = run("ask", "--target", target, "--draft", other, *HOT, *asked)
+    assert (code, err) == (0, "")
+    assert json.loads(out)["stats"]["drafted"] > 20
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
 from textual.widgets._toast import Toast
 
@@ -321,16 +320,6 @@ async def test_escape_says_where_it_leads(pair: Pair) -> None:
         await chat.until(lambda: footer(chat).get("esc") == "Back")
         await chat.pilot.press("escape")
         assert chat.screen.focused is chat.prompt.editor
-
-
-@pytest.mark.parametrize("width", [80, 100, 120])
-async def test_every_key_of_the_footer_is_seen(pair: Pair, width: int) -> None:
-    async with open_chat(*pair, size=(width, 24)) as chat:
-        await chat.ready()
-        await chat.until(lambda: "Settings" in footer(chat).values())
-        whole = chat.screen.query_one(Footer).region
-        for key in chat.screen.query(FooterKey):
-            assert whole.contains_region(key.region)
 
 
 def footer(chat: Chat) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """The token inspector, by its keys, on answers of the real engine."""
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -26,6 +27,26 @@ STORY: Trace = (
     Step((Token(4, "See", Origin.TARGET, None, 1.0, None),)),
     Step((KEPT, RESIDUAL), (REJECTED, UNTESTED)),
     Step((KEPT, Token(3, "!\n", Origin.TARGET, None, 0.2, None, 1, None, ROWS))),
+)
+BLOCK: Trace = (
+    Step(
+        (
+            replace(KEPT, uniform=None, threshold=1.0),
+            replace(KEPT, position=1, threshold=0.5),
+            replace(RESIDUAL, position=2, threshold=0.25),
+        ),
+        (
+            replace(REJECTED, position=2, threshold=0.25),
+            replace(UNTESTED, position=3, target_prob=0.3, uniform=0.8, threshold=0.1),
+            replace(UNTESTED, position=4, target_prob=0.0, threshold=0.0),
+        ),
+    ),
+)
+SEEDED: Trace = (
+    Step(
+        (replace(KEPT, uniform=None), replace(RESIDUAL, origin=Origin.TARGET, uniform=None)),
+        (replace(REJECTED, uniform=None),),
+    ),
 )
 
 
@@ -195,8 +216,8 @@ def test_ghosts_stand_between_what_was_kept_and_what_was_drawn() -> None:
     assert items[1:5] == [KEPT, REJECTED, UNTESTED, RESIDUAL]
 
 
-def said(place: int, width: int = 76) -> str:
-    shown = entries(STORY)
+def said(place: int, width: int = 76, story: Trace = STORY) -> str:
+    shown = entries(story)
     return "\n".join(
         line.plain for line in facts(shown[place], place + 1, len(shown), Size(width, 12))
     )
@@ -229,10 +250,41 @@ def test_residual_names_the_proposal_that_it_replaces() -> None:
     assert "↵" in said(4)
 
 
+def test_block_rule_says_up_to_where_a_draft_was_kept() -> None:
+    assert "kept with what follows it" in said(0, story=BLOCK)
+    assert "uniform" not in said(0, story=BLOCK)
+    assert "acceptance" not in said(0, story=BLOCK)
+    assert "acceptance 0.500 unless more is kept" in said(1, story=BLOCK)
+    assert "uniform 0.412 < threshold 0.500: kept up to here" in said(1, story=BLOCK)
+    assert "uniform 0.910 ≥ threshold 0.250: not kept this far" in said(2, story=BLOCK)
+    assert "“·dog”: uniform 0.910 ≥ threshold 0.250: not kept this far" in said(5, story=BLOCK)
+
+
+def test_only_the_first_proposal_thrown_away_is_replaced_by_the_token_after_it() -> None:
+    assert "“·cat” came instead." in said(2, story=BLOCK)
+    assert "↵" in said(2, story=BLOCK)  # of the rows of its place
+    for place in (3, 4):
+        assert "the answer went on without it" in said(place, story=BLOCK)
+        assert "row" not in said(place, story=BLOCK)  # those behind it are not kept
+    assert "uniform 0.800 ≥ threshold 0.100: not kept this far" in said(3, story=BLOCK)
+    assert "rejected: the target forbids it" in said(4, story=BLOCK)
+
+
+def test_with_a_seed_the_token_that_the_target_draws_decides() -> None:
+    assert "with a seed, kept because the target draws the same token here" in said(0, story=SEEDED)
+    assert "with a seed, rejected because the target draws another" in said(1, story=SEEDED)
+    assert "in place of “·dog”, which it rejected" in said(2, story=SEEDED)
+    for place in range(3):
+        assert "acceptance" not in said(place, story=SEEDED)
+        assert "uniform" not in said(place, story=SEEDED)
+
+
 def test_targets_own_tokens_say_why_nothing_was_replaced() -> None:
     assert "nothing was proposed" in said(0)
     assert "No alternatives were kept" in said(0)
+    assert "Round 1, without proposals." in said(0)
     assert "every proposal of the round was accepted" in said(6)
+    assert "Position 2 of round 3; 1 was proposed." in said(6)
 
 
 @pytest.mark.parametrize("width", [46, 76, 120])

@@ -104,6 +104,36 @@ async def test_a_disk_that_fills_up_costs_no_word(target: Path, draft: Path) -> 
         assert len(chat.said) == 6
 
 
+async def test_a_disk_that_fills_up_while_another_conversation_is_shown_is_said(
+    target: Path, draft: Path
+) -> None:
+    async with open_chat(target, draft, hold=(Decoded, 4)) as chat:
+        await chat.ready()
+        await chat.send("Long story")
+        await chat.held()
+        await chat.pilot.press("ctrl+n")
+        chat.screen.dialogue.store._database._sql.execute("PRAGMA query_only = 1")
+        await chat.send("Meanwhile")  # goes on in memory, where the long story has no place
+        assert chat.said == ["Meanwhile"]
+        await chat.end()
+        await chat.until(lambda: len(chat.said) == 2 and not chat.screen.dialogue.busy)
+        assert "not saved" in "".join(chat.shown("#name"))
+
+
+async def test_the_end_of_an_answer_that_is_not_shown_and_cannot_be_kept_is_said(
+    target: Path, draft: Path
+) -> None:
+    async with open_chat(target, draft, hold=(Decoded, 4)) as chat:
+        await chat.ready()
+        await chat.send("Long story")
+        await chat.held()
+        await chat.pilot.press("ctrl+n")
+        chat.screen.dialogue.store._database._sql.execute("PRAGMA query_only = 1")
+        await chat.end()
+        assert chat.said == []
+        assert "not saved" in "".join(chat.shown("#name"))
+
+
 async def test_another_conversation_is_opened_from_the_list(target: Path, draft: Path) -> None:
     async with open_chat(target, draft, size=(120, 40)) as chat:
         await chat.ask("First topic")

@@ -159,6 +159,23 @@ async def test_the_roles_are_told_for_the_target_that_is_loaded(shelf: Path) -> 
         await models.until(lambda: "token 256" in models.details())
 
 
+async def test_the_cursor_begins_on_the_target_that_is_loaded_and_is_left_where_it_goes(
+    shelf: Path,
+) -> None:
+    async with browse(loaded(shelf / "middle.gguf")) as models:
+        entry = models.screen.browser.current
+        assert entry
+        assert entry.model.name == "middle.gguf"
+        await models.pilot.press("down")
+        entry = models.screen.browser.current
+        assert entry
+        models.screen.browser.list.look()
+        await models.looked()
+        looked = models.screen.browser.current
+        assert looked
+        assert looked.key == entry.key != str(shelf / "middle.gguf")
+
+
 async def test_enter_uses_a_target_with_the_draft_that_was_announced(shelf: Path) -> None:
     async with browse() as models:
         await models.go_to("large.gguf")
@@ -347,6 +364,8 @@ async def test_a_notice_of_the_download_is_shown(
 async def test_offline_nothing_is_fetched(shelf: Path) -> None:
     async with browse(offline=True) as models:
         await models.go_to("qwen3-8b")
+        assert "--offline" in models.details()
+        assert "Enter" not in models.details()
         await models.pilot.press("enter")
         assert "--offline" in models.message()
         assert not models.screen.fetch.running

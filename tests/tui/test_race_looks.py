@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 from tests.tui.race_recorded import RACE, WORDS, Recorded
 from tui.race.app import RaceApp
 from tui.settings import Settings
+from tui.widgets.conversation.tokens import TokenView
 
 
 async def outcome(pilot: Pilot[None]) -> None:
@@ -25,8 +26,7 @@ async def outcome(pilot: Pilot[None]) -> None:
 
 
 def painted(app: RaceApp) -> bool:
-    chunks = app.race.query(".chunk")
-    shown = "".join(str(chunk.render()) for chunk in chunks)
+    shown = "".join(line.plain for view in app.race.query(TokenView) for line in view.lines)
     return shown.count(WORDS[-1].strip()) == len(RACE.lanes)
 
 

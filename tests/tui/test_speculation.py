@@ -95,6 +95,30 @@ async def test_panel_says_what_the_engine_counted(answer: list[Event]) -> None:
         assert last.forecast.reason in text
 
 
+async def test_the_end_shows_the_lookahead_of_rounds_that_had_room_for_it() -> None:
+    host = Host()
+    async with host.run_test(size=(140, 50)) as pilot:
+        host.panel.take(decoded(lookahead=3))
+        clipped = decoded(replace(FAST, rounds=41), Forecast("no room"), lookahead=0)
+        host.panel.take(clipped)
+        host.panel.take(replace(clipped, forecast=None))  # what a stop string held back
+        last = host.panel.over()
+        await pilot.pause()
+        assert "lookahead 3" in told(host.panel)
+        assert MEASURED.reason in told(host.panel)
+        assert last is not None
+        assert last.stats.rounds == 41
+
+
+async def test_the_end_of_an_answer_by_ars_shows_no_lookahead() -> None:
+    host = Host()
+    async with host.run_test(size=(140, 50)):
+        for rounds in (1, 2):
+            host.panel.take(decoded(Stats("ars", rounds=rounds), None, lookahead=0))
+        host.panel.over()
+        assert "lookahead 0" in told(host.panel)
+
+
 async def test_many_rounds_cause_few_paints(
     answer: list[Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,13 +137,13 @@ async def test_only_changed_lines_are_made_anew(monkeypatch: pytest.MonkeyPatch)
     async with host.run_test(size=(140, 50)) as pilot:
         host.panel.show(decoded())
         await pilot.pause(0.3)
-        changed = watched(host.panel, "change_line", monkeypatch)
+        changed = watched(host.panel, "change_lines", monkeypatch)
         more = replace(FAST, rounds=41, tested=110, accepted=90)
         host.panel.show(decoded(more))
         await pilot.pause(0.3)
         before = [line.plain for line in lines(Reading(decoded()), host.panel.room, 99)]
-        assert changed
-        assert all("per evaluation" in before[y] or "Accepted" in before[y] for y in changed)
+        assert changed[0]
+        assert all("per evaluation" in before[y] or "Accepted" in before[y] for y in changed[0])
 
 
 @pytest.mark.parametrize(("width", "shown"), [(80, False), (119, False), (120, True), (200, True)])

@@ -1,11 +1,17 @@
 """Answers as Markdown: what a model wrote may neither hide nor run anything."""
 
+import asyncio
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it.token import Token
 from textual.content import Content
 from textual.widgets import Markdown, Static
 
 from assistant.trace import Step
 from tests.tui.turns import (
+    Shown,
     answer,
     open_page,
     question,
@@ -16,6 +22,7 @@ from tests.tui.turns import (
 )
 from tui.widgets.conversation.answer import Answer
 from tui.widgets.conversation.blocks import Fence
+from tui.widgets.conversation.growing import after, divided
 from tui.widgets.conversation.reading import LONGEST, read
 
 CODE = "Look:\n\n```python\nprint('hi')\n```\n\n- **bold** and `code`\n"
@@ -177,3 +184,104 @@ async def test_words_of_an_answer_that_goes_on_are_made_anew() -> None:
         await page.settle()
         assert "one and two" in words_of(shown)
         assert [step.text for step in shown.steps] == ["one", " and two"]
+
+
+async def reads(page: Shown, shown: Answer, text: str) -> str:
+    """Wait until a text can be read in an answer; return all of it."""
+    async with asyncio.timeout(30):
+        while text not in words_of(shown):
+            await page.pilot.pause(0.05)
+    await page.settle()
+    return words_of(shown)
+
+
+async def test_an_answer_under_way_is_read_as_words_and_goes_on_so() -> None:
+    async with open_page() as page:
+        shown = await page.stream(said("# Title\n\n**bo"))
+        shown.focus()
+        await page.pilot.press("v")
+        await reads(page, shown, "Title")
+        assert "▍" not in page.screen()
+        shown.add(said("ld** text\n\n```python\nx = 1\n"))
+        await reads(page, shown, "bold text")
+        assert "**" not in page.screen()
+        assert next(iter(page.app.query(Fence))).lexer == "python"
+        shown.add(said("y = 2\n```\n\nThe end"))
+        shown.finish("12 tokens")
+        read_to_the_end = await reads(page, shown, "The end")
+        assert read_to_the_end.count("Title") == 1
+        assert read_to_the_end.count("x = 1") == 1
+        assert "12 tokens" in page.screen()
+
+
+async def test_v_leads_back_to_the_tokens_of_an_answer_under_way() -> None:
+    async with open_page() as page:
+        shown = await page.stream(said("**bold**"))
+        shown.focus()
+        await page.pilot.press("v")
+        await reads(page, shown, "bold")
+        await page.pilot.press("v")
+        shown.add(said(" and more"))
+        await page.settle()
+        assert tokens_of(shown) == "**bold** and more▍"
+        await page.pilot.press("v")
+        await reads(page, shown, "bold and more")
+        shown.finish("")
+        await reads(page, shown, "bold and more")
+
+
+async def test_the_reader_of_an_answer_under_way_stays_at_the_passage_when_v_is_pressed() -> None:
+    async with open_page(size=(60, 12)) as page:
+        shown = await page.stream(said("".join(f"line {i} of it\n\n" for i in range(60))))
+        shown.focus()
+        page.view.release_anchor()
+        page.view.scroll_to(y=50, animate=False)
+        await page.settle()
+        seen = {line.strip() for line in page.screen().splitlines() if "line" in line}
+        for _ in range(2):
+            await page.pilot.press("v")
+            await page.settle()
+            shown.add(said("more\n\n"))
+            await page.pilot.pause(0.4)
+            now = {line.strip() for line in page.screen().splitlines() if "line" in line}
+            assert seen & now
+
+
+@pytest.mark.parametrize("text", ["a" * (LONGEST + 1), "a\n\n" * 3000])
+async def test_an_answer_that_grows_too_long_for_markdown_goes_on_as_it_came(text: str) -> None:
+    async with open_page() as page:
+        shown = await page.stream(said("**bold**\n\n"))
+        shown.focus()
+        await page.pilot.press("v")
+        assert "**" not in await reads(page, shown, "bold")
+        shown.add(said(text))
+        await page.pilot.pause(0.5)
+        await page.settle()
+        shown.add(said("The end"))
+        shown.finish("")
+        await page.settle()
+        assert "Too long for Markdown" in page.screen()
+        assert "The end" in page.screen()
+
+
+@given(st.text(alphabet="ab1 -*`|>#.\n[](){}~_\t", max_size=300), st.data())
+def test_blocks_that_are_complete_are_those_of_the_whole_text(
+    text: str, data: st.DataObject
+) -> None:
+    entire = read(text)
+
+    def blocks(tokens: list[Token]) -> list[tuple[str, str]]:
+        return [(token.type, token.content) for token in tokens]
+
+    coming, done = "", []
+    while text:
+        size = data.draw(st.integers(1, 40))
+        coming, text = coming + text[:size], text[size:]
+        tokens = read(coming)
+        assert tokens is not None
+        complete, rest = divided(tokens)
+        done += blocks(complete)
+        coming = after(coming, rest)
+    tokens = read(coming)
+    assert tokens is not None
+    assert done + blocks(tokens) == blocks(entire or [])

@@ -5,9 +5,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from textual.app import App, ComposeResult
-from textual.content import Content
 from textual.pilot import Pilot
-from textual.widgets import Footer, Static
+from textual.widgets import Footer
 from textual.widgets.markdown import MarkdownBlock
 
 from assistant.events import Ghost, Origin, Token
@@ -137,13 +136,11 @@ async def open_page(size: tuple[int, int] = (80, 24)) -> AsyncIterator[Shown]:
 def characters(view: TokenView | Answer) -> list[tuple[str, str]]:
     """Every character of an answer's tokens as it is shown, with its style."""
     found: list[tuple[str, str]] = []
-    for part in view.query("TokenView > .chunk").results(Static):
-        content = part.content
-        assert isinstance(content, Content)
-        styles = [""] * len(content.plain)
-        for span in content.spans:
+    for line in view.query_one(TokenView).lines if isinstance(view, Answer) else view.lines:
+        styles = [""] * len(line.plain)
+        for span in line.spans:
             styles[span.start : span.end] = [str(span.style)] * (span.end - span.start)
-        found += [*zip(content.plain, styles, strict=True), ("\n", "")]
+        found += [*zip(line.plain, styles, strict=True), ("\n", "")]
     return found[:-1]
 
 

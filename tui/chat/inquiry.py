@@ -17,11 +17,18 @@ ALTERNATIVES = 5
 
 
 def inquiry(
-    path: Sequence[Record], system: str, model: str, mode: Mode, settings: Settings, again: int = 0
+    path: Sequence[Record],
+    system: str,
+    model: str,
+    mode: Mode,
+    settings: Settings,
+    again: int = 0,
+    stored: bool = False,
 ) -> Request:
     """Return the request for the answer that follows `path`, or goes on with its last one.
 
-    `model` is the target's name; `again` counts the answers there are already to the question.
+    `model` is the target's name; `again` counts the answers there are already to the question;
+    `stored` says that the conversation is on disk.
     """
     seed = settings.seed
     return Request(
@@ -31,7 +38,10 @@ def inquiry(
         lookahead=settings.lookahead,
         max_tokens=settings.max_tokens,
         seed=None if seed is None else seed + again,  # another answer is to be another one
+        stored=stored,
         alternatives=ALTERNATIVES,
+        sources=settings.draft_sources,
+        rule=settings.rule,
     )
 
 

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from assistant.store import Store
     from tui.screens.chat import ChatScreen
 
-OPEN, UNFINISHED = "open", "unfinished"
+OPEN, EDITED = "open", "edited"
+"""Names of notes: the conversation on the screen, and the question that was being changed."""
 
 
 class Keeping:
@@ -18,48 +19,63 @@ class Keeping:
 
     def __init__(self, screen: "ChatScreen") -> None:
         self._screen = screen
-        self._told = ""  # what was in the prompt when that was last kept
+        self._told: dict[str, str] = {}  # where the person was when that was last kept
         self._lost = False
         self.begun = False
         """Whether conversations are kept, in a file or not."""
 
     def begin(self, store: "Store") -> None:
-        """Keep everything in `store` from now on, and go on with what was open in it."""
+        """Keep everything in `store` from now on, and go on where the person left."""
         dialogue, prompt = self._screen.dialogue, self._screen.prompt
         try:
             prompt.history = list(store.prompts())
-            if unfinished := store.recall(UNFINISHED):
-                prompt.restore(unfinished)
-            left = store.recall(OPEN)
+            left, edited = store.recall(OPEN), store.recall(EDITED)
             dialogue.move_to(store)
             if dialogue.conversation is None and left:
-                dialogue.open(int(left))
+                with suppress(StorageError):  # it has been deleted for good
+                    dialogue.open(int(left))
         except StorageError as error:
             self.lose(error)
         if store.notice:
             self._screen.notify(safe(store.notice), timeout=15, markup=False)
         self.begun = True
+        typed = bool(prompt.text)
+        self._screen.unfinished.begin()
         self._screen.follow()
+        question = next((record for record in dialogue.records if str(record.id) == edited), None)
+        if question is not None and not typed:
+            self._screen.editing.begin(question)
 
     def keep(self) -> None:
-        """Save the answer under way and the unfinished prompt; may be called on any thread."""
-        dialogue = self._screen.dialogue
+        """Save the answer under way and what is unfinished; may be called on any thread."""
+        if not self.begun:
+            return
         try:
-            dialogue.keep()
-            if (state := self._screen.prompt.state()) != self._told:
-                self._told = state
-                dialogue.store.remember(UNFINISHED, state)
+            self._screen.dialogue.keep()
+            self._note()
         except StorageError as error:
             self._screen.app.call_from_thread(self.lose, error)
 
     def leave(self) -> None:
         """Save what the next start goes on with."""
-        dialogue = self._screen.dialogue
-        dialogue.leave()
-        with suppress(StorageError):
-            current = dialogue.conversation
-            dialogue.store.remember(OPEN, "" if current is None else str(current))
-            dialogue.store.remember(UNFINISHED, self._screen.prompt.state())
+        self._screen.dialogue.leave()
+        if self.begun:
+            with suppress(StorageError):
+                self._note()
+
+    def _note(self) -> None:
+        """Save where the person is, and what is being written."""
+        self._screen.unfinished.keep()
+        store, question = self._screen.dialogue.store, self._screen.editing.question
+        numbers = {
+            OPEN: self._screen.dialogue.conversation,
+            EDITED: question.id if question else None,
+        }
+        for key, number in numbers.items():
+            text = "" if number is None else str(number)
+            if text != self._told.get(key):
+                store.remember(key, text)
+                self._told[key] = text
 
     def close(self) -> None:
         """Remove what was deleted for good, which may take a while, and close the store."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from assistant.events import Decoded, Finished, Stop
 from assistant.trace import Step, Trace
-from tui.figures import figures
+from tui.figures import figures, together
 from tui.widgets.conversation.answer import Answer
 
 if TYPE_CHECKING:
@@ -70,6 +71,10 @@ class Reply:
             if not self._over and len(self._steps) > self._kept:
                 self._kept = len(self._steps)
                 store.stream(self.record.id, self.text, self.trace)
+
+    def whole(self, event: Finished) -> Finished:
+        """Return the end with the figures of all of the answer, also of what it had before."""
+        return replace(event, stats=together(self.record.stats, event.stats))
 
     def finish(self, store: Store, event: Finished) -> Record:
         """Save the whole of it; return what is kept.

@@ -21,6 +21,7 @@ from assistant.events import (
 )
 from assistant.request import Mode, Request, Setup
 from assistant.service import Service
+from models.errors import StorageError
 from tui.safe import safe
 from tui.widgets.conversation.turn import Turn
 from tui.widgets.conversation.turns import UserTurn
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from assistant.store import Record
     from tui.screens.chat import ChatScreen
 
-FIGURES_EVERY = 0.25
+FIGURES_EVERY = 0.5
 """Seconds."""
 
 
@@ -44,8 +45,7 @@ class Talk:
         self.no_draft: str | None = None
         """Why answers come without speculation, if they do."""
         self._figures: Decoded | None = None  # to be shown
-        self.editing: Record | None = None
-        """The question that the prompt's text is to replace."""
+        self._deleted: int | None = None  # the conversation that was open when it was deleted
 
     def load(self, engine: Service, setup: Setup, no_draft: str | None) -> None:
         """Have models loaded; the prompt that waits is answered afterwards."""
@@ -89,12 +89,11 @@ class Talk:
         if self._exchange.waits:
             self._screen.notify("One message waits already; this one stays here.", timeout=3)
             return
-        instead_of, self.editing = self.editing, None
-        self._screen.prompt.head("")
-        turn = self._dialogue.ask(text, attachments, instead_of)
+        turn = self._dialogue.ask(text, attachments, self._screen.editing.sent())
         self._screen.chats.current = self._dialogue.conversation
         turn.add_class("waiting")
         self._screen.prompt.take()
+        self._screen.unfinished.sent()
         self._waiting = turn
         self.answer()
 
@@ -121,32 +120,36 @@ class Talk:
         """Go on with an answer that was cut."""
         if self._dialogue.leaf is None or answer.id != self._dialogue.leaf.id:
             self._screen.notify("Only the last answer can be gone on with; f copies up to here.")
+        elif self._dialogue.shared:  # two would write over each other
+            self._screen.notify("It is open in another specchat, too; f copies up to here.")
         else:
             self._wish(self._dialogue.go_on)
-
-    def edit(self, question: Record) -> None:
-        """Put a question into the prompt, to be asked anew in its place."""
-        if self._screen.prompt.give_back(question.content, question.attachments):
-            self.editing = question
-            self._screen.prompt.head("Enter asks it anew, on a branch of its own · Esc leaves it")
-            self._screen.prompt.focus()
-        else:
-            self._screen.notify("Send or clear what is in the prompt first.", timeout=4)
 
     def open(self, conversation: int | None) -> None:
         """Show a conversation; an answer under way in another one is stopped and kept."""
         self.stop()
-        self._dialogue.open(conversation)
+        self._screen.editing.leave()
+        try:
+            self._dialogue.open(conversation)
+        except StorageError as error:
+            self._screen.notify(safe(str(error)), severity="error", timeout=10, markup=False)
         self._screen.follow()
 
+    def deleted(self, conversation: int) -> None:
+        """Show a conversation no longer that is deleted."""
+        if conversation == self._dialogue.conversation:
+            self._deleted = conversation
+            self.open(None)
+
+    def restored(self, conversation: int) -> None:
+        """Show a conversation again that was open when it was deleted."""
+        if conversation == self._deleted and self._dialogue.conversation is None:
+            self.open(conversation)
+
     def stop(self) -> None:
-        """End the answer, keep its text, and take a prompt back that waits or is edited."""
+        """End the answer, keep its text, and take a prompt back that waits."""
         self.take_back()
         self._exchange.stop()
-        if self.editing is not None:
-            self.editing = None
-            self._screen.prompt.head("")
-            self._screen.prompt.drop()
         self._screen.refresh_bindings()
 
     def take_back(self) -> None:
@@ -199,15 +202,16 @@ class Talk:
         screen.prompt.recount()
         self.no_draft = None if drafting else self.no_draft or ready.no_draft
         if self.no_draft:
-            text = f"{self.no_draft} Answers come without speculation."
+            text = f"{self.no_draft} Proposals come from the conversation alone."
             screen.conversation.note(text, "warning")
         self._exchange.loaded(ready)
+        self._screen.learn(ready.target.name)
         self._go_on()
 
     def _fail(self, event: Failed) -> None:
-        text = safe(event.message)
-        self._screen.notify(text, title="Failed", severity="error", markup=False)
-        if self._dialogue.busy:
+        if not self._screen.is_active:  # where the note in the conversation is not seen
+            self._screen.notify(safe(event.message), severity="error", markup=False)
+        if self._exchange.busy:
             self.take_back()  # it would hang on an answer that may come to nothing
             self._end(self._dialogue.failed(event))
         else:
@@ -215,7 +219,7 @@ class Talk:
 
     def _end(self, unanswered: Record | None) -> None:
         self._show_figures()
-        self._screen.status.show(activity=None)
+        self._screen.status.show(activity=None, last=self._screen.panel.over())
         if unanswered is not None:
             self._give_back(unanswered.content, unanswered.attachments)
         self._screen.chats.refresh_list()

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from models.errors import StorageError
 from tui.clipboard import code_blocks, copy_and_say
+from tui.safe import safe
+from tui.widgets.conversation.answer import Answer
 from tui.widgets.conversation.turn import Turn, Verb
 
 if TYPE_CHECKING:
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from tui.screens.chat import ChatScreen
 
 LONGEST_TITLE = 60
+WAIT = "One moment: an answer is under way. Esc stops it."
 
 
 class Verbs:
@@ -30,17 +34,50 @@ class Verbs:
                 copy_and_say(self._screen, turn.text)
             case "copy-code":
                 copy_and_say(self._screen, code_blocks(turn.text)[-1])
-            case _ if record is None or self._screen.dialogue.busy:
-                self._screen.notify("One moment: an answer is under way. Esc stops it.", timeout=3)
-            case _:
-                self._change(record, verb)
+            case "links":
+                self._list_links(turn.text)
+            case _ if record is None or self._waits:
+                self._screen.notify(WAIT, timeout=3)
+            case _ if self._screen.dialogue.shows(record):  # not left on the way to another path
+                self._tell_if_it_fails(lambda: self._change(record, verb))
+
+    def answer_again(self) -> None:
+        """Have another answer to the last question, or the first one if it has none."""
+        leaf = self._screen.dialogue.leaf
+        if self._waits:
+            self._screen.notify(WAIT, timeout=3)
+        elif leaf is None:
+            self._screen.notify("There is no question to answer yet.", timeout=3)
+        elif leaf.role == "assistant":
+            self._screen.talk.again(leaf)
+        else:
+            self._screen.talk.answer()
+
+    def toggle_ghosts(self) -> None:
+        """Show rejected drafts in every answer, or hide them."""
+        view = self._screen.conversation
+        view.ghosts = shown = not view.ghosts
+        if not any(answer.view == "tokens" for answer in view.query(Answer)):
+            text = "among the tokens of an answer; v on it shows those" if shown else "no longer"
+            self._screen.notify(f"Rejected drafts are shown {text}.", timeout=4, markup=False)
 
     def undo(self) -> None:
         """Take the last deletion back."""
         if self._undo:
-            self._undo.pop()()
+            self._tell_if_it_fails(self._undo.pop())
         else:
             self._screen.notify("There is nothing to undo.", timeout=3)
+
+    @property
+    def _waits(self) -> bool:
+        """Whether the conversation must stay as it is for the moment."""
+        return self._screen.dialogue.busy or self._screen.exchange.waits
+
+    def _tell_if_it_fails(self, change: Callable[[], None]) -> None:
+        try:
+            change()
+        except StorageError as error:
+            self._screen.notify(safe(str(error)), severity="error", timeout=10, markup=False)
 
     def inspect(self, record: Record) -> None:
         """Open the inspector on an answer."""
@@ -49,11 +86,22 @@ class Verbs:
         title = " ".join(record.content.split())[:LONGEST_TITLE]
         self._screen.app.push_screen(Inspector(self._screen.dialogue.store.trace(record.id), title))
 
+    def _list_links(self, text: str) -> None:
+        from tui.browsing import WEB
+        from tui.screens.links import LinksScreen
+        from tui.widgets.conversation.reading import addresses, read
+
+        found = [link for link in addresses(read(text) or ()) if WEB.fullmatch(link)]
+        if found:
+            self._screen.app.push_screen(LinksScreen(found))
+        else:
+            self._screen.notify("There is no web address in this message.", timeout=4)
+
     def _change(self, record: Record, verb: Verb) -> None:
         screen, dialogue = self._screen, self._screen.dialogue
         match verb:
             case "edit":
-                screen.talk.edit(record)
+                screen.editing.begin(record)
             case "regenerate":
                 screen.talk.again(record)
             case "continue":

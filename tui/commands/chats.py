@@ -12,7 +12,7 @@ import click
 
 from assistant.store import Store, Summary, place, present
 from assistant.store.export import lines, markdown, read
-from models.errors import UsageError
+from models.errors import StorageError, UsageError
 from tui.commands.saving import save
 from tui.safe import safe
 
@@ -142,6 +142,10 @@ def delete(numbers: tuple[int, ...], yes: bool) -> None:
     """Delete conversations for good, from the file and from its backups."""
     with _store() as store:
         titles = [store.whole(number).title or "(untitled)" for number in numbers]
+        for number in filter(store.is_open_elsewhere, numbers):
+            raise StorageError(
+                f"Conversation {number} is open in another specchat. Leave it there first."
+            )
         for number, title in zip(numbers, titles, strict=True):
             question = safe(f"Delete {number} ({title}) for good?")
             if yes or click.confirm(question, err=True):

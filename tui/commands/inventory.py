@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
+from assistant.chat.probe import examine
 from models import catalog, gguf
 from models.catalog import GGUF
 from models.drafts import Pairing, best_draft
@@ -52,10 +53,12 @@ def details(reference: str) -> Facts:
             raise
         facts["note"] = f"not on this machine; specchat models pull {reference}"
         return facts
-    template = gguf.read(path).template
+    header = gguf.read(path)
+    template = header.template
     facts |= _summary(identify(reference))
     facts["path"] = str(path)
     facts["verified_sha256"] = checksum.known_sha256(path)
+    facts["template_remarks"] = " ".join(remark.text for remark in examine(header))
     facts["template_sha256"] = template and hashlib.sha256(template.encode()).hexdigest()
     facts["template"] = template
     return facts

@@ -11,6 +11,7 @@ from models.errors import ModelError, SpecchatError
 from models.files.discovery import discover, identify
 from models.files.locate import installed
 from tui.commands.inventory import Facts, catalogue, details, drafts, here, pairs
+from tui.commands.slim import slim
 from tui.options import settings
 from tui.safe import safe
 from tui.widgets.amounts import size
@@ -120,6 +121,8 @@ def _all() -> list[str]:
 
 
 def _check(name: str) -> None:
+    from assistant.chat.probe import examine  # brings Jinja along
+    from models import gguf
     from models.files.check import check as read_all
     from tui.meter import meter
 
@@ -127,6 +130,9 @@ def _check(name: str) -> None:
         checked = read_all(name, progress)
     verdict = "sha256 as promised" if checked.promised else f"sha256 {checked.sha256}"
     click.echo(safe(f"{name}: whole, {verdict}"))
+    for remark in examine(gguf.read(checked.path)):
+        if remark.suspicious:
+            click.echo(safe(f"{name}: its chat template: {remark.text}"), err=True)
 
 
 @models.command()
@@ -164,3 +170,6 @@ def _verdict(fact: Facts) -> None:
     click.echo(
         safe(f"{answer:<4}{fact['draft']!s:<24} {_size(fact['size']):>9}  {'; '.join(remarks)}")
     )
+
+
+models.add_command(slim)

@@ -8,7 +8,7 @@ from models.files.locate import installed
 from tui.config.file import read
 from tui.config.keys import Key
 from tui.config.kinds import Whole
-from tui.config.words import Choice, Text
+from tui.config.words import Choice, Several, Text
 
 
 def words(key: Key) -> list[str]:
@@ -22,6 +22,8 @@ def words(key: Key) -> list[str]:
 def _words(key: Key) -> Iterator[str]:
     if isinstance(key.kind, Choice):
         yield from key.kind.choices
+    elif isinstance(key.kind, Several):
+        yield from (key.kind.word, *key.kind.choices)
     elif isinstance(key.kind, Whole | Text) and key.kind.word:
         yield key.kind.word
     if key.name == "preset":

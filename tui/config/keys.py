@@ -7,8 +7,9 @@ The checks, the command line's options, the settings screen, `specchat config` a
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from assistant.request import RULES, SOURCES
 from tui.config.kinds import Kind, Number, Value, Whole
-from tui.config.words import Choice, Folders, Switch, Text
+from tui.config.words import Choice, Folders, Several, Switch, Text
 
 ROUND, ANSWER = "from the next round on", "from the next answer on"
 CONVERSATION, NOW = "from the next conversation on", "at once"
@@ -107,7 +108,8 @@ SPECULATION = (
         BOTH,
     ),
     Key("lookahead", Whole(0, 31, "auto"), "auto", "Tokens to propose per round.", ROUND),
-    Key("source", Choice(("auto", "model")), "auto", "Where proposals come from.", RELOAD),
+    Key("source", Several(SOURCES, "auto"), "auto", "Where proposals come from.", ANSWER),
+    Key("rule", Choice(RULES), "block", "How drafts are verified; no effect with a seed.", ANSWER),
 )
 PROMPTS = (
     Key("preset", Text("none", "NAME"), "none", "A system prompt and sampling by name.", ANSWER),
@@ -122,6 +124,7 @@ MACHINE = (
     Key("model_folders", Folders(), (), "Folders with GGUF files.", RELOAD, VARIABLE),
     Key("offline", Switch(), False, "Open no connection, not even to pull.", NOW, BOTH),
     Key("save", Switch(), True, "Keep conversations on disk.", CONVERSATION, BOTH),
+    Key("learn", Switch(), True, "Propose what stored answers said before.", RELOAD, BOTH),
 )  # fmt: skip
 LOOKS = (
     Key("theme", Choice(THEMES), "textual-dark", "The colours.", NOW, VARIABLE),

@@ -35,6 +35,35 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Several:
+    """Some of a few words, separated by commas; or a word that leaves them open."""
+
+    choices: tuple[str, ...]
+    word: str
+
+    @property
+    def allowed(self) -> str:
+        """The words."""
+        return f"{self.word}, or one or more of {', '.join(self.choices)}"
+
+    @property
+    def hint(self) -> str:
+        """What it is."""
+        return f"{self.word}|NAME,..."
+
+    def parse(self, text: str) -> Value | None:
+        """Find the words."""
+        return self.check(text.lower())
+
+    def check(self, raw: object) -> Value | None:
+        """Find the words, each once."""
+        if not isinstance(raw, str):
+            return None
+        words = list(dict.fromkeys(word.strip() for word in raw.split(",")))
+        return ",".join(words) if words == [self.word] or {*words} <= {*self.choices} else None
+
+
+@dataclass(frozen=True, slots=True)
 class Switch:
     """Yes or no."""
 

@@ -107,6 +107,8 @@ def _request(settings: Settings, prompt: str) -> Request:
         settings.sampling,
         max_tokens=settings.max_tokens or LONGEST,
         seed=settings.seed,
+        sources=settings.draft_sources,
+        rule=settings.rule,
     )
 
 

@@ -4,36 +4,37 @@ from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
-from textual.events import Resize
+from textual.binding import BindingType
 from textual.message import Message
 from textual.reactive import reactive
 from textual.screen import Screen
-from textual.widgets import Footer
 
 from assistant.request import Count, Mode, Request
+from models.errors import StorageError
+from tui.chat.challenge import challenge
 from tui.chat.dialogue import Dialogue
+from tui.chat.editing import Editing
 from tui.chat.exchange import Exchange
 from tui.chat.keeping import Keeping
+from tui.chat.keys import KEYS
 from tui.chat.talk import Talk
+from tui.chat.unfinished import Unfinished
 from tui.chat.verbs import Verbs
 from tui.clipboard import copy_and_say
+from tui.painting import Sparing
 from tui.safe import safe
 from tui.settings import Settings
 from tui.widgets.banner import Banner
+from tui.widgets.body import Body
 from tui.widgets.chats.changes import Deleted, Restored
 from tui.widgets.chats.chats import ChatList
-from tui.widgets.conversation.answer import Answer
 from tui.widgets.conversation.conversation import Conversation
 from tui.widgets.conversation.turn import TurnAction
+from tui.widgets.keyline import KeyLine
 from tui.widgets.prompt.prompt import Prompt
-from tui.widgets.speculation.panel import Speculation
 from tui.widgets.status import Activity, Status
 
 MODES: tuple[Mode, ...] = ("auto", "sps", "ars")
-NARROW, ROOMY = 96, 120
-"""Cells of the screen from which on the footer has room for the palette, and for more space."""
 KEEP_EVERY = 1.0
 """Seconds of an answer that may be lost when the program is killed."""
 
@@ -41,31 +42,8 @@ KEEP_EVERY = 1.0
 class ChatScreen(Screen[None]):
     """Take prompts, show answers."""
 
-    DEFAULT_CSS = """
-    ChatScreen { layout: vertical; }
-    ChatScreen #body { height: 1fr; }
-    """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f1", "app.help", "Help", id="chat.help"),
-        Binding("f2", "chats", "Chats", id="chat.chats", tooltip="List of conversations"),
-        Binding("f3", "panel", "Figures", id="chat.panel", tooltip="Speculation at work"),
-        Binding("f4", "race", "Race", id="chat.race", tooltip="Race ArS against SpS"),
-        Binding(
-            "ctrl+t", "toggle_mode", "ArS/SpS", id="chat.mode", tooltip="Switch auto, SpS and ArS"
-        ),
-        Binding("ctrl+n", "new", "New", id="chat.new", tooltip="New conversation"),
-        Binding("escape", "stop", "Stop", id="chat.stop"),
-        Binding("escape", "back", "Back", id="chat.back", tooltip="Back to the prompt"),
-        Binding("f5,ctrl+o", "app.choose_model", "Models", id="chat.models"),
-        Binding("f6", "app.settings", "Settings", id="chat.settings"),
-        Binding("ctrl+r", "regenerate", "Another answer", id="chat.regenerate", show=False),
-        Binding("ctrl+y", "copy", "Copy the answer", id="chat.copy", show=False),
-        Binding("ctrl+g", "ghosts", "Rejected drafts", id="chat.ghosts", show=False),
-        Binding("ctrl+up", "turns", "To the messages", id="chat.turns", show=False),
-        Binding("u,ctrl+z", "undo", "Undo a deletion", id="chat.undo", show=False),
-        Binding("ctrl+home", "scroll('home')", "Oldest message", id="chat.oldest", show=False),
-        Binding("ctrl+end", "scroll('end')", "Newest message", id="chat.newest", show=False),
-    ]
+    DEFAULT_CSS = "ChatScreen { layout: vertical; }"
+    BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     mode: reactive[Mode] = reactive[Mode]("auto", init=False)
     """How answers are decoded; a change reaches the answer under way at its next round."""
@@ -82,26 +60,25 @@ class ChatScreen(Screen[None]):
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
+        self._compositor = Sparing()
         self.settings = settings
         self.set_reactive(ChatScreen.mode, settings.mode)
         self.prompt, self.status, self.banner = Prompt(), Status(settings.mode), Banner()
-        self.conversation, self.panel, self.chats = Conversation(), Speculation(), ChatList()
+        self.body = body = Body()
+        self.conversation, self.panel, self.chats = body.conversation, body.panel, body.chats
         self.exchange = Exchange()
         self.keeping = Keeping(self)
         self.dialogue = Dialogue(self.conversation, settings, self.keeping.lose)
+        self.unfinished, self.editing = Unfinished(self.prompt, self.dialogue), Editing(self)
         self.talk, self.verbs = Talk(self), Verbs(self)
-        self._deleted: int | None = None  # the conversation that was open when it was deleted
 
     def compose(self) -> ComposeResult:
         """Lay out the parts from top to bottom."""
         yield self.banner
-        with Horizontal(id="body"):
-            yield self.chats
-            yield self.conversation
-            yield self.panel
+        yield self.body
         yield self.status
         yield self.prompt
-        yield Footer()
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """Let the person type from the first frame on."""
@@ -113,11 +90,18 @@ class ChatScreen(Screen[None]):
     def _keep(self) -> None:
         self.keeping.keep()
 
-    def on_resize(self, event: Resize) -> None:
-        """Have room in the footer for as many keys as possible."""
-        footer = self.query_one(Footer)
-        footer.compact = event.size.width < ROOMY
-        footer.show_command_palette = event.size.width >= NARROW
+    @work(thread=True, exclusive=True, group="learn")
+    def learn(self, model: str) -> None:
+        """Learn what the stored answers of a model say again and again, or forget all of it."""
+        from assistant.drafting import habits, shelf
+
+        try:
+            if self.settings.learn:
+                habits.refresh(self.dialogue.store, model)
+            else:
+                shelf.clear()
+        except StorageError as error:
+            self.notify(safe(str(error)), severity="warning", timeout=10, markup=False)
 
     def apply(self, settings: Settings) -> None:
         """Go on with other settings, from the next round or answer on."""
@@ -138,6 +122,7 @@ class ChatScreen(Screen[None]):
 
     def follow(self) -> None:
         """Show that the dialogue has gone to another conversation."""
+        self.unfinished.go()
         self.chats.use(self.dialogue.store)
         self.chats.current = self.dialogue.conversation
         self.chats.refresh_list()
@@ -176,15 +161,12 @@ class ChatScreen(Screen[None]):
     @on(Deleted)
     def leave_deleted(self, message: Deleted) -> None:
         """Show a conversation no longer that is deleted."""
-        if message.id == self.dialogue.conversation:
-            self._deleted = message.id
-            self.talk.open(None)
+        self.talk.deleted(message.id)
 
     @on(Restored)
     def return_to_restored(self, message: Restored) -> None:
         """Show a conversation again that was open when it was deleted."""
-        if message.id == self._deleted and self.dialogue.conversation is None:
-            self.talk.open(message.id)
+        self.talk.restored(message.id)
 
     @on(ChatList.Chosen)
     def open_chosen(self, message: ChatList.Chosen) -> None:
@@ -196,22 +178,28 @@ class ChatScreen(Screen[None]):
         """Offer the key that stops while there is something to stop, else the way to the prompt."""
         if action == "stop":
             return self._occupied
-        return not (self._occupied or self._typing) if action == "back" else True
+        if action == "back":
+            return not self._occupied and (self.body.covered or not self._typing)
+        return True
 
     @property
     def _occupied(self) -> bool:
-        return self.exchange.busy or self.exchange.waits or self.talk.editing is not None
+        return self.exchange.busy or self.exchange.waits or self.editing.question is not None
 
     @property
     def _typing(self) -> bool:
         return self.focused is self.prompt.editor
 
     def action_stop(self) -> None:
-        """End the answer, keep its text, and take a prompt back."""
-        self.talk.stop()
+        """End the answer and keep its text, or take a prompt back, or leave what is edited."""
+        if self.exchange.busy or self.exchange.waits:
+            self.talk.stop()
+        else:
+            self.editing.leave()
 
     def action_back(self) -> None:
-        """Go back to the prompt."""
+        """Go back to the prompt and the conversation."""
+        self.body.uncover()
         self.prompt.focus()
 
     def action_toggle_mode(self) -> None:
@@ -222,8 +210,6 @@ class ChatScreen(Screen[None]):
         """Show the new mode and let the answer under way have it."""
         self.status.show(mode=mode)
         self.steer()
-        if mode == "sps" and self.talk.no_draft:
-            self.notify(safe(self.talk.no_draft), severity="warning", markup=False)
 
     def action_new(self) -> None:
         """Begin a new conversation; the old one stays in the list."""
@@ -232,39 +218,27 @@ class ChatScreen(Screen[None]):
 
     def action_chats(self) -> None:
         """Open the list of conversations, or close it."""
-        self.chats.toggle()
+        self.body.toggle_chats()
 
     def action_panel(self) -> None:
         """Open the figures of speculation, or close them."""
-        self.panel.toggle()
+        self.body.toggle_panel()
 
     def action_regenerate(self) -> None:
         """Have another answer to the last question."""
-        leaf = self.dialogue.leaf
-        if self.dialogue.busy or self.exchange.waits:
-            self.notify("One moment: an answer is under way. Esc stops it.", timeout=3)
-        elif leaf is None:
-            self.notify("There is no question to answer yet.", timeout=3)
-        elif leaf.role == "assistant":
-            self.talk.again(leaf)
-        else:
-            self.talk.answer()  # a question that was never answered
+        self.verbs.answer_again()
 
     def action_copy(self) -> None:
         """Copy the last answer."""
-        answers = [turn for turn in self.conversation.turns if isinstance(turn, Answer)]
-        copy_and_say(self, answers[-1].text if answers else "")
+        copy_and_say(self, self.conversation.last_answer())
 
     def action_ghosts(self) -> None:
         """Show rejected drafts in every answer, or hide them."""
-        self.conversation.ghosts = shown = not self.conversation.ghosts
-        answers = self.conversation.query(Answer)
-        if not any(answer.view == "tokens" for answer in answers):  # nothing seems to happen
-            text = "among the tokens of an answer; v on it shows those" if shown else "no longer"
-            self.notify(f"Rejected drafts are shown {text}.", timeout=4, markup=False)
+        self.verbs.toggle_ghosts()
 
     def action_turns(self) -> None:
         """Go to the newest message, from where every message can be reached."""
+        self.body.uncover()
         self.conversation.focus_last()
 
     def action_undo(self) -> None:
@@ -273,18 +247,8 @@ class ChatScreen(Screen[None]):
 
     def action_race(self) -> None:
         """Let the prompt, or else the last question, race."""
-        ready = self.exchange.ready
-        if ready is None or self.exchange.busy:
-            what = "An answer is under way; Esc stops it" if ready else "No models are loaded yet"
-            self.notify(f"{what}. A race needs them to itself.", timeout=4, markup=False)
-            return
-        if ready.draft is None:
-            self.notify(f"SpS needs a draft. {safe(self.talk.no_draft or '')}", markup=False)
-            return
-        request = self.dialogue.race(self.prompt.text, self.prompt.attachments, ready.target)
-        if request is None:
-            self.notify("Type a prompt first; it races in two lanes, ArS and SpS.", timeout=4)
-        else:
+        request = challenge(self)
+        if request is not None:
             self.post_message(self.RaceWanted(request))
 
     def action_page(self, direction: int) -> None:

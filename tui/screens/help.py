@@ -22,6 +22,7 @@ AREAS = {
     "chat": "Keys, in the chat",
     "prompt": "Keys, in the prompt",
     "turn": "Keys, on a message ",
+    "links": "Keys, among the links of a message",
     "chats": "Keys, in the list of chats",
     "inspector": "Keys, in the token inspector",
     "race": "Keys, in a race",

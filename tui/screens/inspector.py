@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal
 from textual.geometry import Size
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from assistant.events import Ghost
 from assistant.trace import Trace
@@ -16,6 +16,7 @@ from tui.safe import safe
 from tui.widgets.inspector.entries import Entry, entries
 from tui.widgets.inspector.facts import facts
 from tui.widgets.inspector.page import TokenPage
+from tui.widgets.keyline import KeyLine
 from tui.widgets.lines import Lines
 from tui.widgets.origins import BASICS, GHOST, kind, legend, styles
 
@@ -102,7 +103,7 @@ class Inspector(ModalScreen[None]):
                 yield self._facts
         else:
             yield Static(EMPTY, id="inspector-empty", markup=False)
-        yield Footer()
+        yield KeyLine()
 
     def on_resize(self, event: events.Resize) -> None:
         """Put the facts where there is room for them."""

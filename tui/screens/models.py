@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Footer, OptionList, Static
+from textual.widgets import OptionList, Static
 
 from assistant.events import Ready
 from models.catalog import GGUF
@@ -16,6 +16,7 @@ from tui.screens.pulling import Choice, PullingScreen
 from tui.settings import Settings
 from tui.stock import Stock, wanted
 from tui.widgets.amounts import size
+from tui.widgets.keyline import KeyLine
 from tui.widgets.models.browser import ModelBrowser
 from tui.widgets.models.lines import ModelLines
 from tui.widgets.models.model_list import ModelList
@@ -69,7 +70,7 @@ class ModelsScreen(PullingScreen):
         yield self.browser
         yield self.fetch
         yield self.lines
-        yield Footer(show_command_palette=False)
+        yield KeyLine(show_command_palette=False)
 
     @on(ModelList.Looked)
     def tell(self) -> None:

@@ -8,6 +8,7 @@ from models.files.locate import find, resolve
 from tui.fetching import Fetched, FetchFailed
 from tui.settings import Settings
 from tui.stock import Stock
+from tui.widgets.models.details import OFFLINE
 from tui.widgets.models.fetch import Fetch
 from tui.widgets.models.lines import ModelLines
 
@@ -33,7 +34,7 @@ class PullingScreen(Screen[Choice | None]):
     def pull(self, files: tuple[GGUF, ...], then_use: bool) -> None:
         """Fetch files, the target first; return it from the screen if it is to be used."""
         if self.settings.offline:
-            self.lines.say("Nothing is fetched while --offline is set.")
+            self.lines.say(OFFLINE)
         elif self.fetch.running:
             self.lines.say("One download at a time; Esc stops the one under way.")
         else:

@@ -7,13 +7,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.reactive import reactive
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from assistant.events import Event, Failed, Lap, Lined, Loading, RaceOver
 from assistant.request import Race
 from assistant.service import Service
 from tui.race.replay import Replay
 from tui.safe import safe
+from tui.widgets.keyline import KeyLine
 from tui.widgets.race.board import Board
 from tui.widgets.race.head import Head
 from tui.widgets.race.lanes import LOWEST, Lanes
@@ -90,7 +91,7 @@ class RaceScreen(Screen[None]):
         yield self.lanes
         yield self.board
         yield self.line
-        yield Footer()
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """Look regularly at what there is to show."""

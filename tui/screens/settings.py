@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.events import DescendantFocus
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input, Static
 
 from models.errors import SpecchatError, UsageError
 from tui.config.explaining import explain
@@ -21,6 +21,7 @@ from tui.config.reader import Config
 from tui.safe import safe
 from tui.screens.naming import NamingScreen
 from tui.settings import Settings
+from tui.widgets.keyline import KeyLine
 from tui.widgets.settings.chooser import Chooser
 from tui.widgets.settings.field import Field
 from tui.widgets.settings.fields import Fields
@@ -112,7 +113,7 @@ class SettingsScreen(ModalScreen[Settings | None]):
             yield self.filter
             yield self.page
             yield self.detail
-        yield Footer()
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """Begin at the first field."""

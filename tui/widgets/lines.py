@@ -1,6 +1,6 @@
 """Text of any length of which only the lines on the screen are ever made."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rich.segment import Segment
 from textual import events
@@ -9,6 +9,8 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
+
+from tui.painting import paint
 
 KEPT = 1000
 """Rendered lines that are kept for scrolling back and forth."""
@@ -40,9 +42,8 @@ class Lines(ScrollView):
         if len(old) != len(self._shown):
             self.resize_lines(len(self._shown))
             return
-        for y, (before, after) in enumerate(zip(old, self._shown, strict=True)):
-            if not before.is_same(after):
-                self.change_line(y)
+        pairs = enumerate(zip(old, self._shown, strict=True))
+        self.change_lines([y for y, (before, after) in pairs if not before.is_same(after)])
 
     def line(self, y: int) -> Content:
         """Return what stands in line `y`."""
@@ -56,9 +57,15 @@ class Lines(ScrollView):
 
     def change_line(self, y: int) -> None:
         """Make line `y` anew."""
-        self._strips.pop(y, None)
-        if 0 <= y - self.scroll_offset.y < self.size.height:
-            self.refresh_line(y)
+        self.change_lines((y,))
+
+    def change_lines(self, changed: Collection[int]) -> None:
+        """Make some lines anew."""
+        top, height = self.scroll_offset.y, self.size.height
+        for y in changed:
+            self._strips.pop(y, None)
+        if seen := [y - top for y in changed if 0 <= y - top < height]:
+            paint(self, dict.fromkeys(seen, 0))
 
     @property
     def room(self) -> int:

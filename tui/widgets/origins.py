@@ -20,6 +20,7 @@ BASICS: tuple[Kind, ...] = tuple(Origin)
 COLOURED: Styles = {
     Origin.DRAFT: "$text-success on $success-muted",
     "suffix": "italic $text-primary on $primary-muted",
+    "tail": "italic underline $text-primary on $primary-muted",
     "ngram": "underline $text-accent on $accent-muted",
     OTHER: "bold $text-secondary on $secondary-muted",
     Origin.RESIDUAL: "bold italic $text-warning",
@@ -29,6 +30,7 @@ COLOURED: Styles = {
 PLAIN: Styles = {
     Origin.DRAFT: "underline",
     "suffix": "italic underline",
+    "tail": "italic",
     "ngram": "bold underline",
     OTHER: "bold italic underline",
     Origin.RESIDUAL: "bold reverse",
@@ -40,6 +42,7 @@ PLAIN: Styles = {
 NAMES: Mapping[Kind, str] = {
     Origin.DRAFT: "draft, accepted",
     "suffix": "suffix, accepted",
+    "tail": "rest of a draft, accepted",
     "ngram": "n-gram, accepted",
     OTHER: "other source, accepted",
     Origin.RESIDUAL: "residual",
@@ -50,6 +53,7 @@ NAMES: Mapping[Kind, str] = {
 SHORT: Mapping[Kind, str] = {
     Origin.DRAFT: "draft ✓",
     "suffix": "suffix ✓",
+    "tail": "tail ✓",
     "ngram": "n-gram ✓",
     OTHER: "other ✓",
     Origin.RESIDUAL: "residual",

@@ -69,16 +69,13 @@ def line(state: State, width: int) -> Content:
 
 def _mode(state: State) -> str:
     name = NAMES[state.mode]
-    if not state.drafting:
-        return name if state.mode == "ars" else f"{name} → ArS, no draft"
     if state.mode == "auto" and state.last is not None:
-        return f"auto → {'SpS' if state.last.lookahead else 'ArS'}"
-    return name
+        name = f"auto → {'SpS' if state.last.lookahead else 'ArS'}"
+    return name if state.drafting or state.mode == "ars" else f"{name}, no draft"
 
 
 def _hue(state: State) -> str:
-    speculating = state.drafting and state.mode != "ars"
-    return "success" if speculating else "primary"
+    return "primary" if state.mode == "ars" else "success"
 
 
 def _parts(state: State, wide: bool) -> list[Content]:

@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -68,6 +69,19 @@ def test_an_export_says_of_each_token_where_it_came_from(store, rich):
     assert tokens[0]["target_prob"] == 0.3
     assert answer["steps"][0]["ghosts"][0]["text"] == " cat"
     assert answer["stats"]["mode"] == "sps"
+
+
+def test_an_export_tells_thresholds_and_one_without_them_is_read_too(store):
+    conversation = store.begin()
+    answer = store.answer(conversation, store.ask(conversation, None, "Hi").id, "tiny")
+    (plain,) = trace(1)
+    block = replace(plain, ghosts=tuple(replace(each, threshold=0.125) for each in plain.ghosts))
+    store.end(answer.id, "word", (), (block,), STATS, None, "complete")
+    exported = list(lines(store.whole(conversation)))
+    (whole,) = read(exported)
+    assert whole.traces[answer.id] == (block,)
+    (older,) = read(re.sub(r',"threshold":[^,}]+', "", line) for line in exported)
+    assert older.traces[answer.id] == (plain,)
 
 
 def test_an_export_commands_no_terminal(store, rich):

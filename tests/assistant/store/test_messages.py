@@ -1,4 +1,5 @@
 import random
+from base64 import b85decode
 from dataclasses import replace
 
 import pytest
@@ -31,9 +32,10 @@ token = st.builds(
     maybe,
     top,
     top,
+    maybe,
 )
 ghost = st.builds(
-    Ghost, st.integers(0, 2**31 - 1), words, words, st.integers(0, 64), prob, maybe, maybe
+    Ghost, st.integers(0, 2**31 - 1), words, words, st.integers(0, 64), prob, maybe, maybe, maybe
 )
 steps = st.builds(
     Step, st.lists(token, max_size=4).map(tuple), st.lists(ghost, max_size=3).map(tuple)
@@ -56,6 +58,15 @@ def test_what_was_asked_and_answered_is_read_again_after_closing(path):
 @given(st.lists(steps, max_size=5).map(tuple))
 def test_a_trace_survives_packing(rounds):
     assert unpack_trace(pack_trace(rounds)) == rounds
+
+
+def test_a_trace_from_before_there_were_thresholds_is_still_read():
+    packed = (
+        "cwU=6bE!gkeo@NO-29Z(oP~-@^U{kFa~E<gQAkcKS+GQ*BqMdv;gu67F*8k`&cMLH$iT!noso%=nURTMIui@i0if8"
+        "VDJ-mvj8j<I7@4L{VrQSk!2u${j3X7sU~t)f)=UsM38i=1M}GcsNIq{VV;UGdvtQ@_uu5dzdwZaHK=1)d|EP!Xf7C"
+        "<tue3jV1_a*NL(F{)R|gY^sXrnDWC3Lx>>xCR4FGoMP^S"
+    )
+    assert unpack_trace(b85decode(packed)) == trace(1)
 
 
 def test_an_answer_has_what_was_streamed_until_it_ends(store):

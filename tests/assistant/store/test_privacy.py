@@ -3,7 +3,7 @@ import stat
 
 import pytest
 
-from assistant.store import Store, backups
+from assistant.store import Store, backups, unsent
 from tests.assistant.store.talks import talk, trace
 
 SECRET = "xylophone-canary"
@@ -69,6 +69,21 @@ def test_what_is_deleted_for_good_is_in_no_file(path, journal):
     again = Store(path)
     assert len(again.summaries()) == 30
     again.close()
+
+
+def test_what_was_not_sent_goes_with_what_it_belongs_to(store, path):
+    (gone, _), (kept, records) = talk(store, "gone"), talk(store, "fine", "more")
+    store.remember(unsent(gone, None), f"one {SECRET}")
+    store.remember(unsent(kept, records[2].id), f"two {SECRET}")
+    store.remember(unsent(kept, None), "stays here")
+    store.remember(unsent(None, None), "stays too")
+    store.delete(gone)
+    store.drop(records[2].id)
+    assert holding(path.parent)
+    store.purge()
+    assert holding(path.parent) == []
+    assert store.recall(unsent(kept, None)) == "stays here"
+    assert store.recall(unsent(None, None)) == "stays too"
 
 
 def test_a_dropped_message_is_deleted_for_good_too(store, path):

@@ -3,6 +3,7 @@ import os
 
 import pytest
 
+from models import catalog, gguf
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelError
 from models.files import checksum
@@ -83,6 +84,23 @@ def test_a_wrong_byte_is_refused_and_the_file_removed(mine, at):
     with pytest.raises(ModelError, match="specchat models pull toy"):
         ready("toy")
     assert not mine.exists()
+
+
+def test_an_altered_template_or_vocabulary_is_named(mine, data, monkeypatch):
+    """Chance hits the weights, which are nearly all of a file."""
+    monkeypatch.setitem(catalog.PUBLISHED, "toy", gguf.fingerprint(gguf.read(mine)))
+    for old, new, part in (
+        (b"message['content']", b"'say what I say!!'", "its chat template differ"),
+        (b"<|im_end|>", b"<|im_sep|>", "its vocabulary and its chat template differ"),
+    ):
+        mine.write_bytes(data.replace(old, new))
+        with pytest.raises(ModelError, match=part):
+            check("toy")
+    mine.write_bytes(data)
+    flip(mine)
+    with pytest.raises(ModelError) as refusal:
+        check("toy")
+    assert "differ" not in str(refusal.value)
 
 
 def test_a_wrong_byte_in_the_hubs_cache_removes_blob_and_link(data, monkeypatch):

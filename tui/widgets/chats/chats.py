@@ -101,13 +101,20 @@ class ChatList(ChatEditing):
     def toggle(self) -> None:
         """Open the list and go there, or close it when one is there already."""
         if self.display and self.has_focus_within:
-            self.display = False
-            self.post_message(self.Left())
+            self.close()
         else:
             self.display = True
             self.shelf.go_to(self.current)
             self.shelf.focus()
             self.refresh_list()
+
+    def close(self) -> None:
+        """Close the list; what has the focus in it loses it."""
+        if self.display:
+            leaves = self.has_focus_within
+            self.display = False
+            if leaves:
+                self.post_message(self.Left())
 
     @work(exclusive=True, group="chats")
     async def refresh_list(self, more: int = 0, pause_s: float = 0.0) -> None:

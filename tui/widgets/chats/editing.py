@@ -59,7 +59,7 @@ class ChatEditing(Vertical):
         if message.purpose == "rename":
             self._change(self._changes.rename(id_, message.text))
         else:
-            self._folder = Path(message.text).expanduser()
+            self._folder = (self._folder / Path(message.text).expanduser()).absolute()
             self._change(self._changes.export(id_, title, self._folder))
 
     @on(ChatField.Left)

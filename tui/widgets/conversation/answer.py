@@ -146,11 +146,9 @@ class Answer(Turn):
         return super().offers(verb)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer the words when there are some that no longer change."""
-        if action == "toggle_view":
-            return not self.busy and bool(self.text.strip())
-        if action == "toggle_ghosts":
-            return bool(self.text)
+        """Offer another look at the text when there is some."""
+        if action.startswith("toggle_"):
+            return bool(self.text.strip())
         return super().check_action(action, parameters)
 
     async def action_act(self, verb: Verb) -> None:

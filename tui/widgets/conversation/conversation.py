@@ -87,8 +87,7 @@ class Conversation(Pages):
     ) -> UserTurn:
         """Add what the person said, and go there."""
         self.query_children("Welcome, .removed").remove()
-        if self.follows:
-            self.shed()
+        self.shed()
         turn = UserTurn(text, record, attachments)
         self.mount(turn)
         self.anchor()

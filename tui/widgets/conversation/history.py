@@ -11,8 +11,10 @@ if TYPE_CHECKING:
 
 PAGE = 20
 """Turns that are brought to the screen together."""
-MOST = 80
-"""Turns on the screen from which on the oldest are taken away when new ones come."""
+MOST, KEPT = 24, 10
+"""Turns on the screen from which on the oldest are taken away when new ones come, and those left:
+each makes every layout take longer.
+"""
 
 
 class History:
@@ -55,7 +57,7 @@ class History:
         """Take over the oldest of too many turns, as far as they are stored; return how many."""
         count = 0
         if self.trace is not None and len(turns) > MOST:
-            for turn in turns[: len(turns) - PAGE]:
+            for turn in turns[: len(turns) - KEPT]:
                 if turn.record is None or turn.busy:
                     break
                 self._records.append(turn.record)

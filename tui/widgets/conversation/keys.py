@@ -10,6 +10,7 @@ KEYS: list[BindingType] = [
     Binding("c", "act('copy')", "Copy", id="turn.copy"),
     Binding("y", "act('copy-code')", "Code", id="turn.copy_code", tooltip="Copy the code"),
     Binding("e", "act('edit')", "Edit", id="turn.edit"),
+    Binding("l", "act('links')", "Links", id="turn.links", tooltip="List the links"),
     Binding("v", "toggle_view", "View", id="turn.view", tooltip="Words or tokens"),
     Binding("g", "toggle_ghosts", "Ghosts", id="turn.ghosts", tooltip="Rejected drafts"),
     Binding("i", "act('inspect')", "Inspect", id="turn.inspect"),
@@ -23,3 +24,5 @@ KEYS: list[BindingType] = [
 
 FENCE = re.compile(r"^[ >]*(?:(?:[-*+]|\d+[.)]) +)*(?:`{3,}[^`\n]*|~{3,}[^\n]*)$", re.MULTILINE)
 """The first line of a code block."""
+LINK = re.compile(r"https?://|www\.|\]\(|<[a-z]+:", re.IGNORECASE)
+"""What a text with links has; not every text that has it has links."""

@@ -97,6 +97,7 @@ class Pages(Walk):
         if count:
             gone = list(self.children)[: self.children.index(turns[count])]
             self.remove_children([child for child in gone if child is not self.hint])
+            self.call_after_refresh(self.fill)
 
     def _arrive(self) -> None:
         """Bring older turns, and stay where the way to the top has led."""

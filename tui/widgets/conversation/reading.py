@@ -34,6 +34,13 @@ def read(text: str) -> list[Token] | None:
     return tokens
 
 
+def addresses(tokens: Iterable[Token]) -> list[str]:
+    """Return where the links of a text lead, each address once."""
+    children = (child for token in tokens for child in token.children or ())
+    links = (child for child in children if child.type == "link_open")
+    return [*dict.fromkeys(str(link.attrs.get("href", "")) for link in links)]
+
+
 def portions(tokens: Sequence[Token]) -> Iterator[list[Token]]:
     """Yield the tokens in whole blocks, a few at a time."""
     portion: list[Token] = []

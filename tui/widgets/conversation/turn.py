@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from tui.widgets.conversation.head import Head
-from tui.widgets.conversation.keys import FENCE, KEYS
+from tui.widgets.conversation.keys import FENCE, KEYS, LINK
 from tui.widgets.conversation.still import Still
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ Verb = Literal[
     "older",
     "newer",
     "inspect",
+    "links",
 ]
 
 
@@ -104,6 +105,8 @@ class Turn(Still, Vertical):
                 return bool(self.text)
             case "copy-code":
                 return FENCE.search(self.text) is not None
+            case "links":
+                return LINK.search(self.text) is not None
             case "older":
                 return not self.busy and number > 1
             case "newer":

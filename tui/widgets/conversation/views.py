@@ -16,13 +16,17 @@ from tui.widgets.conversation.tokens import TokenView
 from tui.widgets.origins import legend, styles
 
 if TYPE_CHECKING:  # Markdown is for later than the first frame
+    from tui.widgets.conversation.growing import Growing
     from tui.widgets.conversation.words import Words
 
 View = Literal["tokens", "words"]
 
 
 class Views(Still, Vertical):
-    """Hold both views, and make the words when they are asked for."""
+    """Hold both views, and make the words when they are asked for.
+
+    Words that are asked for while more is to come grow with it.
+    """
 
     BLANK = True
     DEFAULT_CSS = "Views { height: auto; }"
@@ -40,16 +44,25 @@ class Views(Still, Vertical):
         self.hold: Callable[[], None] = lambda: None
         """Called before the height changes, for whoever keeps the reader's place."""
         self.tokens = TokenView(growing)
+        self._growing = growing
         self._words: Words | None = None
+        self._grown: Growing | None = None  # the words, if they were made while more was to come
 
     def compose(self) -> ComposeResult:
         """Begin with the tokens."""
         yield self.tokens
 
+    def on_mount(self) -> None:
+        """Show what was asked for before there was a place for it."""
+        if self.view == "words" and self._words is None:
+            self.watch_view()
+
     def add(self, step: Step) -> None:
         """Append a round."""
         self.text += step.text
         self.tokens.add(step)
+        if self._grown is not None:
+            self._grown.add(step.text)
 
     def show(self, steps: Iterable[Step]) -> None:
         """Show how the text came about, as far as that is known."""
@@ -60,26 +73,44 @@ class Views(Still, Vertical):
         """Drop the words: more is to come."""
         self.hold()
         self.view = "tokens"
+        self._growing = True
         self.tokens.grow(True)
-        if self._words is not None:
-            self._words.remove()
-            self._words = None
+        self._drop_words()
 
     def close(self) -> None:
-        """Take the caret away."""
+        """Take the caret away: this is the whole of it."""
         self.hold()
+        self._growing = False
         self.tokens.grow(False)
+        if self._grown is not None:
+            self._grown.close()
 
     def watch_view(self) -> None:
         """Show the words as soon as they are ready, the tokens at once."""
+        if not self.is_attached:
+            return  # an answer may be over before the screen has a place for it
         if self.view == "words" and self._words is None:
-            from tui.widgets.conversation.words import Words
-
-            self._words = Words(self.text)
+            self._words = self._new_words()
             self._words.display = False
             self.mount(self._words)
-        else:
-            self._swap()
+            return
+        self._swap()
+        if self.view == "tokens" and self._growing:
+            self._drop_words()  # nobody looks at them while they would cost time
+
+    def _new_words(self) -> "Words":
+        from tui.widgets.conversation.growing import Growing
+        from tui.widgets.conversation.words import Words
+
+        if not self._growing:
+            return Words(self.text)
+        self._grown = Growing(self.text)
+        return self._grown
+
+    def _drop_words(self) -> None:
+        if self._words is not None:
+            self._words.remove()
+        self._words = self._grown = None
 
     def on_words_shown(self) -> None:
         """Show the words that are ready."""

@@ -38,11 +38,14 @@ class Walk(Steady):
         return bool(turns)
 
     def walk_to(self, message: int) -> None:
-        """Walk to the turn of a message, if it is on the screen."""
+        """Walk to the turn of a message, wherever it is in the conversation."""
         for turn in self.turns:
             if turn.record is not None and turn.record.id == message:
                 turn.focus(scroll_visible=False)
                 self.reveal(turn, -1)
+                return
+        if self.bring():
+            self.call_after_refresh(self.walk_to, message)
 
     def focus_next(self, direction: int) -> bool:
         """Walk to the turn before (-1) or after (1) this one; return whether there is one."""

@@ -2,7 +2,6 @@
 
 import asyncio
 from time import monotonic
-from urllib.parse import urlsplit
 
 from markdown_it.token import Token
 from textual import on, work
@@ -13,6 +12,7 @@ from textual.widgets import Markdown, Static
 from assistant.events import Origin
 from assistant.events import Token as Piece
 from assistant.trace import Step
+from tui.browsing import WEB
 from tui.safe import safe
 from tui.widgets.conversation.blocks import document, highlighted
 from tui.widgets.conversation.reading import portions, read
@@ -43,6 +43,10 @@ class Words(Vertical):
 
     def on_mount(self) -> None:
         """Have the text read beside the screen's own work."""
+        self.begin()
+
+    def begin(self) -> None:
+        """Read the text."""
         self._read()
 
     @work(exclusive=True)
@@ -76,7 +80,7 @@ class Words(Vertical):
         """Show where a link leads; open it when it is chosen once more."""
         event.stop()
         link, now = safe(event.href), monotonic()
-        if urlsplit(link).scheme not in ("http", "https"):
+        if not WEB.fullmatch(link):
             self.notify(f"Not opened, it is no web address: {link}", markup=False)
         elif link == self._link and now - self._chosen < PATIENCE:
             self.app.open_url(link)

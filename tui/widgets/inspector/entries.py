@@ -42,18 +42,17 @@ class Entry:
         return ghost if replaces and self.item is self.step.tokens[-1] else None
 
     @property
-    def was_tested(self) -> bool:
-        """Whether this very token met the accept test."""
-        if isinstance(self.item, Ghost):
-            return self.item.target_prob is not None
-        return self.item.origin is Origin.DRAFT
-
-    @property
     def rows(self) -> Token | None:
-        """The token that holds the rows of this place: a tested ghost shares its successor's."""
+        """The token that holds the rows of this place: a ghost shares those of what replaced it."""
         if isinstance(self.item, Token):
             return self.item
-        return self.step.tokens[-1] if self.tested and self.step.tokens else None
+        return self.successor
+
+    @property
+    def successor(self) -> Token | None:
+        """The token that came in place of this ghost, if that is the first of its round."""
+        last = self.step.tokens[-1] if self.step.tokens else None
+        return last if last and last.position == self.item.position else None
 
 
 def visible(text: str) -> str:

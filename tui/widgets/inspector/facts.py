@@ -17,6 +17,15 @@ NAMES = {
     Origin.TARGET: "Target",
 }
 UNTESTED = "Draft, never tested: a proposal before it was rejected."
+THROWN_AWAY = "Draft, rejected: the answer went on without it."
+SEEDED = {
+    True: "with a seed, kept because the target draws the same token here",
+    False: "with a seed, rejected because the target draws another token here",
+}
+SURE = {
+    True: "kept with what follows it",
+    False: "rejected: the target forbids it",
+}
 AIRY = 20
 """Lines from which on there is room for blank ones."""
 NONE_KEPT = "No alternatives were kept with this answer."
@@ -44,22 +53,26 @@ def probability(value: float) -> str:
     return f"{value:.3f}" if value == 0 or value >= 0.001 else f"{value:.1e}"
 
 
-def decision(uniform: float, target: float, draft: float, accepted: bool) -> str:
-    """Return the inequality that decided over a proposal."""
-    sign, word = ("<", "accepted") if accepted else ("≥", "rejected")
-    return (
-        f"uniform {probability(uniform)} × draft {probability(draft)} "
-        f"{sign} target {probability(target)}: {word}"
-    )
+def decision(tested: Token | Ghost, kept: bool) -> str:
+    """Return the inequality that decided over a proposal, or why there was none."""
+    if tested.uniform is None:
+        return (SEEDED if tested.threshold is None else SURE)[kept]
+    sign, uniform = "<" if kept else "≥", f"uniform {probability(tested.uniform)}"
+    if tested.threshold is not None:
+        word = "kept up to here" if kept else "not kept this far"
+        return f"{uniform} {sign} threshold {probability(tested.threshold)}: {word}"
+    draft, target = probability(tested.draft_prob or 0.0), probability(tested.target_prob or 0.0)
+    word = "accepted" if kept else "rejected"
+    return f"{uniform} × draft {draft} {sign} target {target}: {word}"
 
 
 def _origin(entry: Entry) -> str:
     item, rejected = entry.item, entry.tested
     if isinstance(item, Ghost):
-        instead = visible(entry.step.tokens[-1].text) if entry.step.tokens else ""
         if rejected is None:
             return UNTESTED
-        return "Draft, rejected: " + (f"“{instead}” came instead." if instead else "thrown away.")
+        after = entry.successor
+        return f"Draft, rejected: “{visible(after.text)}” came instead." if after else THROWN_AWAY
     name = NAMES[item.origin]
     if item.origin is Origin.DRAFT:
         return f"{name}: proposed by the {_source(item)} and kept by the target."
@@ -75,10 +88,13 @@ def _origin(entry: Entry) -> str:
 
 
 def _place(entry: Entry) -> str:
-    item, proposed = entry.item, _proposed(entry)
-    if item.source is None or not proposed:
+    proposed = _proposed(entry)
+    if not proposed:
         return f"Round {entry.round:,}, without proposals."
-    return f"Position {item.position + 1} of round {entry.round:,}; {proposed} were proposed."
+    verb = "was" if proposed == 1 else "were"
+    return (
+        f"Position {entry.item.position + 1} of round {entry.round:,}; {proposed} {verb} proposed."
+    )
 
 
 def _proposed(entry: Entry) -> int:
@@ -91,10 +107,11 @@ def _test(entry: Entry, width: int) -> list[Content]:
     target = "–" if item.target_prob is None else probability(item.target_prob)
     draft = "–" if item.draft_prob is None else probability(item.draft_prob)
     probs = _named(("target", target), ("   draft", draft))
-    if not entry.was_tested or item.acceptance_prob is None:
+    if item.uniform is None or item.acceptance_prob is None:
         return [probs, *_verdict(entry, width)]
     chance = _named(("acceptance", probability(item.acceptance_prob)))
-    chance += Content.styled(f" = min(1, {target} / {draft})", MUTED)
+    alone = f" = min(1, {target} / {draft})"
+    chance += Content.styled(alone if item.threshold is None else " unless more is kept", MUTED)
     both = Content.assemble(probs, "   ", chance)
     lines = [both] if both.cell_length <= width else [probs, chance]
     return [*lines, *_verdict(entry, width)]
@@ -108,15 +125,13 @@ def _named(*values: tuple[str, str]) -> Content:
 
 def _verdict(entry: Entry, width: int) -> list[Content]:
     item = entry.item
-    if isinstance(item, Token) and item.origin is Origin.DRAFT and item.uniform is not None:
-        text = decision(item.uniform, item.target_prob, item.draft_prob or 0.0, accepted=True)
-        return paragraph(text, width, "$text-success")
+    if isinstance(item, Token) and item.origin is Origin.DRAFT:
+        return paragraph(decision(item, kept=True), width, "$text-success")
     ghost = entry.tested
-    if ghost is None or ghost.uniform is None or ghost.target_prob is None:
+    if ghost is None:
         return []
-    text = decision(ghost.uniform, ghost.target_prob, ghost.draft_prob, accepted=False)
     whose = "" if ghost is item else f"“{visible(ghost.text)}”: "
-    return paragraph(whose + text, width, "$text-warning")
+    return paragraph(whose + decision(ghost, kept=False), width, "$text-warning")
 
 
 def _source(item: Token | Ghost) -> str:

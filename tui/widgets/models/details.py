@@ -20,6 +20,7 @@ from tui.widgets.models.row import STYLES, fitted
 
 LINE = 12_500_000
 """Bytes a second of the 100 Mbit/s line for which the expected time is stated."""
+OFFLINE = "Nothing is fetched while --offline, or offline in config.toml, is set."
 
 
 class ModelDetails(Static):
@@ -74,7 +75,8 @@ class ModelDetails(Static):
                 Content("\n").join(_found(entry, entry.model, self.advice, self.content_size.width))
             )
         else:
-            self.update(Content("\n").join(_listed(entry, entry.model, self.content_size.width)))
+            width, offline = self.content_size.width, self._stock.offline
+            self.update(Content("\n").join(_listed(entry, entry.model, width, offline)))
 
 
 def _found(entry: Entry, model: Found, advice: Advice | None, width: int) -> list[Content]:
@@ -122,7 +124,7 @@ def fit_line(fit: Fit | None, both: bool) -> Content:
     return Content.assemble(room, (fit.verdict, STYLES[fit.verdict]))
 
 
-def _listed(entry: Entry, model: GGUF, width: int) -> list[Content]:
+def _listed(entry: Entry, model: GGUF, width: int, offline: bool) -> list[Content]:
     files = wanted(model)
     total = sum(each.size for each in files)
     about = "" if all(each.size_exact for each in files) else "about "
@@ -131,10 +133,15 @@ def _listed(entry: Entry, model: GGUF, width: int) -> list[Content]:
     also = f" with its draft {files[1].name}" if files[1:] else ""
     cost = f"{about}{size(total)}, {duration(total / LINE)} at 100 Mbit/s"
     where = _shortened(place, max(20, width - 12))
+    keys = [
+        Content.assemble(("Enter  ", "bold"), f"fetches it{also} and uses it: {cost}"),
+        Content.assemble(("p      ", "bold"), "fetches it alone"),
+    ]
+    if offline:
+        keys = [Content.styled(f"{OFFLINE} It would be {cost}.", "$text-warning")]
     return [
         Content.assemble((model.name, "bold"), (safe(title), "$foreground-muted")),
         Content.styled(safe(f"to be put into {where}"), "$foreground-muted"),
         fit_line(entry.fit, False),
-        Content.assemble(("Enter  ", "bold"), f"fetches it{also} and uses it: {cost}"),
-        Content.assemble(("p      ", "bold"), "fetches it alone"),
+        *keys,
     ]

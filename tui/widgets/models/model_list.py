@@ -69,6 +69,7 @@ class ModelList(OptionList):
         self._entries: dict[str, Entry] = {}
         self._filter = ""
         self._looking = True
+        self._begun = False  # whether the cursor has been put onto the target that is loaded
         self._wanted: str | None = None  # what the cursor is to go to once it is there
 
     @property
@@ -116,6 +117,10 @@ class ModelList(OptionList):
     @on(Seen)
     def _show(self, message: Seen) -> None:
         self._entries = {entry.key: entry for entry in message.entries}
+        target = next((entry.key for entry in message.entries if entry.now == "target"), None)
+        if target and not self._begun:
+            self._begun = True
+            self._wanted = self._wanted or target
         self._refill()
 
     @on(Looked)

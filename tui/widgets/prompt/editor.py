@@ -55,6 +55,7 @@ class Editor(Mentioning):
 
     def __init__(self, picker: Picker, earlier: History) -> None:
         super().__init__(picker, PLACEHOLDER)
+        self.cursor_blink = False  # each blink costs the models a millisecond of every core
         self.earlier = earlier
 
     async def _on_key(self, event: events.Key) -> None:

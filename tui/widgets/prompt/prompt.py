@@ -149,7 +149,7 @@ class Prompt(Attaching):
         return True
 
     def drop(self) -> None:
-        """Drop what was put back to be changed, and make room for something else."""
+        """Drop what is here, and make room for something else."""
         self._sent = None
         self.earlier.restart()
         self.editor.show("")
@@ -158,13 +158,15 @@ class Prompt(Attaching):
     # What survives a restart
 
     def state(self) -> str:
-        """Return what has not been sent, as JSON."""
-        return written(self.earlier.unsent(self.text), self.attachments)
+        """Return what has not been sent, as JSON; empty when there is nothing."""
+        text = self.earlier.unsent(self.text)
+        return written(text, self.attachments) if text or self.attachments else ""
 
     def restore(self, state: str) -> None:
         """Go on with what was not sent; what has been typed already follows it."""
-        text, attachments = understood(state)
-        self._fill(text + self.text, attachments)
+        if state:
+            text, attachments = understood(state)
+            self._fill(text + self.text, attachments)
 
     def _fill(self, text: str, attachments: tuple[Attachment, ...]) -> None:
         for attachment in attachments:

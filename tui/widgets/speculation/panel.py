@@ -1,5 +1,7 @@
 """The panel that shows speculation at work."""
 
+from dataclasses import replace
+
 from textual.content import Content
 from textual.events import Resize
 from textual.reactive import reactive
@@ -48,6 +50,7 @@ class Speculation(Lines):
         self.can_focus = False
         self._ready: Ready | None = None
         self._last: Decoded | None = None
+        self._before: Decoded | None = None  # the round before it, of the same answer
         self._pace = Pace(WIDTH - 3)
         self._due = False
 
@@ -70,14 +73,32 @@ class Speculation(Lines):
 
     def take(self, decoded: Decoded) -> None:
         """Take one round, to be shown by `paint`."""
-        if self._last is not None and decoded.stats.rounds < self._last.stats.rounds:
-            self._pace = Pace(WIDTH - 3)
-        self._last = decoded
+        last = self._last
+        if (
+            last is not None and decoded.stats.rounds == last.stats.rounds
+        ):  # text that was held back
+            self._last = replace(decoded, lookahead=last.lookahead, forecast=last.forecast)
+            return
+        if last is not None and decoded.stats.rounds < last.stats.rounds:
+            last, self._pace = None, Pace(WIDTH - 3)
+        self._before, self._last = last, decoded
         self._pace.add(decoded.stats.decode_s, decoded.stats.generated_tokens)
+
+    def over(self) -> Decoded | None:
+        """Show what was in force until the last round, for which there may have been no room.
+
+        Return the last round of the answer as it is shown.
+        """
+        last, before = self._last, self._before
+        if last is not None and before is not None and last.lookahead < before.lookahead:
+            self._last = replace(last, lookahead=before.lookahead, forecast=before.forecast)
+        self.paint()
+        return self._last
 
     def clear(self) -> None:
         """Forget the last answer and explain what will be seen."""
-        self._last, self._pace = None, Pace(WIDTH - 3)
+        self._before = self._last = None
+        self._pace = Pace(WIDTH - 3)
         self.paint()
 
     def toggle(self) -> None:

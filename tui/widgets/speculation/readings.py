@@ -12,7 +12,15 @@ from tui.widgets.bars import bar, gauge, level, shares, sparkline
 from tui.widgets.speculation.verdict import realised, verdict
 
 NEARLY_FULL = 0.85
-SOURCES = {"model": "draft model", "suffix": "seen before", "ngram": "repeated words"}
+SOURCES = {
+    "model": "draft model",
+    "suffix": "said before",
+    "tail": "rest of a draft",
+    "ngram": "said in other chats",
+    "bigram": "word pairs",
+    "unigram": "frequent words",
+    "random": "chance",
+}
 MUTED = "$foreground-muted"  # $text-muted comes out at full strength in spans
 TIMES = (("draft", "━", "$success"), ("verify", "─", "$primary"), ("host", "┄", MUTED))
 HUES = {True: "$text-success", False: "$text-warning", None: MUTED}

@@ -18,8 +18,8 @@ class Verdict(NamedTuple):
 def verdict(decoded: Decoded, no_draft: str | None = None) -> Verdict:
     """Say what the values come to."""
     stats, forecast = decoded.stats, decoded.forecast or Forecast("")
-    if no_draft:
-        return Verdict(f"Nothing is guessed: {no_draft}", None)
+    if no_draft and not stats.drafted:
+        return Verdict(f"Nothing was guessed: {no_draft}", None)
     if forecast.speedup is None:
         return _unmeasured(stats)
     if forecast.speedup > 1:

@@ -1,0 +1,45 @@
+"""Several sources in one draft: each position goes to the one that the plan prefers there."""
+
+from collections.abc import Sequence
+
+from assistant.drafting.draft import Draft, Draw, Plan, Proposal, Rows, Run, Source
+from assistant.drafting.tail import TailSource
+from assistant.warp import Warp, one_hot
+
+
+class Cascade:
+    """Make drafts from `sources`, in the order in which they are offered to a plan."""
+
+    def __init__(self, *sources: Source) -> None:
+        self.sources = {source.name: source for source in sources}
+        self._tails = [source for source in sources if isinstance(source, TailSource)]
+
+    def propose(self, tokens: Sequence[int], plan: Plan, warp: Warp, draw: Draw) -> Draft:
+        """Propose what `plan` takes of the sources' offers.
+
+        Raises:
+            DraftFailed: a source cannot go on.
+        """
+        for source in self.sources.values():
+            source.read(tokens)
+        context, proposals = list(tokens), list[Proposal]()
+        while new := self._next(context, plan, warp, draw):
+            proposals += new
+            context += (proposal.token for proposal in new)
+        for tail in self._tails:
+            tail.keep(tokens, proposals)
+        return Draft(tuple(proposals))
+
+    def _next(self, context: list[int], plan: Plan, warp: Warp, draw: Draw) -> list[Proposal]:
+        offers = [source.offer(context, plan.room) for source in self.sources.values()]
+        match plan.next([offer for offer in offers if offer]) if plan.room > 0 else None:
+            case Run(name, tokens, evidence):
+                return [
+                    Proposal(token, one_hot(token), name, each)
+                    for token, each in zip(tokens, evidence, strict=True)
+                ]
+            case Rows(name) as rows:
+                row, seen = self.sources[name].row(context, warp)
+                if plan.include(rows, seen):
+                    return [Proposal(draw(row, len(context)), row, name, seen)]
+        return []

@@ -1,0 +1,111 @@
+"""The lookahead that adapts: it learns what pays on this machine, with these models, in this text.
+
+It decides from rounds that are over, and from what is known of a proposal before it is drawn. So it
+may be wrong, and then it costs time; but whatever it does, the output keeps the target's law.
+"""
+
+from assistant.decoding import Round
+from assistant.drafting.draft import Plan
+from assistant.events import Forecast
+from assistant.lookahead.acceptance import Acceptance
+from assistant.lookahead.budget import Budget
+from assistant.lookahead.costs import Costs
+from assistant.lookahead.pace import Pace
+from assistant.lookahead.weighing import HOPE, Weighing
+
+PROBE_EVERY = 64  # rounds without the model between two looks whether it has begun to pay
+CHECK_EVERY = 64  # rounds of speculation between two looks how fast ArS is
+CONFIDENCE = 0.3  # weight of such a look
+DOUBT = 0.3  # the probability that it has
+SHORT = 8  # tokens that the draft reads in no time worth weighing
+TYPICAL_ANSWER = 200  # tokens
+
+
+class Controller:
+    """Make plans that promise the most tokens per second, and learn from what came of them."""
+
+    def __init__(self, costs: Costs) -> None:
+        self._costs = costs
+        self._acceptance = Acceptance()
+        self._budget = Budget()
+        self._pace, self._promised = Pace(), Pace()
+        self._without_model = self._without_ars = 0
+        self._ars_token_s = costs.verify(1)
+
+    def plan(self, room: int, least: int = 0) -> Weighing:
+        """Return the plan of the next round, with `least` proposals even if nothing pays."""
+        pace = max(self._pace.tokens_per_s, 1 / self._ars_token_s)
+        rests = self._without_ars >= CHECK_EVERY or not self._budget.allows(self._ars_token_s)
+        return Weighing(
+            self._costs,
+            self._acceptance,
+            pace,
+            room,
+            least=least,
+            patience=SHORT,
+            trusted="model" if self._is_curious else None,
+            is_pause=rests and not least,
+        )
+
+    def is_worth_reading(self, unread: int, more: int) -> bool:
+        """Say whether the draft would earn back the time it takes to read `unread` tokens.
+
+        `more` is how many tokens the answer may still have, at most.
+        """
+        known = self._acceptance.on_average("model")
+        acceptance, chance = (HOPE, DOUBT) if self._is_curious else (known, 1.0)
+        pace = max(self._pace.tokens_per_s, 1 / self._ars_token_s)
+        saved = min(more, TYPICAL_ANSWER) * (1 / pace - 1 / self._model_speed(acceptance))
+        allowed = self._budget.allows(self._ars_token_s)
+        return allowed and chance * saved > self._costs.draft(unread)
+
+    def observe(self, round_: Round, plan: Plan, seconds: float, draft_s: float) -> None:
+        """Learn from a round that took `seconds`, `draft_s` of it in the draft model."""
+        self._costs.saw_verify(round_.proposed + 1, seconds - draft_s)
+        self._compare(round_, seconds - draft_s)
+        if not isinstance(plan, Weighing):
+            self._acceptance.learn(round_, ())
+            return
+        self._acceptance.learn(round_, plan.runs)
+        self._without_model = 0 if plan.reads else self._without_model + 1
+        if plan.reads:
+            expected = [self._costs.draft(unread) for unread in plan.reads]
+            for unread, usual in zip(plan.reads, expected, strict=True):
+                self._costs.saw_draft(unread, usual * draft_s / sum(expected))
+        if not plan.least:  # else it was the person's wish, and is not owed
+            speculated = round_.proposed or plan.reads
+            worth = len(round_.tokens) * self._ars_token_s if speculated else seconds
+            self._budget.spend(seconds, worth, self._ars_token_s)
+            self._pace.add(len(round_.tokens), seconds)
+            self._promised.add(plan.expected_tokens, plan.expected_s)
+
+    def read(self, tokens: int, seconds: float) -> None:
+        """Learn from the draft's reading of `tokens` tokens, which earned nothing yet."""
+        self._costs.saw_draft(tokens, seconds)
+        self._budget.spend(seconds, 0.0, self._ars_token_s)
+
+    def forecast(self, reason: str) -> Forecast:
+        """Return what is expected of speculation, beside the reason for what is done."""
+        promised = self._promised.tokens_per_s * self._ars_token_s
+        return Forecast(reason, promised or None, self._ars_token_s)
+
+    @property
+    def _is_curious(self) -> bool:
+        """Whether it is time to look again if the draft model pays."""
+        return self._without_model >= PROBE_EVERY
+
+    def _compare(self, round_: Round, seconds: float) -> None:
+        """Learn how fast ArS is, from its own rounds alone: it is what all else is held against."""
+        self._without_ars = self._without_ars + 1 if round_.proposed else 0
+        if not round_.proposed:
+            usual = self._ars_token_s
+            seconds = min(max(seconds, usual / 3), usual * 3)  # else it was the machine's doing
+            self._ars_token_s += CONFIDENCE * (seconds - usual)
+
+    def _model_speed(self, acceptance: float) -> float:
+        """Return the tokens per second that the draft model promises at its best lookahead."""
+        tokens, best = 1.0, 1 / self._ars_token_s
+        for k in range(1, 16):
+            tokens += acceptance**k
+            best = max(best, tokens / (k * self._costs.draft(1) + self._costs.verify(k + 1)))
+        return best

@@ -1,0 +1,67 @@
+"""The costs of a loaded pair: as they were measured before on this machine, or measured now."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from math import inf
+from pathlib import Path
+from typing import Protocol
+
+from assistant.lookahead.costs import Costs
+from assistant.lookahead.measuring import Times, time_draft, time_target
+from assistant.lookahead.records import Records
+from assistant.lookahead.staircase import is_curve
+from models.base import Model
+from models.load import OtherLoad
+
+
+class Timed(Model, Protocol):
+    """A model that knows what its speed depends on."""
+
+    conditions: str
+    """The file, the library, the machine and the settings, as text."""
+
+
+def cached_or_measured(target: Timed, draft: Timed | None, folder: Path | None) -> Costs:
+    """Return what evaluations of a pair cost, or of a target alone.
+
+    What has to be measured is kept in `folder`, if there is one, for the next time; not what was
+    measured while other programs were busy.
+
+    Raises:
+        Cancelled: somebody stopped it; nothing was kept of what was being measured.
+        ModelError: a model cannot evaluate.
+    """
+    verify = _times(target, "verify", time_target, folder)
+    reading = _times(draft, "draft", time_draft, folder) if draft else Times({})
+    return Costs(verify.seconds, reading.seconds, verify.slope, reading.slope)
+
+
+def remember(model: Timed, what: str, times: Times, folder: Path) -> None:
+    """Keep what was measured: "verify" of a target, or "draft" of a draft.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    _records(folder).put(_key(model, what), times)
+
+
+def _times(
+    model: Timed, what: str, measure: Callable[[Model], Times], folder: Path | None
+) -> Times:
+    known = _records(folder).get(_key(model, what)) if folder else None
+    if known and is_curve(known.seconds) and 0 <= known.slope < inf:
+        return known
+    load = OtherLoad()
+    times = measure(model)
+    if folder and not load.is_heavy:  # else measure again next time, perhaps in peace
+        with suppress(OSError):  # a cache that cannot be written costs a second measurement
+            remember(model, what, times, folder)
+    return times
+
+
+def _records(folder: Path) -> Records[Times]:
+    return Records(folder / "costs.json", Times)
+
+
+def _key(model: Timed, what: str) -> str:
+    return f"{what} | {model.conditions}"

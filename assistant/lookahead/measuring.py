@@ -1,0 +1,108 @@
+"""Measure what evaluations cost, in a couple of seconds."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+from models.base import Model
+
+PATIENCE = 1.8
+"""Seconds after which no other width is begun; a large target is measured at fewer widths."""
+PATIENCE_FOR_DRAFT = 0.4
+PATIENCE_FOR_DEPTH = 0.5
+"""Seconds that reading up to a second depth may take, or there is none."""
+SHALLOW = 16
+"""Tokens before those that are timed."""
+FURTHER = (128, 1024)
+"""How many tokens deeper the second depth lies: at least, or there is none, and at most."""
+LEAST = (1, 4)
+"""Widths without which there is no curve, however long they take."""
+WIDTHS = ((1, 4), (2, 8), (3, 16), (5, 32), (6, 12, 9))
+"""The target's widths as they matter: steps are at blocks of four, and just beyond."""
+READINGS = ((1, 8), (2, 64))
+"""Tokens for the draft: its step, and what it has to catch up."""
+PROBE = 8
+"""The width that is timed at the second depth: attention is a part of it that shows."""
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The seconds of evaluations by the number of their tokens."""
+
+    seconds: dict[int, float]
+    slope: float = 0.0
+    """Seconds that each token takes longer for each token before it."""
+
+
+def time_target(target: Model, clock: Clock = perf_counter) -> Times:
+    """Time the target's evaluations of several widths.
+
+    Raises:
+        Cancelled: somebody stopped it.
+        ModelError: it cannot evaluate.
+    """
+    if not target.can_roll_back:  # it never verifies more than one token
+        return Times(_fastest(target, ((1,),), (1,), PATIENCE, clock))
+    times = _fastest(target, WIDTHS, LEAST, PATIENCE, clock)
+    return Times(times, _slope(target, times, clock))
+
+
+def time_draft(draft: Model, clock: Clock = perf_counter) -> Times:
+    """Time how long the draft takes to read tokens and give one row.
+
+    Raises:
+        Cancelled: somebody stopped it.
+        ModelError: it cannot evaluate.
+    """
+    times = _fastest(draft, READINGS, (1,), PATIENCE_FOR_DRAFT, clock)
+    return Times(times, _slope(draft, times, clock))
+
+
+def seconds(model: Model, width: int, depth: int = SHALLOW, clock: Clock = perf_counter) -> float:
+    """Time one evaluation of `width` tokens behind `depth` others."""
+    tokens = varied(depth + width, model.n_vocab)
+    model.logits(tokens[:depth], rows=0)
+    started = clock()
+    model.logits(tokens, rows=min(width, model.max_rows))
+    return clock() - started
+
+
+def varied(count: int, n_vocab: int) -> list[int]:
+    """Return tokens that hardly repeat.
+
+    A mixture of experts would evaluate the same token again with the same experts, for less.
+    """
+    return [(7919 * i + 1) % n_vocab for i in range(count)]
+
+
+def _fastest(
+    model: Model,
+    groups: Sequence[Sequence[int]],
+    least: Sequence[int],
+    patience: float,
+    clock: Clock,
+) -> dict[int, float]:
+    """Go twice through each group of widths while there is time; noise only ever adds."""
+    deadline = clock() + patience
+    fastest: dict[int, float] = {}
+    for width in (width for group in groups for width in (*group, *group)):
+        needed = width in least and width not in fastest
+        fits = SHALLOW + width <= model.n_ctx
+        if fits and (needed or clock() < deadline):
+            took = seconds(model, width, clock=clock)
+            fastest[width] = min(took, fastest.get(width, took))
+    return fastest
+
+
+def _slope(model: Model, shallow: Mapping[int, float], clock: Clock) -> float:
+    """Compare with a depth that can be read in time; 0 if there is none."""
+    if PROBE not in shallow:
+        return 0.0
+    token_s = min(took / width for width, took in shallow.items())
+    readable = int(PATIENCE_FOR_DEPTH / token_s)
+    further = min(readable, FURTHER[1], model.n_ctx - SHALLOW - PROBE)
+    if further < FURTHER[0]:
+        return 0.0
+    deep = min(seconds(model, PROBE, SHALLOW + further, clock) for _ in range(3))
+    return max(0.0, deep - shallow[PROBE]) / (PROBE * further)

@@ -1,0 +1,152 @@
+"""From a draft's vocabulary to its target's: tokens by other numbers, some of them missing.
+
+Timor et al. 2025, "Accelerating LLM Inference with Lossless Speculative Decoding Algorithms for
+Heterogeneous Vocabularies", algorithm 4: tokens are the same whose bytes are the same, and what the
+target lacks is never proposed. The row that is drawn from, renamed, is the row that is verified, so
+the output keeps the target's law whatever the two vocabularies are.
+"""
+
+from collections.abc import Callable, Container, Sequence
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+from models.base import Logits
+from models.errors import ModelError
+from models.gguf import FileVocabulary
+from models.pairing import mismatch
+from models.spelling import Spelling
+
+Ids = npt.NDArray[np.intp]
+
+ENOUGH = 0.7
+"""The share of a text's tokens that a draft must have to be worth asking."""
+SAMPLE = """
+def parse_line(line: str) -> tuple[str, int]:
+    # Each line holds a name and a number, separated by a colon.
+    name, _, value = line.partition(":")
+    if not value.strip().isdigit():
+        raise ValueError(f"not a number: {value!r}")
+    return name.strip(), int(value)
+
+for (let i = 0; i < items.length; i++) { total += items[i].price * 1.19; }
+
+The harbour was quiet that morning. Two boats had left before sunrise, and nobody expected them
+back until the evening. "It will rain," she said, looking at the clouds over the island; he did not
+answer. In 1987 the town had 4,250 inhabitants, most of whom worked in the cannery or at sea.
+
+1. Preheat the oven to 180 °C.
+2. Mix the flour, sugar and butter, then add three eggs.
+
+Therefore x = (12 - 4) / 2 = 4, and the area of the triangle is 24 square metres.
+"""
+
+
+class Mapping:
+    """Says which draft token is which target token.
+
+    A warp sees the `shared` logits of a draft: one for each token in both vocabularies, in the
+    order of the target's ids. `named` gives the ids in its row the target's numbers.
+
+    Args:
+        targets: ids of the target, ascending.
+        drafts: the draft's ids of the same tokens, none of them twice.
+        n_target: how many tokens the target has.
+        spell: what the draft reads instead of a target token that it lacks; None where that is
+            padding alone.
+    """
+
+    def __init__(
+        self,
+        targets: Ids,
+        drafts: Ids,
+        n_target: int,
+        spell: Callable[[int], tuple[int, ...]] | None = None,
+    ) -> None:
+        self.size = len(targets)
+        self.is_part = spell is not None
+        """Whether more than padding is missing on either side."""
+        in_order = np.array_equal(drafts, np.arange(self.size))
+        self._drafts: slice | Ids = slice(self.size) if in_order else drafts  # a slice is a view
+        self._targets = targets
+        self._same = in_order and np.array_equal(targets, drafts)
+        self._complete = self._same and self.size == n_target
+        self._readings = _Readings(targets, drafts, spell)
+        self._places = np.full(n_target, self.size)  # what is not shared stands behind the rest
+        self._places[targets] = np.arange(self.size)
+
+    @classmethod
+    def by_number(cls, target: int, draft: int) -> "Mapping":
+        """Return the mapping of two vocabularies of these sizes that agree, padding aside."""
+        ids = np.arange(min(target, draft))
+        return cls(ids, ids, target)
+
+    @classmethod
+    def between(cls, target: FileVocabulary, draft: FileVocabulary) -> "Mapping":
+        """Return the mapping by number where those agree, padding aside, else by the tokens' bytes.
+
+        Raises:
+            ModelError: the draft lacks too many of the target's tokens.
+        """
+        difference = mismatch(target, draft)
+        if difference is None:
+            return cls.by_number(target.size, draft.size)
+        ours, theirs = Spelling(target), Spelling(draft)
+        pairs = {token: theirs.numbers.get(text) for text, token in ours.numbers.items()}
+        pairs |= {token: theirs.controls.get(text) for text, token in ours.controls.items()}
+        shared = {target: draft for target, draft in sorted(pairs.items()) if draft is not None}
+        covered = coverage(ours, shared.keys())
+        if covered < ENOUGH:
+            raise ModelError(
+                f"another vocabulary: {difference}, and it has {covered:.0%} of the tokens of "
+                f"ordinary text, where {ENOUGH:.0%} are needed"
+            )
+        return cls(
+            np.fromiter(shared.keys(), np.intp),
+            np.fromiter(shared.values(), np.intp),
+            target.size,
+            lambda token: tuple(theirs.spell(target.piece(token))),
+        )
+
+    def known(self, tokens: Sequence[int]) -> list[int]:
+        """Return what the draft reads for `tokens` of the target; there may be more of them."""
+        if self._complete:
+            return list(tokens)
+        return list(chain.from_iterable(map(self._readings.__getitem__, tokens)))
+
+    def shared(self, logits: Logits) -> Logits:
+        """Return the logits of the tokens in both vocabularies."""
+        return logits[self._drafts]
+
+    def places(self, tokens: Sequence[int]) -> Sequence[int]:
+        """Return where tokens of the target stand among the shared ones; `size` if nowhere."""
+        if self._same:
+            return tokens
+        places: list[int] = self._places[np.asarray(tokens, np.intp)].tolist()
+        return places
+
+    def named(self, places: Ids) -> Ids:
+        """Return the target's ids of places among the shared tokens, in the same order."""
+        return places if self._same else self._targets[places]
+
+
+class _Readings(dict[int, tuple[int, ...]]):
+    """What a draft reads for a token of the target, worked out when it is first asked for."""
+
+    def __init__(
+        self, targets: Ids, drafts: Ids, spell: Callable[[int], tuple[int, ...]] | None
+    ) -> None:
+        super().__init__(zip(targets.tolist(), zip(drafts.tolist(), strict=True), strict=True))
+        self._spell = spell
+
+    def __missing__(self, token: int) -> tuple[int, ...]:
+        # Something must stand for every token, or there might be nothing to read.
+        self[token] = reading = (self._spell and self._spell(token)) or (0,)
+        return reading
+
+
+def coverage(target: Spelling, shared: Container[int]) -> float:
+    """Return the share of a sample text's tokens that are among `shared`."""
+    tokens = list(target.spell(SAMPLE.encode()))
+    return sum(token in shared for token in tokens) / max(1, len(tokens))

@@ -1,0 +1,25 @@
+"""What two contexts begin with, both of them."""
+
+from collections.abc import Sequence
+
+
+def shared(a: Sequence[int], b: Sequence[int]) -> int:
+    """Return how many leading tokens two sequences have in common.
+
+    Slices are compared, never tokens one by one: contexts are long, and this is asked every round.
+    """
+    a, b = _list(a), _list(b)
+    same, differ = 0, min(len(a), len(b))  # so many tokens are the same, so many may not be
+    if a[:differ] == b[:differ]:
+        return differ
+    while differ - same > 1:
+        middle = (same + differ) // 2
+        if a[same:middle] == b[same:middle]:
+            same = middle
+        else:
+            differ = middle
+    return same
+
+
+def _list(tokens: Sequence[int]) -> list[int]:
+    return tokens if isinstance(tokens, list) else list(tokens)

@@ -1,0 +1,146 @@
+"""The law of what decoding yields from free sources, by exact enumeration: no tolerance.
+
+Sources remember what was said and proposed, so whole loops are enumerated, over several rounds.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from assistant.decoding import speculative
+from assistant.drafting.cascade import Cascade
+from assistant.drafting.chance import RandomSource
+from assistant.drafting.copying import Copying
+from assistant.drafting.draft import Run
+from assistant.drafting.frequency import bigram, unigram
+from assistant.drafting.learning import learn
+from assistant.drafting.ngram import NgramSource
+from assistant.drafting.suffix import SuffixSource
+from assistant.drafting.tables import Tables
+from assistant.drafting.tail import TailSource
+from assistant.lookahead.fixed import Fixed
+from assistant.verification.token import TokenRule
+from tests.assistant.toy import Toy, chain_rule
+from tests.assistant.toys import modelled_by
+from tests.exact import keep_all, law, row_of
+
+START = (0, 1, 2, 0, 1)
+LEARNT = Tables(learn([(0, 1, 2, 2, 0, 1, 0), (1, 2, 2, 0, 1, 1)]))
+
+
+def by_counts(logits, history):
+    """A warp for the probabilities of toys, and for the logarithms of counts."""
+    if logits.dtype == object:
+        return keep_all(logits, history)
+    counts = [Fraction(round(float(np.exp(logit)))) for logit in logits]
+    return row_of([count / sum(counts) for count in counts])
+
+
+def model(n_vocab=3):
+    return modelled_by(Toy(n_vocab, 77, "zeros"), n_vocab)
+
+
+SOURCES = {
+    "suffix": lambda: [SuffixSource()],
+    "ngram": lambda: [NgramSource(LEARNT, 3)],
+    "unigram": lambda: [unigram(3)],
+    "bigram": lambda: [bigram(3)],
+    "suffix, model": lambda: [SuffixSource(), model()],
+    "suffix, tail": lambda: [SuffixSource(), TailSource()],
+    "tail, model": lambda: [TailSource(), model()],
+    "tail, suffix, model": lambda: [TailSource(), SuffixSource(), model()],
+    "suffix, ngram, bigram": lambda: [SuffixSource(), NgramSource(LEARNT, 3), bigram(3)],
+}
+
+
+def law_of_loop(target, sources, k, length, start=START):
+    """Return the law of the first `length` tokens, and which sources proposed any."""
+    proposed = set()
+
+    def run(rng):
+        tokens = list(start)
+        drafter = Cascade(*sources())
+        rounds = speculative(target, drafter, tokens, lambda: Fixed(k), by_counts, TokenRule(rng))
+        while len(tokens) < len(start) + length:
+            round_ = next(rounds)
+            tests = [*round_.tokens, *round_.rejected]
+            proposed.update(each.proposal.source for each in tests if each.proposal)
+        return tuple(tokens[len(start) :][:length])
+
+    return law(run), proposed
+
+
+@pytest.mark.parametrize("names", SOURCES)
+def test_a_loop_has_the_law_of_the_target_whatever_proposes(names):
+    target = Toy(3, 5, "full")
+    found, proposed = law_of_loop(target, SOURCES[names], 2, 3)
+    assert found == chain_rule(target, 3, start=START)
+    assert proposed == set(names.split(", "))
+
+
+@pytest.mark.parametrize("names", ["ngram", "suffix, tail", "suffix, ngram, bigram"])
+def test_longer_loops_have_the_law_of_the_target(names):
+    target = Toy(3, 6, "full")
+    found, proposed = law_of_loop(target, SOURCES[names], 3, 4)
+    assert found == chain_rule(target, 4, start=START)
+    assert proposed == set(names.split(", "))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_copies_have_the_law_of_the_target_over_many_rounds(seed):
+    target = Toy(2, seed, "full")
+    sources = lambda: [SuffixSource(), TailSource()]  # noqa: E731
+    found, proposed = law_of_loop(target, sources, 3, 6, (0, 1, 0, 0, 1))
+    assert found == chain_rule(target, 6, start=(0, 1, 0, 0, 1))
+    assert proposed == {"suffix", "tail"}
+
+
+def test_guesses_have_the_law_of_the_target():
+    target = Toy(2, 3, "full")
+    found, proposed = law_of_loop(target, lambda: [RandomSource(2)], 2, 3)
+    assert found == chain_rule(target, 3, start=START)
+    assert proposed == {"random"}
+
+
+class Peekable:
+    """A stream of uniforms of which the next one may be looked at."""
+
+    def __init__(self, rng):
+        self._rng, self._seen = rng, []
+
+    def peek(self):
+        self._seen = self._seen or [self._rng.random()]
+        return self._seen[0]
+
+    def random(self):
+        return self._seen.pop() if self._seen else self._rng.random()
+
+
+class Clairvoyant(Copying):
+    """Choose by the uniform number that will decide: the control that must fail."""
+
+    name = "clairvoyant"
+
+    def __init__(self, uniforms):
+        self._uniforms = uniforms
+
+    def read(self, tokens):
+        pass
+
+    def offer(self, tokens, room):
+        return Run(self.name, (int(self._uniforms.peek() < Fraction(1, 2)),), (0,))
+
+
+def test_a_source_that_looks_into_the_future_is_biased():
+    target = Toy(3, 1, "full")
+
+    def run(rng):
+        uniforms, tokens = Peekable(rng), []
+        drafter = Cascade(Clairvoyant(uniforms))
+        plan = lambda: Fixed(1)  # noqa: E731
+        next(speculative(target, drafter, tokens, plan, keep_all, TokenRule(uniforms)))
+        return tokens[0]
+
+    probs = target.probs(())
+    assert law(run) != {token: probs[token] for token in range(3) if probs[token]}

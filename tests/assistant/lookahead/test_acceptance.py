@@ -1,0 +1,55 @@
+"""What is learnt of acceptance, and from what."""
+
+import numpy as np
+import pytest
+
+from assistant.decoding import Rejected, Round, Sampled
+from assistant.drafting.draft import Proposal, Run
+from assistant.events import Origin
+from assistant.lookahead.acceptance import KNOWN, Acceptance, overlap
+from assistant.row import EMPTY, Row, one_hot
+from tests.assistant.lookahead.machines import coin
+
+
+def row(*probs: float) -> Row:
+    return Row(np.arange(len(probs)), np.array(probs))
+
+
+def test_overlap_is_the_probability_of_acceptance():
+    assert overlap(row(0.5, 0.25, 0.25), row(0.25, 0.5, 0.25)) == 0.75
+    assert overlap(row(0.5, 0.5), one_hot(1)) == 0.5
+    assert overlap(row(0.5, 0.5), one_hot(7)) == 0
+    assert overlap(row(0.5, 0.5), EMPTY) == 0
+
+
+def test_a_run_that_was_not_taken_is_judged_by_the_targets_row_where_it_would_have_begun():
+    acceptance, run = Acceptance(), Run("suffix", (0, 0), (3, 4))
+    for _ in range(200):
+        acceptance.learn(Round((Sampled(1, Origin.TARGET, coin(0.1)),)), [run])
+    assert acceptance.of("suffix", 3) == pytest.approx(0.1, abs=0.01)
+    assert acceptance.of("suffix", 4) == KNOWN["suffix"][4]
+
+
+def test_odds_are_learnt_and_not_the_coins_that_fell():
+    acceptance, proposal = Acceptance(), Proposal(0, one_hot(0), "suffix", 5)
+    accepted = Sampled(0, Origin.DRAFT, coin(0.25), proposal.row, proposal, 0.1)
+    round_ = Round((accepted, Sampled(1, Origin.TARGET, coin(1.0))))
+    for _ in range(200):
+        acceptance.learn(round_, ())
+    assert acceptance.of("suffix", 5) == pytest.approx(0.25, abs=0.01)
+
+
+def test_a_run_that_was_taken_is_judged_once():
+    run, proposal = Run("suffix", (0,), (5,)), Proposal(0, one_hot(0), "suffix", 5)
+    replaced = Sampled(1, Origin.RESIDUAL, coin(0.5), proposal.row, proposal, 0.9)
+    round_ = Round((replaced,), (Rejected(proposal, coin(0.5), 0.9),))
+    both, alone = Acceptance(), Acceptance()
+    both.learn(round_, [run])
+    alone.learn(round_, ())
+    assert both.of("suffix", 5) == alone.of("suffix", 5)
+
+
+def test_what_is_unknown_of_a_source_begins_with_a_prior_of_any_evidence():
+    acceptance = Acceptance()
+    assert 0 < acceptance.of("new", 0) < acceptance.of("new", 99) < 1
+    assert acceptance.of("suffix", 99) == KNOWN["suffix"][-1]

@@ -1,0 +1,96 @@
+"""The controller on paper machines: it finds what pays, and never loses much."""
+
+import random
+
+import pytest
+
+from assistant.lookahead.budget import ALLOWANCE, LOSS_ALLOWED
+from assistant.lookahead.controller import Controller
+from tests.assistant.lookahead.machines import FLAT, STAIRS, STEEP, Text, costs, decode
+
+ALWAYS = 0.95
+
+
+def decoded(machine, text, draft=1.0, rounds=2000, known=None):
+    return decode(Controller(known or costs(machine, draft)), text, costs(machine, draft), rounds)
+
+
+def test_a_machine_that_likes_batches_copies_long_runs_of_good_copies():
+    outcome = decoded(FLAT, Text(copied=lambda i: ALWAYS))
+    assert sum(outcome.proposed[100:]) / len(outcome.proposed[100:]) > 20
+    assert outcome.speedup > 6
+
+
+def test_a_staircase_is_climbed_to_its_edges():
+    outcome = decoded(STAIRS, Text(copied=lambda i: 0.8))
+    usual = max(set(outcome.proposed[500:]), key=outcome.proposed[500:].count)
+    assert usual + 1 in (4, 16)
+    assert outcome.speedup > 1.3
+
+
+def test_copies_that_are_never_right_are_not_taken_and_cost_next_to_nothing():
+    outcome = decoded(STAIRS, Text(copied=lambda i: 0.0))
+    assert sum(outcome.proposed[100:]) == 0
+    assert outcome.seconds <= outcome.ars_s * (1 + LOSS_ALLOWED) + ALLOWANCE + STAIRS[32]
+
+
+def test_copies_that_become_good_are_taken_again_without_having_been_tried():
+    outcome = decoded(STAIRS, Text(copied=lambda i: 0.0 if i < 1000 else ALWAYS))
+    assert sum(outcome.proposed[500:1000]) == 0
+    assert sum(1 for k in outcome.proposed[1100:] if k >= 3) > 800
+
+
+def test_a_cheap_good_model_is_asked_for_many_rows():
+    outcome = decoded(FLAT, Text(modelled=lambda i: 0.9))
+    assert outcome.speedup > 2
+    assert sum(outcome.proposed[100:]) / len(outcome.proposed[100:]) > 4
+
+
+def test_a_model_that_does_not_pay_is_asked_seldom():
+    outcome = decoded(STEEP, Text(modelled=lambda i: 0.3), draft=4)
+    assert outcome.reads < 0.05 * len(outcome.proposed)
+    assert outcome.speedup > 1 / (1 + LOSS_ALLOWED) - 0.01
+
+
+def test_a_model_that_begins_to_pay_is_found_out():
+    outcome = decoded(FLAT, Text(modelled=lambda i: 0.0 if i < 1500 else ALWAYS), rounds=5000)
+    assert sum(1 for k in outcome.proposed[500:1500] if k == 0) > 800
+    assert sum(1 for k in outcome.proposed[-500:] if k) > 300
+
+
+def test_the_model_goes_on_where_copies_run_dry():
+    text = Text(copied=lambda i: ALWAYS if i % 2 else None, modelled=lambda i: 0.9)
+    outcome = decoded(FLAT, text)
+    assert outcome.reads > 1000
+    assert outcome.speedup > 3
+
+
+TEXTS = {
+    "never right": lambda i: 0.0,
+    "collapses": lambda i: 0.95 if i < 150 else 0.0,
+    "alternates": lambda i: 0.95 if i // 50 % 2 else 0.0,
+    "not quite": lambda i: 0.4,
+}
+
+
+@pytest.mark.parametrize("chance", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("machine", [FLAT, STEEP, STAIRS], ids=["flat", "steep", "stairs"])
+@pytest.mark.parametrize("truth", [1.0, 1.5, 4.0])
+@pytest.mark.parametrize("source", ["copied", "modelled"])
+def test_the_time_lost_is_a_fiftieth_and_a_constant(chance, machine, truth, source):
+    """`truth`: how much slower speculation really is than was measured at first."""
+    real = {width: seconds if width == 1 else truth * seconds for width, seconds in machine.items()}
+    text = Text(**{source: chance})
+    outcome = decoded(real, text, draft=truth, rounds=500, known=costs(machine))
+    longest = costs(real).verify(32) + 16 * truth * 0.1
+    bound = (1 + LOSS_ALLOWED) * outcome.ars_s * 1.01 + 2 * ALLOWANCE + longest
+    assert outcome.seconds <= bound
+
+
+def test_it_decides_from_past_rounds_alone():
+    """The same past gives the same plan: nothing else enters, so the output keeps its law."""
+    text = {"copied": lambda i: 0.7 if i % 3 else None, "modelled": lambda i: 0.8}
+    one = decoded(STAIRS, Text(**text, rng=random.Random(5)), rounds=300)
+    two = decoded(STAIRS, Text(**text, rng=random.Random(5)), rounds=300)
+    assert one.proposed == two.proposed
+    assert any(one.proposed)

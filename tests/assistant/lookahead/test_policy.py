@@ -1,0 +1,64 @@
+"""Who decides what a round proposes."""
+
+import pytest
+
+from assistant.control import Control
+from assistant.lookahead.controller import SHORT, Controller
+from assistant.lookahead.fixed import Fixed
+from assistant.lookahead.policy import FIXED_LOOKAHEAD, Policy
+from assistant.lookahead.weighing import Weighing
+from tests.assistant.lookahead.machines import FLAT, STEEP, costs
+
+
+def policy(mode="auto", lookahead=None, machine=FLAT, draft=1.0):
+    controller = Controller(costs(machine, draft)) if machine else None
+    return Policy(Control(mode, lookahead), controller)
+
+
+@pytest.mark.parametrize(
+    ("mode", "lookahead", "room", "proposed"),
+    [
+        ("ars", None, 31, 0),
+        ("ars", 5, 31, 0),
+        ("sps", 5, 31, 5),
+        ("sps", 5, 2, 2),
+        ("auto", 7, 9, 7),
+    ],
+)
+def test_what_the_person_chose_is_done(mode, lookahead, room, proposed):
+    plan = policy(mode, lookahead).plan(room)
+    assert isinstance(plan, Fixed)
+    assert plan.room == proposed
+
+
+def test_without_measurements_sps_proposes_a_few_and_auto_nothing():
+    assert policy("sps", machine=None).plan(31).room == FIXED_LOOKAHEAD
+    assert policy("auto", machine=None).plan(31).room == 0
+
+
+def test_sps_proposes_at_least_one_where_there_is_room():
+    plan = policy("sps").plan(31)
+    assert isinstance(plan, Weighing)
+    assert (plan.least, policy("sps").plan(0).least) == (1, 0)
+    assert policy("auto").plan(31).least == 0
+
+
+def test_the_draft_reads_what_it_would_earn_back():
+    assert policy().reads(SHORT + 1, 200)
+    assert not policy().reads(SHORT, 200)  # in no time, as part of its first row
+    assert not policy().reads(100_000, 200)
+    assert not policy(machine=STEEP, draft=4).reads(SHORT + 1, 200)
+    assert not policy().reads(100, 2)
+
+
+def test_a_person_who_wants_sps_has_the_draft_read():
+    assert policy("sps", machine=STEEP, draft=4).reads(100_000, 200)
+    assert not policy("sps", 0).reads(100_000, 200)
+    assert not policy("ars").reads(100_000, 200)
+
+
+def test_the_reason_says_who_decided():
+    for chosen, words in ((policy("ars"), "ArS"), (policy("sps", 3), "you chose")):
+        assert words in chosen.reason(chosen.plan(31))
+    nothing = policy("auto")
+    assert "does not pay" in nothing.reason(nothing.plan(31))

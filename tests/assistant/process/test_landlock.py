@@ -1,0 +1,84 @@
+"""The engine's process can open no connection, where the system can see to that."""
+
+import ctypes
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assistant.events import Finished, Ready
+from assistant.process.landlock import forbid_connections
+from assistant.request import Setup
+from tests.assistant.process.driving import ask, running
+
+TRY = """
+import socket, sys, threading
+from assistant.process.landlock import forbid_connections
+if "free" not in sys.argv and not forbid_connections():
+    print("unsupported")
+    sys.exit()
+def attempt():
+    try:
+        socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5)
+        print("connected")
+    except PermissionError:
+        print("refused")
+thread = threading.Thread(target=attempt)
+thread.start()
+thread.join()
+"""
+
+
+def attempt(*how: str) -> str:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+        done = subprocess.run(
+            [sys.executable, "-c", TRY, port, *how], capture_output=True, text=True, check=True
+        )
+    return done.stdout.strip()
+
+
+def test_a_connection_is_refused_also_to_threads_that_come_later() -> None:
+    assert attempt("free") == "connected"
+    if (outcome := attempt()) == "unsupported":
+        pytest.skip("this system has no Landlock for the network")
+    assert outcome == "refused"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_the_worker_is_bound_answers_and_loads_again(setup: Setup) -> None:
+    supported = attempt() == "refused"
+    with running() as (engine, heard):
+        for _ in range(2):
+            engine.load(setup)
+            heard.until(Ready)
+        engine.reply(ask())
+        heard.until(Finished)
+        status = Path(f"/proc/{engine.pid}/status").read_text()
+        assert ("NoNewPrivs:\t1" in status) == supported
+
+
+@pytest.mark.parametrize("answers", [(-1,), (3,), (7, -1), (7, 5, -1)])
+def test_a_system_that_cannot_is_no_error(
+    monkeypatch: pytest.MonkeyPatch, answers: tuple[int, ...]
+) -> None:
+    """No such call, too old, no ruleset, no restriction."""
+    rest = iter(answers)
+
+    class Libc:
+        @staticmethod
+        def prctl(*arguments: object) -> int:
+            return 0
+
+        class syscall:  # as C calls it
+            restype = None
+
+            def __new__(cls, *arguments: object) -> int:  # type: ignore[misc]
+                return next(rest)
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda *arguments, **options: Libc)
+    monkeypatch.setattr("os.close", lambda descriptor: None)
+    assert not forbid_connections()
+    assert next(rest, None) is None

@@ -1,0 +1,55 @@
+"""A model that takes the time it is told to, on a clock of its own."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from models.base import Logits
+from models.errors import Cancelled
+
+
+class Stopwatched:
+    """Evaluate what the cache lacks in `kernel(tokens, depth)` seconds, and `noise()`."""
+
+    n_vocab = 11
+    busy_s = 0.0
+
+    def __init__(
+        self,
+        kernel: Callable[[int, int], float],
+        *,
+        conditions: str = "this file on this machine",
+        can_roll_back: bool = True,
+        max_rows: int = 32,
+        n_ctx: int = 4096,
+        noise: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        self.now = 0.0
+        self.widths: list[int] = []
+        self.conditions, self.can_roll_back = conditions, can_roll_back
+        self.max_rows, self.n_ctx = max_rows, n_ctx
+        self.stop_after: int | None = None
+        self._kernel, self._noise = kernel, noise
+        self._tokens: list[int] = []
+
+    def clock(self) -> float:
+        return self.now
+
+    def cached(self, tokens: Sequence[int]) -> int:
+        pairs = zip(self._tokens, tokens, strict=False)
+        return next(
+            (i for i, (a, b) in enumerate(pairs) if a != b), min(len(self._tokens), len(tokens))
+        )
+
+    def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
+        assert rows <= min(self.max_rows, len(tokens))
+        assert len(tokens) <= self.n_ctx
+        depth = min(self.cached(tokens), len(tokens) - rows)
+        width = len(tokens) - depth
+        self._tokens = list(tokens)
+        if width:
+            self.widths.append(width)
+            self.now += self._kernel(width, depth) + self._noise()
+        if self.stop_after is not None and len(self.widths) > self.stop_after:
+            raise Cancelled
+        return np.zeros((rows, self.n_vocab), np.float32)

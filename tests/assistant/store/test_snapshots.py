@@ -1,0 +1,61 @@
+"""What models have read of conversations goes when one of these is deleted for good."""
+
+import pytest
+
+from assistant.store import Store
+from models.errors import StorageError
+from models.files import snapshots
+from tests.assistant.store.talks import talk
+
+
+@pytest.fixture(autouse=True)
+def snapshot(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
+    opened = snapshots.Snapshots(snapshots.folder(), "a model", 1 << 20)
+    opened.write([1, 2, 3], memoryview(b"state"))
+    opened.close()
+    (path,) = snapshots.folder().iterdir()
+    return path
+
+
+def test_snapshots_go_with_a_conversation_that_is_deleted_for_good(store, snapshot):
+    conversation, _ = talk(store, "Hello")
+    talk(store, "Another")
+    store.purge()
+    assert snapshot.exists()  # there was nothing to delete
+    store.delete(conversation)
+    assert snapshot.exists()  # it can still be undone
+    store.purge()
+    assert not snapshot.exists()
+    assert len(store.summaries()) == 1
+
+
+def test_one_conversation_deleted_alone_takes_them_along(store, snapshot):
+    conversation, _ = talk(store, "Hello")
+    store.delete(conversation)
+    store.purge(conversation)
+    assert not snapshot.exists()
+
+
+def test_a_store_in_memory_leaves_them_alone(snapshot):
+    store = Store(None)
+    conversation, _ = talk(store, "Hello")
+    store.delete(conversation)
+    store.purge()
+    store.close()
+    assert snapshot.exists()
+
+
+def test_without_their_going_nothing_is_deleted_for_good(store, snapshot, monkeypatch):
+    conversation, _ = talk(store, "Hello")
+    store.delete(conversation)
+    with monkeypatch.context() as broken:
+        broken.setattr(snapshots, "discard", failing)
+        with pytest.raises(StorageError, match=r"Nothing was deleted.*snapshots"):
+            store.purge()
+    store.undelete(conversation)
+    assert len(store.path(conversation)) > 0
+
+
+def failing(place):
+    raise PermissionError(13, "Permission denied")

@@ -1,0 +1,152 @@
+"""The cost curves: what was measured, what lies between, and what rounds teach."""
+
+from math import inf, nan
+from random import Random
+
+import pytest
+
+from assistant.lookahead.costs import Costs
+
+MEASURED = {1: 0.040, 2: 0.058, 3: 0.078, 4: 0.074, 8: 0.160, 16: 0.198, 32: 0.336}
+WIDTHS = range(1, 34)
+ROUNDS = 15  # whose median counts
+
+
+def in_blocks(width: int) -> float:
+    """A kernel that takes four tokens at once, and then the rest as if they came alone."""
+    blocks, rest = divmod(width, 4)
+    return 0.070 * blocks + (0.020 + 0.018 * rest if rest else 0.0)
+
+
+def smooth(width: int) -> float:
+    return 0.030 + 0.006 * width
+
+
+def drift(costs: Costs, width: int, times: float) -> float:
+    """Return how much longer an evaluation takes now, as a share of a change of `times`."""
+    return (costs.verify(width) / MEASURED[width] - 1) / (times - 1)
+
+
+def test_what_was_measured_is_kept_though_more_tokens_may_be_cheaper():
+    costs = Costs(verify=MEASURED, draft={})
+    assert {width: costs.verify(width) for width in MEASURED} == MEASURED
+    assert costs.verify(3) > costs.verify(4)
+
+
+@pytest.mark.parametrize("kernel", [in_blocks, smooth])
+def test_a_few_widths_tell_all_of_a_kernel_with_blocks_and_of_one_without(kernel):
+    costs = Costs({width: kernel(width) for width in (1, 2, 3, 4, 5, 8, 16)}, {})
+    assert {width: costs.verify(width) for width in WIDTHS} == pytest.approx(
+        {width: kernel(width) for width in WIDTHS}
+    )
+
+
+def test_without_a_width_beyond_a_block_the_truth_is_sought_in_the_middle():
+    costs = Costs({width: in_blocks(width) for width in (1, 2, 3, 4, 8)}, {})
+    straight = in_blocks(4) + (in_blocks(8) - in_blocks(4)) / 4
+    assert straight < costs.verify(5) < in_blocks(5)
+
+
+@pytest.mark.parametrize("measured", [{1: 0.04}, {1: 0.04, 4: 0.03}, {2: 0.05}, {5: 0.1, 7: 0.09}])
+def test_every_width_has_a_cost_and_beyond_what_was_measured_none_is_ever_cheaper(measured):
+    costs = Costs(measured, measured)
+    beyond = [costs.verify(width) for width in range(max(measured) // 4 * 4 + 4, 129, 4)]
+    assert min(costs.verify(width) for width in WIDTHS) > 0
+    assert beyond == sorted(beyond)
+    assert costs.draft(3) == costs.verify(3)
+
+
+@pytest.mark.parametrize("wrong", [{}, {1: 0.0}, {1: -0.1}, {1: nan}, {1: inf}, {0: 0.1}])
+def test_what_is_no_duration_is_refused(wrong):
+    with pytest.raises(ValueError, match="seconds"):
+        Costs(wrong, {})
+    if wrong:
+        with pytest.raises(ValueError, match="seconds"):
+            Costs(MEASURED, wrong)
+
+
+def test_without_a_draft_a_step_takes_for_ever_and_nothing_is_learnt_of_it():
+    costs = Costs(MEASURED, {})
+    costs.saw_draft(1, 0.02)
+    costs.behind(100)
+    assert costs.draft(1) == inf
+
+
+@pytest.mark.parametrize("before", [0, ROUNDS])
+def test_seven_slow_evaluations_in_a_row_change_next_to_nothing(before):
+    costs, random = Costs(MEASURED, {}), Random(1)
+    for _ in range(before):
+        costs.saw_verify(4, MEASURED[4] * random.uniform(0.99, 1.01))
+    for _ in range(ROUNDS // 2):
+        costs.saw_verify(4, MEASURED[4] * 20)
+    assert all(costs.verify(n) == pytest.approx(MEASURED[n], rel=0.02) for n in MEASURED)
+
+
+@pytest.mark.parametrize("times", [0.6, 1.5, 4.0])
+def test_a_lasting_change_is_followed_and_other_widths_follow_by_less(times):
+    costs = Costs(MEASURED, {})
+    for _ in range(2 * ROUNDS):
+        costs.saw_verify(1, MEASURED[1] * times)
+    assert drift(costs, 1, times) > 0.85
+    assert 0.2 < drift(costs, 4, times) < 0.7
+
+
+def test_when_all_widths_are_slower_all_are_believed():
+    costs, random = Costs(MEASURED, {}), Random(1)
+    for _ in range(4 * ROUNDS):
+        width = random.choice([1, 4, 8])
+        costs.saw_verify(width, MEASURED[width] * 1.5)
+    assert drift(costs, 1, 1.5) == pytest.approx(1, abs=0.1)
+    assert 0.6 < drift(costs, 16, 1.5) <= 1  # never seen: three others say so
+
+
+def test_a_width_that_was_measured_wrongly_is_mended_alone():
+    costs = Costs(MEASURED, {})
+    for _ in range(ROUNDS):
+        for width in (1, 2, 4, 8):
+            costs.saw_verify(width, MEASURED[width] * (1.3 if width == 8 else 1.0))
+    assert drift(costs, 8, 1.3) > 0.8
+    assert all(costs.verify(n) == pytest.approx(MEASURED[n]) for n in (1, 2, 4, 16))
+
+
+def test_what_has_passed_is_forgotten():
+    costs = Costs(MEASURED, {})
+    for times in (3.0, 1.0):
+        for _ in range(3 * ROUNDS):
+            costs.saw_verify(4, MEASURED[4] * times)
+    assert costs.verify(4) == pytest.approx(MEASURED[4])
+
+
+@pytest.mark.parametrize("nonsense", [0.0, -1.0, nan, inf])
+def test_a_clock_that_was_set_teaches_nothing(nonsense):
+    costs = Costs(MEASURED, MEASURED)
+    for _ in range(ROUNDS):
+        costs.saw_verify(1, nonsense)
+        costs.saw_draft(1, nonsense)
+    assert costs.verify(1) == costs.draft(1) == MEASURED[1]
+
+
+def test_the_target_and_the_draft_learn_apart():
+    costs = Costs(MEASURED, MEASURED)
+    for _ in range(ROUNDS):
+        costs.saw_draft(1, 1.0)
+    assert costs.verify(1) == MEASURED[1]
+    assert costs.draft(1) > 0.8
+
+
+def test_each_token_takes_longer_for_each_token_before_it():
+    costs = Costs(MEASURED, {1: 0.02}, verify_slope=1e-5, draft_slope=1e-6)
+    costs.behind(1000)
+    assert costs.verify(1) == pytest.approx(MEASURED[1] + 0.01)
+    assert costs.verify(8) == pytest.approx(MEASURED[8] + 0.08)
+    assert costs.draft(1) == pytest.approx(0.021)
+
+
+def test_rounds_that_are_as_slow_as_their_depth_says_teach_nothing():
+    costs = Costs(MEASURED, {}, verify_slope=1e-5)
+    costs.behind(1000)
+    for _ in range(ROUNDS):
+        costs.saw_verify(8, MEASURED[8] + 0.08)
+    costs.behind(0)
+    assert costs.verify(8) == pytest.approx(MEASURED[8])
+    assert costs.verify(1) == pytest.approx(MEASURED[1])

@@ -1,0 +1,138 @@
+"""What was measured is remembered: per file, library, machine and settings, in a private file."""
+
+import json
+import stat
+
+import pytest
+
+from assistant.lookahead import known, records
+from assistant.lookahead.known import cached_or_measured, remember
+from assistant.lookahead.measuring import Times
+from assistant.lookahead.records import Records
+from models.errors import Cancelled
+from tests.assistant.stopwatched import Stopwatched
+
+
+class OthersAreIdle:
+    is_heavy = False
+
+
+class OthersAreBusy:
+    is_heavy = True
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch):
+    monkeypatch.setattr(known, "OtherLoad", OthersAreIdle)
+
+
+def model(conditions="this", **options):
+    return Stopwatched(lambda width, depth: 0.0, conditions=conditions, **options)
+
+
+def evaluations(folder, conditions="this", draft=None):
+    target = model(conditions)
+    costs = cached_or_measured(target, draft, folder)
+    assert costs.verify(1) > 0
+    return len(target.widths)
+
+
+def test_the_second_load_measures_nothing(tmp_path):
+    assert evaluations(tmp_path) > 0
+    assert evaluations(tmp_path) == 0
+
+
+def test_other_conditions_are_measured_and_the_first_are_not_forgotten(tmp_path):
+    evaluations(tmp_path)
+    assert evaluations(tmp_path, "that") > 0
+    assert evaluations(tmp_path) == 0
+
+
+def test_another_draft_leaves_what_is_known_of_the_target(tmp_path):
+    evaluations(tmp_path, draft=model("one draft"))
+    assert evaluations(tmp_path, draft=(other := model("another draft"))) == 0
+    assert other.widths
+
+
+def test_a_target_alone_has_a_curve(tmp_path):
+    costs = cached_or_measured(model(), None, tmp_path)
+    assert 0 < costs.verify(7) < costs.draft(1)
+
+
+def test_a_file_that_verifies_is_not_taken_for_one_that_drafts(tmp_path):
+    evaluations(tmp_path)
+    draft = model()
+    cached_or_measured(model(), draft, tmp_path)
+    assert draft.widths
+
+
+def test_without_a_folder_nothing_is_kept(tmp_path):
+    assert evaluations(None) > 0
+    assert evaluations(None) > 0
+
+
+def test_what_was_kept_is_what_is_used(tmp_path):
+    remember(model(), "verify", Times({1: 0.5, 4: 0.7}, 1e-3), tmp_path)
+    costs = cached_or_measured(model(), None, tmp_path)
+    costs.behind(100)
+    assert (costs.verify(1), costs.verify(4)) == pytest.approx((0.6, 1.1))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: "",
+        lambda text: "[1, 2]",
+        lambda text: "[" * 100_000,
+        lambda text: "\0" + text,
+        lambda text: text.replace('"seconds"', '"minutes"'),
+        lambda text: text.replace('"1":', '"one":'),
+        lambda text: text.replace('"1":', '"-1":'),
+        lambda text: json.dumps({key: {"seconds": {}} for key in json.loads(text)}),
+        lambda text: json.dumps({key: {"seconds": {"1": 0}} for key in json.loads(text)}),
+        lambda text: json.dumps(
+            {key: {"seconds": {"1": 1}, "slope": -1} for key in json.loads(text)}
+        ),
+    ],
+)
+def test_a_damaged_or_foreign_file_is_measured_again_and_mended(tmp_path, damage):
+    evaluations(tmp_path)
+    (file,) = tmp_path.iterdir()
+    file.write_text(damage(file.read_text()))
+    assert evaluations(tmp_path) > 0
+    assert evaluations(tmp_path) == 0
+
+
+def test_nobody_else_may_read_it(tmp_path):
+    evaluations(tmp_path / "new" / "folder")
+    (file,) = (tmp_path / "new" / "folder").iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+def test_a_folder_that_cannot_be_written_costs_a_measurement_and_nothing_else(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    assert evaluations(tmp_path / "file") > 0
+
+
+def test_records_are_bounded_and_the_oldest_make_room(tmp_path, monkeypatch):
+    monkeypatch.setattr(records, "MOST", 3)
+    notes = Records(tmp_path / "notes.json", int)
+    for number in (1, 2, 3, 1, 4):
+        notes.put(f"note {number}", number)
+    assert [notes.get(f"note {number}") for number in (1, 2, 3, 4)] == [1, None, 3, 4]
+
+
+def test_a_cancel_passes_and_leaves_no_trace(tmp_path):
+    target = model()
+    target.stop_after = 3
+    with pytest.raises(Cancelled):
+        cached_or_measured(target, None, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_was_measured_while_others_were_busy_is_measured_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(known, "OtherLoad", OthersAreBusy)
+    assert evaluations(tmp_path) > 0
+    assert not list(tmp_path.iterdir())

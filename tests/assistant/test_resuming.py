@@ -1,0 +1,218 @@
+"""What was read of stored conversations comes back from disk, and of others nothing is there."""
+
+import random
+
+import pytest
+
+from assistant.resuming import LEAST, Resuming
+from models.files.snapshots import discard
+from models.llama.model import LlamaModel
+from models.prefix import shared
+from tests.models.test_llama_cache import random_tokens
+
+CHAT = random_tokens(random.Random(1), 400)
+OTHER = random_tokens(random.Random(2), 400)
+ANSWER = random_tokens(random.Random(3), 90)
+
+
+class Slow(LlamaModel):
+    """A model that claims to read slowly."""
+
+    seconds_a_token = 0.02  # 100 tokens are worth a snapshot
+
+
+@pytest.fixture
+def places(tmp_path):
+    return tmp_path / "snapshots"
+
+
+@pytest.fixture
+def start(open_model, tiny_target, places):
+    """Start a model anew, as after the program was closed."""
+    opened: list[Resuming] = []
+
+    def start(kind: type[LlamaModel] = Slow, identity: str = "a", room: int = 1 << 30):
+        model = kind(open_model(tiny_target).weights, n_ctx=1024, threads=1)
+        resuming = Resuming(model, identity, places, room)
+        opened.append(resuming)
+        return model, resuming
+
+    yield start
+    for resuming in opened:
+        resuming.close()
+        resuming._model.close()
+
+
+def answer(model, resuming, prompt, stored=True, said=ANSWER):
+    tokens = list(prompt)
+    resuming.begin(tokens, stored)
+    found = model.cached(prompt)
+    tokens += said
+    model.logits([*tokens, 9, 9, 9])  # a draft that was rejected
+    return found
+
+
+def files(places):
+    return sorted(places.iterdir()) if places.exists() else []
+
+
+def test_a_conversation_of_yesterday_is_not_read_again(start):
+    model, resuming = start()
+    assert answer(model, resuming, CHAT) == 0
+    expected = model.logits([*CHAT, *ANSWER, 7]).copy()
+    resuming.keep()
+    model, resuming = start()
+    resuming.begin([*CHAT, *ANSWER], stored=True)
+    assert model.held == (*CHAT, *ANSWER)
+    assert (model.logits([*CHAT, *ANSWER, 7]) == expected).all()
+
+
+def test_another_answer_to_the_same_question_needs_no_reading(start):
+    model, resuming = start()
+    answer(model, resuming, CHAT)
+    resuming.keep()
+    model, resuming = start()
+    resuming.begin(CHAT, stored=True)
+    assert model.held == tuple(CHAT)  # what does not belong to the prompt is gone
+
+
+def test_leaving_a_conversation_keeps_it(start, places):
+    model, resuming = start()
+    answer(model, resuming, CHAT)
+    assert files(places) == []
+    assert answer(model, resuming, OTHER) == 0
+    assert len(files(places)) == 1
+    assert answer(model, resuming, CHAT) == len(CHAT)
+    assert len(files(places)) == 2
+
+
+def test_the_one_that_spares_most_is_taken(start):
+    model, resuming = start()
+    for prompt in (CHAT, CHAT[:200] + OTHER[:150], OTHER):
+        answer(model, resuming, prompt)
+        resuming.keep()
+    model, resuming = start()
+    assert answer(model, resuming, CHAT[:200] + OTHER) == 350
+
+
+def test_what_is_not_stored_leaves_nothing_on_disk(start, places):
+    model, resuming = start()
+    answer(model, resuming, CHAT, stored=False)
+    resuming.keep()
+    answer(model, resuming, OTHER, stored=False)
+    resuming.keep()
+    assert not places.exists()
+
+
+def test_a_private_conversation_between_stored_ones_is_never_kept(start):
+    model, resuming = start()
+    private = [*CHAT, *OTHER]
+    answer(model, resuming, CHAT)
+    resuming.keep()
+    answer(model, resuming, private, stored=False)
+    resuming.keep()
+    resuming.begin(CHAT, stored=True)  # stopped before anything is computed
+    resuming.keep()
+    assert model.held == tuple(CHAT)
+    answer(model, resuming, [*CHAT, *ANSWER, *OTHER[:200]])
+    resuming.keep()
+    held = [found.tokens for found in resuming._snapshots.find()]
+    assert all(shared(tokens, private) <= len(CHAT) for tokens in held)
+
+
+def test_a_private_conversation_reads_no_snapshot(start):
+    model, resuming = start()
+    answer(model, resuming, CHAT)
+    resuming.keep()
+    model, resuming = start()
+    assert answer(model, resuming, CHAT, stored=False) == 0
+
+
+def test_a_deletion_leaves_nothing_of_what_was_computed_before_it(start, places):
+    model, resuming = start()
+    answer(model, resuming, CHAT)
+    discard(places)
+    resuming.keep()
+    assert not places.exists()
+    answer(model, resuming, OTHER)
+    resuming.keep()
+    assert len(files(places)) == 1
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "foreign"])
+def test_a_bad_snapshot_never_reaches_llama_cpp(start, places, monkeypatch, damage):
+    model, resuming = start()
+    answer(model, resuming, CHAT)
+    resuming.keep()
+    (path,) = files(places)
+    data = bytearray(path.read_bytes())
+    data[-100] ^= damage == "flip"
+    del data[{"cut": -100, "empty": 0}.get(damage, len(data)) :]
+    path.write_bytes(data)
+    handed: list[int] = []
+    monkeypatch.setattr(Slow, "restore", lambda self, tokens, copy: handed.append(len(tokens)))
+    model, resuming = start(identity="b" if damage == "foreign" else "a")
+    assert answer(model, resuming, CHAT) == 0
+    assert handed == []
+    assert (path in files(places)) == (damage != "flip")
+
+
+def test_what_is_read_in_no_time_is_not_written(start, places):
+    model, resuming = start(LlamaModel)
+    answer(model, resuming, CHAT)
+    assert model.seconds_a_token is not None
+    resuming.keep()
+    assert files(places) == []
+
+
+def test_a_short_turn_writes_nothing_new(start, places):
+    model, resuming = start()
+    answer(model, resuming, CHAT)
+    resuming.keep()
+    before = files(places)
+    answer(model, resuming, [*CHAT, *ANSWER], said=[1] * 50)
+    resuming.keep()
+    assert files(places) == before
+    answer(model, resuming, [*CHAT, *ANSWER, *OTHER[:100]])
+    resuming.keep()
+    assert len(files(places)) == 1
+    assert files(places) != before
+
+
+def test_a_few_tokens_are_not_worth_a_look(start):
+    model, resuming = start()
+    answer(model, resuming, CHAT)
+    resuming.keep()
+    model, resuming = start()
+    assert answer(model, resuming, [*CHAT[: LEAST - 1], *OTHER]) == 0
+    model, resuming = start()
+    assert answer(model, resuming, [*CHAT[:LEAST], *OTHER]) == LEAST
+
+
+def test_no_room_means_no_snapshots(start, places):
+    model, resuming = start(room=0)
+    answer(model, resuming, CHAT)
+    resuming.keep()
+    assert not places.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_no_obstacle(start, places):
+    places.write_text("a file")
+    model, resuming = start()
+    answer(model, resuming, CHAT)
+    resuming.keep()
+    assert places.read_text() == "a file"
+
+
+def test_a_model_that_cannot_take_tokens_back_only_goes_on(start):
+    model, resuming = start()
+    answer(model, resuming, CHAT)
+    resuming.keep()
+    for prompt, found in (
+        ([*CHAT, *ANSWER, 5], len(CHAT) + len(ANSWER)),
+        ([*CHAT, *ANSWER], 0),
+        ([*CHAT, 5], 0),
+    ):
+        model, resuming = start()
+        model.can_roll_back = False
+        assert answer(model, resuming, prompt) == found

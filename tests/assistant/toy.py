@@ -1,0 +1,92 @@
+"""A model small enough to enumerate, and the law of what it says by definition."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import product
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from assistant.warp import Row
+from tests.exact import Exact, keep_all, normalised
+
+
+class Toy:
+    """A model whose logits are probabilities, a function of everything before and of a seed.
+
+    `style` is what the rows are like: "full", "zeros", "one-hot", "uniform", or "disjoint" by the
+    parity of the seed.
+    """
+
+    n_ctx = 64
+    busy_s = 0.0
+    max_rows = 16
+    can_roll_back = True
+
+    def __init__(self, n_vocab: int, seed: int, style: str = "full") -> None:
+        self.n_vocab, self._seed, self._style = n_vocab, seed, style
+        self._rows: dict[tuple[int, ...], tuple[Exact, ...]] = {}
+
+    def probs(self, prefix: Sequence[int]) -> tuple[Exact, ...]:
+        prefix = tuple(prefix)
+        if prefix not in self._rows:
+            self._rows[prefix] = normalised(self._weights(Random(repr((self._seed, prefix)))))
+        return self._rows[prefix]
+
+    def _weights(self, random: Random) -> list[int]:
+        tokens = range(self.n_vocab)
+        match self._style:
+            case "full":
+                weights = [random.randint(1, 6) for _ in tokens]
+            case "zeros":
+                weights = [random.choice((0, 0, 1, 2, 5)) for _ in tokens]
+            case "one-hot":
+                weights = [0 for _ in tokens]
+            case "uniform":
+                weights = [1 for _ in tokens]
+            case "disjoint":
+                weights = [(token + self._seed) % 2 for token in tokens]
+        if not any(weights):
+            weights[random.randrange(self.n_vocab)] = 1
+        return weights
+
+    def logits(self, tokens: Sequence[int], rows: int = 1) -> Any:
+        result = np.empty((rows, self.n_vocab), object)
+        for i in range(rows):
+            result[i] = self.probs(tokens[: len(tokens) - rows + 1 + i])
+        return result
+
+    def cached(self, tokens: Sequence[int]) -> int:
+        return 0
+
+
+def chain_rule(
+    model: Toy, length: int, warp: Callable[[Any, Sequence[int]], Row] = keep_all, start=()
+) -> dict[tuple[int, ...], Fraction]:
+    """Return the law of the `length` tokens after `start` by definition: a product of rows."""
+    result: dict[tuple[int, ...], Fraction] = {}
+    for tokens in product(range(model.n_vocab), repeat=length):
+        probability = Fraction(1)
+        for i, token in enumerate(tokens):
+            history = [*start, *tokens[:i]]
+            probability *= Fraction(warp(model.probs(history), history).prob(token))
+        if probability:
+            result[tokens] = probability
+    return result
+
+
+def completed(
+    partial: dict[tuple[int, ...], Fraction],
+    model: Toy,
+    length: int,
+    warp: Callable[[Any, Sequence[int]], Row] = keep_all,
+) -> dict[tuple[int, ...], Fraction]:
+    """Return the law of `length` tokens, where those that `partial` lacks follow the chain rule."""
+    result: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
+    for tokens, probability in partial.items():
+        kept = tokens[:length]
+        for rest, conditional in chain_rule(model, length - len(kept), warp, kept).items():
+            result[kept + rest] += probability * conditional
+    return dict(result)

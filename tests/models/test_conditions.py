@@ -1,0 +1,65 @@
+"""What the speed of a model depends on, and the settings that are among it."""
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+from models import load, threads
+from models.llama.model import LlamaModel
+from models.llama.weights import Weights
+
+PROMPT = list(b"The same text, whatever the settings.")
+
+
+def run(path, repack=True, **settings):
+    weights = Weights(path, repack=repack)
+    model = LlamaModel(weights, n_ctx=256, **settings)
+    logits, conditions = model.logits(PROMPT).copy(), model.conditions
+    model.close()
+    weights.close()
+    return logits, conditions
+
+
+@pytest.mark.parametrize(
+    "settings", [{"repack": False}, {"flash_attention": False}, {"threads": 2}]
+)
+def test_a_setting_makes_other_conditions_but_no_other_model(tiny_target, settings):
+    usual, conditions = run(tiny_target, threads=1)
+    others, other_conditions = run(tiny_target, **{"threads": 1, **settings})
+    assert other_conditions != conditions
+    assert np.allclose(others, usual, atol=0.1)
+    assert run(tiny_target, threads=1)[1] == conditions
+
+
+def test_a_file_that_was_touched_is_another_one(tiny_target, tmp_path):
+    copy = shutil.copy2(tiny_target, tmp_path / "copy.gguf")
+    before = run(copy)[1]
+    os.utime(copy, ns=(0, 1))
+    assert run(copy)[1] != before
+
+
+@pytest.mark.parametrize(
+    ("cores", "allowed", "others"), [(1, 1, []), (2, 2, [1]), (8, 16, [4, 7, 16]), (8, 4, [2, 3])]
+)
+def test_other_counts_of_threads_are_fewer_cores_or_all_threads(
+    monkeypatch, cores, allowed, others
+):
+    monkeypatch.setattr(threads.psutil, "cpu_count", lambda logical: cores)
+    monkeypatch.setattr(threads, "_allowed", lambda: allowed)
+    assert threads.other_counts() == others
+
+
+@pytest.mark.parametrize(("used", "own", "share"), [(6, 4, 0.2), (9, 1, 0.8), (2, 2, 0.0)])
+def test_the_load_is_what_others_use_of_all_processors(monkeypatch, used, own, share):
+    seconds = iter([(0.0, 100.0), (float(used - own), 110.0)])
+    monkeypatch.setattr(load.OtherLoad, "_times", lambda self: next(seconds))
+    assert load.OtherLoad().share == pytest.approx(share)
+
+
+def test_computing_oneself_is_no_load_of_others():
+    before = load.OtherLoad()
+    used, all_ = before._times()
+    assert 0 <= used <= all_
+    assert 0 <= before.share <= 1

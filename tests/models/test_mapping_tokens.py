@@ -1,0 +1,250 @@
+"""From a draft's tokens to its target's: by bytes, each at most once, and exact."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from assistant.decoding import speculative
+from assistant.drafting.cascade import Cascade
+from assistant.drafting.draft import Rows
+from assistant.lookahead.fixed import Fixed
+from assistant.request import Sampling
+from assistant.verification.block import BlockRule
+from assistant.verification.token import TokenRule
+from assistant.warp import Row, warp
+from models.errors import ModelError
+from models.gguf import FileVocabulary, read_vocabulary
+from models.gguf.vocabulary import BYTE, BYTE_NAMES, NORMAL, UNUSED
+from models.mapping import Mapping
+from tests import tiny
+from tests.assistant.toy import Toy, chain_rule, completed
+from tests.assistant.toys import best_two, repeats_halved
+from tests.exact import law
+
+CONTROL = 3
+NAME_OF = {byte: chr(name).encode() for name, byte in BYTE_NAMES.items()}
+BYTES = tuple(NAME_OF[byte] for byte in range(256))
+
+
+def gpt2(*words: str, kinds: dict[int, int] | None = None, base: tuple[bytes, ...] = BYTES):
+    """A vocabulary of all bytes and of words, as GPT-2 writes them."""
+    texts = [*base, *(b"".join(NAME_OF[byte] for byte in word.encode()) for word in words)]
+    return FileVocabulary(texts, [(kinds or {}).get(i, NORMAL) for i in range(len(texts))])
+
+
+def sentencepiece(*words: str):
+    """A vocabulary of all bytes and of words, as SentencePiece writes them."""
+    texts = [b"<0x%02X>" % byte for byte in range(256)]
+    texts += [word.replace(" ", "▁").encode() for word in words]
+    return FileVocabulary(texts, [BYTE] * 256 + [NORMAL] * len(words), "llama")
+
+
+def pairs(mapping: Mapping, n_draft: int) -> dict[int, int]:
+    """Return the draft's id of each of the target's, read off what the mapping does to rows."""
+    drafts = mapping.shared(np.arange(n_draft, dtype=np.float32)).astype(int)
+    targets = mapping.named(np.arange(len(drafts)))
+    return dict(zip(targets.tolist(), drafts.tolist(), strict=True))
+
+
+def test_equal_vocabularies_cost_nothing():
+    mapping = Mapping.between(gpt2("one"), gpt2("one"))
+    logits, ids, tokens = np.zeros(257, np.float32), np.array([3, 5]), [1, 2]
+    assert np.shares_memory(mapping.shared(logits), logits)
+    assert mapping.named(ids) is ids
+    assert mapping.places(tokens) is tokens
+    assert mapping.known(tokens) == tokens
+    assert not mapping.is_part
+
+
+@pytest.mark.parametrize("longer", ["target", "draft"])
+def test_padding_of_one_side_is_never_proposed_and_read_as_token_0(longer):
+    padded, plain = gpt2("one", "pad", kinds={257: UNUSED}), gpt2("one")
+    target, draft = (padded, plain) if longer == "target" else (plain, padded)
+    mapping = Mapping.between(target, draft)
+    assert len(mapping.shared(np.zeros(draft.size, np.float32))) == 257
+    assert mapping.known([5, target.size - 1]) == [5, 0 if longer == "target" else 256]
+
+
+def test_tokens_of_the_same_bytes_are_the_same_however_they_are_written():
+    target, draft = gpt2(" the", "Größe", "\n\n"), sentencepiece("\n\n", "Größe", " the", "other")
+    mapping = Mapping.between(target, draft)
+    found = pairs(mapping, draft.size)
+    assert [found[token] for token in (256, 257, 258)] == [258, 257, 256]
+    assert all(found[byte] == byte for byte in range(256))
+    assert mapping.is_part
+    assert mapping.known([256, 65]) == [258, 65]
+
+
+def test_character_is_preferred_to_the_byte_that_it_is():
+    target, draft = gpt2(), sentencepiece("A")
+    assert pairs(Mapping.between(target, draft), draft.size)[65] == 256
+
+
+def test_control_tokens_are_the_same_by_name_and_never_text():
+    name = "<|end|>"
+    target = gpt2(name, "x", kinds={256: CONTROL})
+    as_control = gpt2("y", name, kinds={257: CONTROL})
+    as_text = gpt2("y", name)
+    assert pairs(Mapping.between(target, as_control), 258)[256] == 257
+    assert 256 not in pairs(Mapping.between(target, as_text), 258)
+
+
+def test_each_token_is_mapped_at_most_once_whatever_the_vocabularies_are():
+    rng = np.random.default_rng(0)
+    words = ["ab", "abc", " a", "a ", "né", "<x>"]
+    for _ in range(50):
+        target = gpt2(*rng.permutation(words), kinds={257: int(rng.choice([1, 3, 4, 5]))})
+        draft = (gpt2, sentencepiece)[rng.integers(2)](*rng.choice(words, 8))  # some twice
+        found = pairs(Mapping.between(target, draft), draft.size)
+        assert list(found) == sorted(set(found))
+        assert len(set(found.values())) == len(found)
+        for ours, theirs in found.items():
+            assert target.piece(ours) == draft.piece(theirs)
+            assert not target.is_unused(ours)
+
+
+def test_what_the_draft_lacks_is_spelt_by_the_longest_that_it_has():
+    target, draft = gpt2("unbelievable", "🎈"), gpt2("un", "believ", "able", "unb")
+    mapping = Mapping.between(target, draft)
+    spelt = mapping.known([256])
+    assert b"".join(map(draft.piece, spelt)) == b"unbelievable"
+    assert spelt[0] == 259
+    assert mapping.known([257]) == list("🎈".encode())
+
+
+def test_something_is_read_for_every_token():
+    target, draft = gpt2("é"), gpt2("x", base=BYTES[:128])
+    assert Mapping.between(target, draft).known([256]) == [0]
+
+
+def test_beginning_of_a_text_is_read_as_the_beginning_of_what_is_read_for_it():
+    target, draft = gpt2("unbelievable", " the", "x" * 9), gpt2("believ", " t")
+    mapping = Mapping.between(target, draft)
+    tokens = np.random.default_rng(1).integers(0, target.size, 60).tolist()
+    whole = mapping.known(tokens)
+    for end in range(len(tokens)):
+        part = mapping.known(tokens[:end])
+        assert whole[: len(part)] == part
+
+
+def test_draft_that_lacks_most_of_a_text_is_refused_with_the_reason():
+    poor = FileVocabulary([NAME_OF[byte] for byte in b"aeiou"], [])
+    with pytest.raises(ModelError) as refusal:
+        Mapping.between(gpt2(), poor)
+    for part in ("another vocabulary", "token 0 is", "%", "70%"):
+        assert part in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "sampling",
+    [
+        Sampling(temperature=0),
+        Sampling(temperature=0.7, top_k=3),
+        Sampling(temperature=1.2, top_k=0, top_p=0.8, repeat_penalty=1.6, repeat_window=5),
+        Sampling(temperature=1, top_k=0, top_p=1, min_p=0.05, repeat_penalty=0.7),
+    ],
+)
+def test_warping_what_is_shared_is_warping_a_row_in_which_all_else_is_impossible(sampling):
+    rng = np.random.default_rng(2)
+    target, draft = gpt2("ab", "cd", " the"), gpt2(" the", "xy", "ab")
+    mapping = Mapping.between(target, draft)
+    found = pairs(mapping, draft.size)
+    for _ in range(20):
+        logits = rng.normal(0, 3, draft.size).astype(np.float32)
+        logits[0] = logits.max() + 1
+        history = [*rng.integers(0, target.size, 12).tolist(), 257]  # which the draft lacks
+        dense = np.full(target.size, -np.inf, np.float32)
+        dense[list(found)] = logits[list(found.values())]
+        expected = warp(dense, sampling, history)
+        row = warp(mapping.shared(logits), sampling, mapping.places(history))
+        assert mapping.named(row.ids).tolist() == expected.ids.tolist()
+        np.testing.assert_allclose(row.probs, expected.probs, rtol=1e-6)
+
+
+class Mapped:
+    """A draft whose rows are renamed, as a source."""
+
+    name = "model"
+
+    def __init__(self, model: Toy, mapping: Mapping) -> None:
+        self.model, self.mapping = model, mapping
+
+    def read(self, tokens):
+        pass
+
+    def offer(self, tokens, room):
+        return Rows(self.name, 1)
+
+    def row(self, tokens, warp):
+        logits = self.model.logits(self.mapping.known(tokens))[0]
+        row = warp(self.mapping.shared(logits), self.mapping.places(tokens))
+        return Row(self.mapping.named(row.ids), row.probs), 0
+
+
+# Draft tokens 0 and 3 are the target's 3 and 1; its 1 and 2 mean nothing to the target.
+PERMUTED = Mapping(np.array([1, 3]), np.array([3, 0]), 4, lambda token: (1, 2) if token else ())
+
+
+def law_of_round(rule, target, source, k, warped):
+    def run(rng):
+        tokens: list[int] = []
+        plan = Fixed(k)
+        next(speculative(target, Cascade(source), tokens, lambda: plan, warped, rule(rng)))
+        return tuple(tokens)
+
+    return law(run)
+
+
+@pytest.mark.parametrize("rule", [TokenRule, BlockRule])
+@pytest.mark.parametrize("warped", [best_two, repeats_halved])
+@pytest.mark.parametrize("k", [1, 2])
+def test_output_keeps_the_law_of_the_target_though_ids_are_permuted_and_missing(rule, warped, k):
+    lengths = set()
+    for seed, style in itertools.product(range(3), ("full", "zeros")):
+        target, draft = Toy(4, seed, style), Toy(4, seed + 300)
+        round_ = law_of_round(rule, target, Mapped(draft, PERMUTED), k, warped)
+        assert completed(round_, target, k + 1, warped) == chain_rule(target, k + 1, warped)
+        lengths |= set(map(len, round_))
+    assert lengths == set(range(1, k + 2))  # rejected at each place, and accepted
+
+
+def test_draft_that_is_verified_by_its_row_before_tokens_were_taken_from_it_is_biased():
+    class BeforeTrimming(Mapped):
+        def row(self, tokens, warp):
+            row, evidence = super().row(tokens, warp)
+            whole = self.model.probs(self.mapping.known(tokens))
+            return Row(row.ids, np.array([whole[3], whole[0]], object)), evidence
+
+    target, draft = Toy(4, 0), Toy(4, 300)
+    for source, exact in ((Mapped, True), (BeforeTrimming, False)):
+        round_ = law_of_round(TokenRule, target, source(draft, PERMUTED), 1, repeats_halved)
+        law_ = completed(round_, target, 2, repeats_halved)
+        assert (law_ == chain_rule(target, 2, repeats_halved)) is exact
+
+
+def test_a_row_of_the_draft_speaks_of_the_targets_tokens():
+    draft = Toy(4, 301)
+    row, _ = Mapped(draft, PERMUTED).row([], best_two)
+    shares = draft.probs(())[3], draft.probs(())[0]
+    assert row.ids.tolist() == [1, 3]
+    assert list(row.probs) == [share / sum(shares) for share in shares]
+
+
+def test_tiny_files_are_read_as_they_were_written(tmp_path):
+    path = tiny.write(tmp_path / "tiny.gguf", words=(" über", "def"))
+    vocabulary = read_vocabulary(path)
+    assert vocabulary.piece(259) == " über".encode()
+    assert vocabulary.piece(256) == b"<|endoftext|>"
+    assert not vocabulary.has_text(256)
+    assert [vocabulary.piece(byte) for byte in range(256)] == [bytes([b]) for b in range(256)]
+
+
+@pytest.mark.weights
+def test_a_foreign_draft_covers_most_of_what_the_default_target_says(default_pair, smollm2):
+    target, foreign = read_vocabulary(default_pair[0]), read_vocabulary(smollm2)
+    mapping = Mapping.between(target, foreign)
+    assert mapping.is_part
+    assert 35_000 < mapping.size < 45_000
+    for ours, theirs in itertools.islice(pairs(mapping, foreign.size).items(), 0, None, 97):
+        assert target.piece(ours) == foreign.piece(theirs)

@@ -1,0 +1,53 @@
+"""What is mapped and was read is given back, and still there to be read."""
+
+import mmap
+import re
+import sys
+
+import pytest
+
+from models.llama import pages
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells and obeys")
+SIZE = 4 << 20
+
+
+def resident(name: str) -> int:
+    """Return the bytes in memory of what is mapped from a file of that name."""
+    with open("/proc/self/smaps", encoding="utf-8") as smaps:
+        text = smaps.read()
+    part = text[text.index(name) :]
+    found = re.search(r"^Rss:\s+(\d+) kB", part, re.MULTILINE)
+    assert found is not None
+    return int(found[1]) << 10
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "mapped.bin"
+    path.write_bytes(bytes(range(256)) * (SIZE >> 8))
+    return path
+
+
+def test_pages_of_a_mapped_file_go_and_come_again(path):
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        expected = mapped[:]
+        assert resident(path.name) >= SIZE
+        pages.let_go()
+        assert resident(path.name) == 0
+        assert mapped[:] == expected
+
+
+def test_what_was_written_to_memory_alone_stays(path):
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as mapped:
+        mapped[:] = bytes(SIZE)
+        pages.let_go()
+        assert mapped[:] == bytes(SIZE)
+
+
+def test_without_proc_nothing_happens(monkeypatch):
+    def missing(path):
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr("models.llama.pages.Path.read_bytes", missing)
+    pages.let_go()

@@ -1,0 +1,113 @@
+"""Mutants of drafting and of the loop, whatever the rule."""
+
+from functools import partial
+
+from assistant.decoding import speculative
+from assistant.drafting.cascade import Cascade
+from assistant.verification.token import TokenRule
+from tests.assistant import test_exactness as exact
+from tests.assistant import test_plans as plans
+from tests.assistant import toys
+from tests.mutants.mutant import Mutant
+
+ROUND = exact.test_a_round_has_the_law_of_the_target_whatever_the_draft_is
+WARPED = exact.test_warped_rows_have_the_law_of_the_warped_target
+plain_round = partial(ROUND, TokenRule, ("full", "full"))
+warped_rows = partial(WARPED, TokenRule, toys.best_two)
+penalised_rows = partial(WARPED, TokenRule, toys.repeats_halved)
+whims = partial(plans.test_plans_may_depend_on_evidence_offers_and_past_rounds, TokenRule, 0)
+
+ONE_UNIFORM_OLD = """\
+        verdict = rule.verify(draft, rows, len(tokens))
+        after = rule.draw(verdict.row, len(tokens) + verdict.accepted)"""
+ONE_UNIFORM = """\
+        from types import SimpleNamespace
+        u = rule._rng.random()
+        once = type(rule)(SimpleNamespace(random=lambda: u))
+        verdict = once.verify(draft, rows, len(tokens))
+        after = once.draw(verdict.row, len(tokens) + verdict.accepted)"""
+TARGET_UNWARPED = (
+    "rows = (Row(*map(__import__('numpy').array, (range(len(row)), row))) "
+    "for i, row in enumerate(logits))"
+)
+INCLUDED = """\
+            if plan.include(rows, seen):
+                return [Proposal(draw(row, len(context)), row, name, seen)]"""
+PEEKED = """\
+            token = draw(row, len(context))
+            if plan.include(rows, token):
+                return [Proposal(token, row, name, seen)]"""
+
+MUTANTS = (
+    Mutant(
+        "verify with the draft's raw row, though the draft was warped",
+        Cascade._next,
+        "draw(row, len(context)), row, name, seen",
+        "draw(row, len(context)), self.sources[name].row(context, __import__("
+        "'tests.exact').exact.keep_all)[0], name, seen",
+        warped_rows,
+    ),
+    Mutant(
+        "propose the draft's best token, but verify with its soft row",
+        Cascade._next,
+        "draw(row, len(context))",
+        "int(row.ids[row.probs.argmax()])",
+        plain_round,
+    ),
+    Mutant(
+        "the plan sees the token before it includes it",
+        Cascade._next,
+        INCLUDED,
+        PEEKED,
+        whims,
+    ),
+    Mutant(
+        "the plan's no to a row is not obeyed, but hidden",
+        Cascade._next,
+        "return [Proposal(draw(row, len(context)), row, name, seen)]",
+        "return [Proposal(t, row, name, seen) for t in [draw(row, len(context))] if t]",
+        plain_round,
+    ),
+    Mutant(
+        "warp the draft's side only",
+        speculative,
+        "rows = (warp(row, context[: len(tokens) + i]) for i, row in enumerate(logits))",
+        TARGET_UNWARPED,
+        warped_rows,
+    ),
+    Mutant(
+        "draw the extra token from the row before",
+        speculative,
+        "in enumerate(logits)",
+        "in enumerate([*logits[:-1], logits[-2]] if len(logits) > 1 else logits)",
+        plain_round,
+    ),
+    Mutant(
+        "use one uniform to accept and to replace",
+        speculative,
+        ONE_UNIFORM_OLD,
+        ONE_UNIFORM,
+        plain_round,
+    ),
+    Mutant(
+        "penalties do not see the proposals of the round",
+        speculative,
+        "context[: len(tokens) + i]",
+        "tokens",
+        penalised_rows,
+    ),
+    Mutant(
+        "penalties see one proposal too many",
+        speculative,
+        "context[: len(tokens) + i]",
+        "context[: len(tokens) + i + 1]",
+        penalised_rows,
+    ),
+    Mutant(
+        "lose the last proposal that was accepted",
+        speculative,
+        "draft.tokens[: verdict.accepted]",
+        "draft.tokens[: max(0, verdict.accepted - 1)]",
+        plain_round,
+    ),
+)

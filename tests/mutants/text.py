@@ -1,0 +1,65 @@
+"""Mutants of what turns tokens into text, and text into tokens, and of the cache."""
+
+from assistant.answer import Answer
+from assistant.chat.detokenizer import Detokenizer
+from assistant.chat.stops import StopStrings
+from assistant.chat.tokens import ChatTokens
+from models.llama.model import LlamaModel
+from tests.assistant import test_answer as answers
+from tests.assistant import test_chat_tokens as chat
+from tests.assistant import test_stops as stops
+from tests.models import test_llama_cache as cache
+from tests.models import test_llama_guards as guards
+from tests.mutants.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        "keep the tokens after a stop token",
+        Answer.add,
+        "break",
+        "pass",
+        answers.test_a_stop_token_inside_an_accepted_run_ends_the_answer_there,
+    ),
+    Mutant(
+        "leave rejected tokens in the cache",
+        LlamaModel._truncate,
+        "and llama.llama_memory_seq_rm(\n        self._memory, SEQUENCE, length, -1\n    ):",
+        ":",
+        cache.test_a_rejected_proposal_leaves_no_trace,
+    ),
+    Mutant(
+        "trust the length of the cache instead of its tokens",
+        LlamaModel.logits,
+        "self._truncate(min(self.cached(tokens), len(tokens) - rows))",
+        "self._truncate(min(len(self._tokens), len(tokens) - rows))",
+        cache.test_a_rejected_proposal_leaves_no_trace,
+    ),
+    Mutant(
+        "NaN passes as a number",
+        LlamaModel._rows,
+        "if not np.isfinite(logits.max()):",
+        "if logits.max() == np.inf:",
+        guards.test_a_model_that_computes_no_numbers_is_refused_by_name,
+    ),
+    Mutant(
+        "control texts in messages are not masked",
+        ChatTokens._masked,
+        "return replace(message, content=self._control.sub(number, message.content))",
+        "return message",
+        chat.test_no_control_text_in_a_message_becomes_a_control_token,
+    ),
+    Mutant(
+        "characters of several tokens are decoded one token at a time",
+        Detokenizer.decode,
+        "return self._decoder.decode(self._piece(token))",
+        'return self._piece(token).decode("utf-8", "replace")',
+        answers.test_a_character_of_several_tokens_appears_with_the_last_of_them,
+    ),
+    Mutant(
+        "what may begin a stop string is shown at once",
+        StopStrings._suspicious,
+        "text.endswith(string[:length])",
+        "False",
+        stops.test_a_stop_string_across_tokens_is_never_shown,
+    ),
+)

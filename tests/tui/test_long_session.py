@@ -1,0 +1,97 @@
+"""A session that goes on all day: each turn costs what the first ones did."""
+
+import asyncio
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from assistant.events import Decoded, Finished, Origin, Prepared, Stats, Stop, Token
+from assistant.request import Request, Setup
+from tests.tui.race_recorded import Recorded, ready
+from tui.app import SpecchatApp
+from tui.settings import Settings
+from tui.widgets.conversation.answer import Answer
+from tui.widgets.conversation.history import MOST, PAGE
+from tui.widgets.conversation.turns import UserTurn
+
+TURNS = 100
+ANSWER = "Answer {}, with code:\n\n```python\nreturn {}\n```\n"
+
+
+class Scripted(Recorded):
+    """An engine that has its answers ready."""
+
+    def load(self, setup: Setup) -> None:
+        self._emit(ready(True))
+
+    def reply(self, request: Request) -> None:
+        number = sum(message.role == "user" for message in request.messages)
+        text = ANSWER.format(number, number)
+        stats = Stats("ars", rounds=1, generated_tokens=1, decode_s=0.01)
+        token = Token(number, text, Origin.TARGET, None, 1.0, None)
+        self._emit(Prepared(20, 0, 0))
+        self._emit(Decoded((token,), (), 0, 20, stats))
+        self._emit(Finished(text, (number,), Stop.STOP_TOKEN, stats))
+
+
+class Session:
+    """The chat of one day."""
+
+    def __init__(self, pilot: Pilot[None]) -> None:
+        assert isinstance(pilot.app, SpecchatApp)
+        self.pilot, self.app = pilot, pilot.app
+        self.view, self.chat = pilot.app.chat.conversation, pilot.app.chat
+
+    async def talk(self, turns: int) -> None:
+        while not (self.chat.exchange.ready and self.chat.keeping.begun):
+            await self.pilot.pause(0.01)
+        for number in range(1, turns + 1):
+            self.chat.talk.say(f"question {number}", ())
+            while self.chat.exchange.busy or self.chat.exchange.waits:
+                await asyncio.sleep(0.001)
+            assert len(self.view.turns) <= MOST + 2
+
+    async def settle(self) -> None:
+        for _ in range(3):
+            await self.pilot.pause(0.05)
+
+    @property
+    def questions(self) -> list[str]:
+        return [turn.text for turn in self.view.turns if isinstance(turn, UserTurn)]
+
+
+async def test_a_hundred_turns_keep_few_on_the_screen_and_all_within_reach(target: Path) -> None:
+    app = SpecchatApp(
+        Settings(str(target), str(target), mode="ars", view="tokens"), engine=Scripted
+    )
+    async with app.run_test(size=(80, 24)) as pilot:
+        session = Session(pilot)
+        await session.talk(TURNS)
+        await session.settle()
+        assert session.questions[-1] == f"question {TURNS}"
+        assert len(session.view.turns) <= MOST
+        assert len(session.chat.dialogue.records) == 2 * TURNS
+
+        first = session.view.turns[0]
+        session.view.focus_last()
+        for _ in range(MOST + PAGE):  # by keys past where the screen began
+            await pilot.press("k")
+        await session.settle()
+        assert session.view.turns.index(first) >= PAGE
+
+        session.view.walk_to(session.chat.dialogue.records[1].id)  # the very first answer
+        for _ in range(2 * TURNS // PAGE + 1):
+            await session.settle()
+        turn = app.focused
+        assert isinstance(turn, Answer)
+        assert turn.text == ANSWER.format(1, 1)
+        assert session.questions == [f"question {n}" for n in range(1, TURNS + 1)]
+        await turn.fetch_steps()
+        assert [token.id for step in turn.steps for token in step.tokens] == [1]
+
+        await pilot.press("r")  # another answer to the first question: a branch of its own
+        while session.chat.exchange.busy or len(session.chat.dialogue.records) != 2:
+            await pilot.pause(0.01)
+        await session.settle()
+        assert session.questions == ["question 1"]
+        assert len(session.chat.dialogue.records[-1].siblings) == 2

@@ -1,0 +1,99 @@
+"""What has room on the screen, and what gives way."""
+
+from pathlib import Path
+
+import pytest
+from textual.widgets._footer import FooterKey
+
+from tests.tui.chat import Chat, open_chat
+from tui.widgets.keyline import KeyLine
+
+Pair = tuple[Path, Path]
+
+
+@pytest.fixture
+def pair(target: Path, draft: Path) -> Pair:
+    return target, draft
+
+
+def footer(chat: Chat) -> dict[str, str]:
+    return {key.key_display: key.description for key in chat.screen.query(FooterKey)}
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 200])
+async def test_every_key_of_the_footer_is_seen_whole(pair: Pair, width: int) -> None:
+    async with open_chat(*pair, size=(width, 24)) as chat:
+        await chat.ask("One")
+        for keys in ((), ("ctrl+up",), ("f2",)):
+            await chat.pilot.press("escape", *keys)
+            await chat.pilot.pause(0.2)
+            whole = chat.screen.query_one(KeyLine).region
+            assert footer(chat)["f1"] == "Help"
+            if keys:
+                assert footer(chat)["esc"] == "Back"
+            for key in chat.screen.query(FooterKey):
+                assert whole.contains_region(key.region), key.description
+
+
+async def test_the_footer_names_every_key_where_there_is_room(pair: Pair) -> None:
+    async with open_chat(*pair, size=(200, 60)) as chat:
+        await chat.ask("One")
+        await chat.pilot.press("ctrl+up")
+        await chat.until(lambda: "Delete" in footer(chat).values())
+        assert {"Copy", "View", "Fork", "Settings", "palette"} <= set(footer(chat).values())
+        app = chat.pilot.app
+        await chat.pilot.resize_terminal(60, 20)
+        await chat.until(lambda: "Settings" not in footer(chat).values())
+        assert {"Copy", "Help", "Back"} <= set(footer(chat).values())
+        assert app.is_running
+
+
+@pytest.mark.parametrize("key", ["f2", "f3"])
+async def test_on_a_narrow_screen_the_conversation_keeps_its_width(pair: Pair, key: str) -> None:
+    async with open_chat(*pair, size=(60, 20)) as chat:
+        await chat.ask("One")
+        body, view = chat.screen.body, chat.screen.conversation
+        assert view.outer_size.width == 60
+        await chat.pilot.press(key)
+        await chat.pilot.pause()
+        side = chat.screen.chats if key == "f2" else chat.screen.panel
+        assert side.region == body.region
+        assert view.outer_size.width == 60
+        await chat.pilot.press("escape")
+        await chat.pilot.pause()
+        assert not side.display
+        assert chat.screen.focused is chat.prompt.editor
+
+
+async def test_a_screen_that_becomes_narrow_shows_the_conversation(pair: Pair) -> None:
+    async with open_chat(*pair, size=(130, 30)) as chat:
+        await chat.ask("One")
+        await chat.pilot.press("f2", "escape")
+        await chat.pilot.resize_terminal(60, 20)
+        await chat.until(lambda: not chat.screen.body.covered)
+        await chat.pilot.resize_terminal(130, 30)
+        await chat.until(lambda: chat.screen.panel.display)
+        await chat.pilot.press("f2")
+        await chat.pilot.resize_terminal(60, 20)
+        await chat.until(lambda: chat.screen.body.covered)
+        assert chat.screen.chats.has_focus_within
+
+
+async def test_where_both_sides_do_not_fit_the_one_asked_for_takes_the_place(pair: Pair) -> None:
+    async with open_chat(*pair, size=(80, 24)) as chat:
+        await chat.ready()
+        chats, panel, view = chat.screen.chats, chat.screen.panel, chat.screen.conversation
+        await chat.pilot.press("f3", "f2")
+        await chat.pilot.pause()
+        assert (chats.display, panel.display) == (True, False)
+        assert view.size.width >= 40
+        await chat.pilot.press("f3")
+        await chat.pilot.pause()
+        assert (chats.display, panel.display) == (False, True)
+        assert chat.screen.focused is chat.prompt.editor
+    async with open_chat(*pair, size=(120, 24)) as chat:
+        await chat.ready()
+        await chat.pilot.press("f2")
+        await chat.pilot.pause()
+        assert chat.screen.chats.display
+        assert chat.screen.panel.display
