@@ -198,7 +198,8 @@ def test_cancel_stops_every_lane_and_keeps_what_was_decoded(race):
             finished = heard.of(Finished, lane)[0]
             assert finished.stop is Stop.CANCELLED
             said = [token.text for event in heard.of(Decoded, lane) for token in event.tokens]
-            assert finished.text == "".join(said)
+            # A character of which only some bytes came is told of at the end.
+            assert finished.text.rstrip("\ufffd") == "".join(said).rstrip("\ufffd")
             assert 0 < finished.stats.generated_tokens < 400
         engine.race(race)
         heard.until(RaceOver)

@@ -88,7 +88,7 @@ async def test_without_a_draft_the_reason_is_shown_and_the_answer_comes(target: 
     async with open_chat(target) as chat:
         await chat.ask("Alone?")
         assert any("draft" in note for note in chat.shown(".note.warning"))
-        assert {event.lookahead for event in chat.engine.heard(Decoded)} == {0}
+        assert "model" not in chat.engine.heard(Finished)[0].stats.sources
         assert "no draft" in str(chat.screen.status.render())
 
 

@@ -279,7 +279,7 @@ def test_blocks_that_are_complete_are_those_of_the_whole_text(
         coming, text = coming + text[:size], text[size:]
         tokens = read(coming)
         assert tokens is not None
-        complete, rest = divided(tokens)
+        complete, rest = divided(tokens, coming.count("\n"))
         done += blocks(complete)
         coming = after(coming, rest)
     tokens = read(coming)

@@ -18,6 +18,7 @@ from assistant.verification.coupled import CoupledRule
 from assistant.warp import warp
 from models.llama.model import LlamaModel
 from models.llama.weights import Weights
+from models.mapping import Mapping
 
 pytestmark = pytest.mark.weights
 LENGTH = 40
@@ -32,6 +33,10 @@ class Hotter(ModelSource):
 
     def row(self, tokens, _warp):
         return super().row(tokens, lambda logits, history: warp(logits, Sampling(1.2), history))
+
+
+def hotter(target, draft):
+    return Hotter(draft, Mapping.by_number(target.n_vocab, draft.n_vocab))
 
 
 class OneByOne:
@@ -79,7 +84,7 @@ def said(pair, prompt, seed):
 @pytest.mark.parametrize("k", [1, 3, 7])
 def test_a_seed_says_the_same_in_sps_as_in_ars(pair, prompt, seed, said, k):
     tokens, accepted, rounds = list(prompt), 0, 0
-    drafter = Cascade(Hotter(pair[1], pair[0].n_vocab))
+    drafter = Cascade(hotter(*pair))
     loop = speculative(
         OneByOne(pair[0]), drafter, tokens, lambda: Fixed(k), warm, CoupledRule(seed)
     )
@@ -92,7 +97,7 @@ def test_a_seed_says_the_same_in_sps_as_in_ars(pair, prompt, seed, said, k):
 
 def test_every_token_is_what_the_seed_draws_from_its_row(pair, prompt, seed):
     tokens = list(prompt)
-    drafter, rule = Cascade(Hotter(pair[1], pair[0].n_vocab)), CoupledRule(seed)
+    drafter, rule = Cascade(hotter(*pair)), CoupledRule(seed)
     loop = speculative(pair[0], drafter, tokens, lambda: Fixed(3), warm, rule)
     while len(tokens) < len(prompt) + LENGTH:
         start = len(tokens)

@@ -67,7 +67,7 @@ class Growing(Words):
             if tokens is None or self._blocks > MOST_BLOCKS:
                 await self._give_up()
             else:
-                await self._put(*divided(tokens))
+                await self._put(*divided(tokens, text.count("\n")))
             self._pause = max(PERIOD, SHARE * (monotonic() - began))
             if not self.ready:
                 self.ready = True
@@ -95,10 +95,15 @@ class Growing(Words):
         await self.mount(self._plain, Static(TOO_MUCH, classes="too-much", markup=False))
 
 
-def divided(tokens: list[Token]) -> tuple[list[Token], list[Token]]:
-    """Return the blocks that are complete, and the last one, to which more may be added."""
+def divided(tokens: list[Token], lines: int) -> tuple[list[Token], list[Token]]:
+    """Return the blocks that are complete, and the rest, to which more may be added.
+
+    `lines` is how many lines are complete. Until the first line of a block is, that block may turn
+    out to be a part of the one before.
+    """
     starts = [i for i, token in enumerate(tokens) if token.level == 0 and token.nesting >= 0]
-    last = starts[-1] if starts else 0
+    begun = [i for i in starts if (tokens[i].map or [0])[0] < lines]
+    last = begun[-1] if begun else 0
     return tokens[:last], tokens[last:]
 
 

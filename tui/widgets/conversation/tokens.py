@@ -162,7 +162,7 @@ class TokenView(Still):
     def _paint(self) -> None:
         """Show some of what waits, and paint what it changes."""
         self._rest()
-        if self._flow is None:
+        if self._flow is None or not self.is_attached:  # another conversation may have been opened
             return
         changes = self._advance(self._flow)
         if not self._fits:
