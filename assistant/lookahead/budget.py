@@ -1,7 +1,10 @@
 """How much time speculation may lose against ArS before it has to pause."""
 
+from collections import deque
+
 LOSS_ALLOWED = 0.02  # of the decoding time so far
 ALLOWANCE = 4  # evaluations of one token that may be lost, and saved up, on top
+OPEN = 16  # rounds whose worth is still open
 
 
 class Budget:
@@ -10,17 +13,31 @@ class Budget:
     While the debt exceeds a fiftieth of all decoding time and a small allowance, it pauses whatever
     the estimates promise. So decoding takes at most 1.02 times as long as ArS is estimated to, and
     the allowance, and one round.
+
+    What ArS had taken for the last rounds is not settled yet. When the whole machine becomes
+    slower, it looks at first as if speculation had; the rounds of a pause show that it was not.
     """
 
     def __init__(self) -> None:
         self._elapsed = 0.0
-        self._debt = 0.0
+        self._settled = 0.0
+        self._open: deque[tuple[float, int]] = deque()
 
-    def spend(self, seconds: float, worth: float, ars_token_s: float) -> None:
-        """Take `seconds` into account that ArS had needed `worth` for."""
+    def rest(self, seconds: float) -> None:
+        """Take time into account in which nothing was proposed."""
         self._elapsed += seconds
-        self._debt = max(self._debt + seconds - worth, -ALLOWANCE * ars_token_s)
+
+    def spend(self, seconds: float, tokens: int, ars_token_s: float) -> None:
+        """Take time into account in which speculation has yielded so many tokens."""
+        self._elapsed += seconds
+        self._open.append((seconds, tokens))
+        if len(self._open) > OPEN:
+            oldest_s, oldest = self._open.popleft()
+            debt = self._settled + oldest_s - oldest * ars_token_s
+            self._settled = max(debt, -ALLOWANCE * ars_token_s)
 
     def allows(self, ars_token_s: float) -> bool:
-        """Say whether speculation may go on."""
-        return self._debt <= LOSS_ALLOWED * self._elapsed + ALLOWANCE * ars_token_s
+        """Say whether speculation may go on, as a token of ArS takes so long now."""
+        lost = sum(seconds - tokens * ars_token_s for seconds, tokens in self._open)
+        debt = max(self._settled + lost, -ALLOWANCE * ars_token_s)
+        return debt <= LOSS_ALLOWED * self._elapsed + ALLOWANCE * ars_token_s

@@ -73,16 +73,17 @@ class Controller:
             for unread, usual in zip(plan.reads, expected, strict=True):
                 self._costs.saw_draft(unread, usual * draft_s / sum(expected))
         if not plan.least:  # else it was the person's wish, and is not owed
-            speculated = round_.proposed or plan.reads
-            worth = len(round_.tokens) * self._ars_token_s if speculated else seconds
-            self._budget.spend(seconds, worth, self._ars_token_s)
+            if round_.proposed or plan.reads:
+                self._budget.spend(seconds, len(round_.tokens), self._ars_token_s)
+            else:
+                self._budget.rest(seconds)
             self._pace.add(len(round_.tokens), seconds)
             self._promised.add(plan.expected_tokens, plan.expected_s)
 
     def read(self, tokens: int, seconds: float) -> None:
         """Learn from the draft's reading of `tokens` tokens, which earned nothing yet."""
         self._costs.saw_draft(tokens, seconds)
-        self._budget.spend(seconds, 0.0, self._ars_token_s)
+        self._budget.spend(seconds, 0, self._ars_token_s)
 
     def forecast(self, reason: str) -> Forecast:
         """Return what is expected of speculation, beside the reason for what is done."""

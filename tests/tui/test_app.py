@@ -87,8 +87,16 @@ async def test_second_turn_evaluates_only_what_is_new(target: Path, draft: Path)
 async def test_without_a_draft_the_reason_is_shown_and_the_answer_comes(target: Path) -> None:
     async with open_chat(target) as chat:
         await chat.ask("Alone?")
-        assert any("draft" in note for note in chat.shown(".note.warning"))
+        assert any("from the conversation alone" in note for note in chat.shown(".note.warning"))
         assert "model" not in chat.engine.heard(Finished)[0].stats.sources
+        assert "no draft" not in str(chat.screen.status.render())
+
+
+async def test_where_nothing_may_propose_that_is_said_and_the_answer_comes(target: Path) -> None:
+    async with open_chat(target, source="model") as chat:
+        await chat.ask("Alone?")
+        assert any("without speculation" in note for note in chat.shown(".note.warning"))
+        assert {event.lookahead for event in chat.engine.heard(Decoded)} == {0}
         assert "no draft" in str(chat.screen.status.render())
 
 

@@ -25,8 +25,6 @@ from tui.screens.pulling import Choice
 from tui.settings import Settings
 from tui.stock import Entry
 
-OTHER = ("<|a|>", "<|b|>", "<|c|>")
-
 
 class Host(App[None]):
     """An app that shows the screen and keeps what it returns."""
@@ -117,7 +115,7 @@ def shelf(bare_machine: Path) -> Path:
     tiny.write(folder / "large.gguf", layers=12)
     tiny.write(folder / "middle.gguf", layers=3)
     tiny.write(folder / "small.gguf", layers=1)
-    tiny.write(folder / "alien.gguf", layers=2, controls=OTHER)
+    tiny.write(folder / "alien.gguf", kind="mamba")
     return folder
 
 
@@ -154,9 +152,9 @@ async def test_the_roles_are_told_for_the_target_that_is_loaded(shelf: Path) -> 
         assert "● target now" in models.line("large.gguf")
         assert "● draft now" in models.line("middle.gguf")
         assert "target, or draft" in models.line("small.gguf")
-        assert "target only: another vocab" in models.line("alien.gguf")
+        assert "target only: it is recurrent" in models.line("alien.gguf")
         await models.go_to("alien.gguf")
-        await models.until(lambda: "token 256" in models.details())
+        await models.until(lambda: "cannot take tokens back" in models.details())
 
 
 async def test_the_cursor_begins_on_the_target_that_is_loaded_and_is_left_where_it_goes(
@@ -193,9 +191,7 @@ async def test_d_uses_a_draft_and_is_refused_in_place_with_the_reason(shelf: Pat
     async with browse(loaded(shelf / "large.gguf"), target=target) as models:
         await models.go_to("alien.gguf")
         await models.pilot.press("d")
-        assert (
-            "alien.gguf cannot draft for large.gguf: another vocabulary: token" in models.message()
-        )
+        assert "alien.gguf cannot draft for large.gguf: it is recurrent" in models.message()
         assert models.app.choices == []
         await models.go_to("middle.gguf")
         assert await models.chosen("d") == (target, str(shelf / "middle.gguf"))

@@ -248,8 +248,9 @@ def test_verdict_follows_from_the_values(decoded: Decoded, sentence: str) -> Non
 
 
 def test_verdict_gives_the_reason_when_there_is_no_draft() -> None:
-    text = verdict(decoded(), "No draft serves this target.").text
-    assert text == "Nothing is guessed: No draft serves this target."
+    text = verdict(decoded(Stats("ars"), None, 0), "No draft serves this target.").text
+    assert text == "Nothing was guessed: No draft serves this target."
+    assert verdict(decoded(), "No draft serves this target.").pays  # tables have proposed
 
 
 def test_realised_speedup_compares_with_what_ars_was_measured_to_take() -> None:

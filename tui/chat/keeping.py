@@ -77,6 +77,21 @@ class Keeping:
                 store.remember(key, text)
                 self._told[key] = text
 
+    def learn(self, model: str) -> None:
+        """Learn what a model's stored answers say again and again, if that is wanted.
+
+        It may take a while. What was learned before is forgotten when it is not wanted any more.
+        """
+        from assistant.drafting import habits, shelf
+
+        try:
+            if self._screen.settings.learn:
+                habits.refresh(self._screen.dialogue.store, model)
+            else:
+                shelf.clear()
+        except StorageError as error:
+            self._screen.notify(safe(str(error)), severity="warning", timeout=10, markup=False)
+
     def close(self) -> None:
         """Remove what was deleted for good, which may take a while, and close the store."""
         store = self._screen.dialogue.store

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 FIGURES_EVERY = 0.5
 """Seconds."""
 
+FROM_THE_TALK = "Proposals come from the conversation alone."
+UNGUESSED = "Answers come without speculation."
+
 
 class Talk:
     """Keep the parts of a chat screen in step with its dialogue and the engine."""
@@ -194,15 +197,17 @@ class Talk:
             self._screen.panel.paint()
 
     def _be_ready(self, ready: Ready) -> None:
-        screen, drafting, n_ctx = self._screen, ready.draft is not None, ready.target.n_ctx
+        screen, n_ctx = self._screen, ready.target.n_ctx
+        tables = [source for source in screen.settings.draft_sources if source != "model"]
+        drafting = ready.draft is not None or bool(tables)
         screen.banner.ready(ready)
         screen.panel.ready(ready)
         screen.status.show(loaded=True, activity=None, drafting=drafting, n_ctx=n_ctx, last=None)
         screen.prompt.room = n_ctx
         screen.prompt.recount()
-        self.no_draft = None if drafting else self.no_draft or ready.no_draft
+        self.no_draft = None if ready.draft else self.no_draft or ready.no_draft
         if self.no_draft:
-            text = f"{self.no_draft} Proposals come from the conversation alone."
+            text = f"{self.no_draft} {FROM_THE_TALK if tables else UNGUESSED}"
             screen.conversation.note(text, "warning")
         self._exchange.loaded(ready)
         self._screen.learn(ready.target.name)

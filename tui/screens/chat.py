@@ -10,7 +10,6 @@ from textual.reactive import reactive
 from textual.screen import Screen
 
 from assistant.request import Count, Mode, Request
-from models.errors import StorageError
 from tui.chat.challenge import challenge
 from tui.chat.dialogue import Dialogue
 from tui.chat.editing import Editing
@@ -93,15 +92,7 @@ class ChatScreen(Screen[None]):
     @work(thread=True, exclusive=True, group="learn")
     def learn(self, model: str) -> None:
         """Learn what the stored answers of a model say again and again, or forget all of it."""
-        from assistant.drafting import habits, shelf
-
-        try:
-            if self.settings.learn:
-                habits.refresh(self.dialogue.store, model)
-            else:
-                shelf.clear()
-        except StorageError as error:
-            self.notify(safe(str(error)), severity="warning", timeout=10, markup=False)
+        self.keeping.learn(model)
 
     def apply(self, settings: Settings) -> None:
         """Go on with other settings, from the next round or answer on."""
@@ -152,12 +143,6 @@ class ChatScreen(Screen[None]):
         """Do to a turn what was asked for."""
         self.verbs.do(message.turn, message.verb)
 
-    @on(ChatList.Left)
-    @on(Conversation.Left)
-    def back(self) -> None:
-        """Go back to the prompt."""
-        self.prompt.focus()
-
     @on(Deleted)
     def leave_deleted(self, message: Deleted) -> None:
         """Show a conversation no longer that is deleted."""
@@ -197,6 +182,8 @@ class ChatScreen(Screen[None]):
         else:
             self.editing.leave()
 
+    @on(ChatList.Left)
+    @on(Conversation.Left)
     def action_back(self) -> None:
         """Go back to the prompt and the conversation."""
         self.body.uncover()
