@@ -94,14 +94,3 @@ def test_it_decides_from_past_rounds_alone():
     two = decoded(STAIRS, Text(**text, rng=random.Random(5)), rounds=300)
     assert one.proposed == two.proposed
     assert any(one.proposed)
-
-
-def test_a_machine_that_becomes_slower_as_a_whole_is_no_reason_to_pause():
-    controller, text = Controller(costs(STAIRS)), Text(copied=lambda i: 0.9)
-    decode(controller, text, costs(STAIRS), 100)
-    slower = {width: 3 * seconds for width, seconds in STAIRS.items()}
-    decode(controller, text, costs(slower, draft=3), 100)
-    after = decode(controller, text, costs(slower, draft=3), 200)
-    assert sum(1 for k in after.proposed if k) > 180
-    again = decode(controller, text, costs(STAIRS), 300)
-    assert sum(1 for k in again.proposed[-200:] if k) > 180
