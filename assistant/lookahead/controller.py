@@ -15,7 +15,9 @@ from assistant.lookahead.weighing import HOPE, Weighing
 
 PROBE_EVERY = 64  # rounds without the model between two looks whether it has begun to pay
 CHECK_EVERY = 64  # rounds of speculation between two looks how fast ArS is
-CONFIDENCE = 0.3  # weight of such a look
+CHECK_SOON = 4  # and when it seems to have changed
+CHANGED = 1.25  # times as fast or slow
+CONFIDENCE = 0.5  # weight of such a look
 DOUBT = 0.3  # the probability that it has
 SHORT = 8  # tokens that the draft reads in no time worth weighing
 TYPICAL_ANSWER = 200  # tokens
@@ -35,7 +37,7 @@ class Controller:
     def plan(self, room: int, least: int = 0) -> Weighing:
         """Return the plan of the next round, with `least` proposals even if nothing pays."""
         pace = max(self._pace.tokens_per_s, 1 / self._ars_token_s)
-        rests = self._without_ars >= CHECK_EVERY or not self._budget.allows(self._ars_token_s)
+        rests = self._checks_ars or not self._budget.allows(self._ars_token_s)
         return Weighing(
             self._costs,
             self._acceptance,
@@ -89,6 +91,13 @@ class Controller:
         """Return what is expected of speculation, beside the reason for what is done."""
         promised = self._promised.tokens_per_s * self._ars_token_s
         return Forecast(reason, promised or None, self._ars_token_s)
+
+    @property
+    def _checks_ars(self) -> bool:
+        """Whether it is time to see how fast ArS is now."""
+        ratio = self._costs.verify(1) / self._ars_token_s
+        seems_changed = not 1 / CHANGED < ratio < CHANGED
+        return self._without_ars >= (CHECK_SOON if seems_changed else CHECK_EVERY)
 
     @property
     def _is_curious(self) -> bool:

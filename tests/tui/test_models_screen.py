@@ -152,7 +152,7 @@ async def test_the_roles_are_told_for_the_target_that_is_loaded(shelf: Path) -> 
         assert "● target now" in models.line("large.gguf")
         assert "● draft now" in models.line("middle.gguf")
         assert "target, or draft" in models.line("small.gguf")
-        assert "target only: it is recurrent" in models.line("alien.gguf")
+        assert "target only: it is recur" in models.line("alien.gguf")
         await models.go_to("alien.gguf")
         await models.until(lambda: "cannot take tokens back" in models.details())
 

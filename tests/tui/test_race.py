@@ -230,7 +230,9 @@ async def test_escape_in_a_replay_ends_the_replay_alone(race: Race, hands: Hands
 async def test_lane_that_fails_says_why_and_the_other_goes_on(race: Race, tmp_path: Path) -> None:
     other = tiny.write(tmp_path / "misfit.gguf", kind="mamba")
     sps = replace(race.lanes[1], setup=replace(race.lanes[1].setup, draft=other))
-    async with racing(replace(race, lanes=(race.lanes[0], sps, race.lanes[1]))) as course:
+    lanes = (race.lanes[0], sps, race.lanes[1])
+    alone = replace(race.request, sources=("model",))  # or the conversation itself would propose
+    async with racing(replace(race, lanes=lanes, request=alone)) as course:
         await course.over()
         said = [str(widget.render()) for widget in course.screen.query(".said")]
         assert "misfit.gguf" in said[1]

@@ -21,7 +21,6 @@ from tui.chat.unfinished import Unfinished
 from tui.chat.verbs import Verbs
 from tui.clipboard import copy_and_say
 from tui.painting import Sparing
-from tui.safe import safe
 from tui.settings import Settings
 from tui.widgets.banner import Banner
 from tui.widgets.body import Body
