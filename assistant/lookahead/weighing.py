@@ -9,6 +9,7 @@ from assistant.lookahead.costs import Costs
 
 DEEPEST = 16  # steps that a source of rows is thought ahead
 HOPE = 0.9  # acceptance taken for granted where one looks whether it has become good
+TRIAL = 3  # proposals by which one sees what a place in the batch costs
 
 
 class Weighing:
@@ -25,6 +26,8 @@ class Weighing:
         least: how many proposals there shall be even if nothing pays.
         patience: sources with more tokens to read than this are not asked for rows.
         trusted: a source that is taken at its word, to see whether it has become good.
+        is_trial: copy what is likely even if that seems not to pay: evaluations may cost less than
+            was measured, and where nothing is proposed nobody would find out.
         is_pause: propose nothing, and only note what was on offer.
     """
 
@@ -38,6 +41,7 @@ class Weighing:
         least: int = 0,
         patience: int = 0,
         trusted: str | None = None,
+        is_trial: bool = False,
         is_pause: bool = False,
     ) -> None:
         self.room, self.least, self.is_pause = room, least, is_pause
@@ -50,7 +54,7 @@ class Weighing:
         self._verify_s = [costs.verify(width) for width in range(1, room + 2)]
         self.expected_tokens, self.expected_s = 1.0, self._verify_s[0]
         self._costs, self._acceptance, self._pace = costs, acceptance, pace
-        self._patience, self._trusted = patience, trusted
+        self._patience, self._trusted, self._is_trial = patience, trusted, is_trial
         self._survival = 1.0  # the probability that all proposals so far are accepted
 
     def next(self, offers: Sequence[Offer]) -> Offer | None:
@@ -59,8 +63,10 @@ class Weighing:
             self.runs = tuple(offer for offer in offers if isinstance(offer, Run))
         weighed = [(*self._weigh(offer), offer) for offer in offers if self._is_near(offer)]
         worth, count, best = max(weighed, key=lambda each: each[0], default=(0.0, 0, None))
-        if self.is_pause or (worth <= 0 and not self._must):
+        if self.is_pause:
             return None
+        if worth <= 0 and not self._must:
+            best, count = self._tried(), TRIAL
         match best:
             case Run():
                 self._take(best.source, self._acceptance.along(best)[:count])
@@ -77,6 +83,13 @@ class Weighing:
         if included:
             self._take(rows.source, [chance])
         return included
+
+    def _tried(self) -> Run | None:
+        """Return a run to try, if there is one that is likely to be accepted."""
+        if not self._is_trial or self._proposed:
+            return None
+        likely = (run for run in self.runs if min(self._acceptance.along(run)[:TRIAL]) >= HOPE)
+        return next(likely, None)
 
     @property
     def _proposed(self) -> int:
