@@ -49,6 +49,8 @@ class Course:
         await self.until(lambda: self.engine.heard(RaceOver) and self.phase != "racing")
         await self.pilot.press("s")
         await self.until(lambda: self.phase == "over" and "outcome" in self.line_classes)
+        views = self.screen.query(TokenView)
+        await self.until(lambda: not any(view._coming for view in views))  # all is painted
 
     @property
     def phase(self) -> str:
