@@ -14,7 +14,6 @@ from assistant.lookahead.pace import Pace
 from assistant.lookahead.weighing import HOPE, Weighing
 
 PROBE_EVERY = 64  # rounds without the model between two looks whether it has begun to pay
-TRY_EVERY = 8  # rounds without proposals between two looks what a place in the batch costs
 CHECK_EVERY = 64  # rounds of speculation between two looks how fast ArS is
 CHECK_SOON = 4  # and when it seems to have changed
 CHANGED = 1.25  # times as fast or slow
@@ -32,22 +31,19 @@ class Controller:
         self._acceptance = Acceptance()
         self._budget = Budget()
         self._pace, self._promised = Pace(), Pace()
-        self._without_model = self._without_ars = self._without_proposals = 0
+        self._without_model = self._without_ars = 0
         self._ars_token_s = costs.verify(1)
 
     def plan(self, room: int, least: int = 0) -> Weighing:
         """Return the plan of the next round, with `least` proposals even if nothing pays."""
-        pace = max(self._pace.tokens_per_s, 1 / self._ars_token_s)
         rests = self._checks_ars or not self._budget.allows(self._ars_token_s)
         return Weighing(
             self._costs,
             self._acceptance,
-            pace,
             room,
             least=least,
             patience=SHORT,
             trusted="model" if self._is_curious else None,
-            is_trial=self._without_proposals >= TRY_EVERY,
             is_pause=rests and not least,
         )
 
@@ -109,7 +105,6 @@ class Controller:
     def _compare(self, round_: Round, seconds: float) -> None:
         """Learn how fast ArS is, from its own rounds alone: it is what all else is held against."""
         self._without_ars = self._without_ars + 1 if round_.proposed else 0
-        self._without_proposals = 0 if round_.proposed else self._without_proposals + 1
         if not round_.proposed:
             usual = self._ars_token_s
             seconds = min(max(seconds, usual / 3), usual * 3)  # else it was the machine's doing

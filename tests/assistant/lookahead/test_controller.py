@@ -40,12 +40,6 @@ def test_copies_that_become_good_are_taken_again_without_having_been_tried():
     assert sum(1 for k in outcome.proposed[1100:] if k >= 3) > 800
 
 
-def test_a_machine_that_was_busy_when_it_was_measured_is_found_to_like_batches():
-    busy = {width: seconds if width == 1 else 4 * seconds for width, seconds in STAIRS.items()}
-    outcome = decoded(STAIRS, Text(copied=lambda i: ALWAYS), known=costs(busy), rounds=600)
-    assert sum(1 for k in outcome.proposed[-100:] if k) > 80
-
-
 def test_a_cheap_good_model_is_asked_for_many_rows():
     outcome = decoded(FLAT, Text(modelled=lambda i: 0.9))
     assert outcome.speedup > 2

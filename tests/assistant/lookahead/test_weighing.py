@@ -21,9 +21,9 @@ class Known(Acceptance):
         return self._known[source]
 
 
-def weighing(machine, room=31, pace=1.0, draft=1.0, **settings):
+def weighing(machine, room=31, draft=1.0, **settings):
     sources = {"suffix": 0.8, "model": 0.8, **settings.pop("acceptance", {})}
-    return Weighing(costs(machine, draft), Known(**sources), pace, room, patience=64, **settings)
+    return Weighing(costs(machine, draft), Known(**sources), room, patience=64, **settings)
 
 
 def run(length: int, evidence: int = 5) -> Run:
@@ -63,7 +63,7 @@ def test_a_row_with_poor_evidence_ends_the_draft_before_a_token_is_drawn():
 
 def test_nothing_is_taken_that_does_not_pay():
     assert weighing(STEEP).next([run(8), Rows("model")]) is None
-    assert weighing(FLAT, pace=100.0).next([run(8)]) is None
+    assert weighing(FLAT, acceptance={"suffix": 0.0}).next([run(8)]) is None
 
 
 def test_a_source_with_much_to_read_is_not_waited_for():
@@ -94,6 +94,6 @@ def test_a_trusted_source_is_asked_whatever_is_known_of_it():
 
 
 def test_there_are_never_more_proposals_than_room():
-    plan = weighing(FLAT, room=5, acceptance={"suffix": 0.99})
-    assert len(plan.next([run(5)]).tokens) == 5
+    plan = weighing(FLAT, room=7, acceptance={"suffix": 0.99})
+    assert len(plan.next([run(7)]).tokens) == 7
     assert plan.room == 0
