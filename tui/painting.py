@@ -90,7 +90,7 @@ def paint(widget: Widget, lines: Mapping[int, int]) -> None:
     home, clip = place
     corner = home.offset + widget.content_offset
     widget._styles_cache.set_dirty(*(each.translate(widget.content_offset) for each in regions))
-    ground, filters = widget.visual_style.background, widget.get_line_filters()
+    ground, filters = widget.background_colors[1], widget.get_line_filters()
     pieces: list[Piece] = []
     for region in regions:
         if seen := region.translate(corner).intersection(clip):

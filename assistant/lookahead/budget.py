@@ -12,7 +12,7 @@ class Budget:
 
     While the debt exceeds a fiftieth of all decoding time and a small allowance, it pauses whatever
     the estimates promise. So decoding takes at most 1.02 times as long as ArS is estimated to, and
-    the allowance, and one round.
+    the allowance, and one round; and what the draft took to read a text that it was to pay for.
 
     What ArS had taken for the last rounds is not settled yet. When the whole machine becomes
     slower, it looks at first as if speculation had; the rounds of a pause show that it was not.

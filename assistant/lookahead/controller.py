@@ -81,9 +81,9 @@ class Controller:
             self._promised.add(plan.expected_tokens, plan.expected_s)
 
     def read(self, tokens: int, seconds: float) -> None:
-        """Learn from the draft's reading of `tokens` tokens, which earned nothing yet."""
+        """Learn from the draft's reading of `tokens` tokens, which is to be earned back later."""
         self._costs.saw_draft(tokens, seconds)
-        self._budget.spend(seconds, 0, self._ars_token_s)
+        self._budget.rest(seconds)
 
     def forecast(self, reason: str) -> Forecast:
         """Return what is expected of speculation, beside the reason for what is done."""
