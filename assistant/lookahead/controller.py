@@ -14,11 +14,11 @@ from assistant.lookahead.pace import Pace
 from assistant.lookahead.weighing import HOPE, Weighing
 
 PROBE_EVERY = 64  # rounds without the model between two looks whether it has begun to pay
+DOUBT = 0.3  # the probability that it has
 CHECK_EVERY = 64  # rounds of speculation between two looks how fast ArS is
 CHECK_SOON = 4  # and when it seems to have changed
 CHANGED = 1.25  # times as fast or slow
 CONFIDENCE = 0.5  # weight of such a look
-DOUBT = 0.3  # the probability that it has
 SHORT = 8  # tokens that the draft reads in no time worth weighing
 TYPICAL_ANSWER = 200  # tokens
 

@@ -20,6 +20,7 @@ from assistant.drafting.suffix import SuffixSource
 from assistant.drafting.tables import Tables
 from assistant.drafting.tail import TailSource
 from assistant.lookahead.fixed import Fixed
+from assistant.verification.block import BlockRule
 from assistant.verification.token import TokenRule
 from tests.assistant.toy import Toy, chain_rule
 from tests.assistant.toys import modelled_by
@@ -54,14 +55,17 @@ SOURCES = {
 }
 
 
-def law_of_loop(target, sources, k, length, start=START):
+by_every_rule = pytest.mark.parametrize("rule", [TokenRule, BlockRule])
+
+
+def law_of_loop(rule, target, sources, k, length, start=START):
     """Return the law of the first `length` tokens, and which sources proposed any."""
     proposed = set()
 
     def run(rng):
         tokens = list(start)
         drafter = Cascade(*sources())
-        rounds = speculative(target, drafter, tokens, lambda: Fixed(k), by_counts, TokenRule(rng))
+        rounds = speculative(target, drafter, tokens, lambda: Fixed(k), by_counts, rule(rng))
         while len(tokens) < len(start) + length:
             round_ = next(rounds)
             tests = [*round_.tokens, *round_.rejected]
@@ -71,34 +75,38 @@ def law_of_loop(target, sources, k, length, start=START):
     return law(run), proposed
 
 
+@by_every_rule
 @pytest.mark.parametrize("names", SOURCES)
-def test_a_loop_has_the_law_of_the_target_whatever_proposes(names):
+def test_a_loop_has_the_law_of_the_target_whatever_proposes(rule, names):
     target = Toy(3, 5, "full")
-    found, proposed = law_of_loop(target, SOURCES[names], 2, 3)
+    found, proposed = law_of_loop(rule, target, SOURCES[names], 2, 3)
     assert found == chain_rule(target, 3, start=START)
     assert proposed == set(names.split(", "))
 
 
 @pytest.mark.parametrize("names", ["ngram", "suffix, tail", "suffix, ngram, bigram"])
-def test_longer_loops_have_the_law_of_the_target(names):
+@by_every_rule
+def test_longer_loops_have_the_law_of_the_target(rule, names):
     target = Toy(3, 6, "full")
-    found, proposed = law_of_loop(target, SOURCES[names], 3, 4)
+    found, proposed = law_of_loop(rule, target, SOURCES[names], 3, 4)
     assert found == chain_rule(target, 4, start=START)
     assert proposed == set(names.split(", "))
 
 
+@by_every_rule
 @pytest.mark.parametrize("seed", range(4))
-def test_copies_have_the_law_of_the_target_over_many_rounds(seed):
+def test_copies_have_the_law_of_the_target_over_many_rounds(rule, seed):
     target = Toy(2, seed, "full")
     sources = lambda: [SuffixSource(), TailSource()]  # noqa: E731
-    found, proposed = law_of_loop(target, sources, 3, 6, (0, 1, 0, 0, 1))
+    found, proposed = law_of_loop(rule, target, sources, 3, 6, (0, 1, 0, 0, 1))
     assert found == chain_rule(target, 6, start=(0, 1, 0, 0, 1))
     assert proposed == {"suffix", "tail"}
 
 
-def test_guesses_have_the_law_of_the_target():
+@by_every_rule
+def test_guesses_have_the_law_of_the_target(rule):
     target = Toy(2, 3, "full")
-    found, proposed = law_of_loop(target, lambda: [RandomSource(2)], 2, 3)
+    found, proposed = law_of_loop(rule, target, lambda: [RandomSource(2)], 2, 3)
     assert found == chain_rule(target, 3, start=START)
     assert proposed == {"random"}
 

@@ -1,0 +1,74 @@
+"""What an answer comes to in figures. Plain frozen values: they may cross a process."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many proposals met the accept test, and how many passed it."""
+
+    tested: int = 0
+    accepted: int = 0
+
+    @property
+    def rate(self) -> float | None:
+        """Accepted over tested; None when nothing was tested."""
+        return self.accepted / self.tested if self.tested else None
+
+    def plus(self, accepted: bool | None) -> "Tally":
+        """Return the tally with one test more; None is no test."""
+        if accepted is None:
+            return self
+        return Tally(self.tested + 1, self.accepted + accepted)
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Why the lookahead in force is what it is."""
+
+    reason: str  # a clause: "you chose it", "3 promises most"
+    speedup: float | None = None  # of the best lookahead above 0 against ArS, as predicted
+    ars_token_s: float | None = None  # what a token takes by ArS, as measured so far
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counts and times of one answer; the rates derive from them."""
+
+    mode: str
+    rounds: int = 0
+    drafted: int = 0
+    tested: int = 0  # proposals that were kept, and the first of each round that was not
+    accepted: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0  # prompt tokens that needed no evaluation
+    generated_tokens: int = 0  # the stop token counts: it was decoded
+    prefill_s: float = 0.0
+    first_token_s: float = 0.0  # from the request to the first token
+    decode_s: float = 0.0  # from the end of the target's prefill to the last token
+    lookahead_counts: Mapping[int, int] = field(default_factory=dict)  # rounds by tokens proposed
+    draft_s: float = 0.0  # of decode_s, in the draft model, the prompt that it reads included
+    verify_s: float = 0.0  # of decode_s, in the target
+    positions: tuple[Tally, ...] = ()  # by place in the round
+    sources: Mapping[str, Tally] = field(default_factory=dict)  # by draft source
+
+    @property
+    def acceptance_rate(self) -> float | None:
+        """Accepted over tested; None when nothing was tested."""
+        return self.accepted / self.tested if self.tested else None
+
+    @property
+    def tokens_per_eval(self) -> float:
+        """Generated tokens over target evaluations."""
+        return self.generated_tokens / self.rounds if self.rounds else 0.0
+
+    @property
+    def host_s(self) -> float:
+        """Return the rest of decode_s: warping, verifying, text."""
+        return max(0.0, self.decode_s - self.draft_s - self.verify_s)
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Generated tokens over decoding time."""
+        return self.generated_tokens / self.decode_s if self.decode_s else 0.0
