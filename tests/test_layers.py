@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("models", "assistant", "tui")
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 HOMES = {
+    "h11": ("assistant/endpoint/",),
     "llama_cpp": ("models/llama/",),
     "huggingface_hub": ("models/files/",),
     "textual": ("tui/",),

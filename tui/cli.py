@@ -22,8 +22,10 @@ from tui.safe import safe
 EXIT_CODES = {UsageError: 2, ModelError: 3, StorageError: 4, NetworkError: 5}
 COMMANDS = {
     "ask": ("tui.commands.ask", "Get one answer, streamed to standard output."),
+    "serve": ("tui.commands.serve", "Answer other programs, as OpenAI's endpoint would."),
     "race": ("tui.commands.race", "Compare ArS and SpS, side by side, on one prompt."),
     "tune": ("tui.commands.tune", "Measure this machine, and run models as they are fastest here."),
+    "bench": ("tui.commands.bench", "Measure what speculation is worth, as the papers do."),
     "models": ("tui.commands.models", "See, fetch and check model files."),
     "chats": ("tui.commands.chats", "Find, show, export and delete conversations."),
     "doctor": ("tui.commands.doctor", "See what works on this machine, and how to mend the rest."),

@@ -1,0 +1,113 @@
+"""One chat completion: from the engine's events to what its client is sent."""
+
+from collections.abc import AsyncIterator, Callable
+
+import msgspec
+
+from assistant.endpoint.asked import Asked
+from assistant.endpoint.desk import Desk, Job
+from assistant.endpoint.http import Connection
+from assistant.endpoint.refusal import Refusal, from_failure
+from assistant.endpoint.replies import Completion, Object
+from assistant.events import (
+    Decoded,
+    Event,
+    Failed,
+    Finished,
+    Loading,
+    Noticed,
+    Prefilled,
+    Prepared,
+    Token,
+)
+
+JSON = {"content-type": "application/json", "cache-control": "no-store"}
+STREAM = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store"}
+Say = Callable[[str], None]
+
+
+async def answer(connection: Connection, desk: Desk, asked: Asked, notice: Say) -> Finished:
+    """Answer a chat completion, whole or in a stream; return how it ended.
+
+    Raises:
+        Refusal: there is no answer; when the connection has begun one, its client is to be told
+            within it.
+    """
+    job = desk.ask(asked.request)
+    try:
+        reply = Completion(asked.model)
+        send = _stream if asked.streams else _whole
+        return await send(connection, job, reply, asked, notice)
+    finally:
+        desk.leave(job)
+
+
+async def _whole(
+    connection: Connection, job: Job, reply: Completion, asked: Asked, notice: Say
+) -> Finished:
+    tokens: list[Token] = []
+    async for event in _heard(job, notice):
+        match event:
+            case Decoded(more):
+                tokens += more
+            case Finished(text, _, stop, stats):
+                body = msgspec.json.encode(reply.whole(text, tokens, stop, stats))
+                await connection.respond(200, JSON, body)
+                return event
+    raise AssertionError("the engine always says how it ended")
+
+
+async def _stream(
+    connection: Connection, job: Job, reply: Completion, asked: Asked, notice: Say
+) -> Finished:
+    sent = ""
+    async for event in _heard(job, notice):
+        match event:
+            case Prepared():
+                await connection.begin(200, STREAM)
+                await _send(connection, reply.first())
+            case Loading() | Prefilled():
+                if connection.has_begun:
+                    await connection.send(b": the question is being read\n\n")
+            case Decoded(tokens) if tokens:
+                text = "".join(token.text for token in tokens)
+                sent += text
+                await _send(connection, reply.more(text, tokens))
+            case Finished(text, _, stop, stats):
+                if rest := text[len(sent) :]:
+                    await _send(connection, reply.more(rest))
+                await _send(connection, reply.last(stop, stats))
+                if asked.wants_usage:
+                    await _send(connection, reply.usage(stats))
+                await end_stream(connection)
+                return event
+    raise AssertionError("the engine always says how it ended")
+
+
+async def _heard(job: Job, notice: Say) -> AsyncIterator[Event]:
+    async for event in job.heard():
+        if isinstance(event, Failed):
+            raise from_failure(event)
+        if isinstance(event, Noticed):
+            notice(event.text)
+        yield event
+
+
+async def refuse(connection: Connection, refusal: Refusal) -> None:
+    """Tell a client that there is no answer, or no more of one."""
+    if connection.has_begun:
+        await _send(connection, refusal.body)
+        await end_stream(connection)
+    else:
+        headers = {**JSON, **refusal.headers}
+        await connection.respond(refusal.status, headers, msgspec.json.encode(refusal.body))
+
+
+async def end_stream(connection: Connection) -> None:
+    """Say that a stream is over."""
+    await connection.send(b"data: [DONE]\n\n")
+    await connection.end()
+
+
+async def _send(connection: Connection, value: Object) -> None:
+    await connection.send(b"data: " + msgspec.json.encode(value) + b"\n\n")
