@@ -8,12 +8,12 @@ import pytest
 from assistant.decoding import speculative
 from assistant.events import Origin
 from assistant.lookahead.fixed import Fixed
+from assistant.proving.exact import row_of
 from assistant.row import Row, one_hot
 from assistant.verification.block import BlockRule
 from assistant.verification.coupled import CoupledRule
 from assistant.verification.token import TokenRule
 from tests.assistant.verification.given import Given, drafted
-from tests.exact import row_of
 
 HALF = Fraction(1, 2)
 EVEN, LEANING = row_of([HALF, HALF]), row_of([HALF / 2, 3 * HALF / 2])

@@ -10,20 +10,14 @@ from assistant.decoding import autoregressive, speculative
 from assistant.drafting.cascade import Cascade
 from assistant.drafting.model import ModelSource
 from assistant.lookahead.fixed import Fixed
+from assistant.proving.exact import keep_all, row_of
+from assistant.proving.law import law
+from assistant.proving.toy import Toy, best_two, chain_rule, completed, repeats_halved
+from assistant.proving.toys import STEPWISE, DiscardsUnlikely, Mixture, modelled
 from assistant.sampling import draw
 from assistant.verification.block import BlockRule
 from assistant.verification.token import TokenRule
 from models.mapping import Mapping
-from tests.assistant.toy import Toy, chain_rule, completed
-from tests.assistant.toys import (
-    STEPWISE,
-    DiscardsUnlikely,
-    Mixture,
-    best_two,
-    modelled,
-    repeats_halved,
-)
-from tests.exact import keep_all, law, row_of
 
 STYLES = ("full", "zeros", "one-hot", "uniform", "disjoint")
 by_every_rule = pytest.mark.parametrize("rule", [TokenRule, BlockRule])

@@ -8,11 +8,14 @@ import pytest
 
 from assistant.decoding import speculative
 from assistant.drafting.cascade import Cascade
+from assistant.proving.broken import Hindsight
+from assistant.proving.exact import keep_all
+from assistant.proving.law import law
+from assistant.proving.toy import Toy, chain_rule
+from assistant.proving.toys import modelled_by
+from assistant.proving.whims import Parrot, Whims
 from assistant.verification.block import BlockRule
 from assistant.verification.token import TokenRule
-from tests.assistant.toy import Toy, chain_rule
-from tests.assistant.toys import Hindsight, Parrot, Whims, modelled_by
-from tests.exact import keep_all, law
 
 by_every_rule = pytest.mark.parametrize("rule", [TokenRule, BlockRule])
 

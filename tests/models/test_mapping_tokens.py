@@ -9,6 +9,8 @@ from assistant.decoding import speculative
 from assistant.drafting.cascade import Cascade
 from assistant.drafting.draft import Rows
 from assistant.lookahead.fixed import Fixed
+from assistant.proving.law import law
+from assistant.proving.toy import Toy, best_two, chain_rule, completed, repeats_halved
 from assistant.request import Sampling
 from assistant.verification.block import BlockRule
 from assistant.verification.token import TokenRule
@@ -18,9 +20,6 @@ from models.gguf import FileVocabulary, read_vocabulary
 from models.gguf.vocabulary import BYTE, BYTE_NAMES, NORMAL, UNUSED
 from models.mapping import Mapping
 from tests import tiny
-from tests.assistant.toy import Toy, chain_rule, completed
-from tests.assistant.toys import best_two, repeats_halved
-from tests.exact import law
 
 CONTROL = 3
 NAME_OF = {byte: chr(name).encode() for name, byte in BYTE_NAMES.items()}

@@ -4,17 +4,17 @@ from functools import partial
 
 from assistant.decoding import speculative
 from assistant.drafting.cascade import Cascade
+from assistant.proving import toy
 from assistant.verification.token import TokenRule
 from tests.assistant import test_exactness as exact
 from tests.assistant import test_plans as plans
-from tests.assistant import toys
 from tests.mutants.mutant import Mutant
 
 ROUND = exact.test_a_round_has_the_law_of_the_target_whatever_the_draft_is
 WARPED = exact.test_warped_rows_have_the_law_of_the_warped_target
 plain_round = partial(ROUND, TokenRule, ("full", "full"))
-warped_rows = partial(WARPED, TokenRule, toys.best_two)
-penalised_rows = partial(WARPED, TokenRule, toys.repeats_halved)
+warped_rows = partial(WARPED, TokenRule, toy.best_two)
+penalised_rows = partial(WARPED, TokenRule, toy.repeats_halved)
 whims = partial(plans.test_plans_may_depend_on_evidence_offers_and_past_rounds, TokenRule, 0)
 
 ONE_UNIFORM_OLD = """\
@@ -44,7 +44,7 @@ MUTANTS = (
         Cascade._next,
         "draw(row, len(context)), row, name, seen",
         "draw(row, len(context)), self.sources[name].row(context, __import__("
-        "'tests.exact').exact.keep_all)[0], name, seen",
+        "'assistant.proving.exact').proving.exact.keep_all)[0], name, seen",
         warped_rows,
     ),
     Mutant(

@@ -2,17 +2,17 @@
 
 from functools import partial
 
+from assistant.proving import toys
+from assistant.proving.exact import keep_all
 from assistant.verification import block, residual, token
 from assistant.verification.block import BlockRule
 from assistant.verification.coupled import CoupledRule
 from assistant.verification.noise import Noise
 from assistant.verification.token import TokenRule
 from tests.assistant import test_exactness as exact
-from tests.assistant import toys
 from tests.assistant.verification import test_block as blocks
 from tests.assistant.verification import test_coupled as coupled
 from tests.assistant.verification import test_token as tokens
-from tests.exact import keep_all
 from tests.mutants.mutant import Mutant
 
 ROUND = exact.test_a_round_has_the_law_of_the_target_whatever_the_draft_is

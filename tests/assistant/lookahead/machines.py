@@ -9,9 +9,9 @@ from assistant.drafting.draft import Offer, Proposal, Rows, Run
 from assistant.events import Origin
 from assistant.lookahead.controller import Controller
 from assistant.lookahead.costs import Costs
+from assistant.proving.exact import row_of
 from assistant.row import Row
 from assistant.warp import one_hot
-from tests.exact import row_of
 
 FLAT = {1: 1.0, 2: 1.05, 4: 1.1, 8: 1.2, 16: 1.4, 32: 1.8}  # likes batches
 STEEP = {1: 1.0, 2: 1.9, 4: 3.6, 8: 7.0, 16: 13.5, 32: 26.0}

@@ -10,16 +10,15 @@ from assistant.decoding import speculative
 from assistant.drafting.cascade import Cascade
 from assistant.drafting.suffix import SuffixSource
 from assistant.drafting.tail import TailSource
-from assistant.lookahead.controller import Controller
+from assistant.proving.exact import keep_all
+from assistant.proving.law import law
+from assistant.proving.planners import ControllerPlanner
+from assistant.proving.sources import START
+from assistant.proving.toy import Toy, chain_rule
+from assistant.proving.toys import modelled_by
 from assistant.verification.block import BlockRule
 from assistant.verification.token import TokenRule
-from tests.assistant.lookahead.machines import costs
-from tests.assistant.toy import Toy, chain_rule
-from tests.assistant.toys import modelled_by
-from tests.exact import keep_all, law
 
-START = (0, 1, 2, 0, 1)
-MACHINE = {1: 1.0, 2: 1.5, 3: 1.8}  # where it depends on the odds whether proposals pay
 ROOM, LENGTH = 2, 3
 
 
@@ -28,21 +27,12 @@ def law_of_loop(rule, target, draft):
     lookaheads = set()
 
     def run(rng):
-        tokens, real = list(START), costs(MACHINE)
-        controller = Controller(costs(MACHINE))
+        tokens, planner = list(START), ControllerPlanner(ROOM)
         drafter = Cascade(SuffixSource(), TailSource(), modelled_by(draft))
-        plans = []
-
-        def plan():
-            plans.append(controller.plan(ROOM))
-            return plans[-1]
-
-        rounds = speculative(target, drafter, tokens, plan, keep_all, rule(rng))
+        rounds = speculative(target, drafter, tokens, planner.plan, keep_all, rule(rng))
         while len(tokens) < len(START) + LENGTH:
             round_ = next(rounds)
-            draft_s = sum(map(real.draft, plans[-1].reads))
-            seconds = real.verify(round_.proposed + 1) + draft_s
-            controller.observe(round_, plans[-1], seconds, draft_s)
+            planner.observe(round_)
             lookaheads.add(round_.proposed)
         return tuple(tokens[len(START) :][:LENGTH])
 

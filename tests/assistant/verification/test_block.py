@@ -9,14 +9,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from assistant.proving.exact import row_of
+from assistant.proving.toy import Toy
+from assistant.proving.toys import STEPWISE, DiscardsUnlikely, Table, modelled
 from assistant.row import EMPTY, Row, one_hot
 from assistant.verification.block import BlockRule
 from assistant.verification.token import TokenRule
 from tests.assistant.test_exactness import law_of_acceptance, law_of_round
-from tests.assistant.toy import Toy
-from tests.assistant.toys import STEPWISE, DiscardsUnlikely, Table, modelled
 from tests.assistant.verification.given import Given, drafted
-from tests.exact import row_of
 
 HALF = Fraction(1, 2)
 

@@ -15,28 +15,35 @@ from assistant.drafting.cascade import Cascade
 from assistant.drafting.chance import RandomSource
 from assistant.drafting.model import ModelSource
 from assistant.lookahead.fixed import Fixed
-from assistant.row import Row
+from assistant.proving.broken import Hindsight
+from assistant.proving.exact import keep_all
+from assistant.proving.toy import Toy, best_two, repeats_halved
+from assistant.proving.toys import STEPWISE, modelled
+from assistant.proving.whims import Parrot, Whims
+from assistant.row import Row, one_hot
 from assistant.verification import coupled
 from assistant.verification.coupled import BLOCK, CoupledRule
 from models.mapping import Mapping
 from tests.assistant.chi_square import agrees
-from tests.assistant.toy import Toy
-from tests.assistant.toys import (
-    STEPWISE,
-    Hindsight,
-    Parrot,
-    Whims,
-    best_two,
-    modelled,
-    repeats_halved,
-    tempered,
-)
 from tests.assistant.verification.given import coupled_acceptance, drafted
-from tests.exact import keep_all
 
 LENGTH = 24
 ROW = Row(np.array([3, 17, 99, 4_000, 150_000]), np.array([0.5, 0.25, 0.15, 0.07, 0.03]))
 OTHER = Row(np.array([3, 17, 99, 120_000]), np.array([0.2, 0.4, 0.1, 0.3]))
+
+
+def tempered(temperature):
+    """Return a warp that makes a toy's rows colder or hotter, in floats."""
+
+    def warp(logits, _history):
+        weights = np.array([float(p) for p in logits])
+        if temperature == 0:
+            return one_hot(int(weights.argmax()))
+        ids = np.flatnonzero(weights)
+        hot = weights[ids] ** (1 / temperature)
+        return Row(ids, hot / hot.sum())
+
+    return warp
 
 
 def ars(target, seed, warp=keep_all, start=()):

@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from assistant.proving.exact import row_of
 from assistant.row import EMPTY, Row
 from assistant.verification.residual import excess, residual
-from tests.exact import row_of
 
 TARGET = Row(np.array([1, 5, 9]), np.array([0.5, 0.25, 0.25]))
 

@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import pytest
 
+from assistant.proving.exact import row_of
 from assistant.verification.token import TokenRule
 from tests.assistant.verification.given import Given, drafted
-from tests.exact import row_of
 
 HALF = Fraction(1, 2)
 

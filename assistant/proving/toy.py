@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from assistant.proving.exact import Exact, keep_all, normalised, row_of
 from assistant.warp import Row
-from tests.exact import Exact, keep_all, normalised
 
 
 class Toy:
@@ -30,6 +30,7 @@ class Toy:
         self._rows: dict[tuple[int, ...], tuple[Exact, ...]] = {}
 
     def probs(self, prefix: Sequence[int]) -> tuple[Exact, ...]:
+        """Return the law of the token after `prefix`."""
         prefix = tuple(prefix)
         if prefix not in self._rows:
             self._rows[prefix] = normalised(self._weights(Random(repr((self._seed, prefix)))))
@@ -53,17 +54,22 @@ class Toy:
         return weights
 
     def logits(self, tokens: Sequence[int], rows: int = 1) -> Any:
+        """Return the last `rows` laws, as a model returns logits."""
         result = np.empty((rows, self.n_vocab), object)
         for i in range(rows):
             result[i] = self.probs(tokens[: len(tokens) - rows + 1 + i])
         return result
 
     def cached(self, tokens: Sequence[int]) -> int:
+        """Return 0: it keeps nothing."""
         return 0
 
 
 def chain_rule(
-    model: Toy, length: int, warp: Callable[[Any, Sequence[int]], Row] = keep_all, start=()
+    model: Toy,
+    length: int,
+    warp: Callable[[Any, Sequence[int]], Row] = keep_all,
+    start: Sequence[int] = (),
 ) -> dict[tuple[int, ...], Fraction]:
     """Return the law of the `length` tokens after `start` by definition: a product of rows."""
     result: dict[tuple[int, ...], Fraction] = {}
@@ -90,3 +96,19 @@ def completed(
         for rest, conditional in chain_rule(model, length - len(kept), warp, kept).items():
             result[kept + rest] += probability * conditional
     return dict(result)
+
+
+def best_two(logits: Any, _history: Sequence[int]) -> Row:
+    """A warp that cuts: the two best of a toy's probabilities, the lower ids among equals."""
+    best = sorted(range(len(logits)), key=lambda token: (-logits[token], token))[:2]
+    return _normalised([p if token in best else 0 for token, p in enumerate(logits)])
+
+
+def repeats_halved(logits: Any, history: Sequence[int]) -> Row:
+    """A warp that depends on the history: its last two tokens count half."""
+    return _normalised([p / 2 if t in history[-2:] else p for t, p in enumerate(logits)])
+
+
+def _normalised(weights: Sequence[Any]) -> Row:
+    row = row_of(weights)
+    return Row(row.ids, row.probs / row.probs.sum())

@@ -7,69 +7,13 @@ The code under test is run as it is: it cannot tell these numbers from others.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, TypeVar
 
-import numpy as np
-
-from assistant.warp import Row
+from assistant.proving.exact import Exact
 
 Outcome = TypeVar("Outcome", bound=Hashable)
-
-
-class Exact(Fraction):
-    """A fraction that stays one in company of floats, which are fractions too.
-
-    `Fraction` asks many questions of its operands. Here all are known to be ratios of integers.
-    """
-
-    __slots__ = ()
-
-    def __add__(self, other):
-        (a, b), (c, d) = self.as_integer_ratio(), other.as_integer_ratio()
-        return Exact(a * d + c * b, b * d)
-
-    def __sub__(self, other):
-        (a, b), (c, d) = self.as_integer_ratio(), other.as_integer_ratio()
-        return Exact(a * d - c * b, b * d)
-
-    def __mul__(self, other):
-        if isinstance(other, View):
-            return NotImplemented
-        (a, b), (c, d) = self.as_integer_ratio(), other.as_integer_ratio()
-        return Exact(a * c, b * d)
-
-    def __truediv__(self, other):
-        (a, b), (c, d) = self.as_integer_ratio(), other.as_integer_ratio()
-        return Exact(a * d, b * c)
-
-    def __rsub__(self, other):
-        return Exact(other) - self
-
-    def __rtruediv__(self, other):
-        return Exact(other) / self
-
-    def __lt__(self, other):
-        if isinstance(other, View):
-            return NotImplemented
-        (a, b), (c, d) = self.as_integer_ratio(), other.as_integer_ratio()
-        return a * d < c * b
-
-    def __le__(self, other):
-        if isinstance(other, View):
-            return NotImplemented
-        (a, b), (c, d) = self.as_integer_ratio(), other.as_integer_ratio()
-        return a * d <= c * b
-
-    def __gt__(self, other):
-        return NotImplemented if isinstance(other, View) else not self <= other
-
-    def __ge__(self, other):
-        return NotImplemented if isinstance(other, View) else not self < other
-
-    __radd__, __rmul__ = __add__, __mul__
 
 
 class LateUniforms:
@@ -77,14 +21,17 @@ class LateUniforms:
 
     def __init__(self, script: Sequence[bool]) -> None:
         self.decisions = list(script)
+        """Which way each fork went."""
         self._next = 0
         self._intervals: list[_Interval] = []
 
     def random(self) -> Any:
+        """Return the next one."""
         self._intervals.append(_Interval())
         return View(self, self._intervals[-1], Exact(1))
 
     def decide(self) -> bool:
+        """Take a fork."""
         if self._next == len(self.decisions):
             self.decisions.append(True)
         self._next += 1
@@ -92,6 +39,7 @@ class LateUniforms:
 
     @property
     def probability(self) -> Fraction:
+        """The probability of going this way."""
         result = Exact(1)
         for interval in self._intervals:
             result *= interval.high - interval.low
@@ -109,12 +57,12 @@ class View:
     def __init__(self, stream: LateUniforms, interval: _Interval, factor: Exact) -> None:
         self._stream, self._interval, self._factor = stream, interval, factor
 
-    def __mul__(self, factor) -> "View":
+    def __mul__(self, factor: Any) -> "View":
         return View(self._stream, self._interval, self._factor * factor)
 
     __rmul__ = __mul__
 
-    def __lt__(self, bound) -> bool:
+    def __lt__(self, bound: Any) -> bool:
         if bound is self:  # numpy compares a key with the one before, at first itself
             return False
         if not self._factor:
@@ -133,7 +81,7 @@ class View:
     # Equality has probability 0, so "at most" is "below" and "above" is "not below".
     __le__ = __lt__
 
-    def __gt__(self, bound) -> bool:
+    def __gt__(self, bound: Any) -> bool:
         return not self < bound
 
     __ge__ = __gt__
@@ -155,28 +103,8 @@ def law(experiment: Callable[[LateUniforms], Outcome]) -> dict[Outcome, Fraction
         script[-1] = False
 
 
-def row_of(weights: Sequence[Any]) -> Row:
-    """Return the row of exact probabilities, without its zeros."""
-    return _row_of(tuple(weights))
-
-
-@lru_cache(maxsize=100_000)
-def _row_of(weights: tuple[Any, ...]) -> Row:
-    ids = np.array([token for token, weight in enumerate(weights) if weight > 0], np.intp)
-    return Row(ids, exact_array(weights)[ids])
-
-
-def exact_array(values: Sequence[Any]) -> Any:
-    array = np.empty(len(values), object)
-    array[:] = [Exact(value) for value in values]
-    return array
-
-
-def keep_all(logits: Any, _history: Sequence[int]) -> Row:
-    """A warp for toys whose logits are probabilities already."""
-    return row_of(logits)
-
-
-def normalised(weights: Sequence[Any]) -> tuple[Exact, ...]:
-    total = Exact(sum(weights, Fraction(0)))
-    return tuple(Exact(weight) / total for weight in weights)
+def distance(one: Mapping[Outcome, Fraction], other: Mapping[Outcome, Fraction]) -> Fraction:
+    """Return the total variation between two laws: 0 if they are the same, 1 at most."""
+    outcomes = one.keys() | other.keys()
+    gaps = (abs(one.get(each, Fraction(0)) - other.get(each, Fraction(0))) for each in outcomes)
+    return sum(gaps, Fraction(0)) / 2

@@ -1,0 +1,112 @@
+"""The shipped decoding code over toys, enumerated: every outcome and its exact probability."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from assistant.decoding import speculative
+from assistant.drafting.draft import Drafter
+from assistant.proving.exact import keep_all
+from assistant.proving.law import distance, law
+from assistant.proving.planners import (
+    ControllerPlanner,
+    FixedPlanner,
+    Planners,
+    WhimsicalPlanner,
+)
+from assistant.proving.sources import SHORT_START, SOURCES, START, by_counts, cascade
+from assistant.proving.toy import Toy, best_two, chain_rule, repeats_halved
+from assistant.proving.toys import STEPWISE, ToyWarp, modelled
+from assistant.verification.block import BlockRule
+from assistant.verification.rule import Rule
+from assistant.verification.token import TokenRule
+
+RULES: dict[str, Callable[[Any], Rule]] = {"token": TokenRule, "block": BlockRule}
+"""Those that draw from a stream of uniforms."""
+FIXED, WHIMS, CONTROLLER = "a fixed lookahead", "whims", "the controller"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A text to be decoded in every way there is, and the law that it ought to have."""
+
+    source: str  # who proposes
+    stop: str  # what decides how much
+    target: Toy
+    drafter: Callable[[], Drafter]
+    planner: Planners
+    length: int = 3
+    start: tuple[int, ...] = ()
+    warp: ToyWarp = keep_all
+    seen: set[str] = field(default_factory=set)  # who has proposed
+
+    def law(self, rule: Callable[[Any], Rule]) -> dict[tuple[int, ...], Fraction]:
+        """Return the law of the first tokens, over as many rounds as they take."""
+        return law(partial(self._run, rule))
+
+    def _run(self, rule: Callable[[Any], Rule], rng: Any) -> tuple[int, ...]:
+        tokens, planner = list(self.start), self.planner()
+        target: Any = self.target
+        rounds = speculative(target, self.drafter(), tokens, planner.plan, self.warp, rule(rng))
+        while len(tokens) < len(self.start) + self.length:
+            round_ = next(rounds)
+            planner.observe(round_)
+            tests: list[Any] = [*round_.tokens, *round_.rejected]
+            self.seen.update(each.proposal.source for each in tests if each.proposal)
+        return tuple(tokens[len(self.start) :][: self.length])
+
+    def expected(self) -> dict[tuple[int, ...], Fraction]:
+        """Return the law of the target, by the chain rule."""
+        return chain_rule(self.target, self.length, self.warp, self.start)
+
+    def distance(self, rule: Callable[[Any], Rule]) -> tuple[Fraction, int]:
+        """Return how far a rule is from the target's law, and how many outcomes there are."""
+        found = self.law(rule)
+        return distance(found, self.expected()), len(found)
+
+
+def cases(thorough: bool = False) -> Iterator[Case]:
+    """Yield what is enumerated under each rule: all sources, and all ways of deciding."""
+    yield from _rounds(4 if thorough else 1)
+    yield from _sources(thorough)
+    yield from _decisions(6 if thorough else 1)
+
+
+def _rounds(seeds: int) -> Iterator[Case]:
+    """Yield drafts of all shapes, whole rounds of them."""
+    fixed = partial(FixedPlanner, 2)
+    for seed in range(seeds):
+        for style in ("full", "zeros", "disjoint", "one-hot"):
+            target, draft = Toy(3, seed, style), Toy(3, seed + 1001, style)
+            yield Case("model", FIXED, target, partial(modelled, draft), fixed)
+        for kind in STEPWISE:
+            target, draft = Toy(3, seed), Toy(3, seed + 700, "zeros")
+            name = f"one that {kind.habit}"
+            yield Case(name, FIXED, target, partial(kind, draft), fixed)
+        for n_vocab, warp in ((3, best_two), (2, repeats_halved)):
+            drafter = partial(modelled, Toy(n_vocab, seed + 9), n_vocab)
+            yield Case("model, warped", FIXED, Toy(n_vocab, seed), drafter, fixed, warp=warp)
+
+
+def _sources(thorough: bool) -> Iterator[Case]:
+    """Yield the shipped sources, which remember, over several rounds."""
+    for names in SOURCES:
+        # Tables were learnt of three tokens; a third is no float, and guesses are floats.
+        n_vocab = 3 if "ngram" in names or (thorough and names != "random") else 2
+        start, length = (START, 3) if n_vocab == 3 else (SHORT_START, 4)
+        planner, drafter = partial(FixedPlanner, 2), cascade(names, n_vocab)
+        yield Case(names, FIXED, Toy(n_vocab, 5), drafter, planner, length, start, by_counts)
+
+
+def _decisions(seeds: int) -> Iterator[Case]:
+    """Yield decisions that depend on all that is known when they are made."""
+    for seed in range(seeds):
+        for names in ("suffix, model", "tail, suffix, model"):
+            target, drafter = Toy(2, seed), cascade(names, 2)
+            for stop, planner in (
+                (WHIMS, partial(WhimsicalPlanner, 3, seed)),
+                (CONTROLLER, partial(ControllerPlanner, 2)),
+            ):
+                yield Case(names, stop, target, drafter, planner, 4, SHORT_START, by_counts)
