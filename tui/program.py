@@ -12,6 +12,7 @@ from textual.color import Color
 from textual.filter import LineFilter
 
 from tui.safe import safe
+from tui.signals import starts_over
 
 DEBUG = "SPECCHAT_DEBUG"
 HUES = ("primary", "secondary", "accent", "success", "warning", "error")
@@ -52,6 +53,14 @@ class Program(App[None]):
     def __init__(self) -> None:
         super().__init__()
         self._harmless = Harmless()
+
+    def on_mount(self) -> None:
+        """Take care of the terminal."""
+        starts_over(self._driver)
+
+    def on_resize(self) -> None:
+        """Paint everything: what a terminal showed is lost also when its size has come back."""
+        self.screen.refresh()
 
     def get_line_filters(self) -> list[LineFilter]:
         """Have every line looked at, last of all."""

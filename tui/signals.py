@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from threading import Timer
 from types import FrameType
 
+from textual.driver import Driver
+
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 GRACE = 5.0
 """Seconds after which an app without a terminal is ended the hard way."""
@@ -31,6 +33,24 @@ def signals_leave(leave: Callable[[int], None]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def starts_over(driver: Driver | None) -> None:
+    """Have an app that was stopped from outside give the terminal back before it takes it again.
+
+    Textual takes it whenever it is continued. After SIGSTOP, of which no program is told, that would
+    be twice, and what it would restore in the end is its own state.
+    """
+    resume = signal.getsignal(signal.SIGCONT)
+    if driver is None or not hasattr(driver, "_must_signal_resume") or not callable(resume):
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if driver._auto_restart and not driver._must_signal_resume:
+            driver.suspend_application_mode()
+        resume(number, frame)
+
+    signal.signal(signal.SIGCONT, handle)
 
 
 def hangs_up(error: BaseException) -> bool:

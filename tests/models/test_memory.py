@@ -25,7 +25,7 @@ keep = []
 for rows, path in zip((32, 1), sys.argv[2:]):
     weights = Weights(Path(path))
     model = LlamaModel(weights, n_ctx=int(sys.argv[1]), max_rows=rows)
-    model.logits(list(range(1000, 1600)), rows)
+    model.logits(list(range(1000, 1300)), rows)
     keep.append(model)
 # Not ru_maxrss: that begins with what the process had that this one was forked from.
 peak = Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]
@@ -97,10 +97,10 @@ def test_this_process_holds_memory_of_its_own():
 
 @pytest.mark.weights
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the weights may be on a GPU")
-def test_the_estimate_is_within_a_tenth_of_what_a_process_takes(default_pair, smollm2, gemma3):
+def test_the_estimate_is_hardly_less_and_little_more_than_what_a_process_takes(default_pair, smollm2, gemma3):
     for paths in (default_pair, (smollm2,), (gemma3,)):
         found = [identify(str(path)) for path in paths]
         expected = memory.of_pair(found[0], found[1] if found[1:] else None, 8192)
         command = [sys.executable, "-c", LOAD, "8192", *map(str, paths)]
         taken = int(subprocess.check_output(command, cwd=ROOT))
-        assert abs(expected.needed - taken) / taken < 0.1, (paths, expected, taken)
+        assert 0.95 < expected.needed / taken < 1.15, (paths, expected, taken)

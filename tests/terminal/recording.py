@@ -16,6 +16,7 @@ DOWN, END, ESCAPE = "\x1b[6~", "\x1b[1;5F", "\x1b"
 F1, F2, F3, F4, F5, F6 = "\x1bOP", "\x1bOQ", "\x1bOR", "\x1bOS", "\x1b[15~", "\x1b[17~"
 CONTROL_UP, CONTROL_HOME, QUIT = "\x1b[1;5A", "\x1b[1;5H", "\x11"
 WIDE = (240, 120)
+LOOK = 0.02  # seconds between two looks at what the app does
 UNGUARDED = "import tui.program\ntui.program.Harmless.apply = lambda self, segments, _: segments\n"
 """Takes away the last look at each line, so that every widget's own care is seen."""
 
@@ -46,9 +47,20 @@ class Recording(Terminal):
         return self.text
 
     def settle(self, quiet: float = 0.3) -> None:
-        deadline = time.monotonic() + WAIT
-        while self.read(quiet):
+        """Wait until the app has nothing to write, nor to do, for so many seconds.
+
+        On a busy machine one that says nothing may only wait for its turn.
+        """
+        deadline, calm = time.monotonic() + WAIT, time.monotonic() + quiet
+        while time.monotonic() < calm:
+            if self.read(LOOK) or self._works():
+                calm = time.monotonic() + quiet
             assert time.monotonic() < deadline, "it never comes to rest"
+
+    def _works(self) -> bool:
+        """Whether the app's own threads compute, or would if a core were free."""
+        threads = Path(f"/proc/{self.process.pid}/task").glob("*/stat")
+        return any(state(thread) in "RD" for thread in threads)
 
     def leave(self) -> list[str]:
         """Quit; return what reached the terminal and should not have."""
@@ -73,6 +85,14 @@ def recorded(
         yield terminal
     finally:
         terminal.close()
+
+
+def state(thread: Path) -> str:
+    """Return what a thread does, as the kernel has it: R runs or waits for a core, S sleeps."""
+    try:
+        return thread.read_text().rpartition(") ")[2][0]
+    except OSError:  # it has ended
+        return "X"
 
 
 def customised(home: Path, site: str) -> Mapping[str, str]:

@@ -63,6 +63,20 @@ def test_two_hundred_sizes_in_five_seconds_while_it_answers(
         assert terminal.end() == 0
 
 
+def test_a_size_that_changed_and_changed_back_unnoticed_is_painted_again(
+    tmp_path: Path, slow: list[str]
+) -> None:
+    with opened(tmp_path, *slow) as terminal:
+        terminal.shows(READY, "Ask something")
+        terminal.process.send_signal(signal.SIGSTOP)
+        terminal.resize(1, 1)  # which loses what was on the screen
+        terminal.resize(100, 30)
+        terminal.process.send_signal(signal.SIGCONT)
+        terminal.shows(READY, "Ask something")
+        terminal.press(QUIT)
+        assert terminal.end() == 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV])
 def test_the_death_of_the_engine_is_a_sentence_and_the_chat_goes_on(
     tmp_path: Path, slow: list[str], number: signal.Signals
