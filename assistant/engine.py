@@ -7,12 +7,26 @@ from queue import Empty, SimpleQueue
 from threading import RLock, Thread
 
 from assistant.assistant import Assistant
+from assistant.bench.bandwidth import bandwidth
+from assistant.bench.findings import Gauged
+from assistant.bench.stand import Stand
 from assistant.chat.counting import count as count_tokens
 from assistant.control import Control
 from assistant.events import Counted, Event, Failed
 from assistant.loading import Loader, Pool
 from assistant.race import run
-from assistant.request import Count, Job, Mode, Race, Request, Sampling, Setup, Tune
+from assistant.request import (
+    Count,
+    Gauge,
+    Job,
+    Mode,
+    Race,
+    Request,
+    Sampling,
+    Setup,
+    Trial,
+    Tune,
+)
 from assistant.tuning.tune import Tuner
 from models.errors import Bug, Cancelled, ModelError, SpecchatError
 
@@ -40,6 +54,7 @@ class Engine:
         self._assistant: Assistant | None = None
         self._loader: Loader | None = None
         self._pool = Pool()
+        self._stand = Stand(self._pool, self._control, emit)
         self._thread = Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
 
@@ -63,6 +78,10 @@ class Engine:
     def tune(self, tune: Tune) -> None:
         """Measure this machine; ends in `Tuned` or `Failed`."""
         self._give(tune)
+
+    def measure(self, job: Trial | Gauge) -> None:
+        """Measure an answer or the memory; ends in `Measured`, `Gauged` or `Failed`."""
+        self._give(job)
 
     def count(self, count: Count) -> None:
         """Count the tokens of a text; ends in `Counted`, or in nothing without a model."""
@@ -146,6 +165,10 @@ class Engine:
                 run(job, self._pool, self._control, self._emit)
             case Tune():
                 self._emit(Tuner(job, self._control.cancel, self._emit).run())
+            case Trial():
+                self._emit(self._stand.measure(job))
+            case Gauge(threads):
+                self._emit(Gauged(bandwidth(threads)))
             case Count(label, text):
                 if (assistant := self._assistant) is not None:
                     n_ctx = assistant.target.n_ctx
@@ -167,6 +190,7 @@ class Engine:
 
     def _free(self) -> None:
         self._assistant = None
+        self._stand.close()
         if self._loader is not None:
             self._loader.close()
             self._loader = None

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from assistant.bench.findings import Gauged, Measured
 from assistant.stats import Forecast as Forecast
 from assistant.stats import Stats as Stats
 from assistant.stats import Tally as Tally
@@ -228,4 +229,6 @@ Event = (
     | RaceOver
     | Measuring
     | Tuned
+    | Measured
+    | Gauged
 )

@@ -135,5 +135,25 @@ class Tune:
     variants: tuple[Path, ...] = ()  # other files of the target's model
 
 
-Job = Setup | Request | Race | Count | Tune
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """An answer to be measured, from cold caches; its models stay loaded for the next trial.
+
+    Trials of the same `system` share what mode auto learns; others learn nothing from them.
+    """
+
+    setup: Setup
+    system: str
+    request: Request
+    profiled: tuple[str, ...] = ()  # draft sources to be judged along the answer, afterwards
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """Measure how fast this machine reads memory."""
+
+    threads: int | None = None  # None: one per physical core
+
+
+Job = Setup | Request | Race | Count | Tune | Trial | Gauge
 """What the engine does, one after the other."""

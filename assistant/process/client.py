@@ -11,7 +11,7 @@ from assistant.events import Event
 from assistant.process.keeper import Keeper
 from assistant.process.messages import Cancel, Command, Steer
 from assistant.process.watch import PATIENCE
-from assistant.request import Count, Mode, Race, Request, Sampling, Setup, Tune
+from assistant.request import Count, Gauge, Mode, Race, Request, Sampling, Setup, Trial, Tune
 
 
 class EngineProcess:
@@ -52,6 +52,10 @@ class EngineProcess:
     def tune(self, tune: Tune) -> None:
         """Measure this machine; ends in `Tuned` or `Failed`."""
         self._give(tune)
+
+    def measure(self, job: Trial | Gauge) -> None:
+        """Measure an answer or the memory; ends in `Measured`, `Gauged` or `Failed`."""
+        self._give(job)
 
     def count(self, count: Count) -> None:
         """Count the tokens of a text; ends in `Counted`, or in nothing without a model."""

@@ -3,7 +3,7 @@
 import re
 import signal
 
-from assistant.request import Job, Race, Setup, Tune
+from assistant.request import Gauge, Job, Race, Setup, Trial, Tune
 
 CAUSES = {
     signal.SIGABRT: "llama.cpp gave up",
@@ -34,8 +34,10 @@ def _when(doing: Job | None) -> str:
             return f"it loaded {' and '.join(names)}"
         case Race():
             return "it ran the race"
-        case Tune():
+        case Tune() | Gauge():
             return "it measured this machine"
+        case Trial():
+            return "it measured an answer"
     return "it answered"
 
 
@@ -62,6 +64,8 @@ def _telling_line(words: str) -> str:
 def _advice(doing: Job | None, status: int | None) -> str:
     if status in (-signal.SIGILL, 1):
         return "Run `specchat doctor`."
+    if isinstance(doing, Trial):
+        return "What was measured so far is kept."
     if not isinstance(doing, Setup | Tune):
         return "What was said so far is kept; ask again, and the models are loaded anew."
     if status == -signal.SIGKILL:

@@ -19,7 +19,7 @@ from assistant.process.messages import (
     Said,
     Steer,
 )
-from assistant.request import Count, Job, Race, Request, Setup, Tune
+from assistant.request import Count, Gauge, Job, Race, Request, Setup, Trial, Tune
 
 CHUNK = 65536
 
@@ -85,6 +85,8 @@ def _obey(command: Command, engine: Engine, outlet: Outlet) -> None:
             engine.race(command)
         case Tune():
             engine.tune(command)
+        case Trial() | Gauge():
+            engine.measure(command)
         case Count():
             engine.count(command)
         case Steer(mode, lookahead, sampling):

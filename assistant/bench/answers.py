@@ -1,0 +1,89 @@
+"""What a run has measured: answers, and how they are kept in its file."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from assistant.bench.findings import Measured
+from models.errors import StorageError
+
+ANSWER = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer of one system to one question."""
+
+    question: str
+    kind: str
+    repeat: int
+    system: str
+    measured: Measured | None  # None: it came to nothing
+    failure: str | None = None
+
+    @property
+    def key(self) -> str:
+        """What it is kept by; no other answer of its run has the same."""
+        return key(self.question, self.kind, self.repeat, self.system)
+
+
+def key(question: str, kind: str, repeat: int, system: str) -> str:
+    """Return what an answer is kept by."""
+    return f"{ANSWER} | {kind} | {question} | {repeat} | {system}"
+
+
+def plain(answer: Answer) -> Any:
+    """Return an answer as it is kept."""
+    return msgspec.to_builtins(answer, str_keys=True)
+
+
+def kept(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Yield the answers among the results of a run.
+
+    Raises:
+        StorageError: one is damaged.
+    """
+    for name, result in results.items():
+        if not name.startswith(ANSWER):
+            continue
+        try:
+            yield msgspec.convert(result, Answer, str_keys=True)
+        except msgspec.ValidationError as error:
+            raise StorageError(f"The run holds no valid answer at {name!r}: {error}.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """All answers of a system to one question, added up."""
+
+    question: str
+    kind: str
+    answers: tuple[Measured, ...]
+
+    def total(self, name: str) -> float:
+        """Return the sum of a figure of `Stats`."""
+        return float(sum(getattr(each.stats, name) for each in self.answers))
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Generated tokens over decoding time."""
+        return self.total("generated_tokens") / self.total("decode_s")
+
+
+def sums(answers: Iterable[Answer], system: str) -> dict[tuple[str, str], Sum]:
+    """Return the answers of a system by kind and question; those that failed are left out."""
+    found: dict[tuple[str, str], list[Measured]] = {}
+    for answer in answers:
+        if answer.system == system and answer.measured and answer.measured.stats.decode_s:
+            found.setdefault((answer.kind, answer.question), []).append(answer.measured)
+    return {
+        (kind, question): Sum(question, kind, tuple(measured))
+        for (kind, question), measured in found.items()
+    }
+
+
+def kinds(answers: Sequence[Answer]) -> list[str]:
+    """Return the kinds of questions, in the order of their coming."""
+    return list(dict.fromkeys(answer.kind for answer in answers))

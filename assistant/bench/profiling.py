@@ -1,0 +1,73 @@
+"""Judge draft sources along an answer that is given: what they would have proposed, and its worth.
+
+Every place is looked at, not those alone that some lookahead happened to reach, so that any other
+lookahead can be replayed.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from assistant.bench.findings import Judged, Profile
+from assistant.control import Control
+from assistant.drafting.draft import Source
+from assistant.lookahead.acceptance import overlap
+from assistant.request import Sampling
+from assistant.row import Row
+from assistant.warp import COLDEST, one_hot, warp
+from models.base import Logits, Model
+from models.errors import Cancelled
+
+NOTHING = -1
+
+
+def profile(
+    target: Model,
+    sources: Sequence[Source],
+    prompt: Sequence[int],
+    answer: Sequence[int],
+    sampling: Sampling,
+    control: Control,
+) -> Profile:
+    """Return what `sources` propose at each place of an answer, and how likely it is accepted.
+
+    Raises:
+        Cancelled: somebody stopped it.
+        ModelError: a model cannot go on.
+    """
+    tokens = [*prompt, *answer]
+    found: dict[str, list[tuple[float, int]]] = {source.name: [] for source in sources}
+    for place, row in enumerate(_rows(target, tokens, len(prompt), sampling), start=len(prompt)):
+        if control.cancel.raised:
+            raise Cancelled
+        for source in sources:
+            found[source.name].append(_judge(source, tokens[:place], row, sampling))
+    judged = {
+        name: Judged(tuple(odds for odds, _ in places), tuple(seen for _, seen in places))
+        for name, places in found.items()
+    }
+    return Profile(tuple(tokens), len(prompt), judged)
+
+
+def _judge(
+    source: Source, context: list[int], target_row: Row, sampling: Sampling
+) -> tuple[float, int]:
+    """Return the overlap and the evidence of a proposal behind `context`."""
+    source.read(context)
+    if source.offer(context, 1) is None:
+        return NOTHING, NOTHING
+
+    def warped(logits: Logits, history: Sequence[int]) -> Row:
+        return warp(logits, sampling, history)
+
+    row, evidence = source.row(context, warped)
+    return overlap(target_row, row), evidence
+
+
+def _rows(target: Model, tokens: Sequence[int], start: int, sampling: Sampling) -> Iterator[Row]:
+    """Yield the target's row of every place from `start` on."""
+    if sampling.temperature < COLDEST:  # the answer tells them
+        yield from (one_hot(token) for token in tokens[start:])
+        return
+    for first in range(start, len(tokens), target.max_rows):
+        end = min(first + target.max_rows, len(tokens))
+        logits = target.logits(tokens[: end - 1], rows=end - first).copy()
+        yield from (warp(row, sampling, tokens[: first + i]) for i, row in enumerate(logits))

@@ -1,0 +1,262 @@
+"""Replay answers on a machine that need not exist: its cost curve, any lookahead, real planning.
+
+What is replayed is a profile: an answer, and what each source would have proposed at each of its
+places. Copying sources are run again on its tokens, those that make rows are taken from the
+profile; the plans are made by the very code that decodes. Only the models are missing, and with
+them the time, which the machine's curve tells instead.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import geometric_mean
+
+import numpy as np
+
+from assistant.bench.answers import Answer
+from assistant.bench.comparison import ALL
+from assistant.bench.findings import Judged, Profile
+from assistant.bench.machines import Machine
+from assistant.bench.systems import System
+from assistant.control import Control
+from assistant.decoding import Rejected, Round, Sampled
+from assistant.drafting.cascade import Cascade
+from assistant.drafting.draft import Draft, Plan, Proposal, Rows, Source
+from assistant.drafting.model import WINDOW
+from assistant.drafting.suffix import SuffixSource
+from assistant.drafting.tail import TailSource
+from assistant.events import Origin
+from assistant.lookahead.controller import Controller
+from assistant.lookahead.costs import Costs
+from assistant.lookahead.fixed import Fixed
+from assistant.lookahead.policy import Policy
+from assistant.request import USUAL_SOURCES
+from assistant.row import Row
+from assistant.sampling import Uniforms
+from assistant.warp import Warp, one_hot
+from models.prefix import shared
+
+MOST = 31  # proposals that one evaluation has room for
+WRONG = -1
+"""A proposed token that is not the one that came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What an answer would have come to."""
+
+    tokens: int
+    seconds: float
+    rounds: int
+    tested: int
+    accepted: int
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Tokens over decoding time."""
+        return self.tokens / self.seconds
+
+    @property
+    def tokens_per_eval(self) -> float:
+        """Tokens over target evaluations."""
+        return self.tokens / self.rounds
+
+
+class Logged:
+    """A source whose rows are those of a profile.
+
+    Its proposal at a place is the token that came, with the probability of acceptance that was
+    noted there, and else a wrong one.
+    """
+
+    def __init__(
+        self, name: str, judged: Judged, profile: Profile, machine: Machine, rng: Uniforms
+    ) -> None:
+        self.name = name
+        self.seconds = 0.0
+        """What its rows have taken so far."""
+        self._judged, self._profile, self._rng = judged, profile, rng
+        self._costs = Costs(machine.verify, machine.draft) if name == "model" else None
+        self._seen: Sequence[int] = ()
+
+    def odds(self, place: int) -> float:
+        """Return how likely a proposal at a place is accepted; below 0 there is none."""
+        return self._judged.overlaps[place - self._profile.start]
+
+    def unread(self, tokens: Sequence[int]) -> int:
+        """Return how many tokens a model would have to read before it gave a row."""
+        return max(1, min(WINDOW, len(tokens) - shared(self._seen, tokens)))
+
+    def catch_up(self, tokens: Sequence[int]) -> float:
+        """Read `tokens` without giving a row; return how long that takes."""
+        seconds = self._costs.draft(self.unread(tokens)) if self._costs else 0.0
+        self._seen = list(tokens)
+        self.seconds += seconds
+        return seconds
+
+    def read(self, tokens: Sequence[int]) -> None:
+        """Do nothing: the profile has it all."""
+
+    def offer(self, tokens: Sequence[int], room: int) -> Rows | None:
+        """Offer a row where the profile has one."""
+        if len(tokens) >= len(self._profile.tokens) or self.odds(len(tokens)) < 0:
+            return None
+        return Rows(self.name, self.unread(tokens) if self._costs else 1)
+
+    def row(self, tokens: Sequence[int], warp: Warp) -> tuple[Row, int]:
+        """Return the one-hot row of what is proposed, and its evidence."""
+        place = len(tokens)
+        self.catch_up(tokens)
+        comes = self._rng.random() < self.odds(place)
+        token = self._profile.tokens[place] if comes else WRONG
+        return one_hot(token), self._judged.evidence[place - self._profile.start]
+
+
+class Simulator:
+    """One system on one machine, answering profile after profile: what it learns it keeps."""
+
+    def __init__(self, system: System, machine: Machine, sources: Sequence[str]) -> None:
+        self._machine, self._sources = machine, system.sources or sources
+        self._costs = Costs(machine.verify, machine.draft)
+        self._controller = Controller(Costs(machine.verify, machine.draft))
+        self._policy = Policy(Control(system.mode, system.lookahead), self._controller)
+        self._rng = np.random.default_rng(0)
+
+    def replay(self, profile: Profile) -> Replay:
+        """Return what the answer of a profile takes."""
+        logged = self._logged(profile)
+        cascade = Cascade(*self._ordered(logged))
+        tokens, end = list(profile.tokens[: profile.start]), len(profile.tokens)
+        rounds = tested = accepted = 0
+        seconds = 0.0
+        while len(tokens) < end:
+            begins = len(tokens) == profile.start  # the first token does not wait for a draft
+            if not begins:
+                seconds += self._prefill(logged.get("model"), tokens, end)
+            plan = Fixed(0) if begins else self._plan(cascade, end - len(tokens) - 1)
+            before = _total(logged)
+            draft = cascade.propose(tokens, plan, _no_warp, _only)
+            draft_s = _total(logged) - before
+            round_ = _round(draft, profile, len(tokens), logged)
+            verify_s = self._costs.verify(round_.proposed + 1) + self._machine.host_s
+            self._controller.observe(round_, plan, verify_s + draft_s, draft_s)
+            tokens += (token.id for token in round_.tokens)
+            seconds += verify_s + draft_s
+            rounds, tested = rounds + 1, tested + round_.tested
+            accepted += round_.accepted
+        return Replay(end - profile.start, seconds, rounds, tested, accepted)
+
+    def _plan(self, cascade: Cascade, room: int) -> Plan:
+        return self._policy.plan(min(room, MOST) if cascade.sources else 0)
+
+    def _prefill(self, model: Logged | None, tokens: Sequence[int], end: int) -> float:
+        """Have the draft model read what it lacks, if that is worth its time; see `Turn`."""
+        if model is None or not self._policy.reads(model.unread(tokens), end - len(tokens)):
+            return 0.0
+        unread = model.unread(tokens)
+        seconds = model.catch_up(tokens[:-1])
+        if self._policy.is_free:
+            self._controller.read(unread, seconds)
+        return seconds
+
+    def _logged(self, profile: Profile) -> dict[str, Logged]:
+        wanted = [name for name in self._sources if name in profile.sources]
+        return {
+            name: Logged(name, profile.sources[name], profile, self._machine, self._rng)
+            for name in wanted
+            if name not in ("suffix", "tail")
+        }
+
+    def _ordered(self, logged: Mapping[str, Logged]) -> list[Source]:
+        """Return the sources in the order in which they are asked; stored chats are left out."""
+        copying: dict[str, Source] = {"suffix": SuffixSource(), "tail": TailSource()}
+        known = {**copying, **logged}
+        return [known[name] for name in self._sources if name in known]
+
+
+def predictions(
+    answers: Sequence[Answer],
+    systems: Sequence[System],
+    sources: Sequence[str] = USUAL_SOURCES,
+    machine: Machine | None = None,
+) -> dict[tuple[str, str], float]:
+    """Return the predicted ratios to ArS by kind and system, from ArS's own answers.
+
+    Without a machine it is the one that they were given on: its curve as it was before them, in the
+    measure of how long their tokens took.
+    """
+    asked = [each for each in answers if each.measured and each.measured.profile]
+    here = machine or _here(asked, systems[0].name)
+    if here is None:
+        return {}
+    found: dict[tuple[str, str], float] = {}
+    for system in systems:
+        if system.target or system.mode == "ars":
+            continue
+        simulator = Simulator(system, here, sources)
+        ratios: dict[str, list[float]] = {}
+        for each in asked:
+            if each.measured and each.measured.profile:
+                replayed = simulator.replay(each.measured.profile)
+                ratio = replayed.tokens_per_s * (here.verify[1] + here.host_s)
+                ratios.setdefault(each.kind, []).append(ratio)
+                ratios.setdefault(ALL, []).append(ratio)
+        found |= {(kind, system.name): geometric_mean(each) for kind, each in ratios.items()}
+    return found
+
+
+def _here(answers: Sequence[Answer], ars: str) -> Machine | None:
+    """Return the machine that ArS's answers were given on."""
+    stats = [each.measured.stats for each in answers if each.system == ars and each.measured]
+    found = (each.measured.costs for each in answers if each.measured)
+    costs = next((each for each in found if each), None)
+    rounds = sum(each.rounds for each in stats)
+    if costs is None or not rounds:
+        return None
+    target_s = sum(each.verify_s for each in stats) / rounds
+    host_s = sum(each.host_s for each in stats) / rounds
+    here = Machine("here", costs.verify, costs.draft).scaled(target_s / costs.verify[1])
+    return replace(here, host_s=host_s)
+
+
+def _round(draft: Draft, profile: Profile, start: int, logged: Mapping[str, Logged]) -> Round:
+    """Return the round that verification makes of a draft, as the answer went on."""
+    coming = profile.tokens[start:]
+    proposals = draft.proposals
+    right = [each.token == token for each, token in zip(proposals, coming, strict=False)]
+    accepted = right.index(False) if False in right else len(right)
+
+    def row(i: int) -> Row:
+        return _target_row(proposals[i], start + i, coming[i], logged)
+
+    tokens = [
+        Sampled(coming[i], Origin.DRAFT, row(i), proposals[i].row, proposals[i])
+        for i in range(accepted)
+    ]
+    if accepted < len(proposals):
+        last = Sampled(
+            coming[accepted], Origin.RESIDUAL, row(accepted), proposal=proposals[accepted]
+        )
+    else:
+        last = Sampled(coming[accepted], Origin.TARGET, one_hot(coming[accepted]))
+    rejected = tuple(Rejected(each, None, None) for each in proposals[accepted:])
+    return Round((*tokens, last), rejected)
+
+
+def _target_row(proposal: Proposal, place: int, came: int, logged: Mapping[str, Logged]) -> Row:
+    """Return a row of the target whose overlap with the proposal's is what was noted."""
+    if proposal.source in logged:
+        odds = logged[proposal.source].odds(place)
+        return Row(proposal.row.ids, np.array([odds]))
+    return one_hot(came)
+
+
+def _total(logged: Mapping[str, Logged]) -> float:
+    return sum(source.seconds for source in logged.values())
+
+
+def _only(row: Row, place: int) -> int:
+    return int(row.ids[0])
+
+
+def _no_warp(logits: object, history: object) -> Row:
+    raise AssertionError("the rows of a profile are warped")

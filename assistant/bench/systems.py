@@ -1,0 +1,73 @@
+"""What is compared: ways to decode, by names that people write."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assistant.request import SOURCES, Mode
+from models.errors import UsageError
+
+MOST = 31  # tokens that a round may propose
+DEFAULT = "ars,sps=4,auto"
+FORM = (
+    "write [TARGET:]ars, [TARGET:]auto, [TARGET:]sps[=K], or draft sources and K, as in model=4 "
+    "or suffix+model=3"
+)
+_NAME = re.compile(r"(?:(?P<target>[^=]+):)?(?P<way>[a-z+]+)(?:=(?P<lookahead>\d+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """One way to decode; without sources it has those of the settings."""
+
+    name: str
+    mode: Mode
+    lookahead: int | None = None
+    sources: tuple[str, ...] | None = None
+    target: str | None = None  # a model, or a quantisation of the target; None: the target itself
+
+
+ARS = System("ars", "ars")
+
+
+def parse(text: str) -> tuple[System, ...]:
+    """Return the systems that `text` lists, separated by commas; ArS comes first in any case.
+
+    Raises:
+        UsageError: it makes no sense; the text says how to write it.
+    """
+    systems = [_system(part.strip()) for part in text.split(",")]
+    names = [system.name for system in systems]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"{twice} is listed twice.")
+    return (ARS, *(system for system in systems if system != ARS))
+
+
+def fixed(source: str, lookahead: int) -> System:
+    """Return the system that proposes so many tokens of one source in every round."""
+    return System(f"{source}={lookahead}", "sps", lookahead, (source,))
+
+
+def _system(text: str) -> System:
+    match = _NAME.fullmatch(text)
+    if match is None:
+        raise UsageError(f"{text!r} is no system; {FORM}.")
+    target, way, lookahead = match["target"], match["way"], match["lookahead"]
+    k = None if lookahead is None else int(lookahead)
+    if k is not None and (way in ("ars", "auto") or not 1 <= k <= MOST):
+        raise UsageError(f"{text!r} is no system: =K goes with sps or sources, and is 1 to {MOST}.")
+    match way:
+        case "ars" | "auto":
+            return System(text, "ars" if way == "ars" else "auto", target=target)
+        case "sps":
+            return System(text, "sps", k, target=target)
+    return System(text, "auto" if k is None else "sps", k, _sources(text, way), target)
+
+
+def _sources(text: str, way: str) -> tuple[str, ...]:
+    names: Sequence[str] = way.split("+")
+    if unknown := [name for name in names if name not in SOURCES]:
+        raise UsageError(
+            f"{text!r} is no system: {unknown[0]!r} is neither a mode nor one of {', '.join(SOURCES)}."
+        )
+    return tuple(names)

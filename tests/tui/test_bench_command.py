@@ -1,0 +1,183 @@
+"""`specchat bench` as a shell sees it."""
+
+import json
+import os
+import re
+import signal
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from tests import tiny
+from tests.tui.test_cli import run, start
+
+GREEDY = ("--temperature", "0", "--threads", "1", "--ctx", "2048")
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory) -> tuple[object, ...]:
+    folder = tmp_path_factory.mktemp("pair")
+    target = tiny.write(folder / "target.gguf", seed=0, stops=False, n_ctx=2048)
+    draft = tiny.write(folder / "draft.gguf", seed=1, like=0, noise=0.4, stops=False, n_ctx=2048)
+    return ("--target", target, "--draft", draft)
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Path:
+    path = tmp_path / "asked.jsonl"
+    rows = [
+        {"question_id": i, "category": kind, "turns": [f"Tell me about <b>{kind}</b> & {i}."]}
+        for i, kind in enumerate(["rivers", "rivers", "hills"])
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+class Balanced(HTMLParser):
+    """Complains of tags that do not match."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def check_page(text: str) -> None:
+    parser = Balanced()
+    parser.feed(text)
+    assert not parser.open
+    assert "svg" in parser.seen
+    assert "script" not in parser.seen
+    assert "prefers-color-scheme: dark" in text
+    assert not re.search(r"(src|href)\s*=|url\(|@import|https?://", text)
+
+
+def test_prompts_compares_systems_in_a_table_json_and_a_page(
+    pair, asked: Path, tmp_path: Path
+) -> None:
+    files = ("--json", tmp_path / "out.json", "--html", tmp_path / "out.html")
+    systems = ("--systems", "ars,model=3,auto")
+    code, out, err = run("bench", "prompts", asked, *pair, *GREEDY, "--max-tokens", 12, *systems,
+                         *files)  # fmt: skip
+    assert code == 0, err
+    assert "\x1b" not in out + err
+    assert max(map(len, out.splitlines())) <= 80
+    assert [line for line in out.splitlines() if line in ("rivers", "hills", "all")]
+    facts = json.loads((tmp_path / "out.json").read_text())
+    ratios = {(each["kind"], each["system"]): each["ratio"] for each in facts["standings"]}
+    assert ratios["all", "ars"] is None
+    assert ratios["all", "auto"]["low"] <= ratios["all", "auto"]["value"]
+    assert len(facts["answers"]) == 9
+    stats = [each["stats"] for each in facts["answers"] if each["system"] == "model=3"]
+    assert all(each["drafted"] for each in stats)
+    texts = {each["text"] for each in facts["answers"] if each["question"] == "hills/2"}
+    assert len(texts) == 1  # at temperature 0 a random model's answer is what it is
+    assert facts["files"]["target"]["size"] > 0
+    assert facts["machine"]["processor"]
+    assert facts["versions"]["llama-cpp-python"]
+    predicted = [each["predicted"] for each in facts["standings"] if each["system"] == "model=3"]
+    assert all(each > 0 for each in predicted)
+    check_page((tmp_path / "out.html").read_text())
+
+
+def test_interrupted_run_keeps_what_it_has_and_is_gone_on_with(
+    pair, asked: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.jsonl"
+    command = (
+        "bench",
+        "prompts",
+        asked,
+        *pair,
+        *GREEDY,
+        "--max-tokens",
+        600,
+        "--systems",
+        "ars,model=3",
+        "--run",
+        path,
+    )
+    process = start(*command)
+    assert process.stderr is not None
+    while not path.exists() or len(path.read_bytes().splitlines()) < 3:
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    assert f"--run {path}" in err
+    before = path.read_bytes()
+    assert before.endswith(b"\n")
+    assert 3 <= len(before.splitlines()) < 7
+
+    code, out, err = run(*command)
+    assert code == 0, err
+    assert "are done already" in err
+    assert path.read_bytes().startswith(before)
+    assert len(path.read_bytes().splitlines()) == 7
+
+    code, out, err = run(*command, "--top-k", 3)
+    assert (code, out) == (2, "")
+    assert "top_k was 40, and is 3 now" in err
+
+
+def test_death_of_the_engine_is_a_model_error_and_what_was_measured_is_kept(
+    pair, asked: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.jsonl"
+    command = (
+        "bench",
+        "prompts",
+        asked,
+        *pair,
+        *GREEDY,
+        "--max-tokens",
+        600,
+        "--systems",
+        "ars,model=3",
+        "--run",
+        path,
+    )
+    process = start(*command)
+    while not path.exists() or len(path.read_bytes().splitlines()) < 3:
+        assert process.poll() is None
+    tasks = Path(f"/proc/{process.pid}/task").glob("*/children")
+    (engine,) = [int(child) for task in tasks for child in task.read_text().split()]
+    time.sleep(0.2)  # it is idle while the line above is written
+    os.kill(engine, signal.SIGABRT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (3, "")
+    assert "ended while it measured an answer" in err
+    assert "Traceback" not in err
+    assert len(path.read_bytes().splitlines()) >= 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (("prompts", "--systems", "fast"), 2, "is no system"),
+        (("prompts", "none.jsonl"), 2, "cannot be read"),
+        (("prompts", "--json", "/no/such/folder/x.json"), 4, "there is no folder"),
+        (("prompts", "--draft", "none", "--systems", "model=3"), 3, "needs a draft"),
+    ],
+)
+def test_what_cannot_be_done_is_said_at_once(pair, arguments, code, complaint) -> None:
+    given = arguments if "--draft" not in arguments else (*arguments, *pair[:2])
+    found, out, err = run("bench", *given, *(pair if given is arguments else ()), *GREEDY)
+    assert (found, out) == (code, "")
+    assert complaint in err
+    assert "Traceback" not in err

@@ -1,0 +1,1 @@
+"""`specchat bench`, as a person sees it."""

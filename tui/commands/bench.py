@@ -1,0 +1,142 @@
+"""`specchat bench`: what speculation is worth with your pair, on your machine."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from tui.options import settings, shared
+from tui.safe import safe
+
+if TYPE_CHECKING:
+    from assistant.bench.runfile import RunFile
+    from tui.settings import Settings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+def output(command: Command) -> Command:
+    """Add the options that say where results go."""
+    for option in (
+        click.option("--html", "html_file", type=FILE, help="Write an HTML report, with plots."),
+        click.option("--json", "json_file", type=FILE, help="Write all figures as JSON."),
+        click.option(
+            "--run",
+            "run_path",
+            type=FILE,
+            help="Keep results in this file, and go on with those that it has.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@click.group()
+def bench() -> None:
+    """Measure what speculation is worth with your pair, on your machine.
+
+    Systems answer the same prompts in turns, so that drift cancels. What is measured is kept at
+    once: Ctrl-C stops, and the same command with --run FILE goes on.
+    """
+
+
+@bench.command()
+@click.argument("file", required=False, type=FILE)
+@click.option(
+    "--systems",
+    "spec",
+    metavar="SPEC",
+    help="What answers, separated by commas: ars, auto, sps[=K], or sources and K, as in model=4 "
+    "or suffix+model=3; behind TARGET: with another target or quantisation, as in f16:ars.  "
+    "[ars,sps=4,auto]",
+)
+@click.option("--per-kind", type=click.IntRange(1), metavar="N", help="Ask N of each kind only.")
+@click.option("--repeats", type=click.IntRange(1, 100), default=1, help="Ask everything N times.")
+@click.option(
+    "--predict/--no-predict", default=True, help="Compare with the simulator's prediction."
+)
+@output
+@shared
+@click.pass_context
+def prompts(
+    context: click.Context,
+    /,
+    file: Path | None,
+    spec: str | None,
+    per_kind: int | None,
+    repeats: int,
+    predict: bool,
+    run_path: Path | None,
+    json_file: Path | None,
+    html_file: Path | None,
+    **options: Any,
+) -> None:
+    """Answer prompts with every system, and compare speeds.
+
+    FILE has JSON lines in the format of HumanEval or of Spec-Bench (of conversations the first turn
+    is asked); without it, prompts that come with specchat are asked: code, chat, summaries,
+    questions, maths, translation and editing.
+    """
+    chosen = _settings(context, options)
+
+    from assistant.bench import prompts as reporting
+    from assistant.bench import systems
+    from assistant.bench.answers import kept
+    from assistant.bench.questions import first_of_each, read, shipped
+    from tui.bench.lineup import answers, line_up
+    from tui.bench.output import check_writable, show
+    from tui.bench.running import Running
+
+    ways = systems.parse(spec or systems.DEFAULT)
+    questions = first_of_each(read(file) if file else shipped(), per_kind)
+    check_writable(json_file, html_file)
+    lineup = line_up(ways, chosen)
+    facts = lineup.facts("prompts", questions, repeats=repeats, predict=predict)
+    with _run_file(run_path, facts) as run:
+        Running(run).run([*answers(lineup, questions, repeats, predict)])
+        found = [*kept(run.results)]
+    report, standings = reporting.report(found, ways, chosen.draft_sources)
+    show(report, facts, {"standings": standings, "answers": _brief(found)}, json_file, html_file)
+
+
+def _settings(context: click.Context, options: dict[str, Any]) -> "Settings":
+    """Return the settings, also those that were given in front of the command."""
+    from tui.cli import given_before_the_command
+
+    typed = {name: value for name, value in options.items() if value is not None}
+    return settings({**given_before_the_command(context.find_root()), **typed})
+
+
+@contextmanager
+def _run_file(path: Path | None, facts: dict[str, Any]) -> "Iterator[RunFile]":
+    """Open the file of a run; without a path, a new one among what can be made again."""
+    from assistant.bench.runfile import RunFile
+    from models.files.places import cache_dir
+
+    if path is None:
+        now = datetime.now().strftime("%Y%m%d-%H%M%S")
+        path = cache_dir() / "bench" / f"{facts['command']}-{now}.jsonl"
+    with closing(RunFile(path, facts)) as run:
+        click.echo(safe(f"Results are kept in {path}"), err=True)
+        yield run
+
+
+def _brief(found: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return answers without what only the simulator wants."""
+    from dataclasses import asdict
+
+    brief = []
+    for answer in found:
+        fields = asdict(answer)
+        if measured := fields.pop("measured"):
+            measured.pop("profile")
+            measured.pop("rounds")
+            rates = ("tokens_per_s", "tokens_per_eval", "acceptance_rate")
+            stats = {name: getattr(answer.measured.stats, name) for name in rates}
+            fields |= {**measured, "stats": {**measured["stats"], **stats}}
+        brief.append(fields)
+    return brief
