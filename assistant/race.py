@@ -104,12 +104,18 @@ def _line_up(
     opened.callback(loader.close)
     try:
         assistant, ready = loader.load()
-        if lane.mode == "sps" and not assistant.sources.keys() & set(request.sources):
+        if lane.mode == "sps" and _lacks(lane, request, assistant):
             raise ModelError(f"{ready.no_draft} SpS needs a draft.")
     except SpecchatError as error:
         loader.close()
         return None, failed(error)
     return assistant, ready
+
+
+def _lacks(lane: Lane, request: Request, assistant: Assistant) -> bool:
+    """Return whether nothing proposes, or not the draft that was asked for."""
+    asked = lane.setup.draft is not None and "model" in request.sources
+    return asked and assistant.draft is None or not assistant.sources.keys() & set(request.sources)
 
 
 def _needed(lane: Lane) -> Setup:

@@ -58,7 +58,17 @@ async def answered(pilot: Pilot[None]) -> None:
         await pilot.press("enter")
         while len(chat.dialogue.records) < 2 or chat.exchange.busy:
             await pilot.pause(0.02)
-    await pilot.pause(0.6)
+    await calm(pilot)
+
+
+async def calm(pilot: Pilot[None]) -> None:
+    """Wait until all work is done and the screen has stayed the same for a while."""
+    seen = ["", " "]
+    while seen[-1] != seen[-2] or seen[-1] != seen[-3]:
+        waiting = [worker for worker in pilot.app.workers if worker.node is not pilot.app]
+        await pilot.app.workers.wait_for_complete(waiting)
+        await pilot.pause(0.15)
+        seen.append(pilot.app.export_screenshot())
 
 
 async def seen_as_tokens(pilot: Pilot[None]) -> None:
@@ -67,16 +77,16 @@ async def seen_as_tokens(pilot: Pilot[None]) -> None:
     await pilot.press("ctrl+up")
     await pilot.pause()
     await pilot.press("v", "ctrl+g")  # in this order, no toast is needed
-    await pilot.pause(0.5)
+    await calm(pilot)
     await pilot.press("escape")
-    await pilot.pause(0.5)
+    await calm(pilot)
 
 
 async def with_the_list(pilot: Pilot[None]) -> None:
     """Open the list of chats."""
     await answered(pilot)
     await pilot.press("f2")
-    await pilot.pause(0.8)
+    await calm(pilot)
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -69,7 +69,7 @@ def test_quantisation_that_is_not_here_is_a_model_error(
 
 
 def test_lane_that_fails_is_told_and_the_others_are_compared(target: Path, tmp_path: Path) -> None:
-    misfit = tiny.write(tmp_path / "misfit.gguf", controls=("<a>", "<b>", "<c>"))
+    misfit = tiny.write(tmp_path / "misfit.gguf", "mamba")  # it cannot go back
     models = ("--target", target, "--draft", misfit)
     code, out, err = run(*RACE, *models, "--lanes", "ars,sps,auto", "Hi")
     assert code == 3
