@@ -1,6 +1,7 @@
 """One chat turn: a request in, events out."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from time import perf_counter
 
 from assistant.answer import Answer
@@ -39,6 +40,8 @@ class Assistant:
         self.controller = controller
         self.resuming: Resuming | None = None
         """What brings back conversations that the target has read before."""
+        self.draft_name: str | None = None
+        """What the draft model is called, for the figures of answers."""
         self._chat = ChatTokens(vocab)
 
     @property
@@ -69,6 +72,7 @@ class Assistant:
         if self._chat.template.notice:
             yield Noticed(self._chat.template.notice)
         answer = Answer(request, self.vocab, stopwatch, len(tokens), cached)
+        answer.stats = replace(answer.stats, draft=self.draft_name)
         sources = [self.sources[name] for name in request.sources if name in self.sources]
         turn = Turn(self.target, sources, self.controller, request, control, tokens, answer)
         try:

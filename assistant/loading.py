@@ -96,6 +96,7 @@ class Loader:
             assistant.resuming = self._resuming(target, opened)
             self._resources = opened.pop_all()
         about_draft = self._about("draft", draft) if draft else None
+        assistant.draft_name = about_draft.name if about_draft else None
         return assistant, Ready(self._about("target", target), about_draft, reason)
 
     def close(self) -> None:

@@ -52,6 +52,7 @@ class Stats:
     verify_s: float = 0.0  # of decode_s, in the target
     positions: tuple[Tally, ...] = ()  # by place in the round
     sources: Mapping[str, Tally] = field(default_factory=dict)  # by draft source
+    draft: str | None = None  # the draft model's name, if one was loaded
 
     @property
     def acceptance_rate(self) -> float | None:

@@ -28,6 +28,7 @@ COMMANDS = {
     "bench": ("tui.commands.bench", "Measure what speculation is worth, as the papers do."),
     "models": ("tui.commands.models", "See, fetch and check model files."),
     "chats": ("tui.commands.chats", "Find, show, export and delete conversations."),
+    "stats": ("tui.commands.stats", "See how speculation went over your stored answers."),
     "doctor": ("tui.commands.doctor", "See what works on this machine, and how to mend the rest."),
     "config": ("tui.commands.config", "Show what is set, and where it was set."),
 }

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from assistant.store import backups
+from assistant.store.answers import Answers
 from assistant.store.branches import Branches
 from assistant.store.conversations import Conversations
 from assistant.store.messages import Messages
@@ -14,7 +15,7 @@ from assistant.store.wholes import Wholes
 from assistant.trace import Trace
 
 
-class Store(Conversations, Messages, Branches, Notes, Wholes, Sharing):
+class Store(Conversations, Messages, Branches, Notes, Wholes, Answers, Sharing):
     """Conversations on disk, or in memory for as long as the program runs.
 
     Every method is short and may be called from any thread; what it changed is on disk when it

@@ -22,7 +22,8 @@ limit_option = click.option("--limit", type=click.IntRange(1, 10**9), default=50
 
 
 @contextmanager
-def _store(*, make: bool = False) -> Iterator[Store]:
+def opened(*, make: bool = False) -> Iterator[Store]:
+    """Open the store for a command; without `make`, one that is not there is an empty one."""
     path = place()
     # What is only looked at needs no file of its own.
     store = Store(path if make or present(path) else None)
@@ -47,7 +48,7 @@ def chats(context: click.Context) -> None:
 @as_json_option
 def list_(limit: int = 50, as_json: bool = False) -> None:
     """List the conversations, pinned ones first, then the newest."""
-    with _store() as store:
+    with opened() as store:
         _print(store.summaries(limit=limit), as_json, "There are no conversations.")
 
 
@@ -57,7 +58,7 @@ def list_(limit: int = 50, as_json: bool = False) -> None:
 @as_json_option
 def search(words: tuple[str, ...], limit: int, as_json: bool) -> None:
     """List the conversations that hold all WORDS; the last may be the beginning of one."""
-    with _store() as store:
+    with opened() as store:
         _print(store.summaries(" ".join(words), limit), as_json, "Nothing was found.")
 
 
@@ -81,7 +82,7 @@ def _print(found: tuple[Summary, ...], as_json: bool, nothing: str) -> None:
 @as_json_option
 def show(number: int, as_json: bool) -> None:
     """Print the conversation with this NUMBER."""
-    with _store() as store:
+    with opened() as store:
         if as_json:
             path = [asdict(message) for message in store.path(number)]
             click.echo(json.dumps({"id": number, "messages": path}))
@@ -106,7 +107,7 @@ def export(
     if bool(numbers) == everything:
         raise UsageError("Say which conversations: their numbers, or --all.")
     form = form or ("jsonl" if output and output.suffix == ".jsonl" else "md")
-    with _store() as store:
+    with opened() as store:
         if everything:
             numbers = tuple(each.id for each in store.summaries(limit=-1))
         texts = (_text(store, number, form) for number in numbers)
@@ -127,7 +128,7 @@ def _text(store: Store, number: int, form: str) -> str:
 def import_(file: BinaryIO) -> None:
     """Add the conversations of a JSON lines FILE that specchat exported; - is standard input."""
     found = tuple(read(file))
-    with _store(make=True) as store:
+    with opened(make=True) as store:
         for whole in found:
             number = store.adopt(whole)
             click.echo(safe(f"{number:>6}  {whole.title or '(untitled)'}"))
@@ -140,7 +141,7 @@ def import_(file: BinaryIO) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def delete(numbers: tuple[int, ...], yes: bool) -> None:
     """Delete conversations for good, from the file and from its backups."""
-    with _store() as store:
+    with opened() as store:
         titles = [store.whole(number).title or "(untitled)" for number in numbers]
         for number in filter(store.is_open_elsewhere, numbers):
             raise StorageError(

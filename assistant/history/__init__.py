@@ -1,0 +1,1 @@
+"""What one's own stored answers tell of speculation."""
