@@ -43,9 +43,17 @@ def parse(text: str) -> tuple[System, ...]:
     return (ARS, *(system for system in systems if system != ARS))
 
 
-def fixed(source: str, lookahead: int) -> System:
-    """Return the system that proposes so many tokens of one source in every round."""
-    return System(f"{source}={lookahead}", "sps", lookahead, (source,))
+def sweep(source: str, lookaheads: str) -> tuple[System, ...]:
+    """Return ArS and the systems of a source with each of the listed lookaheads, ascending.
+
+    Raises:
+        UsageError: the list or the source makes no sense.
+    """
+    try:
+        ks = sorted({int(part) for part in lookaheads.split(",")} - {0})
+    except ValueError as error:
+        raise UsageError(f"{lookaheads!r} is no list of lookaheads, as in 1,2,4,8.") from error
+    return parse(",".join(["ars", *(f"{source}={k}" for k in ks)]))
 
 
 def _system(text: str) -> System:
@@ -67,7 +75,6 @@ def _system(text: str) -> System:
 def _sources(text: str, way: str) -> tuple[str, ...]:
     names: Sequence[str] = way.split("+")
     if unknown := [name for name in names if name not in SOURCES]:
-        raise UsageError(
-            f"{text!r} is no system: {unknown[0]!r} is neither a mode nor one of {', '.join(SOURCES)}."
-        )
+        known = ", ".join(SOURCES)
+        raise UsageError(f"{text!r} is no system: {unknown[0]!r} is neither a mode nor of {known}.")
     return tuple(names)

@@ -94,6 +94,24 @@ def test_prompts_compares_systems_in_a_table_json_and_a_page(
     check_page((tmp_path / "out.html").read_text())
 
 
+def test_sweep_tells_each_lookahead(pair, asked: Path, tmp_path: Path) -> None:
+    files = ("--json", tmp_path / "out.json", "--html", tmp_path / "out.html")
+    few = ("--lookaheads", "3,1", "--max-tokens", 16, "--per-kind", 1)
+    code, out, err = run("bench", "sweep", asked, *pair, *GREEDY, *few, *files)
+    assert code == 0, err
+    assert max(map(len, out.splitlines())) <= 80
+    steps = json.loads((tmp_path / "out.json").read_text())["steps"]
+    assert [(each["kind"], each["lookahead"]) for each in steps] == [
+        (kind, k) for kind in ("rivers", "hills") for k in (0, 1, 3)
+    ]
+    for step in steps:
+        assert step["loop_s"] > step["draft_s"] >= 0
+        assert (step["draft_s"] > 0) == (step["lookahead"] > 0)
+        assert 0 < step["yielded"] <= 1
+    assert steps[0]["yielded"] == 1
+    check_page((tmp_path / "out.html").read_text())
+
+
 def test_interrupted_run_keeps_what_it_has_and_is_gone_on_with(
     pair, asked: Path, tmp_path: Path
 ) -> None:
@@ -171,6 +189,8 @@ def test_death_of_the_engine_is_a_model_error_and_what_was_measured_is_kept(
     [
         (("prompts", "--systems", "fast"), 2, "is no system"),
         (("prompts", "none.jsonl"), 2, "cannot be read"),
+        (("sweep", "--lookaheads", "1,x"), 2, "no list of lookaheads"),
+        (("sweep", "--lookaheads", "40"), 2, "1 to 31"),
         (("prompts", "--json", "/no/such/folder/x.json"), 4, "there is no folder"),
         (("prompts", "--draft", "none", "--systems", "model=3"), 3, "needs a draft"),
     ],

@@ -103,6 +103,60 @@ def prompts(
     show(report, facts, {"standings": standings, "answers": _brief(found)}, json_file, html_file)
 
 
+@bench.command()
+@click.argument("file", required=False, type=FILE)
+@click.option(
+    "--lookaheads",
+    metavar="LIST",
+    default="1,2,3,4,5,6,8",
+    show_default=True,
+    help="The lookaheads that are tried, besides ArS.",
+)
+@click.option("--per-kind", type=click.IntRange(1), metavar="N", help="Ask N of each kind only.")
+@click.option("--repeats", type=click.IntRange(1, 100), default=1, help="Ask everything N times.")
+@output
+@shared
+@click.pass_context
+def sweep(
+    context: click.Context,
+    /,
+    file: Path | None,
+    lookaheads: str,
+    per_kind: int | None,
+    repeats: int,
+    run_path: Path | None,
+    json_file: Path | None,
+    html_file: Path | None,
+    **options: Any,
+) -> None:
+    """Try lookaheads: time for 128 tokens, tokens per round, time of a round.
+
+    That is figure 1 of Chen et al. 2023, for a code and a summarisation task, or for the prompts in
+    FILE. Proposals are the draft model's; --source names another source.
+    """
+    chosen = _settings(context, options)
+
+    from assistant.bench import sweep as reporting
+    from assistant.bench import systems
+    from assistant.bench.answers import kept
+    from assistant.bench.questions import first_of_each, read, shipped
+    from tui.bench.lineup import answers, line_up
+    from tui.bench.output import check_writable, show
+    from tui.bench.running import Running
+
+    ways = systems.sweep((chosen.source or "model").replace(",", "+"), lookaheads)
+    asked = read(file) if file else [each for each in shipped() if each.kind in ("code", "summary")]
+    questions = first_of_each(asked, per_kind)
+    check_writable(json_file, html_file)
+    lineup = line_up(ways, chosen)
+    facts = lineup.facts("sweep", questions, repeats=repeats)
+    with _run_file(run_path, facts) as run:
+        Running(run).run([*answers(lineup, questions, repeats, predict=False)])
+        found = [*kept(run.results)]
+    report, steps = reporting.report(found, ways)
+    show(report, facts, {"steps": steps, "answers": _brief(found)}, json_file, html_file)
+
+
 def _settings(context: click.Context, options: dict[str, Any]) -> "Settings":
     """Return the settings, also those that were given in front of the command."""
     from tui.cli import given_before_the_command

@@ -96,7 +96,7 @@ def test_systems_are_written_as_people_say_them():
     ("text", "reason"),
     [
         ("", "is no system"),
-        ("fast", "neither a mode nor one of"),
+        ("fast", "neither a mode nor of"),
         ("ars=3", "goes with sps"),
         ("sps=0", "1 to 31"),
         ("sps=32", "1 to 31"),

@@ -1,0 +1,1 @@
+"""Run code that a model wrote, where it can do no harm."""
