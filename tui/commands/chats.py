@@ -11,7 +11,7 @@ from typing import BinaryIO
 import click
 
 from assistant.store import Store, Summary, place, present
-from assistant.store.export import lines, markdown, read
+from assistant.store.export import lines, markdown
 from models.errors import StorageError, UsageError
 from tui.commands.saving import save
 from tui.safe import safe
@@ -126,14 +126,25 @@ def _text(store: Store, number: int, form: str) -> str:
 @chats.command("import")
 @click.argument("file", type=click.File("rb"))
 def import_(file: BinaryIO) -> None:
-    """Add the conversations of a JSON lines FILE that specchat exported; - is standard input."""
-    found = tuple(read(file))
-    with opened(make=True) as store:
-        for whole in found:
-            number = store.adopt(whole)
-            click.echo(safe(f"{number:>6}  {whole.title or '(untitled)'}"))
+    """Add the conversations of an exported FILE; - is standard input.
+
+    That of specchat (JSON lines), of ChatGPT (conversations.json or the archive it comes in), or of
+    llama.cpp's web UI. What is there already is not added again, and from a file that is broken
+    nothing is.
+    """
+    from assistant.imports.reading import MOST, read
+
+    try:
+        data = file.read(MOST + 1)
+    except OSError as error:
+        raise StorageError(f"{file.name} cannot be read: {error.strerror}.") from error
+    found = read(data)
     if not found:
         raise UsageError("There is no conversation in this file.")
+    with opened(make=True) as store:
+        for taken, whole in zip(store.take_in(found), found, strict=True):
+            known = "" if taken.is_new else "  (there already)"
+            click.echo(safe(f"{taken.number:>6}  {whole.title or '(untitled)'}{known}"))
 
 
 @chats.command()

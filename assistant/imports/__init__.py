@@ -1,0 +1,1 @@
+"""Conversations from files that other programs, or specchat itself, exported."""

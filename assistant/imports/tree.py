@@ -1,0 +1,115 @@
+"""Messages that name the one before them, as a conversation."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from assistant.store.titles import derive
+from assistant.store.values import Attachment, Record, Role, Whole
+
+# A text is kept as its parts until it is needed: most joined texts are parts of longer ones.
+_Parts = tuple["_Parts | None", str]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A place in the tree of another program; without a role, nothing that is shown."""
+
+    id: str
+    parent: str | None
+    role: Role | None = None
+    text: str = ""
+    created: float | None = None
+    model: str = ""
+    attachments: tuple[Attachment, ...] = ()
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A message, and what follows it."""
+
+    record: Record
+    parts: _Parts
+    followed: bool = False  # by one of another role
+    gone_on_with: bool = False  # by more of the same, which has its text, too
+
+
+def grow(
+    title: str, system: str, created: float, updated: float, nodes: Sequence[Node], leaf: str | None
+) -> Whole:
+    """Return a conversation; what follows a message of its own role is joined with it.
+
+    Raises:
+        ValueError: the nodes are no tree.
+    """
+    kept: dict[int, _Kept] = {}
+    at: dict[str | None, int | None] = {None: None}  # the message that each node shows last
+    for node in _downwards(nodes):
+        above = at.get(node.parent)
+        at[node.id] = above if node.role is None else _keep(kept, node, above, created)
+    messages = tuple(
+        replace(each.record, content="\n\n".join(_joined(each.parts)))
+        for each in kept.values()
+        if each.followed or not each.gone_on_with
+    )
+    first = next((message.content for message in messages if message.role == "user"), "")
+    return Whole(
+        title=title or derive(first),
+        named=bool(title),
+        system=system,
+        created=created,
+        updated=updated,
+        pinned=False,
+        leaf=at.get(leaf) or (messages[-1].id if messages else None),
+        messages=messages,
+        traces={},
+    )
+
+
+def _keep(kept: dict[int, _Kept], node: Node, above: int | None, created: float) -> int:
+    """Add what a node says, and return its number."""
+    assert node.role is not None
+    before = kept.get(above or 0)
+    parent, parts, attachments = above, (None, node.text), node.attachments
+    if before is not None:
+        created = before.record.created
+        if before.record.role == node.role:
+            before.gone_on_with = True
+            parent, parts = before.record.parent, (before.parts, node.text)
+            attachments = (*before.record.attachments, *attachments)
+        else:
+            before.followed = True
+    number = len(kept) + 1
+    when = created if node.created is None else node.created
+    record = Record(
+        number, parent, node.role, "", when, "complete", (), attachments, model=node.model
+    )
+    kept[number] = _Kept(record, parts)
+    return number
+
+
+def _downwards(nodes: Sequence[Node]) -> Iterator[Node]:
+    """Yield nodes, each after its parent; one whose parent is not there begins a conversation."""
+    by_id = {node.id: node for node in nodes}
+    if len(by_id) < len(nodes):
+        raise ValueError("two of its messages have the same id")
+    below: defaultdict[str | None, list[Node]] = defaultdict(list)
+    for node in nodes:
+        below[node.parent if node.parent in by_id else None].append(node)
+    waiting, seen = list(reversed(below[None])), 0
+    while waiting:
+        node = waiting.pop()
+        seen += 1
+        yield node
+        waiting += reversed(below[node.id])
+    if seen < len(nodes):
+        raise ValueError("its messages follow one another in a circle")
+
+
+def _joined(parts: _Parts) -> Iterable[str]:
+    texts = []
+    rest: _Parts | None = parts
+    while rest is not None:
+        rest, text = rest
+        texts.append(text)
+    return reversed(texts)
