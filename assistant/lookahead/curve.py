@@ -7,16 +7,20 @@ from statistics import median
 
 from assistant.lookahead.staircase import Staircase
 
-RECENT = 15
-"""Evaluations whose median is believed, at first the measured: seven slow ones change nothing."""
+RECENT = 9
+"""Evaluations whose median is believed, at first the measured: four slow ones change nothing."""
+KEPT = 0.99
+"""What a width keeps of what was learnt of it alone, each time that another one is seen."""
 
 
 class Curve:
     """Seconds by tokens, corrected by every evaluation that is seen.
 
-    The logarithm of how much longer evaluations take than was measured has two parts, each a
-    running median: one that all widths share, and one of each width's own. A width that was never
-    seen follows the shared part by half when that is known from one width, by more when from more.
+    The logarithm of how much longer evaluations take than was measured has two parts: one that all
+    widths share, and one of each width's own. What the median of its last evaluations is off by is
+    believed of both alike. So a width that was never seen follows by half what one other has shown,
+    and by more what several have; and one that was slow while the machine was busy, and has been
+    left alone since, is believed to be usual again some day.
 
     Args:
         measured: seconds by tokens, as `Staircase` takes them.
@@ -31,31 +35,29 @@ class Curve:
         """How many tokens are before those that are evaluated."""
         self._measured = Staircase(measured)
         self._slope = slope
-        self._shared = deque([0.0] * RECENT, RECENT)
-        self._shift = 0.0  # their median
-        self._own: dict[int, deque[float]] = {}  # by tokens, beside what it follows
-        self._shifts: dict[int, float] = {}  # their medians
+        self._shared = 0.0
+        self._own: dict[int, float] = {}  # by tokens
+        self._errors: dict[
+            int, deque[float]
+        ] = {}  # of the last evaluations, against what is believed
 
     def __call__(self, tokens: int) -> float:
         """Return the seconds that an evaluation of `tokens` tokens takes now."""
-        longer = self._followed(tokens) + self._shifts.get(tokens, 0.0)
-        return self._expected(tokens) * exp(longer)
+        return self._expected(tokens) * exp(self._shared + self._own.get(tokens, 0.0))
 
     def saw(self, tokens: int, seconds: float) -> None:
         """Learn from an evaluation; what is no duration is ignored, as when a clock was set."""
         if not (seconds > 0 and isfinite(seconds)):
             return
-        longer = log(seconds / self._expected(tokens))
-        self._shared.append(longer)
-        self._shift = median(self._shared)
-        own = self._own.setdefault(tokens, deque([0.0] * RECENT, RECENT))
-        own.append(longer - self._followed(tokens))
-        self._shifts[tokens] = median(own)
-
-    def _followed(self, tokens: int) -> float:
-        """Return the shared part, as far as this width is known to follow it."""
-        seen = len(self._own)
-        return self._shift if tokens in self._own else self._shift * seen / (seen + 1)
+        errors = self._errors.setdefault(tokens, deque([0.0] * RECENT, RECENT))
+        errors.append(log(seconds / self(tokens)))
+        half = median(errors) / 2
+        self._shared += half
+        self._own = {n: KEPT * own if n != tokens else own for n, own in self._own.items()}
+        self._own[tokens] = self._own.get(tokens, 0.0) + half
+        for n, each in self._errors.items():
+            believed = 2 * half if n == tokens else half
+            self._errors[n] = deque((error - believed for error in each), RECENT)
 
     def _expected(self, tokens: int) -> float:
         return self._measured(tokens) + self._slope * tokens * self.depth

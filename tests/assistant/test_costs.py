@@ -9,7 +9,7 @@ from assistant.lookahead.costs import Costs
 
 MEASURED = {1: 0.040, 2: 0.058, 3: 0.078, 4: 0.074, 8: 0.160, 16: 0.198, 32: 0.336}
 WIDTHS = range(1, 34)
-ROUNDS = 15  # whose median counts
+ROUNDS = 9  # whose median counts
 
 
 def in_blocks(width: int) -> float:
@@ -73,7 +73,7 @@ def test_without_a_draft_a_step_takes_for_ever_and_nothing_is_learnt_of_it():
 
 
 @pytest.mark.parametrize("before", [0, ROUNDS])
-def test_seven_slow_evaluations_in_a_row_change_next_to_nothing(before):
+def test_four_slow_evaluations_in_a_row_change_next_to_nothing(before):
     costs, random = Costs(MEASURED, {}), Random(1)
     for _ in range(before):
         costs.saw_verify(4, MEASURED[4] * random.uniform(0.99, 1.01))
@@ -106,7 +106,27 @@ def test_a_width_that_was_measured_wrongly_is_mended_alone():
         for width in (1, 2, 4, 8):
             costs.saw_verify(width, MEASURED[width] * (1.3 if width == 8 else 1.0))
     assert drift(costs, 8, 1.3) > 0.8
-    assert all(costs.verify(n) == pytest.approx(MEASURED[n]) for n in (1, 2, 4, 16))
+    assert all(costs.verify(n) == pytest.approx(MEASURED[n], rel=0.03) for n in (1, 2, 4))
+    assert costs.verify(16) == pytest.approx(MEASURED[16], rel=0.08)
+
+
+def test_a_curve_that_was_measured_much_too_steep_is_mended_by_the_rounds_that_show_it():
+    costs = Costs({1: 1.0, 16: 18.0}, {})
+    for _ in range(2 * ROUNDS):
+        costs.saw_verify(1, 1.0)
+        costs.saw_verify(16, 4.9)
+    assert costs.verify(16) == pytest.approx(4.9, rel=0.1)
+    assert costs.verify(1) == pytest.approx(1.0, rel=0.1)
+
+
+def test_a_width_that_was_slow_once_is_believed_to_be_usual_again_when_others_are():
+    costs = Costs(MEASURED, {})
+    for _ in range(ROUNDS):
+        costs.saw_verify(8, MEASURED[8] * 3)
+    assert drift(costs, 8, 3) > 0.85
+    for _ in range(200):
+        costs.saw_verify(1, MEASURED[1])
+    assert drift(costs, 8, 3) < 0.25
 
 
 def test_what_has_passed_is_forgotten():
