@@ -37,9 +37,7 @@ class Curve:
         self._slope = slope
         self._shared = 0.0
         self._own: dict[int, float] = {}  # by tokens
-        self._errors: dict[
-            int, deque[float]
-        ] = {}  # of the last evaluations, against what is believed
+        self._errors: dict[int, deque[float]] = {}  # lately, against what was believed
 
     def __call__(self, tokens: int) -> float:
         """Return the seconds that an evaluation of `tokens` tokens takes now."""
