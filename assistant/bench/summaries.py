@@ -21,8 +21,8 @@ _TEXTS: tuple[tuple[str, str, str], ...] = (
         "carries. Readers have not given up: within two weeks they have collected nine thousand "
         "signatures and the offer of a farmer, who wants to lend his barn as a reading room. The "
         "county will decide in May. Until then, a volunteer brings books in the back of her van.",
-        "Readers in Netherby are fighting to keep their library service after its bus broke down for "
-        "good.",
+        "Readers in Netherby are fighting to keep their library service after its bus broke down "
+        "for good.",
     ),
     (
         "bees",

@@ -45,6 +45,13 @@ def steps(answers: Sequence[Answer], systems: Sequence[System]) -> list[Step]:
 def report(answers: Sequence[Answer], systems: Sequence[System]) -> tuple[Report, list[Step]]:
     """Return the table and the three plots of the figure."""
     found = steps(answers, systems)
+    texts = tuple(_best(kind, found) for kind in kinds(answers))
+    section = Section("Lookahead sweep", texts, (table(found),), plots(found))
+    return Report("specchat bench sweep", (section,)), found
+
+
+def table(found: Sequence[Step]) -> Table:
+    """Return a line for each lookahead."""
     rows = tuple(
         (
             each.kind,
@@ -58,10 +65,7 @@ def report(answers: Sequence[Answer], systems: Sequence[System]) -> tuple[Report
         )
         for each in found
     )
-    texts = tuple(_best(kind, found) for kind in kinds(answers))
-    table = Table("By lookahead", HEADER, rows, NOTE, names=2)
-    section = Section("Lookahead sweep", texts, (table,), plots(found))
-    return Report("specchat bench sweep", (section,)), found
+    return Table("By lookahead", HEADER, rows, NOTE, names=2)
 
 
 def plots(found: Sequence[Step]) -> tuple[Plot, ...]:

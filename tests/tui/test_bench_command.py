@@ -112,6 +112,24 @@ def test_sweep_tells_each_lookahead(pair, asked: Path, tmp_path: Path) -> None:
     check_page((tmp_path / "out.html").read_text())
 
 
+def test_paper_has_its_tables_with_this_pair(pair, tmp_path: Path) -> None:
+    files = ("--json", tmp_path / "out.json", "--html", tmp_path / "out.html")
+    few = ("--max-tokens", 6, "--per-kind", 1, "--threads", "1", "--ctx", "2048")
+    code, out, err = run("bench", "paper", *pair, *few, *files)
+    assert code == 0, err
+    assert max(map(len, out.splitlines())) <= 80
+    facts = json.loads((tmp_path / "out.json").read_text())
+    methods = {(each["kind"], each["method"]) for each in facts["chen_table_1"]}
+    assert len(methods) == 8
+    drafts = {(each["kind"], each["draft"]) for each in facts["leviathan_table_3"]}
+    assert drafts >= {("code · greedy", "model"), ("summary · T=1", "random")}
+    assert [each["lookahead"] for each in facts["leviathan_table_2"]][:5] == [1, 2, 4, 6, 8]
+    assert facts["operations_ratio"] == 1
+    assert facts["bytes_per_s"] > 1e8
+    assert "No other file of the target" in out
+    check_page((tmp_path / "out.html").read_text())
+
+
 def test_interrupted_run_keeps_what_it_has_and_is_gone_on_with(
     pair, asked: Path, tmp_path: Path
 ) -> None:

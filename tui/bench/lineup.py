@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from assistant.bench.answers import Answer, key, plain
-from assistant.bench.findings import Gauged, Measured
+from assistant.bench.findings import Measured
 from assistant.bench.machine import facts
 from assistant.bench.order import interleaved
 from assistant.bench.questions import Question
@@ -142,7 +142,7 @@ def answers(
 def answer_task(question: Question, repeat: int, system: str, job: Any) -> Task:
     """Return the task of an answer."""
 
-    def keep(found: Measured | Gauged | str) -> Any:
+    def keep(found: Measured | str) -> Any:
         failure = found if isinstance(found, str) else None
         measured = found if isinstance(found, Measured) else None
         return plain(Answer(question.name, question.kind, repeat, system, measured, failure))

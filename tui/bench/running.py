@@ -33,8 +33,8 @@ class Task:
 
     key: str
     what: str  # as a person would say it
-    job: Trial | Gauge | Callable[[], Measured]
-    keep: Callable[[Measured | Gauged | str], Any]  # text: why it came to nothing
+    job: Trial | Gauge | Callable[[], Any]
+    keep: Callable[[Any], Any]  # hears what came of it; a text says why it came to nothing
 
 
 class Running:
@@ -75,7 +75,8 @@ class Running:
             self._console.show_cursor()  # an interrupt may come while the spinner begins
 
     def _run(self, left: Sequence[Task], total: int) -> None:
-        engine = EngineProcess(self._events.put)
+        needs_engine = any(isinstance(task.job, Trial | Gauge) for task in left)
+        engine = EngineProcess(self._events.put) if needs_engine else None
         started = monotonic()
         try:
             with self._interrupts_cancel(engine):
@@ -85,16 +86,15 @@ class Running:
                     )
                     self._file.add(task.key, task.keep(self._do(task, engine)))
         finally:
-            engine.close()
+            if engine:
+                engine.close()
 
-    def _do(self, task: Task, engine: EngineProcess) -> Measured | Gauged | str:
+    def _do(self, task: Task, engine: EngineProcess | None) -> Any:
         if self._interrupted:
             raise KeyboardInterrupt
-        if not isinstance(task.job, Trial | Gauge):
-            try:
-                return task.job()
-            except ContextFull as error:
-                return str(error)
+        if engine is None or not isinstance(task.job, Trial | Gauge):
+            assert not isinstance(task.job, Trial | Gauge)
+            return task.job()
         engine.measure(task.job)
         while True:
             match self._events.get():
@@ -110,11 +110,11 @@ class Running:
                     raise getattr(errors, kind, ModelError)(message)
 
     @contextmanager
-    def _interrupts_cancel(self, engine: EngineProcess) -> Iterator[None]:
+    def _interrupts_cancel(self, engine: EngineProcess | None) -> Iterator[None]:
         """Let Ctrl-C stop the answer under way; a second one does not wait for that."""
 
         def interrupt(number: int, frame: FrameType | None) -> None:
-            if self._interrupted:
+            if self._interrupted or engine is None:
                 raise KeyboardInterrupt
             self._interrupted = True
             engine.cancel()

@@ -1,0 +1,1 @@
+"""The papers' tables and figures, measured with other models on another machine."""

@@ -1,0 +1,83 @@
+"""What is measured for the papers' tables: questions, samplings, systems."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from assistant.bench.order import interleaved
+from assistant.bench.questions import Question
+from assistant.bench.systems import System, parse
+from assistant.request import Sampling
+
+LOOKAHEADS = (1, 2, 4, 6, 8)
+CHEN_K = 4
+"""The lookahead of Chen et al.'s table 1."""
+DRAFTS = ("model", "suffix", "bigram", "unigram", "random")
+GREEDY, NUCLEUS, STANDARD = "greedy", "nucleus", "T=1"
+SAMPLINGS = {
+    GREEDY: Sampling(temperature=0, top_k=0, top_p=1),
+    NUCLEUS: Sampling(temperature=0.8, top_k=0, top_p=0.8),
+    STANDARD: Sampling(temperature=1, top_k=0, top_p=1),
+}
+LENGTHS = {"code": 256}
+"""Tokens of the longest answer, where it is not 128: a function has to come to its end."""
+SEPARATOR = " · "
+FILES = "files"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An answer to be measured; the question's kind tells the sampling too."""
+
+    question: Question
+    system: System
+    sampling: Sampling
+    profiled: tuple[str, ...] = ()
+    max_tokens: int | None = None
+
+
+def systems(labels: Sequence[str]) -> tuple[System, ...]:
+    """Return all that answer: ArS, each lookahead, auto, and ArS with each other file."""
+    names = ["ars", *(f"model={k}" for k in LOOKAHEADS), "auto"]
+    return parse(",".join([*names, *(f"{label}:ars" for label in labels)]))
+
+
+def asked(
+    tasks: Sequence[Question], mixed: Sequence[Question], ways: Sequence[System]
+) -> Iterator[Asked]:
+    """Yield all answers, systems interleaved.
+
+    Args:
+        tasks: what can be scored: code and summaries.
+        mixed: questions of all kinds, for the comparison of files.
+        ways: as `systems` returns them.
+    """
+    by_name = {way.name: way for way in ways}
+    ars, chen = by_name["ars"], by_name[f"model={CHEN_K}"]
+    sweep = [ars, *(by_name[f"model={k}"] for k in LOOKAHEADS)]
+    others = [way for way in ways if way.target]
+    yield from _arm(GREEDY, tasks, sweep, DRAFTS)
+    yield from _arm(NUCLEUS, tasks, [ars, chen])
+    yield from _arm(STANDARD, tasks, [ars], DRAFTS)
+    lanes = [*others, ars, chen, by_name["auto"]]
+    for each in _arm(FILES, mixed, lanes):
+        yield replace(each, sampling=SAMPLINGS[GREEDY])
+
+
+def parts(kind: str) -> tuple[str, str]:
+    """Return the task and the sampling of a kind."""
+    task, _, sampling = kind.rpartition(SEPARATOR)
+    return task, sampling
+
+
+def _arm(
+    name: str,
+    questions: Sequence[Question],
+    ways: Sequence[System],
+    profiled: tuple[str, ...] = (),
+) -> Iterator[Asked]:
+    sampling = SAMPLINGS.get(name, SAMPLINGS[GREEDY])
+    for _, question, way in interleaved(questions, ways):
+        kind = f"{question.kind}{SEPARATOR}{name}"
+        wanted = profiled if way.mode == "ars" and way.target is None else ()
+        length = LENGTHS.get(question.kind)
+        yield Asked(replace(question, kind=kind), way, sampling, wanted, length)
