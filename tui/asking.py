@@ -28,6 +28,7 @@ from assistant.request import Message, Request
 from assistant.service import Service
 from models import errors
 from models.files.progress import Progress
+from tui.continuing import Continuing
 from tui.figures import figures
 from tui.locating import NO_DRAFT, find_models
 from tui.safe import safe
@@ -60,12 +61,19 @@ class Asking:
     """Ask one question and show what the engine says about it.
 
     The answer goes to standard output unless `quiet`, progress and a summary to standard error.
+    Both question and answer become part of the conversation that is `continued`, if one is.
     """
 
     def __init__(
-        self, settings: Settings, question: str, stop_strings: Sequence[str], quiet: bool
+        self,
+        settings: Settings,
+        question: str,
+        stop_strings: Sequence[str],
+        quiet: bool,
+        continued: Continuing | None = None,
     ) -> None:
         self._settings = settings
+        self._continued = continued
         self._question = question
         self._stop_strings = tuple(stop_strings)
         self._quiet = quiet
@@ -153,8 +161,12 @@ class Asking:
                 self._do(f"the {role} reads the question: {done} of {total} tokens")
             case Decoded(tokens):
                 self._stream(tokens)
+                if self._continued is not None:
+                    self._continued.add(event)
             case Finished():
                 self._outcome.finished = event
+                if self._continued is not None:
+                    self._continued.finish(event)
             case Failed(message, kind):
                 if self._outcome.tokens:
                     self._out.print()  # what was said so far stands on a line of its own
@@ -179,6 +191,11 @@ class Asking:
             self._err.print(Text(safe(text), "yellow"))
 
     def _request(self) -> Request:
+        ready = self._outcome.ready
+        if self._continued is not None and ready is not None:
+            self._say(self._continued.notice)
+            request = self._continued.ask(self._question, ready.target, self._settings)
+            return replace(request, stop_strings=self._stop_strings, alternatives=0)
         system = self._settings.system
         messages = (Message("system", system),) if system else ()
         return Request(
@@ -198,6 +215,8 @@ class Asking:
             return
         self._out.print()
         line = [*figures(self._outcome.finished.stats), self._mode(), self._outcome.finished.stop]
+        if self._continued is not None:
+            line.append(f"conversation {self._continued.number}")
         self._err.print(Text(" · ".join(line), "dim"))
 
     def _mode(self) -> str:

@@ -31,8 +31,8 @@ STATS = (
 """What programs may rely on to be there."""
 
 
-def report(outcome: Outcome, settings: Settings) -> dict[str, Any]:
-    """Return everything about an answer, as plain values."""
+def report(outcome: Outcome, settings: Settings, conversation: int | None = None) -> dict[str, Any]:
+    """Return everything about an answer, as plain values; and the conversation it went on with."""
     ready, finished = outcome.ready, outcome.finished
     if ready is None or finished is None:
         raise ModelError("There is no answer to report.")
@@ -45,6 +45,7 @@ def report(outcome: Outcome, settings: Settings) -> dict[str, Any]:
         "draft": _model(ready.draft) if ready.draft else None,
         "sampling": asdict(settings.sampling),
         "seed": settings.seed,
+        **({} if conversation is None else {"conversation": conversation}),
     }
 
 

@@ -35,6 +35,22 @@ class Conversations:
             )
             return made.lastrowid or 0
 
+    def newest(self) -> int | None:
+        """Return the conversation in which something was said last."""
+        with self._database.reading() as sql:
+            row = sql.execute(
+                "SELECT id FROM conversation WHERE deleted IS NULL ORDER BY updated DESC, id DESC"
+            ).fetchone()
+        return None if row is None else int(row[0])
+
+    def is_there(self, conversation: int) -> bool:
+        """Say whether there is such a conversation, and it was not deleted."""
+        with self._database.reading() as sql:
+            found = sql.execute(
+                "SELECT 1 FROM conversation WHERE id = ? AND deleted IS NULL", (conversation,)
+            ).fetchone()
+        return found is not None
+
     def system(self, conversation: int) -> str:
         """Return the system prompt of a conversation."""
         with self._database.reading() as sql:

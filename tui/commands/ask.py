@@ -2,14 +2,36 @@
 
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from models.errors import UsageError
 from tui.attaching.attachments import decoded, joined, read
 from tui.options import settings, shared
+
+CHATS = ("last", "new")
+
+
+class Chat(click.ParamType[str]):
+    """A conversation: its number, or one of two words."""
+
+    name = "chat"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the word, or the number as text."""
+        if value in CHATS or (value.isdecimal() and value.isascii() and 0 < int(value) < 2**63):
+            return value
+        return self.fail(f"it must be {', '.join(CHATS)} or a number: {value!r}", param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Offer the words."""
+        return [CompletionItem(word) for word in CHATS if word.startswith(incomplete)]
 
 
 @click.command()
@@ -22,12 +44,19 @@ from tui.options import settings, shared
     type=click.Path(path_type=Path),
     help="Add a text file to the question.",
 )
+@click.option(
+    "--chat",
+    type=Chat(),
+    metavar="last|new|NUMBER",
+    help="Go on with a conversation, and keep in it what is said.",
+)
 @click.option("--stop", "stop_strings", multiple=True, metavar="TEXT", help="End before this text.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with every token.")
 @shared
 def ask(
     prompt: str | None,
     files: tuple[Path, ...],
+    chat: str | None,
     stop_strings: tuple[str, ...],
     as_json: bool,
     **options: Any,
@@ -36,17 +65,21 @@ def ask(
 
     PROMPT, standard input and files are joined into one question. The answer goes to standard
     output, everything else to standard error. Ctrl-C stops it and keeps what was said.
+
+    Without --chat nothing is kept, and the answer knows of nothing that was said before.
     """
     chosen = settings(options)
     question = join(prompt, _piped(), files)
 
     from tui.asking import Asking
+    from tui.continuing import continuing
     from tui.report import report
 
-    asking = Asking(chosen, question, stop_strings, quiet=as_json)
-    outcome = asking.run()
+    with continuing(chat, chosen) if chat else nullcontext() as continued:
+        outcome = Asking(chosen, question, stop_strings, as_json, continued).run()
     if as_json:
-        click.echo(json.dumps(report(outcome, chosen)))
+        number = continued.number if continued else None
+        click.echo(json.dumps(report(outcome, chosen, number)))
     if outcome.interrupted:
         sys.exit(130)
 

@@ -1,0 +1,110 @@
+"""A stored conversation that a question at the shell goes on with."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+
+from assistant.events import Decoded, Finished, ModelInfo, Stop
+from assistant.request import Request
+from assistant.store import Record, State, Store, place, present
+from assistant.trace import Step
+from models.errors import UsageError
+from tui.chat.inquiry import inquiry
+from tui.settings import Settings
+
+LAST, NEW = "last", "new"
+EVERY_S = 1.0
+"""How often an answer is saved that is under way."""
+_WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)
+
+
+class Continuing:
+    """Take the context from a conversation, and keep in it what is said."""
+
+    def __init__(self, store: Store, number: int, keeps: bool) -> None:
+        self.number = number
+        self.notice = store.notice
+        self._store, self._keeps = store, keeps
+        self._answer: Record | None = None
+        self._steps: list[Step] = []
+        self._saved = monotonic()
+        if keeps and store.enter(number):
+            self.notice = f"Conversation {number} is open in another specchat, too."
+
+    def ask(self, question: str, model: ModelInfo, settings: Settings) -> Request:
+        """Return the request for an answer; the question is on disk before it is made."""
+        path, store = self._store.path(self.number), self._store
+        parent = path[-1].id if path else None
+        if self._keeps:
+            asked = store.ask(self.number, parent, question)
+            self._answer = store.answer(self.number, asked.id, model.name)
+        else:
+            asked = Record(0, parent, "user", question, 0.0, "complete")
+        system = store.system(self.number)
+        whole = (*path, asked)
+        return inquiry(
+            whole, system, model.name, settings.mode, settings, stored=self._keeps and store.saves
+        )
+
+    def add(self, event: Decoded) -> None:
+        """Take a round, and save what there is now and then."""
+        self._steps.append(Step(event.tokens, event.ghosts))
+        if self._answer is not None and monotonic() - self._saved > EVERY_S:
+            self._saved = monotonic()
+            self._store.stream(self._answer.id, self._text, tuple(self._steps))
+
+    def finish(self, event: Finished) -> None:
+        """Save the whole answer."""
+        if event.stop is Stop.CANCELLED and not event.text:
+            return  # `close` drops it
+        state: State = "complete" if event.stop in _WHOLE else "stopped"
+        self._end(event.text, state, event)
+
+    def close(self) -> None:
+        """Save what there is of an answer that came to no end; nothing of one that never began."""
+        if self._answer is not None and self._text:
+            self._end(self._text, "failed", None)
+        elif self._answer is not None:
+            self._store.drop(self._answer.id)
+
+    @property
+    def _text(self) -> str:
+        return "".join(step.text for step in self._steps)
+
+    def _end(self, text: str, state: State, event: Finished | None) -> None:
+        answer, self._answer = self._answer, None
+        if answer is not None:
+            ids, stats = (event.token_ids, event.stats) if event else ((), None)
+            stop = str(event.stop) if event else None
+            self._store.end(answer.id, text, ids, tuple(self._steps), stats, stop, state)
+
+
+@contextmanager
+def continuing(chat: str, settings: Settings) -> Iterator[Continuing]:
+    """Open the conversation that `chat` names: a number, the last one, or a new one.
+
+    Raises:
+        UsageError: there is no such conversation.
+        StorageError: the conversations cannot be read, or what is said cannot be kept.
+    """
+    path = place()
+    keeps = settings.save
+    store = Store(path if present(path) or (keeps and chat == NEW) else None)
+    try:
+        continued = Continuing(store, _number(store, chat, settings), keeps)
+        try:
+            yield continued
+        finally:
+            continued.close()
+    finally:
+        store.close()
+
+
+def _number(store: Store, chat: str, settings: Settings) -> int:
+    if chat == NEW:
+        return store.begin(system=settings.system or "")
+    number = store.newest() if chat == LAST else int(chat)
+    if number is None or not store.is_there(number):
+        which = "no conversation yet" if chat == LAST else f"no conversation {chat}"
+        raise UsageError(f"There is {which}. specchat chats lists them; --chat {NEW} begins one.")
+    return number
