@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from math import inf
 from pathlib import Path
 from typing import Protocol
@@ -36,6 +37,21 @@ def cached_or_measured(target: Timed, draft: Timed | None, folder: Path | None) 
     return Costs(verify.seconds, reading.seconds, verify.slope, reading.slope)
 
 
+def recorded(path: Path, what: str, folder: Path) -> Times | None:
+    """Return what was measured last with a file here, whatever the settings; nothing is loaded.
+
+    `what` is "verify" of a target, or "draft" of a draft.
+    """
+    try:
+        status = path.stat()
+        file = f"{status.st_size} {status.st_mtime_ns}"
+        library = version("llama-cpp-python")
+    except (OSError, PackageNotFoundError):
+        return None
+    known = _records(folder).newest(f"{what} | {file} | {library} ")
+    return known if known and _is_sound(known) else None
+
+
 def remember(model: Timed, what: str, times: Times, folder: Path) -> None:
     """Keep what was measured: "verify" of a target, or "draft" of a draft.
 
@@ -49,7 +65,7 @@ def _times(
     model: Timed, what: str, measure: Callable[[Model], Times], folder: Path | None
 ) -> Times:
     known = _records(folder).get(_key(model, what)) if folder else None
-    if known and is_curve(known.seconds) and 0 <= known.slope < inf:
+    if known and _is_sound(known):
         return known
     load = OtherLoad()
     times = measure(model)
@@ -57,6 +73,10 @@ def _times(
         with suppress(OSError):  # a cache that cannot be written costs a second measurement
             remember(model, what, times, folder)
     return times
+
+
+def _is_sound(times: Times) -> bool:
+    return is_curve(times.seconds) and 0 <= times.slope < inf
 
 
 def _records(folder: Path) -> Records[Times]:

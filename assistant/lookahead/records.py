@@ -28,6 +28,11 @@ class Records(Generic[Value]):
         except (KeyError, ValueError, RecursionError):
             return None
 
+    def newest(self, beginning: str) -> Value | None:
+        """Return what was written last under a key that begins so, if it is of our kind."""
+        keys = [key for key in self._read() if key.startswith(beginning)]
+        return self.get(keys[-1]) if keys else None
+
     def put(self, key: str, value: Value) -> None:
         """Remember a value, in one step.
 

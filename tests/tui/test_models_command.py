@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from assistant.lookahead.prediction import Prediction
 from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError, ModelMissing, NetworkError
@@ -198,6 +199,20 @@ def test_pair_judges_one_draft_and_names_what_to_fetch_when_none_serves(here):
     target, other = str(here / "models" / "mine.gguf"), tiny.write(here / "other.gguf", seed=2)
     assert "not smaller than the target" in run("pair", target, str(other)).stdout
     assert "No model on this machine can draft for mine.gguf" in run("pair", target).stdout
+
+
+def test_pair_says_what_is_gained_here_or_that_nobody_measured(here, monkeypatch):
+    target = tiny.write(here / "models" / "large.gguf", layers=12)
+    assert "not measured here yet" in run("pair", str(target)).stdout
+    for predicted, words in (
+        (Prediction(3, 1.31, 0.4), "1.31× here with lookahead 3 when 80% is accepted"),
+        (Prediction(0, 1.0, 0.91), "no gain here when 80% is accepted, from 91% on"),
+        (Prediction(0, 1.0, None), "no gain here, whatever is accepted"),
+    ):
+        monkeypatch.setattr("tui.commands.inventory.predict", lambda *_, said=predicted: said)
+        assert words in run("pair", str(target)).stdout
+    (fact,) = json.loads(run("pair", str(target), "--json").stdout)["drafts"]
+    assert fact["predicted"]["pays_from_acceptance_rate"] is None
 
 
 def test_pair_as_json_is_one_object(here):

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from assistant.chat.probe import examine
+from assistant.lookahead.prediction import predict
+from assistant.tuning.outlook import TYPICAL
 from models import catalog, gguf
 from models.catalog import GGUF
 from models.drafts import Pairing, best_draft
@@ -12,6 +14,7 @@ from models.errors import ModelMissing
 from models.files import checksum
 from models.files.discovery import Found, discover, identify
 from models.files.locate import find, locate, resolve
+from models.files.places import cache_dir
 from models.memory import estimate, of_pair
 
 Facts = dict[str, object]
@@ -82,9 +85,25 @@ def drafts(target: Found, candidates: list[Found]) -> list[Facts]:
                 "reason": verdict.reason,
                 "chosen": why if candidate is best else None,
                 "memory_of_both_at_8192": both and both.needed,
+                **(_prediction(target, candidate) if verdict.serves else {}),
             }
         )
     return sorted(facts, key=lambda fact: (not fact["chosen"], not fact["serves"]))
+
+
+def _prediction(target: Found, draft: Found) -> Facts:
+    """Return what speculation with a draft promises here, from what was measured before."""
+    predicted = predict(target.path, draft.path, cache_dir())
+    if predicted is None:
+        return {"predicted": None}
+    return {
+        "predicted": {
+            "acceptance_rate": TYPICAL,
+            "speedup": predicted.speedup,
+            "lookahead": predicted.lookahead,
+            "pays_from_acceptance_rate": predicted.pays_from,
+        }
+    }
 
 
 def _found(model: Found) -> Facts:

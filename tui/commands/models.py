@@ -142,7 +142,8 @@ def _check(name: str) -> None:
 def pair(target: str | None, draft: str | None, as_json: bool) -> None:
     """Say whether DRAFT, or each model on this machine, can draft for TARGET, and why not.
 
-    Without TARGET, for the default one. Told from the files' headers; nothing is loaded.
+    Without TARGET, for the default one. Told from the files' headers, and what is gained from what
+    was measured before; nothing is loaded.
     """
     target = target or catalog.DEFAULT.name
     if draft is None and len(both := catalog.expand(target)) > 1:
@@ -165,11 +166,25 @@ def _verdict(fact: Facts) -> None:
     remarks = [str(fact["reason"])]
     if fact["serves"]:
         remarks.append(f"{_size(fact['memory_of_both_at_8192'])} of memory for both")
+        remarks.append(_promise(fact["predicted"]))
     remarks += [str(fact["chosen"])] if fact["chosen"] else []
     answer = "yes" if fact["serves"] else "no"
     click.echo(
         safe(f"{answer:<4}{fact['draft']!s:<24} {_size(fact['size']):>9}  {'; '.join(remarks)}")
     )
+
+
+def _promise(predicted: object) -> str:
+    """Return in words what was predicted for a draft."""
+    if not isinstance(predicted, dict):
+        return "not measured here yet (specchat tune)"
+    rate, speedup, k = (predicted[name] for name in ("acceptance_rate", "speedup", "lookahead"))
+    when, pays_from = f"when {rate:.0%} is accepted", predicted["pays_from_acceptance_rate"]
+    if k:
+        return f"{speedup:.2f}× here with lookahead {k} {when}"
+    if pays_from is None:
+        return "no gain here, whatever is accepted"
+    return f"no gain here {when}, from {pays_from:.0%} on"
 
 
 models.add_command(slim)
