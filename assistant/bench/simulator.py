@@ -65,7 +65,8 @@ class Logged:
     """A source whose rows are those of a profile.
 
     Its proposal at a place is the token that came, with the probability of acceptance that was
-    noted there, and else a wrong one.
+    noted there, and else a wrong one. What it would have said behind a wrong token nobody knows:
+    that is wrong as well, so a tail of it is never of use.
     """
 
     def __init__(
@@ -104,9 +105,10 @@ class Logged:
 
     def row(self, tokens: Sequence[int], warp: Warp) -> tuple[Row, int]:
         """Return the one-hot row of what is proposed, and its evidence."""
-        place = len(tokens)
+        place, start = len(tokens), self._profile.start
         self.catch_up(tokens)
-        comes = self._rng.random() < self.odds(place)
+        is_right = list(tokens[start:]) == [*self._profile.tokens[start:place]]
+        comes = is_right and self._rng.random() < self.odds(place)
         token = self._profile.tokens[place] if comes else WRONG
         return one_hot(token), self._judged.evidence[place - self._profile.start]
 

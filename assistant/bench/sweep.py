@@ -98,7 +98,11 @@ def _series(
 ) -> tuple[Series, ...]:
     def point(each: Step) -> Point:
         y, away = value(each), (each.deviation or 0.0) if deviates else 0.0
-        return Point(each.lookahead, y, y - away, y + away) if away else Point(each.lookahead, y)
+        return (
+            Point(each.lookahead, y, max(0.0, y - away), y + away)
+            if away
+            else Point(each.lookahead, y)
+        )
 
     names = dict.fromkeys(each.kind for each in found)
     return tuple(

@@ -69,7 +69,8 @@ def check_page(text: str) -> None:
 def test_prompts_compares_systems_in_a_table_json_and_a_page(
     pair, asked: Path, tmp_path: Path
 ) -> None:
-    files = ("--json", tmp_path / "out.json", "--html", tmp_path / "out.html")
+    kept, report = tmp_path / "run.jsonl", tmp_path / "out.json"
+    files = ("--json", report, "--html", tmp_path / "out.html", "--run", kept)
     systems = ("--systems", "ars,model=3,auto")
     code, out, err = run("bench", "prompts", asked, *pair, *GREEDY, "--max-tokens", 12, *systems,
                          *files)  # fmt: skip
@@ -92,6 +93,17 @@ def test_prompts_compares_systems_in_a_table_json_and_a_page(
     predicted = [each["predicted"] for each in facts["standings"] if each["system"] == "model=3"]
     assert all(each > 0 for each in predicted)
     check_page((tmp_path / "out.html").read_text())
+
+    code, out, err = run("bench", "compare", report, report, "--html", tmp_path / "two.html")
+    assert code == 0, err
+    assert "Both ran with the same settings." in out
+    assert "1.00 [1.00, 1.00]" in out
+    check_page((tmp_path / "two.html").read_text())
+
+    code, out, err = run("bench", "predict", kept, "--machine", "flat-gpu")
+    assert code == 0, err
+    assert out.splitlines()[1].split() == ["system", "here", "flat-gpu"]
+    assert max(map(len, out.splitlines())) <= 80
 
 
 def test_sweep_tells_each_lookahead(pair, asked: Path, tmp_path: Path) -> None:
@@ -207,6 +219,8 @@ def test_death_of_the_engine_is_a_model_error_and_what_was_measured_is_kept(
     [
         (("prompts", "--systems", "fast"), 2, "is no system"),
         (("prompts", "none.jsonl"), 2, "cannot be read"),
+        (("compare", "none.json", "none.json"), 2, "cannot be read"),
+        (("predict", "none.jsonl"), 2, "is no file"),
         (("sweep", "--lookaheads", "1,x"), 2, "no list of lookaheads"),
         (("sweep", "--lookaheads", "40"), 2, "1 to 31"),
         (("prompts", "--json", "/no/such/folder/x.json"), 4, "there is no folder"),
@@ -215,7 +229,8 @@ def test_death_of_the_engine_is_a_model_error_and_what_was_measured_is_kept(
 )
 def test_what_cannot_be_done_is_said_at_once(pair, arguments, code, complaint) -> None:
     given = arguments if "--draft" not in arguments else (*arguments, *pair[:2])
-    found, out, err = run("bench", *given, *(pair if given is arguments else ()), *GREEDY)
+    models = (*pair, *GREEDY) if given is arguments else GREEDY
+    found, out, err = run("bench", *given, *(models if given[0] in ("prompts", "sweep") else ()))
     assert (found, out) == (code, "")
     assert complaint in err
     assert "Traceback" not in err

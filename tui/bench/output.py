@@ -1,13 +1,14 @@
 """Where a report goes: standard output, a JSON file, an HTML file."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
+from assistant.bench.answers import Answer
 from assistant.bench.report import Report
 from models.errors import StorageError
 from tui.bench.html import page
@@ -32,6 +33,23 @@ def show(
         _write(json_file, json.dumps({**facts, **_plain(figures)}, indent=1))
     if html_file:
         _write(html_file, page(report, facts))
+
+
+def brief(found: Sequence[Answer]) -> list[dict[str, Any]]:
+    """Return answers without what only the simulator wants."""
+    brief = []
+    for answer in found:
+        fields = asdict(answer)
+        fields.pop("measured")
+        if answer.measured:
+            measured = asdict(answer.measured)
+            measured.pop("profile")
+            measured.pop("rounds")
+            rates = ("tokens_per_s", "tokens_per_eval", "acceptance_rate")
+            stats = {name: getattr(answer.measured.stats, name) for name in rates}
+            fields |= {**measured, "stats": {**measured["stats"], **stats}}
+        brief.append(fields)
+    return brief
 
 
 def check_writable(*paths: Path | None) -> None:

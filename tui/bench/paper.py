@@ -21,6 +21,7 @@ from assistant.request import Gauge
 from models.errors import ModelMissing, UsageError
 from models.files.variants import variant
 from tui.bench.lineup import Lineup, answer_task, line_up
+from tui.bench.output import brief
 from tui.bench.running import Running, Task
 from tui.locating import find_models
 from tui.settings import Settings
@@ -85,7 +86,9 @@ class Paper:
         remark = _remark(escape, self._runs_code)
         scores = {**rouge(answers, self._questions), **_passed(run.results, answers)}
         files = self.facts()["files"]
-        return report(answers, self.ways, scores, remark, files, run.results[BANDWIDTH])
+        bandwidth = run.results[BANDWIDTH]
+        shown, figures = report(answers, self.ways, scores, remark, files, bandwidth)
+        return shown, {**figures, "answers": brief(answers)}
 
     def _answers(self) -> Iterator[Task]:
         for each in asked(self._tasks, self._mixed, self.ways):

@@ -1,6 +1,6 @@
 """`specchat bench`: what speculation is worth with your pair, on your machine."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -88,7 +88,7 @@ def prompts(
     from assistant.bench.answers import kept
     from assistant.bench.questions import first_of_each, read, shipped
     from tui.bench.lineup import answers, line_up
-    from tui.bench.output import check_writable, show
+    from tui.bench.output import brief, check_writable, show
     from tui.bench.running import Running
 
     ways = systems.parse(spec or systems.DEFAULT)
@@ -100,7 +100,7 @@ def prompts(
         Running(run).run([*answers(lineup, questions, repeats, predict)])
         found = [*kept(run.results)]
     report, standings = reporting.report(found, ways, chosen.draft_sources)
-    show(report, facts, {"standings": standings, "answers": _brief(found)}, json_file, html_file)
+    show(report, facts, {"standings": standings, "answers": brief(found)}, json_file, html_file)
 
 
 @bench.command()
@@ -141,7 +141,7 @@ def sweep(
     from assistant.bench.answers import kept
     from assistant.bench.questions import first_of_each, read, shipped
     from tui.bench.lineup import answers, line_up
-    from tui.bench.output import check_writable, show
+    from tui.bench.output import brief, check_writable, show
     from tui.bench.running import Running
 
     ways = systems.sweep((chosen.source or "model").replace(",", "+"), lookaheads)
@@ -154,7 +154,7 @@ def sweep(
         Running(run).run([*answers(lineup, questions, repeats, predict=False)])
         found = [*kept(run.results)]
     report, steps = reporting.report(found, ways)
-    show(report, facts, {"steps": steps, "answers": _brief(found)}, json_file, html_file)
+    show(report, facts, {"steps": steps, "answers": brief(found)}, json_file, html_file)
 
 
 @bench.command()
@@ -222,6 +222,58 @@ def _settings(context: click.Context, options: dict[str, Any]) -> "Settings":
     return settings({**given_before_the_command(context.find_root()), **typed})
 
 
+@bench.command()
+@click.argument("a", type=FILE)
+@click.argument("b", type=FILE)
+@click.option("--html", "html_file", type=FILE, help="Write an HTML report, with a plot.")
+@click.option("--json", "json_file", type=FILE, help="Write all figures as JSON.")
+def compare(a: Path, b: Path, json_file: Path | None, html_file: Path | None) -> None:
+    """Compare two reports that --json has written: B against A, question by question."""
+    from assistant.bench.compare import load, report
+    from tui.bench.output import check_writable, show
+
+    check_writable(json_file, html_file)
+    first, second = load(a), load(b)
+    shown, differences = report(first, second)
+    show(shown, second.facts, {"differences": differences}, json_file, html_file)
+
+
+@bench.command()
+@click.argument("run", type=FILE)
+@click.option(
+    "--machine",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="2-core-q4, 2-core-f16, flat-gpu, or a JSON file with seconds by width: "
+    '{"verify": {"1": 0.044, "4": 0.118}, "draft": {"1": 0.02}, "host_s": 0}. May be repeated.  '
+    "[all three]",
+)
+@click.option("--systems", "spec", metavar="SPEC", help="What is predicted.  [the run's own]")
+@click.option("--json", "json_file", type=FILE, help="Write all figures as JSON.")
+def predict(run: Path, names: tuple[str, ...], spec: str | None, json_file: Path | None) -> None:
+    """Say how fast the systems of a run would be on another machine.
+
+    RUN is the file of a run of `specchat bench prompts`. Its answers are replayed with the very
+    code that plans rounds; evaluations take the time of the machine's cost curve.
+    """
+    from assistant.bench import machines, systems
+    from assistant.bench.answers import kept
+    from assistant.bench.prediction import report
+    from assistant.bench.runfile import load
+    from tui.bench.output import check_writable, show
+
+    check_writable(json_file)
+    known = {machines.machine(name).name: machines.machine(name) for name in names}
+    facts, results = load(run)
+    settings_ = facts["settings"]
+    ways = systems.parse(spec or ",".join(settings_["systems"]))
+    shown, figures = report(
+        [*kept(results)], ways, settings_["sources"], {"here": None, **(known or machines.PRESETS)}
+    )
+    show(shown, facts, {"predictions": figures}, json_file, None)
+
+
 @contextmanager
 def _run_file(path: Path | None, facts: dict[str, Any]) -> "Iterator[RunFile]":
     """Open the file of a run; without a path, a new one among what can be made again."""
@@ -234,20 +286,3 @@ def _run_file(path: Path | None, facts: dict[str, Any]) -> "Iterator[RunFile]":
     with closing(RunFile(path, facts)) as run:
         click.echo(safe(f"Results are kept in {path}"), err=True)
         yield run
-
-
-def _brief(found: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return answers without what only the simulator wants."""
-    from dataclasses import asdict
-
-    brief = []
-    for answer in found:
-        fields = asdict(answer)
-        if measured := fields.pop("measured"):
-            measured.pop("profile")
-            measured.pop("rounds")
-            rates = ("tokens_per_s", "tokens_per_eval", "acceptance_rate")
-            stats = {name: getattr(answer.measured.stats, name) for name in rates}
-            fields |= {**measured, "stats": {**measured["stats"], **stats}}
-        brief.append(fields)
-    return brief
