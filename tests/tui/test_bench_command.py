@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import sys
 import time
 from html.parser import HTMLParser
 from pathlib import Path
@@ -104,6 +105,19 @@ def test_prompts_compares_systems_in_a_table_json_and_a_page(
     assert code == 0, err
     assert out.splitlines()[1].split() == ["system", "here", "flat-gpu"]
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_other_program_takes_part_in_the_same_run(pair, asked: Path, tmp_path: Path) -> None:
+    fake = Path(__file__).parents[1] / "assistant" / "bench" / "fake_server.py"
+    program = tmp_path / "llama-server"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} {fake} "$@"\n')
+    program.chmod(0o755)
+    few = ("--max-tokens", 6, "--per-kind", 1, "--systems", "ars,model=2")
+    code, out, err = run("bench", "prompts", asked, *pair, *GREEDY, *few, "--llama-server", program)
+    assert code == 0, err
+    rows = [line.split() for line in out.splitlines()]
+    speeds = {row[0]: row[1] for row in rows if row and row[0].startswith("llama-server")}
+    assert speeds == {"llama-server": "100.0", "llama-server=2": "100.0"}
 
 
 def test_sweep_tells_each_lookahead(pair, asked: Path, tmp_path: Path) -> None:
@@ -221,6 +235,7 @@ def test_death_of_the_engine_is_a_model_error_and_what_was_measured_is_kept(
         (("prompts", "none.jsonl"), 2, "cannot be read"),
         (("compare", "none.json", "none.json"), 2, "cannot be read"),
         (("predict", "none.jsonl"), 2, "is no file"),
+        (("prompts", "--llama-server", "/no/server"), 2, "is no program"),
         (("sweep", "--lookaheads", "1,x"), 2, "no list of lookaheads"),
         (("sweep", "--lookaheads", "40"), 2, "1 to 31"),
         (("prompts", "--json", "/no/such/folder/x.json"), 4, "there is no folder"),

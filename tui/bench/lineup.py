@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from assistant.bench.answers import Answer, key, plain
 from assistant.bench.findings import Measured
 from assistant.bench.machine import facts
 from assistant.bench.order import interleaved
+from assistant.bench.peers import Asked, Server
 from assistant.bench.questions import Question
 from assistant.bench.systems import System
 from assistant.request import Message, Request, Sampling, Setup, Trial
@@ -127,16 +129,31 @@ def line_up(systems: Sequence[System], settings: Settings, report: Report = sile
 
 
 def answers(
-    lineup: Lineup, questions: Sequence[Question], repeats: int = 1, predict: bool = True
+    lineup: Lineup,
+    questions: Sequence[Question],
+    repeats: int = 1,
+    predict: bool = True,
+    peers: Sequence[Server] = (),
 ) -> Iterator[Task]:
-    """Yield a task for every answer, the systems interleaved."""
+    """Yield a task for every answer, the systems and other programs interleaved."""
     settings = lineup.settings
-    for repeat, question, system in interleaved(questions, lineup.systems, repeats):
+    ways: list[System | Server] = [*lineup.systems, *peers]
+    for repeat, question, system in interleaved(questions, ways, repeats):
+        if isinstance(system, Server):
+            yield answer_task(question, repeat, system.name, _peer_job(lineup, question, system))
+            continue
         is_reference = system is lineup.systems[0]
         profiled = lineup.profiled if predict and is_reference and not repeat else ()
         seed = None if settings.seed is None else settings.seed + repeat
         job = lineup.trial(system, question, settings.sampling, seed, profiled)
         yield answer_task(question, repeat, system.name, job)
+
+
+def _peer_job(lineup: Lineup, question: Question, server: Server) -> Any:
+    request = lineup.trial(lineup.systems[0], question, lineup.settings.sampling, None).request
+    length = request.max_tokens or ANSWER_TOKENS
+    seed = lineup.settings.seed
+    return partial(server.measure, Asked(request.messages, request.sampling, length, seed))
 
 
 def answer_task(question: Question, repeat: int, system: str, job: Any) -> Task:

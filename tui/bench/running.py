@@ -46,7 +46,7 @@ class Running:
         # A lively spinner would be measured too.
         self._status = self._console.status("starting", refresh_per_second=2)
         self._said = 0.0
-        self._interrupted = False
+        self._interrupted = self._calling = False
         self._events: SimpleQueue[Event] = SimpleQueue()
 
     def run(self, tasks: Sequence[Task]) -> None:
@@ -94,7 +94,7 @@ class Running:
             raise KeyboardInterrupt
         if engine is None or not isinstance(task.job, Trial | Gauge):
             assert not isinstance(task.job, Trial | Gauge)
-            return task.job()
+            return self._call(task.job)
         engine.measure(task.job)
         while True:
             match self._events.get():
@@ -109,12 +109,20 @@ class Running:
                 case Failed(message, kind):
                     raise getattr(errors, kind, ModelError)(message)
 
+    def _call(self, job: Callable[[], Any]) -> Any:
+        """Do what is done in this process, where an interrupt ends it at once."""
+        self._calling = True
+        try:
+            return job()
+        finally:
+            self._calling = False
+
     @contextmanager
     def _interrupts_cancel(self, engine: EngineProcess | None) -> Iterator[None]:
         """Let Ctrl-C stop the answer under way; a second one does not wait for that."""
 
         def interrupt(number: int, frame: FrameType | None) -> None:
-            if self._interrupted or engine is None:
+            if self._interrupted or self._calling or engine is None:
                 raise KeyboardInterrupt
             self._interrupted = True
             engine.cancel()

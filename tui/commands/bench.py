@@ -1,7 +1,7 @@
 """`specchat bench`: what speculation is worth with your pair, on your machine."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,7 +12,9 @@ from tui.options import settings, shared
 from tui.safe import safe
 
 if TYPE_CHECKING:
+    from assistant.bench.peers import Server
     from assistant.bench.runfile import RunFile
+    from tui.bench.lineup import Lineup
     from tui.settings import Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -59,6 +61,13 @@ def bench() -> None:
 @click.option(
     "--predict/--no-predict", default=True, help="Compare with the simulator's prediction."
 )
+@click.option(
+    "--llama-server",
+    "server",
+    type=FILE,
+    help="Ask llama.cpp's server the same, with and without the draft; it is started for that, and "
+    "reached through 127.0.0.1 alone.",
+)
 @output
 @shared
 @click.pass_context
@@ -70,6 +79,7 @@ def prompts(
     per_kind: int | None,
     repeats: int,
     predict: bool,
+    server: Path | None,
     run_path: Path | None,
     json_file: Path | None,
     html_file: Path | None,
@@ -95,11 +105,13 @@ def prompts(
     questions = first_of_each(read(file) if file else shipped(), per_kind)
     check_writable(json_file, html_file)
     lineup = line_up(ways, chosen)
-    facts = lineup.facts("prompts", questions, repeats=repeats, predict=predict)
-    with _run_file(run_path, facts) as run:
-        Running(run).run([*answers(lineup, questions, repeats, predict)])
+    more = {"llama_server": str(server)} if server else {}
+    facts = lineup.facts("prompts", questions, repeats=repeats, predict=predict, **more)
+    with _run_file(run_path, facts) as run, _peers(server, lineup) as peers:
+        Running(run).run([*answers(lineup, questions, repeats, predict, peers)])
         found = [*kept(run.results)]
-    report, standings = reporting.report(found, ways, chosen.draft_sources)
+    others = [systems.System(peer.name, "ars") for peer in peers]
+    report, standings = reporting.report(found, [*ways, *others], chosen.draft_sources)
     show(report, facts, {"standings": standings, "answers": brief(found)}, json_file, html_file)
 
 
@@ -272,6 +284,24 @@ def predict(run: Path, names: tuple[str, ...], spec: str | None, json_file: Path
         [*kept(results)], ways, settings_["sources"], {"here": None, **(known or machines.PRESETS)}
     )
     show(shown, facts, {"predictions": figures}, json_file, None)
+
+
+@contextmanager
+def _peers(binary: Path | None, lineup: "Lineup") -> "Iterator[list[Server]]":
+    """Have other programs ready, and end them."""
+    from tempfile import TemporaryFile
+
+    from assistant.bench.peers import servers
+
+    if binary is None:
+        yield []
+        return
+    lookaheads = [system.lookahead for system in lineup.systems]
+    with TemporaryFile() as log, ExitStack() as started:
+        found = servers(binary.absolute(), lineup.setup, lookaheads, log)
+        for server in found:
+            started.callback(server.close)
+        yield found
 
 
 @contextmanager

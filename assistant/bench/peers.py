@@ -1,0 +1,236 @@
+"""Another program on the same prompts: llama.cpp's own server, over the loopback interface alone.
+
+It is started only when a person names its binary, and ended with the run.
+"""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, sleep
+from typing import IO, Any
+
+from assistant.bench.findings import Measured
+from assistant.chat.template import CHATML, ChatTemplate
+from assistant.request import Message, Sampling, Setup
+from assistant.stats import Stats
+from models.errors import ModelError, UsageError
+from models.gguf import read
+from models.threads import physical_cores
+
+HOST = "127.0.0.1"
+NAME = "llama-server"
+LOADING_S = 300.0
+"""Seconds that it may take to load its models."""
+ANSWER_S = 1800.0
+PR_SET_PDEATHSIG = 1
+_LEASH = (  # it does not outlive whoever started it
+    "import ctypes, os, sys\n"
+    f"if sys.platform == 'linux': ctypes.CDLL(None).prctl({PR_SET_PDEATHSIG}, {signal.SIGKILL:d})\n"
+    "os.execv(sys.argv[1], sys.argv[1:])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a server is asked."""
+
+    messages: tuple[Message, ...]
+    sampling: Sampling
+    max_tokens: int
+    seed: int | None
+
+
+class Server:
+    """A llama-server, with a draft or without; it starts at the first question.
+
+    Args:
+        binary: the program.
+        setup: which models, and how.
+        lookahead: tokens to draft per round; None: no draft.
+        log: where its complaints go.
+    """
+
+    def __init__(self, binary: Path, setup: Setup, lookahead: int | None, log: IO[bytes]) -> None:
+        self.name = NAME if lookahead is None else f"{NAME}={lookahead}"
+        self._binary, self._setup, self._lookahead = binary, setup, lookahead
+        self._log = log
+        self._process: subprocess.Popen[bytes] | None = None
+        self._port = 0
+        header = read(setup.target)
+        self._template = ChatTemplate(header.template, CHATML)
+
+    def measure(self, asked: Asked) -> Measured:
+        """Answer a question from cold caches.
+
+        Raises:
+            ModelError: the program cannot be run, or does not answer as llama-server does.
+        """
+        if self._process is None:
+            self._start()
+        answer = self._ask("POST", "/completion", json.dumps(self._body(asked)))
+        return _measured(answer)
+
+    def close(self) -> None:
+        """End it."""
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                self._process.wait(10)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+
+    def _body(self, asked: Asked) -> dict[str, Any]:
+        sampling = asked.sampling
+        return {
+            "prompt": self._template.render(asked.messages),
+            "n_predict": asked.max_tokens,
+            "temperature": sampling.temperature,
+            "top_k": sampling.top_k,
+            "top_p": sampling.top_p,
+            "min_p": sampling.min_p,
+            "repeat_penalty": sampling.repeat_penalty,
+            "repeat_last_n": sampling.repeat_window,
+            "samplers": ["penalties", "temperature", "top_k", "top_p", "min_p"],
+            "seed": -1 if asked.seed is None else asked.seed,
+            "cache_prompt": False,
+            "stream": False,
+            "speculative.n_max": self._lookahead or 0,
+        }
+
+    def _command(self) -> list[str]:
+        setup = self._setup
+        options: list[object] = ["-m", setup.target, "--host", HOST, "--port", self._port]
+        options += ["-c", setup.n_ctx, "--parallel", 1]
+        options += ["-t", setup.threads or physical_cores()]
+        if setup.gpu_layers is not None:
+            options += ["-ngl", setup.gpu_layers]
+        if self._lookahead is not None:
+            options += ["-md", setup.draft, "--draft-max", self._lookahead]
+        return [sys.executable, "-c", _LEASH, str(self._binary), *map(str, options)]
+
+    def _start(self) -> None:
+        self._port = _free_port()
+        try:
+            self._process = subprocess.Popen(
+                self._command(),
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                start_new_session=True,  # the terminal's signals are not for it
+            )
+        except OSError as error:
+            raise ModelError(f"{self._binary} cannot be started: {error.strerror}.") from error
+        deadline = monotonic() + LOADING_S
+        while not self._is_ready():
+            if self._process.poll() is not None:
+                raise ModelError(f"{self._binary} ended at once: {self._last_words()}")
+            if monotonic() > deadline:
+                raise ModelError(f"{self._binary} was not ready within {LOADING_S:.0f} seconds.")
+            sleep(0.05)
+
+    def _is_ready(self) -> bool:
+        connection = http.client.HTTPConnection(HOST, self._port, timeout=5)
+        try:
+            connection.request("GET", "/health")
+            return connection.getresponse().status == http.client.OK
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    def _ask(self, method: str, path: str, body: str) -> Any:
+        connection = http.client.HTTPConnection(HOST, self._port, timeout=ANSWER_S)
+        try:
+            connection.request(method, path, body, {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            content = response.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise ModelError(f"{self._binary} gave no answer: {self._last_words()}") from error
+        finally:
+            connection.close()
+        if response.status != http.client.OK:
+            said = content[:200].decode("utf-8", "replace")
+            raise ModelError(f"{self._binary} answered {response.status}: {said}")
+        try:
+            return json.loads(content)
+        except ValueError as error:
+            raise ModelError(f"{self._binary} answered with something that is no JSON.") from error
+
+    def _last_words(self) -> str:
+        self._log.flush()
+        self._log.seek(0)
+        lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
+        return lines[-1][:200] if lines else "it said nothing."
+
+
+def check(binary: Path) -> None:
+    """Refuse what cannot be a program.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if not binary.is_file() or not os.access(binary, os.X_OK):
+        raise UsageError(f"{binary} is no program; give the path of a llama-server.")
+
+
+def _measured(answer: Any) -> Measured:
+    """Return what the server tells of its answer; its times are its own."""
+    match answer:
+        case {
+            "content": str(text),
+            "timings": {
+                "predicted_n": int(tokens),
+                "predicted_ms": int() | float() as decode_ms,
+                "prompt_n": int(prompt),
+                "prompt_ms": int() | float() as prompt_ms,
+                **more,
+            },
+        }:
+            drafted, accepted = (_count(more, name) for name in ("draft_n", "draft_n_accepted"))
+            stats = Stats(
+                "sps" if drafted else "ars",
+                rounds=max(1, tokens - accepted),
+                drafted=drafted,
+                accepted=accepted,  # of those that were drafted; how many were tested is not told
+                prompt_tokens=prompt,
+                generated_tokens=tokens,
+                prefill_s=prompt_ms / 1000,
+                first_token_s=prompt_ms / 1000,
+                decode_s=decode_ms / 1000,
+                verify_s=decode_ms / 1000,
+            )
+            return Measured(text, str(answer.get("stop_type", "")), stats)
+    raise ModelError("What answered is no llama-server: it told no timings.")
+
+
+def _count(timings: Any, name: str) -> int:
+    value = timings.get(name, 0)
+    return value if isinstance(value, int) else 0
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def servers(
+    binary: Path, setup: Setup, lookaheads: Sequence[int | None], log: IO[bytes]
+) -> list[Server]:
+    """Return a server without a draft, and one with a draft for the first lookahead there is."""
+    check(binary)
+    found = [Server(binary, setup, None, log)]
+    if setup.draft is not None:
+        k = next((each for each in lookaheads if each), 4)
+        found.append(Server(binary, setup, k, log))
+    return found
