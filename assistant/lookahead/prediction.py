@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assistant.lookahead.breakeven import best_lookahead, break_even
 from assistant.lookahead.known import recorded
-from assistant.tuning.outlook import TYPICAL
+from assistant.tuning.outlook import TYPICAL as TYPICAL
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ def pull(
             return ready(reference, progress, cancel)
         except ModelError as error:
             progress(Progress(0, wanted.size, "", f"{error} Fetching it now."))
-    if offline or os.environ.get("HF_HUB_OFFLINE", "").upper() in _TRUE:
+    if forbidden(offline):
         raise NetworkError(
             f"{reference} is not on this machine, and fetching is forbidden by --offline or "
             "HF_HUB_OFFLINE."
@@ -53,6 +53,11 @@ def pull(
     if layout.parts(Path(wanted.file)):
         raise UsageError(f"{reference} is one part of a split model; name a file that is whole.")
     return _fetch(choose(wanted, progress, cancel), progress, cancel)
+
+
+def forbidden(offline: bool) -> bool:
+    """Say whether no connection may be opened, be it by the option or by a variable."""
+    return offline or os.environ.get("HF_HUB_OFFLINE", "").upper() in _TRUE
 
 
 def _fetch(source: Source, report: Report, cancel: CancelFlag | None) -> Path:

@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from assistant.chat.probe import examine
-from assistant.lookahead.prediction import predict
-from assistant.tuning.outlook import TYPICAL
 from models import catalog, gguf
 from models.catalog import GGUF
 from models.drafts import Pairing, best_draft
@@ -93,6 +91,8 @@ def drafts(target: Found, candidates: list[Found]) -> list[Facts]:
 
 def _prediction(target: Found, draft: Found) -> Facts:
     """Return what speculation with a draft promises here, from what was measured before."""
+    from assistant.lookahead.prediction import TYPICAL, predict  # brings numpy along
+
     predicted = predict(target.path, draft.path, cache_dir())
     if predicted is None:
         return {"predicted": None}

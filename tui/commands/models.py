@@ -9,7 +9,8 @@ from models import catalog
 from models.drafts import best_draft
 from models.errors import ModelError, SpecchatError
 from models.files.discovery import discover, identify
-from models.files.locate import installed
+from models.files.locate import find, installed
+from models.memory import estimate_by_size
 from tui.commands.inventory import Facts, catalogue, details, drafts, here, pairs
 from tui.commands.slim import slim
 from tui.options import settings
@@ -84,21 +85,41 @@ def _folders() -> tuple[Path, ...]:
 def pull(context: click.Context, names: tuple[str, ...], offline: bool) -> None:
     """Fetch models; without NAMES, the default pair. A fetch that was stopped is taken up again.
 
-    A name is one of the catalogue, repo:file.gguf, or repo:Q4_K_M for the file of a quantisation.
+    A name is one of the catalogue, repo:file.gguf, or repo:Q4_K_M for the file of a quantisation;
+    of a repo alone, the quantisation is taken that suits this machine.
     """
     from models.files.pull import pull as fetch  # brings the network libraries along
     from tui.meter import meter
 
     offline = offline or settings(context.find_root().params).offline
     for name in names or (catalog.DEFAULT.name,):
-        for reference in [gguf.name for gguf in catalog.expand(name)] or [name]:
+        for wanted in [gguf.name for gguf in catalog.expand(name)] or [name]:
             try:
+                reference = _offered(wanted, offline)
                 with meter(reference) as progress:
                     path = fetch(reference, offline=offline, progress=progress)
             except KeyboardInterrupt:
                 click.echo("\nStopped. What arrived is kept; pull again to go on.", err=True)
                 raise
             click.echo(safe(str(path)))
+
+
+def _offered(wanted: str, offline: bool) -> str:
+    """Return what to fetch, and say first what that takes and on what terms."""
+    from models.files.offer import offer, repository
+    from tui.meter import meter
+
+    if repository(wanted):
+        with meter(wanted) as progress:
+            offered = offer(wanted, progress, offline=offline)
+        click.echo(safe(f"{wanted}: {offered.sentence}"), err=True)
+        return offered.reference
+    known = catalog.find(wanted)
+    if known and not offline and find(known) is None:
+        needed = _size(estimate_by_size(known.size, known.file))
+        terms = f"about {needed} of memory. Licence: {known.licence}."
+        click.echo(safe(f"{wanted}: {_size(known.size)} to fetch, {terms}"), err=True)
+    return wanted
 
 
 @models.command()

@@ -3,8 +3,9 @@
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -16,16 +17,9 @@ from models.llama.conditions import of_file
 ROOT = Path(__file__).parents[3]
 
 
-@dataclass
-class Measured:
+def measured(path: Path, settings: str = "repack=True threads=2 flash=False") -> Any:
     """A file that was measured with these settings, as `models.llama.model` says it."""
-
-    path: Path
-    settings: str = "repack=True threads=2 flash=False"
-
-    @property
-    def conditions(self) -> str:
-        return f"{of_file(self.path, None)} {self.settings}"
+    return SimpleNamespace(conditions=f"{of_file(path, None)} {settings}")
 
 
 @pytest.fixture
@@ -38,8 +32,8 @@ def pair(tmp_path):
 
 def measure(pair, folder, verify: dict[int, float], step: float, **more: str) -> None:
     target, draft = pair
-    remember(Measured(target, **more), "verify", Times(verify), folder)
-    remember(Measured(draft, **more), "draft", Times({1: step, 8: 3 * step}), folder)
+    remember(measured(target, **more), "verify", Times(verify), folder)
+    remember(measured(draft, **more), "draft", Times({1: step, 8: 3 * step}), folder)
 
 
 def test_the_best_lookahead_and_its_gain_are_those_of_the_costs(pair, tmp_path):
@@ -70,9 +64,9 @@ def test_of_several_measurements_the_newest_counts(pair, tmp_path):
 def test_without_a_measurement_of_both_files_as_they_are_nothing_is_said(pair, tmp_path):
     target, draft = pair
     assert predict(target, draft, tmp_path) is None
-    remember(Measured(target), "verify", Times({1: 1.0, 2: 1.0}), tmp_path)
+    remember(measured(target), "verify", Times({1: 1.0, 2: 1.0}), tmp_path)
     assert predict(target, draft, tmp_path) is None
-    remember(Measured(draft), "verify", Times({1: 1.0, 2: 1.0}), tmp_path)  # as a target, it was
+    remember(measured(draft), "verify", Times({1: 1.0, 2: 1.0}), tmp_path)  # as a target, it was
     assert predict(target, draft, tmp_path) is None
     measure(pair, tmp_path, {1: 1.0, 2: 1.0}, 0.1)
     assert predict(target, draft, tmp_path)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
+from typing import Any
 
 Fault = Callable[["Handler"], None]
 
@@ -26,6 +27,7 @@ class Hub:
         self.heads: list[Fault] = []
         self.gets: list[Fault] = []
         self.files = ["README.md", "toy.gguf"]  # what the repository lists
+        self.described: dict[str, Any] | None = None  # what the hub says of the repository
         self.requests: list[tuple[str, str, dict[str, str]]] = []
         self.released = Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -80,6 +82,8 @@ class Handler(BaseHTTPRequestHandler):
         self._note()
         if self.path.startswith("/api/models/org/toy-GGUF/tree/"):
             self.send_list()
+        elif self.path.startswith("/api/models/") and self.hub.described is not None:
+            self.send_page(body=json.dumps(self.hub.described).encode())
         elif not self.path.startswith("/store/"):
             self._redirect()
         elif self.hub.gets:

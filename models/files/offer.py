@@ -1,0 +1,145 @@
+"""What a repository of the hub has for this machine: which quantisation, and on what terms."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+from huggingface_hub import HfApi
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+from huggingface_hub.hf_api import ModelInfo
+
+from models import memory
+from models.cancel import CancelFlag
+from models.catalog import GGUF
+from models.errors import ModelError, ModelMissing, NetworkError, UsageError
+from models.files import hub, labels
+from models.files.hub import Transient
+from models.files.progress import Progress, Report
+from models.files.pull import forbidden
+from models.memory import Fit
+
+_REPO = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w.-]+))?")
+ORDER = (
+    *("Q4_K_M", "Q4_K_S", "Q4_0", "Q4_1", "IQ4_NL", "IQ4_XS", "MXFP4", "Q5_K_M", "Q5_K_S", "Q5_0"),
+    *("Q6_K", "Q8_0", "Q3_K_L", "Q3_K_M", "IQ3_M", "Q3_K_S", "Q2_K"),
+)
+"""The quantisations that are taken, best first: small and nearly as good as the whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The file of a repository that suits this machine."""
+
+    reference: str  # what to pull
+    label: str
+    size: int
+    fit: Fit
+    among: int  # how many quantisations there were to choose from
+    licence: str | None
+    gated: bool
+
+    @property
+    def sentence(self) -> str:
+        """Return what a person should know before it is fetched."""
+        terms = self.licence or "no licence is named"
+        gate = ", for those who agreed to its terms" if self.gated else ""
+        return (
+            f"{self.label}, of {self.among} quantisations: {_gb(self.size)} to fetch, about "
+            f"{_gb(self.fit.needed)} of memory, and {_gb(self.fit.available)} are free. "
+            f"Licence: {terms}{gate}."
+        )
+
+
+def repository(reference: str) -> bool:
+    """Say whether a reference is a repository alone, and neither a file of it nor one here."""
+    return (
+        _REPO.fullmatch(reference) is not None
+        and not reference.lower().endswith(".gguf")
+        and not Path(reference).exists()
+    )
+
+
+def offer(
+    repo: str, report: Report, *, offline: bool = False, cancel: CancelFlag | None = None
+) -> Offer:
+    """Ask the hub what a repository has, and choose what fits into memory.
+
+    Raises:
+        NetworkError: the hub cannot or may not be asked, or wants its terms agreed to first.
+        ModelMissing: it has no model that is one file and says its quantisation.
+        ModelError: none fits.
+    """
+    match = _REPO.fullmatch(repo)
+    if match is None:
+        raise UsageError(f"{repo} cannot be the name of a repository.")
+    if forbidden(offline):
+        raise NetworkError(
+            f"What {repo} has, only the hub knows, and --offline or HF_HUB_OFFLINE forbids to ask."
+        )
+    name, revision = match.groups()
+    report(Progress(0, 0, "asking the hub"))
+    try:
+        info = hub.patiently(lambda: _info(name, revision), cancel)
+    except Transient as error:
+        raise NetworkError(f"{error} Try again later.") from error
+    licence, gated = _licence(info), bool(info.gated)
+    if gated and hub.token() is None:
+        raise NetworkError(
+            f"{name} is given only to those who agreed to its terms (licence: "
+            f"{licence or 'not named'}). Agree on its page, then set HF_TOKEN to your token."
+        )
+    sizes = {each.rfilename: each.size or 0 for each in info.siblings or ()}
+    there = labels.labelled(sizes)
+    if not there:
+        raise ModelMissing(f"{name} has no GGUF file that is whole and says its quantisation.")
+    file, fit = _choose(repo, there, sizes)
+    return Offer(
+        f"{repo}:{file}", there[file], sizes[file], fit, len(set(there.values())), licence, gated
+    )
+
+
+def _choose(repo: str, there: Mapping[str, str], sizes: Mapping[str, int]) -> tuple[str, Fit]:
+    fits = {file: memory.fit(memory.estimate_by_size(sizes[file], file)) for file in there}
+    fitting = [file for file, fit in fits.items() if fit.verdict != "too large"]
+    if not fitting:
+        least = min(there, key=lambda file: sizes[file])
+        raise ModelError(
+            f"Nothing of {repo} fits: the smallest, {there[least]}, takes about "
+            f"{_gb(fits[least].needed)} of memory, and {_gb(fits[least].available)} are free. "
+            f"To fetch it all the same: specchat models pull {repo}:{there[least]}"
+        )
+    chosen = min(fitting, key=lambda file: (_rank(there[file]), sizes[file], file))
+    return chosen, fits[chosen]
+
+
+def _rank(label: str) -> int:
+    return ORDER.index(label) if label in ORDER else len(ORDER)
+
+
+def _licence(info: ModelInfo) -> str | None:
+    named = getattr(info.card_data, "license", None)
+    tags: Iterable[str] = info.tags or ()
+    tagged = next(
+        (tag.removeprefix("license:") for tag in tags if tag.startswith("license:")), None
+    )
+    return named if isinstance(named, str) else tagged
+
+
+def _info(repo: str, revision: str | None) -> ModelInfo:
+    wanted = GGUF(repo, repo, "GGUF file", revision, 0, None, "")
+    api = HfApi(endpoint=hub.endpoint(), token=hub.token() or False)
+    try:
+        return api.model_info(repo, revision=revision, files_metadata=True, timeout=hub.SILENCE_S)
+    except (HFValidationError, ValueError, KeyError, TypeError) as error:
+        raise NetworkError(f"{hub.endpoint()} does not answer as the hub does.") from error
+    except HfHubHTTPError as error:
+        raise hub.refusal(error.response.status_code, error.response.headers, wanted) from error
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+        reason = str(error) or type(error).__name__
+        raise NetworkError(f"The hub ({hub.endpoint()}) cannot be reached: {reason}.") from error
+
+
+def _gb(size: int) -> str:
+    return f"{size / 1e9:.1f} GB"
