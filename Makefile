@@ -47,15 +47,15 @@ types: .venv/ready-to-test
 	$(PYTHON) -m venv .venv
 	@$(PIP) install --quiet --upgrade "pip>=25.1"
 
-.venv/ready: .venv/bin/python pyproject.toml
+.venv/ready: .venv/bin/python pyproject.toml constraints.txt
 	@echo "Installing specchat. Building llama.cpp for this processor takes some minutes, once;"
 	@printf "a dot is five seconds: "
-	$(call patiently,$(PIP) install --editable .)
+	$(call patiently,$(PIP) install --constraint constraints.txt --editable .)
 	@touch $@
 
 .venv/ready-to-test: .venv/ready
 	@printf "Installing what the tests need: "
-	$(call patiently,$(PIP) install --group dev)
+	$(call patiently,$(PIP) install --constraint constraints.txt --group dev)
 	@touch $@
 
 clean:

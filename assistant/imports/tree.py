@@ -70,7 +70,8 @@ def _keep(kept: dict[int, _Kept], node: Node, above: int | None, created: float)
     """Add what a node says, and return its number."""
     assert node.role is not None
     before = kept.get(above or 0)
-    parent, parts, attachments = above, (None, node.text), node.attachments
+    parent, attachments = above, node.attachments
+    parts: _Parts = (None, node.text)
     if before is not None:
         created = before.record.created
         if before.record.role == node.role:

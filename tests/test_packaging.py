@@ -1,0 +1,140 @@
+"""What is released: built from the source archive, installed where nothing else is ours."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
+import venv
+import zipfile
+from importlib.metadata import requires
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests import lock, tiny
+
+ROOT = Path(__file__).parents[1]
+BUILD = "import sys; from hatchling import build; print(getattr(build, sys.argv[1])(sys.argv[2]))"
+
+
+def build(what: str, source: Path, into: Path) -> Path:
+    done = subprocess.run(
+        [sys.executable, "-c", BUILD, what, str(into)],
+        cwd=source, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return into / done.stdout.splitlines()[-1]
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory) -> Path:
+    return build("build_sdist", ROOT, tmp_path_factory.mktemp("sdist"))
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist, tmp_path_factory) -> Path:
+    """A wheel built from the unpacked source archive, as an installer does it."""
+    folder = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    (source,) = folder.iterdir()
+    return build("build_wheel", source, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the wheel, and the libraries of this one; not what is edited here."""
+    place = tmp_path_factory.mktemp("installed")
+    venv.create(place, symlinks=True, with_pip=False)
+    (packages,) = place.glob("lib/python*/site-packages")
+    # Of a folder named like this the packages are seen, but its own .pth files are not obeyed.
+    (packages / "libraries.pth").write_text(sysconfig.get_paths()["purelib"])
+    pip = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python"), "install"]
+    subprocess.run(
+        [*pip, "--quiet", "--no-index", "--no-deps", "--force-reinstall", str(wheel)], check=True
+    )
+    return place
+
+
+def run(
+    installed: Path, *arguments: object, **environment: str
+) -> "subprocess.CompletedProcess[str]":
+    plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(
+        [str(installed / "bin" / "specchat"), *map(str, arguments)],
+        cwd=installed, env={**plain, **environment}, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+
+
+def test_a_wheel_holds_the_three_packages_and_nothing_else(wheel):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    ours = {
+        path.relative_to(ROOT).as_posix()
+        for package in ("assistant", "models", "tui")
+        for path in (ROOT / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    rest = {name for name in names if ".dist-info/" not in name and ".data/" not in name}
+    assert rest == ours
+    assert [name for name in names if name.endswith("share/man/man1/specchat.1")]
+    assert [name for name in names if name.endswith("licenses/LICENSE")]
+
+
+def test_the_source_has_what_a_test_needs(sdist):
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {
+        "pyproject.toml",
+        "README.md",
+        "Makefile",
+        "tests/conftest.py",
+        "docs/specchat.1",
+    } <= names
+    assert not [name for name in names if name.startswith((".ci", ".venv"))]
+
+
+def test_what_was_installed_runs_and_is_what_was_built(installed, tmp_path):
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    said = run(installed, "--version")
+    assert (said.returncode, said.stdout) == (0, f"specchat, version {version}\n")
+    where = (
+        "import tui, assistant, models; print(tui.__file__, assistant.__file__, models.__file__)"
+    )
+    python = [str(installed / "bin" / "python"), "-c", where]
+    found = subprocess.run(python, cwd=installed, capture_output=True, text=True, check=True)
+    assert all(path.startswith(str(installed)) for path in found.stdout.split())
+    target = tiny.write(tmp_path / "target.gguf", stops=False)
+    asked = (
+        "ask",
+        "Hello",
+        "--target",
+        target,
+        "--threads",
+        "1",
+        "--max-tokens",
+        "3",
+        "--ctx",
+        "512",
+    )
+    answer = run(installed, *asked, SPECCHAT_HOME=str(tmp_path / "home"))
+    assert answer.returncode == 0, answer.stderr
+    assert "3 tokens" in answer.stderr
+
+
+def test_what_is_locked_is_what_is_required_and_no_more():
+    """Each library that specchat or its tests need, and each that those need, at one version."""
+    locked = lock.read()
+    needed = lock.needed()
+    assert needed.keys() <= locked.keys(), "write it anew: python -m tests.lock"
+    assert locked.keys() <= needed.keys() | lock.elsewhere()
+    for text in requires("specchat") or ():
+        requirement = Requirement(text)
+        assert requirement.specifier.contains(locked[lock.plain(requirement.name)])
+
+
+def test_the_lock_names_no_place():
+    text = lock.FILE.read_text()
+    assert "://" not in text
+    assert " @ " not in text
