@@ -1,5 +1,6 @@
 """A look back at stored answers, as lines for a terminal and as plain values."""
 
+import textwrap
 from collections.abc import Iterator
 from datetime import date
 from typing import Any
@@ -11,7 +12,7 @@ from assistant.stats import Tally
 from tui.widgets.bars import gauge, level, sparkline
 
 NOTHING = "–"
-NAME, GAUGE = 33, 8  # cells
+WIDTH, NAME, GAUGE = 80, 33, 8  # cells
 PLACES = 8  # in a round, that are told one by one
 
 
@@ -29,6 +30,9 @@ def lines(history: History) -> Iterator[str]:
         yield ""
         yield _line(title, "answers", "accepted", "tokens/eval", "speed-up")
         for name, group in groups.items():
+            if len(name) > NAME:  # names are told whole
+                yield from textwrap.wrap(name, WIDTH)
+                name = ""
             yield _line(name, *_cells(group))
     yield ""
     yield from _plots(history)
@@ -83,7 +87,6 @@ def _plots(history: History) -> Iterator[str]:
 
 
 def _line(name: str, answers: str, accepted: str, tokens: str, speedup: str) -> str:
-    name = name if len(name) <= NAME else f"{name[: NAME - 1]}…"
     return f"{name:<{NAME}} {answers:>7}  {accepted:<14} {tokens:>11}  {speedup:>8}".rstrip()
 
 

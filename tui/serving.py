@@ -110,8 +110,8 @@ class Serving:
         host = f"[{self._guard.host}]" if ":" in self._guard.host else self._guard.host
         click.echo(f"http://{host}:{port}/v1")
         name, draft = name_of(self._settings, self._setup), ready.draft
-        how = f"with {draft.name} as its draft" if draft else ready.no_draft or "without a draft"
-        _say(f"{name} answers, {how.removesuffix('.')}. Ctrl-C ends it.")
+        how = f", with {draft.name} as its draft." if draft else f". {ready.no_draft}"
+        _say(f"{name} answers{how} Ctrl-C ends it.")
         if self._made_token:
             _say(f"Others on the network can ask, with this token: {self._made_token}")
 

@@ -105,8 +105,8 @@ class Endpoint:
             await connection.while_there(self._answer(connection, asking, finished))
         except Refusal as refusal:
             await self._refuse(connection, refusal, served)
-        except (Gone, asyncio.CancelledError):
-            served(499, remark="the client left")
+        except (Gone, asyncio.CancelledError) as end:
+            served(499, remark="the client left" if isinstance(end, Gone) else "stopped")
             raise
         # The next request may well succeed, and whoever asked should hear of it.
         except Exception as error:

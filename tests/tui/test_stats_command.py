@@ -36,6 +36,7 @@ def test_a_look_back_fits_a_terminal_and_says_what_it_compares(filled):
     assert "3 answers from" in text
     (row,) = [line for line in text.splitlines() if line.startswith("big + small")]
     assert row.split() == ["big", "+", "small", "1", "▰▰▰▰▰▰▱▱", "75%", "2.50", "2.50×"]
+    assert "".join(line.strip() for line in text.splitlines()).count("g" * 120) == 1  # told whole
     assert "code" in text
     assert "8,192 and more" in text
     assert "Accepted by place in the round" in text
