@@ -14,12 +14,14 @@ from assistant.chat.counting import count as count_tokens
 from assistant.control import Control
 from assistant.events import Counted, Event, Failed
 from assistant.loading import Loader, Pool
+from assistant.proving.proof import Proof
 from assistant.race import run
 from assistant.request import (
     Count,
     Gauge,
     Job,
     Mode,
+    Prove,
     Race,
     Request,
     Sampling,
@@ -82,6 +84,10 @@ class Engine:
     def measure(self, job: Trial | Gauge) -> None:
         """Measure an answer or the memory; ends in `Measured`, `Gauged` or `Failed`."""
         self._give(job)
+
+    def prove(self, prove: Prove) -> None:
+        """Compare SpS with ArS; ends in `Proved` or `Failed`."""
+        self._give(prove)
 
     def count(self, count: Count) -> None:
         """Count the tokens of a text; ends in `Counted`, or in nothing without a model."""
@@ -169,6 +175,8 @@ class Engine:
                 self._emit(self._stand.measure(job))
             case Gauge(threads):
                 self._emit(Gauged(bandwidth(threads)))
+            case Prove():
+                self._emit(Proof(job, self._control, self._emit, self._pool).run())
             case Count(label, text):
                 if (assistant := self._assistant) is not None:
                     n_ctx = assistant.target.n_ctx

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Literal
 
 from assistant.bench.findings import Gauged, Measured
+from assistant.proving.findings import Check, Proved
 from assistant.stats import Forecast as Forecast
 from assistant.stats import Stats as Stats
 from assistant.stats import Tally as Tally
@@ -231,4 +232,6 @@ Event = (
     | Tuned
     | Measured
     | Gauged
+    | Check
+    | Proved
 )

@@ -155,5 +155,16 @@ class Gauge:
     threads: int | None = None  # None: one per physical core
 
 
-Job = Setup | Request | Race | Count | Tune | Trial | Gauge
+@dataclass(frozen=True, slots=True)
+class Prove:
+    """Compare SpS with ArS in every way there is, with a setup."""
+
+    setup: Setup
+    sampling: Sampling = field(default_factory=Sampling)
+    lookahead: int | None = None  # None: the usual one
+    seed: int = 0  # of all that is left to chance
+    thorough: bool = False
+
+
+Job = Setup | Request | Race | Count | Tune | Trial | Gauge | Prove
 """What the engine does, one after the other."""

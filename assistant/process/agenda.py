@@ -7,11 +7,12 @@ from assistant.bench.findings import Gauged, Measured
 from assistant.events import Event, Failed, Finished, RaceOver, Ready
 from assistant.process.backoff import Backoff
 from assistant.process.messages import Steer
+from assistant.proving.findings import Proved
 from assistant.request import Count, Job, Request, Setup
 from assistant.tuning.findings import Tuned
 from models.errors import Cancelled, EngineDied
 
-ENDS = (Ready, Finished, RaceOver, Tuned, Measured, Gauged, Failed)
+ENDS = (Ready, Finished, RaceOver, Tuned, Measured, Gauged, Proved, Failed)
 """What a job says last."""
 STOPPED = Failed("Stopped before it began.", Cancelled.__name__)
 

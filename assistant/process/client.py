@@ -11,7 +11,7 @@ from assistant.events import Event
 from assistant.process.keeper import Keeper
 from assistant.process.messages import Cancel, Command, Steer
 from assistant.process.watch import PATIENCE
-from assistant.request import Count, Gauge, Mode, Race, Request, Sampling, Setup, Trial, Tune
+from assistant.request import Count, Gauge, Mode, Prove, Race, Request, Sampling, Setup, Trial, Tune
 
 
 class EngineProcess:
@@ -56,6 +56,10 @@ class EngineProcess:
     def measure(self, job: Trial | Gauge) -> None:
         """Measure an answer or the memory; ends in `Measured`, `Gauged` or `Failed`."""
         self._give(job)
+
+    def prove(self, prove: Prove) -> None:
+        """Compare SpS with ArS; ends in `Proved` or `Failed`."""
+        self._give(prove)
 
     def count(self, count: Count) -> None:
         """Count the tokens of a text; ends in `Counted`, or in nothing without a model."""

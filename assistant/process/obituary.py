@@ -3,7 +3,7 @@
 import re
 import signal
 
-from assistant.request import Gauge, Job, Race, Setup, Trial, Tune
+from assistant.request import Gauge, Job, Prove, Race, Setup, Trial, Tune
 
 CAUSES = {
     signal.SIGABRT: "llama.cpp gave up",
@@ -36,6 +36,8 @@ def _when(doing: Job | None) -> str:
             return "it ran the race"
         case Tune() | Gauge():
             return "it measured this machine"
+        case Prove():
+            return "it compared SpS with ArS"
         case Trial():
             return "it measured an answer"
     return "it answered"
@@ -66,7 +68,7 @@ def _advice(doing: Job | None, status: int | None) -> str:
         return "Run `specchat doctor`."
     if isinstance(doing, Trial):
         return "What was measured so far is kept."
-    if not isinstance(doing, Setup | Tune):
+    if not isinstance(doing, Setup | Tune | Prove):
         return "What was said so far is kept; ask again, and the models are loaded anew."
     if status == -signal.SIGKILL:
         return "Try a smaller model or a smaller context (--ctx)."

@@ -19,7 +19,7 @@ from assistant.process.messages import (
     Said,
     Steer,
 )
-from assistant.request import Count, Gauge, Job, Race, Request, Setup, Trial, Tune
+from assistant.request import Count, Gauge, Job, Prove, Race, Request, Setup, Trial, Tune
 
 CHUNK = 65536
 
@@ -87,6 +87,8 @@ def _obey(command: Command, engine: Engine, outlet: Outlet) -> None:
             engine.tune(command)
         case Trial() | Gauge():
             engine.measure(command)
+        case Prove():
+            engine.prove(command)
         case Count():
             engine.count(command)
         case Steer(mode, lookahead, sampling):

@@ -6,15 +6,19 @@ against every noise of a kind: each token at each place has a number, one of two
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from itertools import islice
 from typing import Any, cast
 
 from assistant.decoding import autoregressive, speculative
 from assistant.drafting.draft import Draft, Plan
-from assistant.proving.enumeration import Case
+from assistant.proving.enumeration import FIXED, Case
 from assistant.proving.exact import Exact, exact_array
 from assistant.proving.law import LateUniforms, law
+from assistant.proving.planners import FixedPlanner
+from assistant.proving.toy import Toy, best_two
+from assistant.proving.toys import modelled
 from assistant.verification.coupled import CoupledRule
 from assistant.verification.noise import Noise
 from assistant.verification.residual import residual
@@ -60,15 +64,16 @@ class DrawsFromTheResidual(Coupled):
         return Verdict(kept, row, verdict.target_rows, verdict.uniforms)
 
 
-def differing(case: Case, rule: type[Coupled] = Coupled) -> tuple[Any, int]:
+def differing(case: Case, rule: type[Coupled] = Coupled) -> tuple[Fraction, int]:
     """Return the share of noises with which SpS says something else, and how many outcomes."""
     texts = law(partial(_texts, case, rule))
-    return sum(share for (ars, sps), share in texts.items() if ars != sps), len(texts)
+    apart = (share for (ars, sps), share in texts.items() if ars != sps)
+    return sum(apart, Fraction(0)), len(texts)
 
 
 def brief(case: Case) -> Case:
     """Return a case with as many tokens as there is noise for."""
-    return replace(case, length=3 if case.target.n_vocab == 2 else 2)
+    return replace(case, length=2)
 
 
 def _texts(case: Case, rule: type[Coupled], rng: LateUniforms) -> tuple[Any, Any]:
@@ -88,3 +93,8 @@ def _texts(case: Case, rule: type[Coupled], rng: LateUniforms) -> tuple[Any, Any
     while len(tokens) < end:
         planner.observe(next(sps))
     return tuple(said), tuple(tokens[:end])
+
+
+_DRAFT, _TWO = partial(modelled, Toy(3, 9)), partial(FixedPlanner, 2)
+MISTAKEN = Case("model", FIXED, Toy(3, 0), _DRAFT, _TWO, 2, warp=best_two)
+"""Where a mistake of the coupled rule shows."""

@@ -69,25 +69,27 @@ class Case:
 
 def cases(thorough: bool = False) -> Iterator[Case]:
     """Yield what is enumerated under each rule: all sources, and all ways of deciding."""
-    yield from _rounds(4 if thorough else 1)
+    yield from _rounds(3, 1, 2)
+    yield from _rounds(2, 2, 3)
+    if thorough:
+        yield from _rounds(3, 2, 3)
     yield from _sources(thorough)
     yield from _decisions(6 if thorough else 1)
 
 
-def _rounds(seeds: int) -> Iterator[Case]:
-    """Yield drafts of all shapes, whole rounds of them."""
-    fixed = partial(FixedPlanner, 2)
-    for seed in range(seeds):
-        for style in ("full", "zeros", "disjoint", "one-hot"):
-            target, draft = Toy(3, seed, style), Toy(3, seed + 1001, style)
-            yield Case("model", FIXED, target, partial(modelled, draft), fixed)
-        for kind in STEPWISE:
-            target, draft = Toy(3, seed), Toy(3, seed + 700, "zeros")
-            name = f"one that {kind.habit}"
-            yield Case(name, FIXED, target, partial(kind, draft), fixed)
-        for n_vocab, warp in ((3, best_two), (2, repeats_halved)):
-            drafter = partial(modelled, Toy(n_vocab, seed + 9), n_vocab)
-            yield Case("model, warped", FIXED, Toy(n_vocab, seed), drafter, fixed, warp=warp)
+def _rounds(n_vocab: int, k: int, length: int) -> Iterator[Case]:
+    """Yield drafts of all shapes, each end of them, and warps that cut or look back."""
+    fixed = partial(FixedPlanner, k)
+    for style in ("full", "zeros", "disjoint", "one-hot"):
+        target, draft = Toy(n_vocab, 0, style), Toy(n_vocab, 1001, style)
+        yield Case("model", FIXED, target, partial(modelled, draft, n_vocab), fixed, length)
+    for kind in STEPWISE:
+        target, draft = Toy(n_vocab, 0), Toy(n_vocab, 700, "zeros")
+        name = f"one that {kind.habit}"
+        yield Case(name, FIXED, target, partial(kind, draft), fixed, length)
+    for warp in (best_two, repeats_halved):
+        target, drafter = Toy(n_vocab, 0), partial(modelled, Toy(n_vocab, 9), n_vocab)
+        yield Case("model, warped", FIXED, target, drafter, fixed, length, warp=warp)
 
 
 def _sources(thorough: bool) -> Iterator[Case]:

@@ -1,0 +1,110 @@
+"""ArS beside SpS where both shall say the same: each difference explained, or it is a fault.
+
+SpS draws from rows of a batch. They differ from those of single tokens by the noise of the batch's
+width, so another token may come where two are nearly tied. That is so if the target by itself draws
+that very token from a row of that width, with nothing in the batch that was proposed and rejected,
+and if the row is no farther from that of ArS than the noise that was measured.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from assistant.proving.findings import Check, Layer
+from assistant.proving.pair import Pair, warped
+from assistant.proving.texts import Text, ars, replayed, sps
+from assistant.proving.widths import gap
+from assistant.request import Sampling
+from assistant.verification.coupled import CoupledRule
+from assistant.verification.rule import Rule
+from assistant.verification.token import TokenRule
+
+APART = 2.0
+"""Times the largest noise measured that a row may be off: there may be larger noise than that."""
+STRAYS = "the target by itself, at the same widths, says something else"
+TOO_FAR = "the rows differ by more than the noise of batches"
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What became of a text that was read again at the same widths."""
+
+    same: int  # tokens that came out again
+    identical: int  # rows that are the same to the last bit
+    largest: float  # difference of two logits
+    rows: int
+
+
+def compare(
+    pair: Pair, name: str, prompt: list[int], length: int, noise: float, seed: int | None
+) -> Iterator[Check]:
+    """Decode behind a prompt by both, at temperature 0 or with a seed, and yield what was found."""
+    sampling = Sampling(0) if seed is None else pair.warm
+    rule = TokenRule(np.random.default_rng(0)) if seed is None else CoupledRule(seed)
+    alone = ars(pair, prompt, length, sampling, rule)
+    batched = sps(pair, prompt, length, sampling, rule)
+    replay = replayed_with(pair, batched, sampling, rule)
+    layer: Layer = "greedy" if seed is None else "seed"
+    yield same_text(layer, name, alone, batched, replay, noise)
+    yield rolled_back(name, batched, replay, noise)
+
+
+def replayed_with(pair: Pair, text: Text, sampling: Sampling, rule: Rule) -> Replay:
+    """Draw each token of a text again, from rows of the same widths."""
+    warp, same, identical, largest, count = warped(sampling), 0, 0, 0.0, 0
+    for place, row in replayed(pair, text):
+        drawn = rule.draw(warp(row, text.tokens[:place]), place)
+        same += drawn == text.tokens[place]
+        identical += np.array_equal(row, text.rows[place])
+        largest = max(largest, gap(row, text.rows[place]))
+        count += 1
+    return Replay(same, identical, largest, count)
+
+
+def same_text(
+    layer: Layer, name: str, alone: Text, batched: Text, replay: Replay, noise: float
+) -> Check:
+    """Say whether two texts are the same, or where they part and whether that is explained."""
+    length = min(alone.end, batched.end) - alone.begin
+    figures: dict[str, float] = {
+        "tokens": length,
+        "proposed": batched.proposed,
+        "accepted": batched.accepted,
+        "replayed": replay.same,
+        "rows": replay.rows,
+    }
+    by_itself = replay.same == replay.rows
+    if not by_itself:
+        return Check(layer, name, False, figures, note=STRAYS)
+    if (place := _parting(alone, batched, length)) is None:
+        return Check(layer, name, True, figures)
+    ours, theirs = alone.tokens[place], batched.tokens[place]
+    row, other = alone.rows[place], batched.rows[place]
+    figures |= {
+        "place": place - alone.begin + 1,
+        "apart": float(abs(row[ours] - row[theirs])),
+        "off": gap(row, other),
+        "noise": noise,
+    }
+    explained = figures["off"] <= APART * noise
+    return Check(layer, name, explained, figures, note="" if explained else TOO_FAR)
+
+
+def _parting(alone: Text, batched: Text, length: int) -> int | None:
+    """Return where two texts part."""
+    places = range(alone.begin, alone.begin + length)
+    return next((i for i in places if alone.tokens[i] != batched.tokens[i]), None)
+
+
+def rolled_back(name: str, text: Text, replay: Replay, noise: float) -> Check:
+    """Say whether rejected proposals have left a trace in the rows."""
+    figures = {
+        "rows": replay.rows,
+        "identical": replay.identical,
+        "largest": replay.largest,
+        "rejected": text.proposed - text.accepted,
+        "noise": noise,
+    }
+    what = f"{name} rows after {text.proposed - text.accepted} rejections"
+    return Check("rollback", what, replay.largest <= noise, figures)

@@ -1,0 +1,1 @@
+"""`specchat prove`, as a person sees it."""
