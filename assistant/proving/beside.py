@@ -106,5 +106,5 @@ def rolled_back(name: str, text: Text, replay: Replay, noise: float) -> Check:
         "rejected": text.proposed - text.accepted,
         "noise": noise,
     }
-    what = f"{name} rows after {text.proposed - text.accepted} rejections"
+    what = f"{name}, after {text.proposed - text.accepted} rejections"
     return Check("rollback", what, replay.largest <= noise, figures)

@@ -130,7 +130,7 @@ class Proof:
         for seed in (None, pair.seed):
             for task in self._tasks:
                 self._meter.what = "texts at temperature 0" if seed is None else "texts by seed"
-                name = f"“{task}”"
+                name = f"“{task[:50]}…”" if len(task) > 50 else f"“{task}”"
                 yield from compare(pair, name, pair.prompt(task), self._amounts.length, noise, seed)
 
     def _sampled(self, pair: Pair) -> Iterator[Check | None]:

@@ -18,6 +18,7 @@ from assistant.lookahead.fixed import Fixed
 from assistant.proving.acceptance import Trials
 from assistant.proving.pair import Pair, warped
 from assistant.proving.recalling import RecallingSource, RecallingTarget, as_it_is
+from assistant.proving.texts import emptied
 from assistant.request import Sampling
 from assistant.verification.coupled import CoupledRule
 from assistant.verification.rule import Rule
@@ -57,6 +58,8 @@ class Sampler:
         self._target = RecallingTarget(pair.target, warped(sampling))
         self._drafter = Cascade(RecallingSource(pair.source, warped(sampling)))
         self._prompt, self._size = prompt, size
+        # Else the first batch would be as wide as the prompt, and its rows unlike those of others.
+        emptied(pair.target).logits(prompt[:-1], rows=0)
         self._seeds = np.random.SeedSequence([pair.seed, number])
         self._first_twin = (pair.seed + 1) * 2**40 + number * 2**20
 

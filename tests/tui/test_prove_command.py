@@ -109,10 +109,12 @@ def test_all_that_was_found_is_said_in_80_columns() -> None:
         "with probability 0.5",
         "the same up to token 7 of 48, where two tokens are 0.125 apart",
         "8 of 8 identical to the last bit",
-        "p = 0.3; accepted 0.800 for 0.810 (z -0.4)",
+        "p = 0.3",
+        "accepted 0.800 for 0.810 (z -0.4)",
         "All holds: with this pair, speculation changes nothing but the speed.",
     ):
         assert said in text
+    assert max(map(len, text.splitlines())) <= 80
     assert PROMISE in " ".join(text.split())
     assert "a batch moves a logit by 0.5 at most" in " ".join(text.split())
 

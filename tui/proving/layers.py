@@ -19,13 +19,10 @@ def _enumeration(checks: Sequence[Check]) -> Iterator[str]:
             _total(its, "outcomes"),
             max(check.figures["variation"] for check in its),
         )
-        against = "ArS with the same seed" if rule.startswith("coupled") else "the target's law"
-        yield (
-            f"{rule:<14}{laws:>4.0f} texts, {outcomes:>5,.0f} outcomes: "
-            f"{_distance(furthest)} from {against}"
-        )
+        yield (f"{rule:<14}{laws:>4.0f} texts, {outcomes:>5,.0f} outcomes: {_distance(furthest)}")
         yield from (_failed(check) for check in its if check.holds is False)
-    yield "by every draft source, with fixed lookaheads, the controller, and on whims"
+    yield "from the target's law; of the coupled rule, from ArS with the same noise"
+    yield "by every draft source; lookaheads fixed, the controller's and on a whim"
 
 
 def _total(checks: Sequence[Check], figure: str) -> float:
@@ -41,20 +38,20 @@ def _mistakes(checks: Sequence[Check]) -> Iterator[str]:
         if "power" in check.figures:
             power = check.figures["power"]
             found = f"samples find it with probability {power:.3g}"
-            yield f"{check.what:<62}{found if power < 1 else 'samples find it for sure'}"
+            yield f"{check.what}:"
+            yield f"  {found if power < 1 else 'samples find it for sure'}"
         else:
             seen = "found" if check.holds else "NOT FOUND"
             yield f"{check.what:<62}{check.figures['variation']:.4f}  {seen}"
 
 
 def _noise(checks: Sequence[Check]) -> Iterator[str]:
+    yield f"{'tokens at once':<16}{'logits off by':>14}{'variation':>12}{'another best token':>22}"
     for check in checks:
         figures = check.figures
-        yield (
-            f"{figures['width']:>2.0f} at once: a logit off by {figures['largest']:.3g} at most, "
-            f"the best token in {figures['flips']:.0f} of {figures['rows']:.0f} rows; "
-            f"total variation {figures['variation']:.2g}"
-        )
+        flips = f"{figures['flips']:.0f} of {figures['rows']:.0f}"
+        off, variation = f"{figures['largest']:.3g}", f"{figures['variation']:.2g}"
+        yield f"{figures['width']:>8.0f}{'':<8}{off:>14}{variation:>12}{flips:>22}"
 
 
 def _rollback(checks: Sequence[Check]) -> Iterator[str]:
@@ -62,7 +59,8 @@ def _rollback(checks: Sequence[Check]) -> Iterator[str]:
         figures = check.figures
         same = f"{figures['identical']:.0f} of {figures['rows']:.0f} identical to the last bit"
         off = "" if not figures["largest"] else f", at most {figures['largest']:.3g} off"
-        yield f"{_failing(check)}{check.what}: {same}{off}"
+        yield f"{_failing(check)}{check.what}:"
+        yield f"  {same}{off}"
 
 
 def _texts(checks: Sequence[Check]) -> Iterator[str]:
@@ -102,12 +100,10 @@ def _sampling(checks: Sequence[Check]) -> Iterator[str]:
             for check in its
             if "z" in check.figures
         ]
-        yield f"{_failing(*its)}{name}: p = {least:.2g}; accepted {', '.join(rates)}"
+        yield f"{_failing(*its)}{name}: p = {least:.2g}"
+        yield from (f"  accepted {rate}" for rate in rates)
     samples = _total([check for check in checks if "samples" in check.figures], "samples")
-    yield (
-        f"{len(checks)} tests of {samples:,.0f} answers; p is the least of each line, corrected "
-        f"for all (Holm)."
-    )
+    yield f"{len(checks)} tests of {samples:,.0f} answers; p is the least of each rule's, by Holm."
     yield f"A pair that is right is accused in {FALSE_ALARM * 10_000:.0f} of 10,000 runs."
 
 

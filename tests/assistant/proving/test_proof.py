@@ -192,6 +192,22 @@ def test_a_cache_in_which_wrong_tokens_leave_a_trace_is_noticed(models):
     assert False in [each.holds for each in rollback.traces(haunted, alone, (2, 4), 0.0)]
 
 
+def test_no_batch_of_samples_is_wider_than_a_round(models, monkeypatch):
+    """Rows that depended on what was proposed behind them would be biased."""
+    pair, widths = pair_of(*models), []
+    evaluate = type(models[0])._evaluate
+
+    def watched(model, tokens, rows):
+        if model is models[0] and rows > 1:
+            widths.append(len(tokens))
+        evaluate(model, tokens, rows)
+
+    monkeypatch.setattr(type(models[0]), "_evaluate", watched)
+    sampler = Sampler(pair, 0, pair.prompt("Tell me a story."), 100)
+    sampler.sps(sampler.streams(TokenRule))
+    assert set(widths) == {samples.LOOKAHEAD + 1}
+
+
 class Forgetful:
     """A model that mixes up a batch when more tokens than those were read before it."""
 
