@@ -1,5 +1,6 @@
 """Models for the tests: tiny random ones made on the spot, and real ones where a law needs them."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,7 +12,30 @@ from models.llama.model import LlamaModel
 from models.llama.weights import Weights
 from tests import tiny
 
+ALL = bool(os.environ.get("SPECCHAT_TEST_ALL"))
 Open = Callable[..., LlamaModel]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what only a thorough run needs, unless it is asked for by its own name."""
+    if ALL or any("::" in argument for argument in config.args):
+        return
+    sets: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        sets.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    kept = [item for each in sets.values() for item in enough(each)]
+    left = {item.nodeid for item in kept}
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in left])
+    items[:] = kept
+
+
+def enough(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return those of a test's parameter sets that it says are enough, far from one another."""
+    if items[0].get_closest_marker("thorough"):
+        return []
+    some = items[0].get_closest_marker("some")
+    count = min(some.args[0], len(items)) if some else len(items)
+    return [items[i * len(items) // count] for i in range(count)]
 
 
 @pytest.fixture(scope="session")

@@ -238,6 +238,7 @@ def test_an_answer_ends_where_the_context_is_full(tiny_target, tiny_draft, looka
         assert answer(pair, ask(max_tokens=3))[-1].stop is Stop.LENGTH
 
 
+@pytest.mark.thorough
 def test_200_turns_in_a_small_context_never_fail_and_keep_the_system_prompt(
     tiny_target, tiny_draft
 ):

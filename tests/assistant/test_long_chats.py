@@ -12,9 +12,10 @@ from models.errors import ContextFull
 from tests.assistant.process.driving import ask, running
 from tests.assistant.test_assistant import answer, opened
 from tests.assistant.test_context import conversation, encode
+from tests.hostile_texts import ALL
 
 SYSTEM = "Be brief, and never forget this sentence."
-N_CTX, TURNS = 512, 200
+N_CTX, TURNS = 512, 200 if ALL else 80
 MEGABYTES = 10_000_000
 HOT = Sampling(temperature=30, top_k=20)
 
@@ -25,7 +26,9 @@ def spoken(assistant) -> str:
     return b"".join(map(assistant.vocab.piece, tokens)).decode("utf-8", "replace")
 
 
-def test_200_turns_in_512_tokens_never_fail_and_keep_the_system_prompt(tiny_target, tiny_draft):
+def test_any_number_of_turns_in_512_tokens_never_fail_and_keep_the_system_prompt(
+    tiny_target, tiny_draft
+):
     rng = random.Random(0)
     with opened(tiny_target, tiny_draft, n_ctx=N_CTX, draft_ctx=N_CTX) as pair:
         messages = [Message("system", SYSTEM)]
@@ -48,6 +51,7 @@ def test_200_turns_in_512_tokens_never_fail_and_keep_the_system_prompt(tiny_targ
 
 
 @pytest.mark.parametrize("lookahead", [*range(17), 31, None])
+@pytest.mark.some(5)
 def test_a_model_that_never_stops_ends_where_the_context_is_full(
     tiny_target, tiny_draft, lookahead
 ):

@@ -126,6 +126,7 @@ def test_the_second_turn_of_a_real_chat_reads_only_its_new_tokens(smol):
     assert smol.cached(again) == len(tokens) - 1
 
 
+@pytest.mark.thorough
 def test_the_default_pair_parts_from_ars_only_at_near_ties(default_pair):
     with ExitStack() as stack:
 

@@ -91,6 +91,7 @@ def ids(round_) -> tuple[int, ...]:
     return tuple(token.id for token in round_.tokens)
 
 
+@pytest.mark.some(1)
 def test_the_pair_disagrees_enough_to_test_anything(rounds):
     accepted = Counter(round_.accepted for round_ in rounds)
     assert min(accepted[0], accepted[1], accepted[2]) > ROUNDS / 20

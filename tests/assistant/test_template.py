@@ -71,6 +71,7 @@ def test_a_template_that_fails_is_replaced_and_said(source):
         LOOP + " " * 300_000,
     ],
 )
+@pytest.mark.some(5)
 def test_a_template_that_takes_too_much_is_stopped_replaced_and_said(source):
     began = psutil.Process().memory_info().rss
     template = ChatTemplate(source, CHATML)

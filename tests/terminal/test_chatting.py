@@ -78,6 +78,7 @@ def test_a_size_that_changed_and_changed_back_unnoticed_is_painted_again(
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV])
+@pytest.mark.some(1)
 def test_the_death_of_the_engine_is_a_sentence_and_the_chat_goes_on(
     tmp_path: Path, slow: list[str], number: signal.Signals
 ) -> None:

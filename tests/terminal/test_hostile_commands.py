@@ -20,7 +20,7 @@ JSON = [[], ["--json"]]
 
 @pytest.fixture(scope="module")
 def texts() -> list[str]:
-    return [valid(text) for text in share(300)]
+    return [valid(text) for text in share(100)]
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +124,7 @@ def quoted(text: str) -> str:
     ],
     ids=" ".join,
 )  # fmt: skip
+@pytest.mark.some(6)
 def test_arguments(tmp_path: Path, texts: list[str], before: Sequence[str]) -> None:
     """What is wrong with an argument is said without obeying it."""
     for text in texts[: len(texts) // 75] if before else texts[:3]:

@@ -109,7 +109,7 @@ def painted_of(painted: str, texts: Sequence[str]) -> float:
 
 @pytest.mark.parametrize("view", ["words", "tokens"])
 def test_turns(tmp_path: Path, models: list[str], view: str) -> None:
-    for number, texts in enumerate(batches(share(100), 100)):
+    for number, texts in enumerate(batches(share(40), 100)):
         home = tmp_path / str(number)
         store = Store(home / "home" / "chats.db")
         conversation(store, texts)
@@ -153,7 +153,7 @@ def test_inspector(home: Path, store: Store, models: list[str]) -> None:
 
 
 def test_chats_and_what_is_found_in_them(home: Path, store: Store, models: list[str]) -> None:
-    texts = share(250)
+    texts = share(80)
     for text in texts:
         number = store.begin(title=text)
         store.rename(number, text)
@@ -172,7 +172,7 @@ def test_chats_and_what_is_found_in_them(home: Path, store: Store, models: list[
 def test_files_to_attach(home: Path, models: list[str]) -> None:
     folder = home / "files"
     folder.mkdir()
-    texts = [name(text) for text in share(200)]
+    texts = [name(text) for text in share(80)]
     for number, text in enumerate(texts):
         (folder / text).write_bytes(b"\0binary" if number % 2 else f"text {text}".encode())
     with recorded(home, *models, size=(240, 60)) as terminal:
@@ -217,7 +217,7 @@ def test_models(home: Path) -> None:
 
 def test_what_a_model_says(home: Path) -> None:
     """Its tokens are the texts whole and in halves, so that sequences come in parts, too."""
-    texts = [valid(text) for text in share(300)]
+    texts = [valid(text) for text in share(100)]
     halves = [
         half for text in texts[::3] for half in (text[: len(text) // 2], text[len(text) // 2 :])
     ]

@@ -83,6 +83,7 @@ def test_a_model_that_never_stops_is_stopped_by_a_key(tmp_path: Path, slow: list
         assert gone(workers)
 
 
+@pytest.mark.thorough
 def test_two_hundred_turns_in_a_small_context(tmp_path: Path, models: list[str]) -> None:
     told = [*models[:4], "--ctx", "512", "--temperature", "14", "--system", "Be brief."]
     with opened(tmp_path, *told, "--max-tokens", "8", size=(80, 24)) as terminal:

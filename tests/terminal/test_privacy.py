@@ -211,6 +211,7 @@ def streaming(terminal: Recording) -> None:
 
 @pytest.mark.parametrize("moment", [loading, idle, streaming], ids=lambda moment: moment.__name__)
 @pytest.mark.parametrize("bug", [CRASH, THREAD, WORKER], ids=["handler", "thread", "worker"])
+@pytest.mark.some(3)
 def test_a_bug_ends_in_one_sentence_and_loses_nothing(
     tmp_path: Path, slow: list[str], moment: Callable[[Recording], None], bug: str
 ) -> None:
@@ -227,6 +228,7 @@ def test_a_bug_ends_in_one_sentence_and_loses_nothing(
         assert CANARY in run(tmp_path, "chats", "show", "1")[1].decode()
 
 
+@pytest.mark.thorough
 def test_debugging_shows_where_but_no_values_and_obeys_nothing(
     tmp_path: Path, models: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -260,6 +262,7 @@ def test_no_process_leaves_a_core(tmp_path: Path, models: list[str]) -> None:
     [{"TERM": "dumb"}, {"LANG": "C", "LC_ALL": "C"}, {"NO_COLOR": "1"}, {"COLUMNS": "0"}],
     ids=str,
 )
+@pytest.mark.some(2)
 def test_poor_terminals_are_enough(
     tmp_path: Path, models: list[str], variables: dict[str, str]
 ) -> None:
@@ -274,6 +277,7 @@ def test_poor_terminals_are_enough(
 
 
 @pytest.mark.parametrize("size", [(1, 1), (2, 1), (1, 200), (300, 1)])
+@pytest.mark.some(2)
 def test_terminals_of_almost_no_size(
     tmp_path: Path, models: list[str], size: tuple[int, int]
 ) -> None:

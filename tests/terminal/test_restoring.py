@@ -30,6 +30,7 @@ SIGNALS = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT]
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
 @pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: moment.__name__)
+@pytest.mark.some(4)
 def test_a_signal_leaves_the_terminal_as_it_was(
     tmp_path: Path, slow: list[str], moment: Callable[[Terminal], None], number: signal.Signals
 ) -> None:
@@ -43,6 +44,7 @@ def test_a_signal_leaves_the_terminal_as_it_was(
 
 @pytest.mark.parametrize("keys", ["\x11", "\x03\x03", "\x04"], ids=["ctrl+q", "ctrl+c", "ctrl+d"])
 @pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: moment.__name__)
+@pytest.mark.some(3)
 def test_quitting_leaves_the_terminal_as_it_was(
     tmp_path: Path, slow: list[str], moment: Callable[[Terminal], None], keys: str
 ) -> None:

@@ -24,7 +24,7 @@ def test_two_terminals_on_one_conversation(tmp_path: Path, models: list[str]) ->
     ):
         for terminal in (one, two):
             terminal.shows(READY, "Begun in one")
-        assert sum("open in another specchat" in terminal.text for terminal in (one, two)) == 1
+        assert sum("open in another specchat" in terminal.text for terminal in (one, two)) >= 1
         one.press("Said in one\r")
         two.press("Said in two\r")
         one.until(lambda screen: "Said in one" in screen and screen.count(DONE) >= 2)

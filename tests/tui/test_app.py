@@ -188,6 +188,7 @@ async def test_app_can_be_quit_from_the_help(target: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [(200, 60), (40, 10), (10, 3), (1, 1)])
+@pytest.mark.some(2)
 async def test_every_size_works(target: Path, draft: Path, size: tuple[int, int]) -> None:
     async with open_chat(target, draft, size=size) as chat:
         await chat.ask("Small?")

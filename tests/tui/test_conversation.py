@@ -159,9 +159,9 @@ async def test_way_to_the_top_ends_where_older_turns_have_come() -> None:
 
 async def test_walking_up_comes_to_the_very_first_turn() -> None:
     async with open_page() as page:
-        await page.open(talk(45))
+        await page.open(talk(30))
         page.view.focus_last()
-        for _ in range(60):
+        for _ in range(40):
             await page.pilot.press("k")
         await page.settle()
         assert page.app.focused is page.view.turns[0]
@@ -348,6 +348,7 @@ async def test_answer_is_found_by_its_id_however_old() -> None:
 
 
 @pytest.mark.parametrize("size", [(200, 60), (40, 10), (12, 4), (1, 1)])
+@pytest.mark.some(2)
 async def test_every_size_works(size: tuple[int, int]) -> None:
     async with open_page(size) as page:
         table = "| a | b |\n|-|-|\n| 1 | 2 |\n\n- x\n  - y\n\n```py\ncode\n```\n\n> quote\n"

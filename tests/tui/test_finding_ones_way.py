@@ -180,6 +180,7 @@ async def test_the_palette_offers_each_thing_once_and_in_words(pair: Pair) -> No
 
 
 @pytest.mark.parametrize(("key", "kind"), [("f4", RaceScreen), ("f5", ModelsScreen)])
+@pytest.mark.some(1)
 async def test_f1_explains_the_keys_on_other_screens_too(pair: Pair, key: str, kind: type) -> None:
     async with open_chat(*pair, size=WIDE) as chat:
         await chat.ask("One")
@@ -286,6 +287,7 @@ def said(standings: Iterable[Standing]) -> str:
 
 
 @pytest.mark.parametrize("key", ["f1", "f5", "f6"])
+@pytest.mark.some(1)
 async def test_ctrl_c_twice_quits_from_every_screen(pair: Pair, key: str) -> None:
     async with open_chat(*pair, size=WIDE) as chat:
         await chat.ready()

@@ -37,6 +37,7 @@ def looks(line: Content) -> list[str]:
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("seed", range(60))
+@pytest.mark.some(60)
 def test_however_a_text_comes_its_lines_are_the_same(width: int, seed: int) -> None:
     text, rng = texts(seed)
     runs = runs_of(text, rng)

@@ -50,6 +50,7 @@ def spots(page: Shown) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("start", range(0, len(LINKS), 12))
+@pytest.mark.some(3)
 async def test_of_all_links_only_web_addresses_are_opened_and_only_after_they_were_shown(
     start: int, launched: list[str]
 ) -> None:

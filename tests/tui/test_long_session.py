@@ -7,6 +7,7 @@ from textual.pilot import Pilot
 
 from assistant.events import Decoded, Finished, Origin, Prepared, Stats, Stop, Token
 from assistant.request import Request, Setup
+from tests.hostile_texts import ALL
 from tests.tui.race_recorded import Recorded, ready
 from tui.app import SpecchatApp
 from tui.settings import Settings
@@ -14,7 +15,7 @@ from tui.widgets.conversation.answer import Answer
 from tui.widgets.conversation.history import MOST, PAGE
 from tui.widgets.conversation.turns import UserTurn
 
-TURNS = 100
+TURNS = 100 if ALL else 40
 ANSWER = "Answer {}, with code:\n\n```python\nreturn {}\n```\n"
 
 
@@ -60,7 +61,7 @@ class Session:
         return [turn.text for turn in self.view.turns if isinstance(turn, UserTurn)]
 
 
-async def test_a_hundred_turns_keep_few_on_the_screen_and_all_within_reach(target: Path) -> None:
+async def test_a_day_of_turns_keeps_few_on_the_screen_and_all_within_reach(target: Path) -> None:
     app = SpecchatApp(
         Settings(str(target), str(target), mode="ars", view="tokens"), engine=Scripted
     )

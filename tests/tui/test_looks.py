@@ -91,6 +91,7 @@ async def with_the_list(pilot: Pilot[None]) -> None:
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("size", SIZES)
+@pytest.mark.some(3)
 def test_an_answer_seen_as_tokens(
     snap_compare: Snap, target, draft, theme: str, size: tuple[int, int]
 ) -> None:
@@ -100,6 +101,7 @@ def test_an_answer_seen_as_tokens(
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("size", SIZES)
+@pytest.mark.some(3)
 def test_an_answer_seen_as_words_beside_the_list(
     snap_compare: Snap, target, draft, theme: str, size: tuple[int, int]
 ) -> None:

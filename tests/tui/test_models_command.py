@@ -236,6 +236,7 @@ def test_models_of_other_programs_and_configured_folders_are_listed(here, monkey
 
 
 @pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.some(1)
 def test_ctrl_c_stops_and_the_next_pull_goes_on(here, toy, terminal):
     """The second part comes from a pipe that nobody writes to, so pip waits to be interrupted."""
     second = here / "wheels" / "toy_part2-1.0-py3-none-any.whl"

@@ -86,6 +86,7 @@ def steps(rng: random.Random, count: int) -> list[Step]:
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.some(2)
 async def test_the_terminal_shows_what_a_full_paint_would(seed: int) -> None:
     async def do(terminal: Terminal) -> None:
         page, rng = terminal.page, random.Random(seed)

@@ -16,6 +16,7 @@ def engine_is_gone(chat: Chat) -> bool:
 
 
 @pytest.mark.parametrize("keys", [["ctrl+q"], ["ctrl+d"], ["ctrl+c", "ctrl+c"]])
+@pytest.mark.some(2)
 async def test_keys_that_quit_free_the_models(target: Path, keys: list[str]) -> None:
     async with open_chat(target) as chat:
         await chat.ready()

@@ -288,6 +288,7 @@ async def test_control_characters_of_the_prompt_are_shown_not_obeyed(race: Race)
         ((1, 1), 2, 2),
     ],
 )
+@pytest.mark.some(4)
 async def test_every_size_works_and_lanes_stand_side_by_side_where_they_fit(
     target: Path, draft: Path, size: tuple[int, int], lanes: int, columns: int
 ) -> None:

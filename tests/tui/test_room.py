@@ -21,6 +21,7 @@ def footer(chat: Chat) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 200])
+@pytest.mark.some(3)
 async def test_every_key_of_the_footer_is_seen_whole(pair: Pair, width: int) -> None:
     async with open_chat(*pair, size=(width, 24)) as chat:
         await chat.ask("One")

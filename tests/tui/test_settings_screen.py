@@ -310,6 +310,7 @@ async def test_control_characters_of_the_file_are_shown_not_obeyed(path):
 
 
 @pytest.mark.parametrize("size", [(200, 60), (40, 10), (10, 3), (1, 1)])
+@pytest.mark.some(2)
 async def test_every_size_works(path, size):
     async with opened(size) as page:
         await page.press("down", "down", "ctrl+n", "escape", "ctrl+f", "escape")

@@ -1,10 +1,12 @@
 """The last line of a screen: the keys that mean something now, as many as there is room for."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.events import Resize
+from textual.screen import Screen
 from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
 
@@ -16,6 +18,8 @@ PALETTE = "-command-palette"
 class KeyLine(Footer):
     """Show every key whole or not at all; those of what has the focus come before the others."""
 
+    _shown: tuple[tuple[str, str, str, bool, str], ...] = ()
+
     def compose(self) -> ComposeResult:
         """Leave out what does not fit: first the space between the keys, then the palette."""
         keys = [key for key in super().compose() if isinstance(key, FooterKey)]
@@ -25,9 +29,28 @@ class KeyLine(Footer):
             keys = [key for key in keys if not key.has_class(PALETTE)]
         yield from fitting(keys, room, self.compact)
 
+    def bindings_changed(self, screen: Screen[Any]) -> None:
+        """Look at the keys when they may have changed: most often they have not."""
+        self._bindings_ready = True
+        if screen.app.app_focus and self.is_attached and screen is self.screen:
+            self.call_after_refresh(self._follow)
+
     def on_resize(self, event: Resize) -> None:
         """Fit the keys to the new width."""
-        self.call_after_refresh(self.recompose)
+        self._shown = ()
+        self.call_after_refresh(self._follow)
+
+    async def _follow(self) -> None:
+        """Make the keys anew if others mean something now."""
+        active = self.screen.active_bindings.values()
+        keys = tuple(
+            (binding.key, self.app.get_key_display(binding), binding.description, enabled, tooltip)
+            for _, binding, enabled, tooltip in active
+            if binding.show or binding.key == self.app.COMMAND_PALETTE_BINDING
+        )
+        if keys != self._shown:
+            self._shown = keys
+            await self.recompose()
 
 
 def fitting(keys: Iterable[FooterKey], room: int, compact: bool) -> list[FooterKey]:

@@ -77,6 +77,7 @@ TEXTS = {
 @pytest.mark.parametrize("machine", [FLAT, STEEP, STAIRS], ids=["flat", "steep", "stairs"])
 @pytest.mark.parametrize("truth", [1.0, 1.5, 4.0])
 @pytest.mark.parametrize("source", ["copied", "modelled"])
+@pytest.mark.some(24)
 def test_the_time_lost_is_a_fiftieth_and_a_constant(chance, machine, truth, source):
     """`truth`: how much slower speculation really is than was measured at first."""
     real = {width: seconds if width == 1 else truth * seconds for width, seconds in machine.items()}

@@ -204,6 +204,7 @@ def test_the_client_brings_no_llama_cpp_and_no_numpy_along() -> None:
 
 
 @pytest.mark.parametrize("name", ["models", "assistant", "msgspec", "json"])
+@pytest.mark.some(2)
 def test_a_folder_where_the_user_is_does_not_stand_in_for_ours(
     setup: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

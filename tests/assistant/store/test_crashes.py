@@ -17,7 +17,7 @@ from tests.assistant.store import migrating
 from tests.assistant.store.talks import contents, integrity, talk
 
 ROOT = Path(__file__).parents[3]
-KILLS = int(os.environ.get("SPECCHAT_KILLS", "25"))
+KILLS = int(os.environ.get("SPECCHAT_KILLS", "12"))
 MIGRATION_KILLS = max(10, KILLS // 4)
 
 

@@ -50,6 +50,7 @@ def test_a_damaged_file_is_kept_aside_and_the_backup_restored(filled, corruption
 
 
 @pytest.mark.parametrize("corruption", [each for each in CORRUPTIONS if each != "empty"])
+@pytest.mark.some(3)
 def test_without_a_backup_a_damaged_file_is_kept_and_a_new_one_begun(filled, corruption):
     for backup in backups.backups(filled):
         backup.unlink()

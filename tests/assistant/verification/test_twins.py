@@ -82,6 +82,7 @@ def said(pair, prompt, seed):
 
 
 @pytest.mark.parametrize("k", [1, 3, 7])
+@pytest.mark.some(2)
 def test_a_seed_says_the_same_in_sps_as_in_ars(pair, prompt, seed, said, k):
     tokens, accepted, rounds = list(prompt), 0, 0
     drafter = Cascade(hotter(*pair))

@@ -59,6 +59,7 @@ def test_the_hub_comes_first_when_it_can_be_reached(hub, hosted, data):
 
 
 @pytest.mark.parametrize("status", [401, 404, 429, 503])
+@pytest.mark.some(2)
 def test_a_hub_that_refuses_is_replaced_by_the_mirror(hub, mirrored, hosted, data, status):
     hub.heads = [lambda handler: handler.send_page(status)] * 9
     seen = []
@@ -79,6 +80,7 @@ def test_what_the_mirror_began_the_hub_can_finish(hub, tmp_path, hosted, data, m
 
 
 @pytest.mark.parametrize("part", [1, 2, 3])
+@pytest.mark.some(1)
 def test_a_flipped_byte_is_refused_and_removed(tmp_path, mirrored, data, part):
     wrong = bytearray(data)
     wrong[(part - 1) * -(-len(data) // 3) + 100] ^= 1
