@@ -115,7 +115,8 @@ def _line_up(
 def _lacks(lane: Lane, request: Request, assistant: Assistant) -> bool:
     """Return whether nothing proposes, or not the draft that was asked for."""
     asked = lane.setup.draft is not None and "model" in request.sources
-    return asked and assistant.draft is None or not assistant.sources.keys() & set(request.sources)
+    unserved = asked and assistant.draft is None
+    return unserved or not assistant.sources.keys() & set(request.sources)
 
 
 def _needed(lane: Lane) -> Setup:

@@ -38,8 +38,8 @@ def signals_leave(leave: Callable[[int], None]) -> Iterator[None]:
 def starts_over(driver: Driver | None) -> None:
     """Have an app that was stopped from outside give the terminal back before it takes it again.
 
-    Textual takes it whenever it is continued. After SIGSTOP, of which no program is told, that would
-    be twice, and what it would restore in the end is its own state.
+    Textual takes it whenever it is continued. After SIGSTOP, of which no program is told, that
+    would be twice, and what it would restore in the end is its own state.
     """
     resume = signal.getsignal(signal.SIGCONT)
     if driver is None or not hasattr(driver, "_must_signal_resume") or not callable(resume):
