@@ -27,7 +27,7 @@ N_CTX = 1024
 USUAL_LOOKAHEAD = 3
 USUAL_SIZE = 1.6e9
 """Bytes of the usual pair, with which the efforts below are about seconds."""
-A_TURN, A_TEXT, NOISE, TRACES = 6.0, 9.0, 8.0, 4.0
+A_TURN, A_TEXT, NOISE, TRACES = 7.0, 6.0, 6.0, 5.0
 A_RULE, A_THOUSAND = 0.12, 3.0
 """Those that no model takes part in: of a step with the rules, and of samples."""
 
@@ -42,7 +42,7 @@ class Amounts:
     tasks: int
 
 
-QUICK, THOROUGH = Amounts(800, 48, 3, 1), Amounts(4000, 128, len(TURNS), len(TASKS))
+QUICK, THOROUGH = Amounts(800, 32, 3, 1), Amounts(4000, 128, len(TURNS), len(TASKS))
 
 
 class Proof:

@@ -24,7 +24,7 @@ from assistant.verification.coupled import CoupledRule
 from assistant.verification.rule import Rule
 from assistant.verification.token import TokenRule
 
-NARROW = 6
+NARROW = 4
 """Tokens that a row keeps, so that answers begin alike."""
 LENGTH = 3
 """Tokens of a sample."""

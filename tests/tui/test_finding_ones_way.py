@@ -320,7 +320,10 @@ async def test_escape_says_where_it_leads(pair: Pair) -> None:
         await chat.end()
         await chat.pilot.press("ctrl+up")
         await chat.until(lambda: footer(chat).get("esc") == "Back")
+        await chat.pilot.press("k", "e")
+        await chat.until(lambda: footer(chat).get("esc") == "Leave")
         await chat.pilot.press("escape")
+        assert chat.screen.editing.question is None
         assert chat.screen.focused is chat.prompt.editor
 
 

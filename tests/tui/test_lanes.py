@@ -97,6 +97,7 @@ def test_sps_lane_without_a_draft_is_an_error_that_says_why(models):
     with pytest.raises(ModelError, match="SpS needs a draft"):
         line_up(parse("ars,sps"), settings, "Why?")
     assert len(line_up(parse("ars,auto"), settings, "Why?").lanes) == 2
+    assert len(line_up(parse("ars,sps"), replace(settings, draft="none"), "Why?").lanes) == 2
 
 
 def test_duel_is_ars_against_sps_of_the_pair_at_hand(models):

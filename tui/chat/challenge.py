@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assistant.request import Request
-from tui.safe import safe
 
 if TYPE_CHECKING:
     from tui.screens.chat import ChatScreen
@@ -17,8 +16,6 @@ def challenge(screen: ChatScreen) -> Request | None:
     if ready is None or screen.exchange.busy:
         what = "An answer is under way; Esc stops it" if ready else "No models are loaded yet"
         screen.notify(f"{what}. A race needs them to itself.", timeout=4, markup=False)
-    elif ready.draft is None:
-        screen.notify(f"SpS needs a draft. {safe(screen.talk.no_draft or '')}", markup=False)
     elif request := screen.dialogue.race(prompt.text, prompt.attachments, ready.target):
         return request
     else:

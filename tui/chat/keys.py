@@ -10,6 +10,7 @@ KEYS: list[BindingType] = [
     Binding("ctrl+t", "toggle_mode", "ArS/SpS", id="chat.mode", tooltip="Switch auto, SpS and ArS"),
     Binding("ctrl+n", "new", "New", id="chat.new", tooltip="New conversation"),
     Binding("escape", "stop", "Stop", id="chat.stop"),
+    Binding("escape", "leave", "Leave", id="chat.leave", tooltip="Leave the question as it was"),
     Binding("escape", "back", "Back", id="chat.back", tooltip="Back to the prompt"),
     Binding("f5,ctrl+o", "app.choose_model", "Models", id="chat.models"),
     Binding("f6", "app.settings", "Settings", id="chat.settings"),

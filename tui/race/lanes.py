@@ -10,7 +10,7 @@ from models.errors import ModelError, UsageError
 from models.files.check import ready
 from models.files.progress import Report, silent
 from models.files.variants import is_label, variant
-from tui.locating import find_models
+from tui.locating import NO_DRAFT, find_models
 from tui.settings import Settings
 
 DEFAULT = "ars,sps"
@@ -90,7 +90,7 @@ def _lane(entry: Entry, settings: Settings, report: Report) -> Lane:
             setup = replace(setup, target=ready(str(path), report))
     else:
         setup, no_draft = find_models(replace(settings, target=entry.target), report)
-    if entry.mode == "sps" and setup.draft is None:
+    if entry.mode == "sps" and setup.draft is None and settings.draft != NO_DRAFT:
         raise ModelError(f"{no_draft} SpS needs a draft.")
     return _with(setup, entry, settings)
 

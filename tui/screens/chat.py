@@ -162,24 +162,32 @@ class ChatScreen(Screen[None]):
         """Offer the key that stops while there is something to stop, else the way to the prompt."""
         if action == "stop":
             return self._occupied
+        if action == "leave":
+            return not self._occupied and self._edits
         if action == "back":
-            return not self._occupied and (self.body.covered or not self._typing)
+            free = not self._occupied and not self._edits
+            return free and (self.body.covered or not self._typing)
         return True
 
     @property
     def _occupied(self) -> bool:
-        return self.exchange.busy or self.exchange.waits or self.editing.question is not None
+        return self.exchange.busy or self.exchange.waits
+
+    @property
+    def _edits(self) -> bool:
+        return self.editing.question is not None
 
     @property
     def _typing(self) -> bool:
         return self.focused is self.prompt.editor
 
     def action_stop(self) -> None:
-        """End the answer and keep its text, or take a prompt back, or leave what is edited."""
-        if self.exchange.busy or self.exchange.waits:
-            self.talk.stop()
-        else:
-            self.editing.leave()
+        """End the answer and keep its text, or take a prompt back."""
+        self.talk.stop()
+
+    def action_leave(self) -> None:
+        """Leave the question that is edited as it was."""
+        self.editing.leave()
 
     @on(ChatList.Left)
     @on(Conversation.Left)

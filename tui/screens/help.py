@@ -44,7 +44,7 @@ ALWAYS = {
 TOKENS: dict[Kind, str] = {
     Origin.DRAFT: "proposed by the draft and accepted by the target",
     Origin.RESIDUAL: "the target's own, in place of a proposal that it rejected",
-    Origin.TARGET: "the target's own, with nothing rejected before it",
+    Origin.TARGET: "the target's own: nothing was proposed there, or a seed decided",
     GHOST: "proposed and rejected; shown where ghosts are on",
 }
 WORDS = (
