@@ -27,7 +27,7 @@ N_CTX = 1024
 USUAL_LOOKAHEAD = 3
 USUAL_SIZE = 1.6e9
 """Bytes of the usual pair, with which the efforts below are about seconds."""
-A_TURN, A_TEXT, NOISE, TRACES = 7.0, 6.0, 6.0, 5.0
+A_TURN, A_TEXT, NOISE, TRACES = 9.0, 6.0, 6.0, 5.0
 A_RULE, A_THOUSAND = 0.12, 3.0
 """Those that no model takes part in: of a step with the rules, and of samples."""
 
