@@ -3,8 +3,12 @@
 import atexit
 import ctypes
 import os
+import sys
+from _thread import interrupt_main
 from collections import deque
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
+from threading import Timer
 
 os.environ.setdefault("GGML_NO_BACKTRACE", "1")  # else an abort starts a debugger on this process
 # OpenMP's threads wait for each other by spinning, 300,000 times before they give way: beside two
@@ -15,6 +19,7 @@ import llama_cpp.llama_cpp as llama
 
 from models.errors import ModelError
 
+AGAIN = 0.02  # seconds after which a Ctrl-C is tried once more
 WARN, ERROR = 3, 4  # ggml's levels, not those that llama-cpp-python assumes
 BUILT_FOR = "0.3.36"
 CONTEXT_DEFAULTS: dict[str, float] = {
@@ -38,6 +43,16 @@ def _remember(level: int, text: bytes | None, _user_data: object) -> None:
     _log.append((level, (text or b"").decode("utf-8", "replace")))
 
 
+def _interrupt_again(
+    usual: Callable[["sys.UnraisableHookArgs"], object], lost: "sys.UnraisableHookArgs"
+) -> None:
+    """Try a Ctrl-C again that came in the middle of a callback: ctypes would forget it."""
+    if isinstance(lost.exc_value, KeyboardInterrupt):
+        Timer(AGAIN, interrupt_main).start()
+    else:
+        usual(lost)
+
+
 @cache
 def start() -> None:
     """Check that the bindings match the library, silence it and initialise it, once.
@@ -45,6 +60,7 @@ def start() -> None:
     Raises:
         ModelError: the installed llama-cpp-python lays out its structures differently.
     """
+    sys.unraisablehook = partial(_interrupt_again, sys.unraisablehook)
     llama.llama_log_set(_remember, None)
     # Backends log while they are torn down, when there is no interpreter left to call back.
     atexit.register(lambda: llama.llama_log_set(_c_function("abs", llama.llama_log_callback), None))

@@ -98,3 +98,11 @@ async def test_where_both_sides_do_not_fit_the_one_asked_for_takes_the_place(pai
         await chat.pilot.pause()
         assert chat.screen.chats.display
         assert chat.screen.panel.display
+
+
+async def test_keys_of_a_screen_that_is_closed_are_left_alone(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        line = chat.screen.query_one(KeyLine)
+        line.bindings_changed(chat.screen)
+        await line.remove()
+        await line._follow()

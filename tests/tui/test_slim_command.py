@@ -182,7 +182,7 @@ def test_interrupt_keeps_nothing_and_ends_with_130(here):
         time.sleep(0.01)
     program.send_signal(signal.SIGINT)
     _, said = program.communicate(timeout=120)
-    assert program.returncode == 130
+    assert program.returncode == 130, said
     assert said.endswith("Stopped; nothing was kept.\n")
     assert "Traceback" not in said
     assert sorted(here.iterdir()) == before

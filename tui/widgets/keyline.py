@@ -42,6 +42,8 @@ class KeyLine(Footer):
 
     async def _follow(self) -> None:
         """Make the keys anew if others mean something now."""
+        if not self.is_attached:  # its screen has been closed meanwhile
+            return
         active = self.screen.active_bindings.values()
         keys = tuple(
             (binding.key, self.app.get_key_display(binding), binding.description, enabled, tooltip)
