@@ -44,6 +44,8 @@ class Turn:
     ) -> None:
         self._target, self._drafter = target, Cascade(*sources)
         self._controller, self._policy = controller, Policy(control, controller)
+        if controller:
+            controller.begin()
         self._request, self._control = request, control
         self._tokens, self._answer = tokens, answer
         self._plan: Plan = Fixed(0)

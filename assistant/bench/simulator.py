@@ -125,6 +125,7 @@ class Simulator:
 
     def replay(self, profile: Profile) -> Replay:
         """Return what the answer of a profile takes."""
+        self._controller.begin()
         logged = self._logged(profile)
         cascade = Cascade(*self._ordered(logged))
         tokens, end = list(profile.tokens[: profile.start]), len(profile.tokens)

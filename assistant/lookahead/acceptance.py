@@ -26,6 +26,10 @@ class Mean:
     def __init__(self, value: float) -> None:
         self.value, self._weight = value, PRIOR
 
+    def doubt(self) -> None:
+        """Let what was observed count for little against what will be."""
+        self._weight = min(self._weight, PRIOR)
+
     def add(self, value: float) -> None:
         """Take one observation."""
         self._weight = min(self._weight + 1, MEMORY)
@@ -41,6 +45,11 @@ class Acceptance:
     def __init__(self) -> None:
         self._classes: dict[tuple[str, int], Mean] = {}
         self._sources: dict[str, Mean] = {}
+
+    def begin(self) -> None:
+        """Begin another text, in which all of it may be different."""
+        for mean in (*self._classes.values(), *self._sources.values()):
+            mean.doubt()
 
     def of(self, source: str, evidence: int) -> float:
         """Return the estimate for a proposal of which the evidence is known."""

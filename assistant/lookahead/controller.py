@@ -34,6 +34,11 @@ class Controller:
         self._without_model = self._without_ars = 0
         self._ars_token_s = costs.verify(1)
 
+    def begin(self) -> None:
+        """Begin an answer: what others gained pays for no loss in it, and its text is its own."""
+        self._budget = Budget()
+        self._acceptance.begin()
+
     def plan(self, room: int, least: int = 0) -> Weighing:
         """Return the plan of the next round, with `least` proposals even if nothing pays."""
         rests = self._checks_ars or not self._budget.allows(self._ars_token_s)

@@ -95,3 +95,27 @@ def test_it_decides_from_past_rounds_alone():
     two = decoded(STAIRS, Text(**text, rng=random.Random(5)), rounds=300)
     assert one.proposed == two.proposed
     assert any(one.proposed)
+
+
+def test_what_one_answer_gained_pays_for_no_loss_in_the_next():
+    machine = Text(copied=lambda i: ALWAYS)
+    known, real = Controller(costs(STAIRS)), costs(STAIRS)
+    assert decode(known, machine, real, rounds=3000).speedup > 1.5
+    known.begin()
+    short = decode(known, Text(copied=lambda i: 0.0), real, rounds=60)
+    assert short.seconds <= short.ars_s * (1 + LOSS_ALLOWED) + ALLOWANCE + STAIRS[32]
+    assert sum(short.proposed[12:]) == 0
+
+
+def test_a_new_text_is_believed_soon_whatever_others_were_like():
+    machine = Text(copied=lambda i: ALWAYS)
+    known, real = Controller(costs(STAIRS)), costs(STAIRS)
+    decode(known, machine, real, rounds=3000)
+    tried = {}
+    for begins in (True, False):
+        if begins:
+            known.begin()
+        worse = decode(known, Text(copied=lambda i: 0.2), real, rounds=100)
+        tried[begins] = sum(1 for k in worse.proposed if k)
+        decode(known, machine, real, rounds=3000)
+    assert tried[True] < tried[False]
