@@ -86,6 +86,9 @@ async def with_the_list(pilot: Pilot[None]) -> None:
     """Open the list of chats."""
     await answered(pilot)
     await pilot.press("f2")
+    async with asyncio.timeout(60):
+        while "Today" not in pilot.app.export_screenshot():
+            await pilot.pause(0.1)
     await calm(pilot)
 
 
