@@ -44,7 +44,7 @@ class RunFile:
             raise _unusable(path, error) from error
         try:
             self._begin(json.loads(json.dumps(facts)))
-        except BaseException:
+        except BaseException:  # nobody else could release what was locked
             self.close()
             raise
 

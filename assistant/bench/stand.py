@@ -74,7 +74,7 @@ class _Pair:
         self._assistant, self._ready = self._loader.load()
         try:
             self._costs = self._measured(setup)
-        except BaseException:
+        except BaseException:  # nobody else could free what was loaded
             self._loader.close()
             raise
         self._learnt: dict[str, Recording] = {}
