@@ -1,6 +1,10 @@
 """What is on disk, and what the next start finds."""
 
+import threading
+import time
 from pathlib import Path
+
+import pytest
 
 from assistant.events import Decoded, Finished
 from assistant.store import Store, place
@@ -160,3 +164,29 @@ async def test_an_answer_goes_on_in_its_place_when_its_conversation_is_opened_ag
         whole = chat.engine.heard(Finished)[0].text
         assert whole.startswith(chat.screen.conversation.turns[-1].text)
         assert len(whole) - len(chat.screen.conversation.turns[-1].text) <= 1  # cut in a character
+
+
+async def test_conversations_are_kept_when_the_models_are_there_before_them(
+    target: Path, draft: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, make = threading.Event(), Store.__init__
+
+    def slowly(self: Store, path: Path | None) -> None:
+        if path is None:
+            time.sleep(0.5)  # so that whoever makes one of its own would come last
+        else:
+            found.wait(60)
+        make(self, path)
+
+    monkeypatch.setattr(Store, "__init__", slowly)
+    async with open_chat(target, draft) as chat:
+        await chat.until(lambda: chat.screen.exchange.ready)
+        await chat.pilot.pause(0.1)
+        found.set()
+        await chat.ready()
+        await chat.pilot.pause(0.6)
+        await chat.ask("Keep this")
+    store = Store(place())
+    (summary,) = store.summaries()
+    assert store.path(summary.id)[0].content == "Keep this"
+    store.close()

@@ -38,10 +38,11 @@ class Keeping:
             self.lose(error)
         if store.notice:
             self._screen.notify(safe(store.notice), timeout=15, markup=False)
-        self.begun = True
         typed = bool(prompt.text)
         self._screen.unfinished.begin()
         self._screen.follow()
+        self.begun = True  # from here on, threads use the store that the dialogue has by now
+        self._screen.learn()
         question = next((record for record in dialogue.records if str(record.id) == edited), None)
         if question is not None and not typed:
             self._screen.editing.begin(question)
@@ -80,7 +81,7 @@ class Keeping:
     def learn(self, model: str) -> None:
         """Learn what a model's stored answers say again and again, if that is wanted.
 
-        It may take a while. What was learned before is forgotten when it is not wanted any more.
+        Called on a thread, when all has begun: it may take a while. What was learned before is forgotten when it is not wanted any more.
         """
         from assistant.drafting import habits, shelf
 

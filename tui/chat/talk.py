@@ -210,7 +210,7 @@ class Talk:
             text = f"{self.no_draft} {FROM_THE_TALK if tables else UNGUESSED}"
             screen.conversation.note(text, "warning")
         self._exchange.loaded(ready)
-        self._screen.learn(ready.target.name)
+        self._screen.learn()
         self._go_on()
 
     def _fail(self, event: Failed) -> None:

@@ -88,9 +88,13 @@ class ChatScreen(Screen[None]):
     def _keep(self) -> None:
         self.keeping.keep()
 
+    def learn(self) -> None:
+        """Learn what stored answers say again and again, once models and conversations are there."""
+        if self.exchange.ready is not None and self.keeping.begun:
+            self._learn(self.exchange.ready.target.name)
+
     @work(thread=True, exclusive=True, group="learn")
-    def learn(self, model: str) -> None:
-        """Learn what the stored answers of a model say again and again, or forget all of it."""
+    def _learn(self, model: str) -> None:
         self.keeping.learn(model)
 
     def apply(self, settings: Settings) -> None:
