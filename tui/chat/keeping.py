@@ -81,7 +81,8 @@ class Keeping:
     def learn(self, model: str) -> None:
         """Learn what a model's stored answers say again and again, if that is wanted.
 
-        Called on a thread, when all has begun: it may take a while. What was learned before is forgotten when it is not wanted any more.
+        Called on a thread, once all has begun: it may take a while. What was learned before is
+        forgotten when it is not wanted any more.
         """
         from assistant.drafting import habits, shelf
 

@@ -89,7 +89,7 @@ class ChatScreen(Screen[None]):
         self.keeping.keep()
 
     def learn(self) -> None:
-        """Learn what stored answers say again and again, once models and conversations are there."""
+        """Learn what stored answers say often, once models and conversations are there."""
         if self.exchange.ready is not None and self.keeping.begun:
             self._learn(self.exchange.ready.target.name)
 
