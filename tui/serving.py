@@ -23,8 +23,8 @@ from assistant.process.landlock import forbid_connections
 from assistant.request import Message, Request, Setup
 from models import errors
 from models.errors import StorageError, UsageError
-from models.files.progress import Progress
 from tui.figures import figures
+from tui.listening import looking
 from tui.locating import default_target, find_models
 from tui.safe import safe
 from tui.settings import Settings
@@ -136,13 +136,8 @@ def _usual(settings: Settings) -> Request:
 
 
 def _find(settings: Settings) -> Setup:
-    with Console(stderr=True).status("looking for the models") as status:
-
-        def say(progress: Progress) -> None:
-            share = progress.done / progress.total if progress.total else 0.0
-            status.update(Text(f"checking the model files: {share:.0%}"))
-
-        setup, _ = find_models(settings, say)
+    with looking() as report:
+        setup, _ = find_models(settings, report)
     # What stored conversations say is nobody's business here, not even as proposals.
     return replace(setup, recalls=False, snapshots=0)
 

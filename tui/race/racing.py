@@ -1,22 +1,12 @@
 """A race without a screen: run it, then print the scoreboard or one JSON object."""
 
 import json
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from queue import SimpleQueue
-from types import FrameType
 
 import click
-from rich.console import Console
-from rich.text import Text
 
-from assistant.events import Event, Failed, Lap, Lined, Loading, RaceOver
-from assistant.process.client import EngineProcess
+from assistant.events import Event, Lap, Lined, RaceOver
 from assistant.request import Race
-from assistant.service import Service
-from models import errors
-from models.files.progress import Progress
+from tui.listening import Listening, looking
 from tui.race.judging import verdict
 from tui.race.lanes import Entry, line_up
 from tui.race.report import report
@@ -35,13 +25,8 @@ def find(entries: tuple[Entry, ...], settings: Settings, prompt: str) -> Race:
     Raises:
         SpecchatError: a lane lacks what it needs.
     """
-    with Console(stderr=True).status("looking for the models") as status:
-
-        def say(progress: Progress) -> None:
-            share = progress.done / progress.total if progress.total else 0.0
-            status.update(Text(f"checking the model files: {share:.0%}"))
-
-        return line_up(entries, settings, prompt, say)
+    with looking() as report:
+        return line_up(entries, settings, prompt, report)
 
 
 def run(race: Race, as_json: bool) -> int:
@@ -69,12 +54,13 @@ class Racing:
 
     def __init__(self, race: Race) -> None:
         self.tracks = [Track(lane) for lane in race.lanes]
-        self.interrupted = False
         self._race = race
-        self._started = False
-        self._console = Console(stderr=True)
-        self._status = self._console.status("starting")
-        self._events: SimpleQueue[Event] = SimpleQueue()
+        self._listening = Listening("starting", lively=True)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C has ended it early."""
+        return self._listening.interrupted
 
     @property
     def standings(self) -> list[Standing]:
@@ -88,50 +74,22 @@ class Racing:
             SpecchatError: no lane could start.
             KeyboardInterrupt: Ctrl-C while loading, or twice.
         """
-        engine = EngineProcess(self._events.put)
-        try:
-            with self._status, self._interrupts_cancel(engine):
-                engine.race(self._race)
-                while not isinstance(event := self._events.get(), RaceOver):
-                    self._hear(event)
-        finally:
-            engine.close()
-            self._console.show_cursor()  # an interrupt may come while the spinner begins
-
-    @contextmanager
-    def _interrupts_cancel(self, engine: Service) -> Iterator[None]:
-        """Let Ctrl-C stop the lanes; before they have started, and the second time, it raises."""
-
-        def interrupt(number: int, frame: FrameType | None) -> None:
-            if self.interrupted or not self._started:
-                raise KeyboardInterrupt
-            self.interrupted = True
-            engine.cancel()
-
-        before = signal.signal(signal.SIGINT, interrupt)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
+        with self._listening.shown():
+            self._listening.engine.race(self._race)
+            lined = self._listening.until(Lined, keeps=False)
+            for track, ready in zip(self.tracks, lined.lanes, strict=True):
+                track.line_up(ready)
+            self._listening.until(RaceOver, self._hear)
 
     def _hear(self, event: Event) -> None:
-        match event:
-            case Loading(role, name, fraction):
-                self._status.update(Text(f"loading {role} {safe(name)}: {fraction:.0%}"))
-            case Lined(lanes):
-                self._started = True
-                for track, ready in zip(self.tracks, lanes, strict=True):
-                    track.line_up(ready)
-            case Lap(lane):
-                self.tracks[lane].record(event)
-                self.tracks[lane].play()
-                self._status.update(Text(self._progress()))
-            case Failed(message, kind):
-                raise getattr(errors, kind)(message)
+        if isinstance(event, Lap):
+            self.tracks[event.lane].record(event)
+            self.tracks[event.lane].play()
+            self._listening.say(self._progress())
 
     def _progress(self) -> str:
         counts = [
-            f"{safe(each.lane.name)} {each.stats.generated_tokens if each.stats else 0}"
+            f"{each.lane.name} {each.stats.generated_tokens if each.stats else 0}"
             for each in self.standings
         ]
         return f"tokens so far: {', '.join(counts)}"

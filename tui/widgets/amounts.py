@@ -16,3 +16,8 @@ def duration(seconds: float) -> str:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+
+
+def left(seconds: float | None) -> str:
+    """Return how much time is left, to be put behind something; nothing while nobody knows."""
+    return "" if seconds is None else f", about {duration(seconds)} left"
