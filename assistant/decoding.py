@@ -4,10 +4,11 @@ Both append what they decode to the list of tokens they are given, which is all 
 two loops over one list may take turns, a round at a time.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from assistant.drafting.draft import Draft, Drafter, Plan, Proposal
+from assistant.drafting.margin import margin
 from assistant.events import Origin
 from assistant.verification.rule import Rule, Verdict
 from assistant.warp import EMPTY, Row, Warp
@@ -35,6 +36,7 @@ class Sampled:
     proposal: Proposal | None = None  # at this place, accepted or replaced
     uniform: float | None = None  # of the accept test at this place
     threshold: float | None = None  # which the block rule compared it with
+    margin: int | None = None  # how sure the target was here, as `drafting.margin` classes it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,10 +65,11 @@ class Round:
 def autoregressive(target: Model, tokens: list[int], warp: Warp, rule: Rule) -> Iterator[Round]:
     """ArS: one token per evaluation of the target."""
     while True:
-        row = warp(target.logits(tokens)[0], tokens)
+        logits = target.logits(tokens)[0]
+        row = warp(logits, tokens)
         token = rule.draw(row, len(tokens))
         tokens.append(token)
-        yield Round((Sampled(token, Origin.TARGET, row),))
+        yield Round((Sampled(token, Origin.TARGET, row, margin=margin(logits)),))
 
 
 def speculative(
@@ -89,12 +92,15 @@ def speculative(
         verdict = rule.verify(draft, rows, len(tokens))
         after = rule.draw(verdict.row, len(tokens) + verdict.accepted)
         new = (*draft.tokens[: verdict.accepted], after)
-        round_ = Round(_sampled(new, draft, verdict), _rejected(draft, verdict))
+        margins = [margin(row) for row in logits[: len(new)]]
+        round_ = Round(_sampled(new, draft, verdict, margins), _rejected(draft, verdict))
         tokens.extend(new)
         yield round_
 
 
-def _sampled(new: tuple[int, ...], draft: Draft, verdict: Verdict) -> tuple[Sampled, ...]:
+def _sampled(
+    new: tuple[int, ...], draft: Draft, verdict: Verdict, margins: Sequence[int]
+) -> tuple[Sampled, ...]:
     rows = draft.rows
 
     def sampled(i: int, token: int) -> Sampled:
@@ -105,6 +111,7 @@ def _sampled(new: tuple[int, ...], draft: Draft, verdict: Verdict) -> tuple[Samp
             rows[i],
             draft.proposals[i] if i < len(draft.proposals) else None,
             *_test(verdict, i),
+            margins[i],
         )
 
     return tuple(sampled(i, token) for i, token in enumerate(new))

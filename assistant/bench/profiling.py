@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from assistant.bench.findings import Judged, Profile
 from assistant.control import Control
 from assistant.drafting.draft import Source
+from assistant.drafting.margin import margin
 from assistant.lookahead.acceptance import overlap
 from assistant.request import Sampling
 from assistant.row import Row
@@ -35,16 +36,19 @@ def profile(
     """
     tokens = [*prompt, *answer]
     found: dict[str, list[tuple[float, int]]] = {source.name: [] for source in sources}
-    for place, row in enumerate(_rows(target, tokens, len(prompt), sampling), start=len(prompt)):
+    margins: list[int] = []
+    rows = _rows(target, tokens, len(prompt), sampling)
+    for place, (row, sure) in enumerate(rows, start=len(prompt)):
         if control.cancel.raised:
             raise Cancelled
+        margins.append(sure)
         for source in sources:
             found[source.name].append(_judge(source, tokens[:place], row, sampling))
     judged = {
         name: Judged(tuple(odds for odds, _ in places), tuple(seen for _, seen in places))
         for name, places in found.items()
     }
-    return Profile(tuple(tokens), len(prompt), judged)
+    return Profile(tuple(tokens), len(prompt), judged, tuple(margins))
 
 
 def _judge(
@@ -62,12 +66,14 @@ def _judge(
     return overlap(target_row, row), evidence
 
 
-def _rows(target: Model, tokens: Sequence[int], start: int, sampling: Sampling) -> Iterator[Row]:
-    """Yield the target's row of every place from `start` on."""
-    if sampling.temperature < COLDEST:  # the answer tells them
-        yield from (one_hot(token) for token in tokens[start:])
-        return
+def _rows(
+    target: Model, tokens: Sequence[int], start: int, sampling: Sampling
+) -> Iterator[tuple[Row, int]]:
+    """Yield the target's row of every place from `start` on, and how sure it was."""
+    is_cold = sampling.temperature < COLDEST  # then the answer tells the row, whatever the width
     for first in range(start, len(tokens), target.max_rows):
         end = min(first + target.max_rows, len(tokens))
         logits = target.logits(tokens[: end - 1], rows=end - first).copy()
-        yield from (warp(row, sampling, tokens[: first + i]) for i, row in enumerate(logits))
+        for place, row in enumerate(logits, start=first):
+            warped = one_hot(tokens[place]) if is_cold else warp(row, sampling, tokens[:place])
+            yield warped, margin(row)

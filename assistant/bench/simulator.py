@@ -6,8 +6,9 @@ profile; the plans are made by the very code that decodes. Only the models are m
 them the time, which the machine's curve tells instead.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from statistics import geometric_mean
 
 import numpy as np
@@ -242,7 +243,13 @@ def _round(draft: Draft, profile: Profile, start: int, logged: Mapping[str, Logg
     else:
         last = Sampled(coming[accepted], Origin.TARGET, one_hot(coming[accepted]))
     rejected = tuple(Rejected(each, None, None) for each in proposals[accepted:])
-    return Round((*tokens, last), rejected)
+    return Round(tuple(_with_margins((*tokens, last), profile, start)), rejected)
+
+
+def _with_margins(tokens: Sequence[Sampled], profile: Profile, start: int) -> Iterator[Sampled]:
+    margins = profile.margins[start - profile.start :]
+    for token, margin in zip_longest(tokens, margins[: len(tokens)]):
+        yield replace(token, margin=margin)
 
 
 def _target_row(proposal: Proposal, place: int, came: int, logged: Mapping[str, Logged]) -> Row:

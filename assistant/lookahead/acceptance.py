@@ -18,6 +18,7 @@ KNOWN = {  # measured on answers of the default pair
     "unigram": (0.05,),
     "random": (0.0,),
 }
+SURE = (0.48, 0.48, 0.53, 0.6, 0.68, 0.72, 0.85, 0.93, 0.98, 0.99)  # by the target's margin
 
 
 class Mean:
@@ -45,6 +46,7 @@ class Acceptance:
     def __init__(self) -> None:
         self._classes: dict[tuple[str, int], Mean] = {}
         self._sources: dict[str, Mean] = {}
+        self._trust = Mean(1.0)  # what the model is worth against what `SURE` says
 
     def begin(self) -> None:
         """Begin another text, in which all of it may be different."""
@@ -77,6 +79,18 @@ class Acceptance:
             if (proposal := token.proposal) and (i or proposal.source not in judged):
                 odds = overlap(token.target_row, proposal.row)
                 self._learn(proposal.source, proposal.evidence, odds)
+        self._learn_unasked(round_)
+
+    def _learn_unasked(self, round_: Round) -> None:
+        """Learn of the model where it was not tested: it is good where the target is sure."""
+        for i, token in enumerate(round_.tokens):
+            if token.margin is None:
+                continue
+            if token.proposal and token.proposal.source == "model" and i < round_.tested:
+                odds = overlap(token.target_row, token.proposal.row)
+                self._trust.add(odds / SURE[token.margin])
+            else:
+                self._source("model").add(min(1.0, self._trust.value * SURE[token.margin]))
 
     def _learn(self, source: str, evidence: int, odds: float) -> None:
         self._class(source, evidence).add(odds)

@@ -8,10 +8,12 @@ import pytest
 from assistant.bench.answers import Answer
 from assistant.bench.findings import Judged, Profile
 from assistant.bench.machines import PRESETS, Machine, machine
+from assistant.bench.profiling import profile as profiled
 from assistant.bench.simulator import Simulator, predictions
 from assistant.bench.stand import Stand
 from assistant.bench.systems import parse
 from assistant.control import Control
+from assistant.drafting.margin import margin
 from assistant.loading import Pool
 from assistant.request import USUAL_SOURCES, Message, Request, Sampling, Setup, Trial
 from models.errors import UsageError
@@ -108,6 +110,32 @@ def test_auto_leaves_what_never_pays_and_takes_what_does():
     steep = Machine("steep", {n: float(n) for n in range(1, 33)}, {1: 0.5, 512: 50.0})
     assert speed(steep) > 0.95
     assert speed(FLAT) > 2
+
+
+def test_auto_reads_with_the_model_where_the_target_is_sure_and_has_not_to_try_it():
+    """A machine where speculation pays well if most is accepted, and reading costs 50 tokens."""
+    costs = Machine("dear", {1: 1.0, 4: 1.8, 32: 9.0}, {1: 0.2, 2: 0.3, 64: 50.0, 512: 50.0})
+    (auto,) = parse("auto")[1:]
+
+    def tested(margin):
+        answer = profile(range(1000, 1364), 64, *[0.95] * 300)
+        answer = replace(answer, margins=(margin,) * 300)
+        return Simulator(auto, costs, ("model",)).replay(answer).tested
+
+    assert tested(0) == 0
+    assert tested(9) > 100
+
+
+def test_profile_tells_how_sure_the_target_was_at_each_place(open_model, tmp_path, monkeypatch):
+    # Random models are very sure of everything.
+    monkeypatch.setattr("assistant.drafting.margin.EDGES", tuple(range(0, 180, 20)))
+    target = open_model(tiny.write(tmp_path / "target.gguf", seed=3, stops=False))
+    prompt, answer = [1, 2, 3], [*range(50, 90)]
+    cold = profiled(target, [], prompt, answer, Sampling(0), Control())
+    alone = [margin(target.logits([*prompt, *answer[:i]])[0]) for i in range(len(answer))]
+    # A gap at the edge of two classes may be rounded to the other one.
+    assert sum(a != b for a, b in zip(alone, cold.margins, strict=True)) <= 2
+    assert len(set(alone)) > 2
 
 
 def test_ratios_do_not_depend_on_how_fast_the_machine_is():

@@ -6,7 +6,7 @@ import pytest
 from assistant.decoding import Rejected, Round, Sampled
 from assistant.drafting.draft import Proposal, Run
 from assistant.events import Origin
-from assistant.lookahead.acceptance import KNOWN, Acceptance, overlap
+from assistant.lookahead.acceptance import KNOWN, SURE, Acceptance, overlap
 from assistant.row import EMPTY, Row, one_hot
 from tests.assistant.lookahead.machines import coin
 
@@ -53,3 +53,33 @@ def test_what_is_unknown_of_a_source_begins_with_a_prior_of_any_evidence():
     acceptance = Acceptance()
     assert 0 < acceptance.of("new", 0) < acceptance.of("new", 99) < 1
     assert acceptance.of("suffix", 99) == KNOWN["suffix"][-1]
+
+
+def sure(margin: int, proposal: Proposal | None = None, odds: float = 1.0) -> Round:
+    """Return a round of one token, of which the target was as sure as a class says."""
+    token = Sampled(0, Origin.TARGET, coin(odds), proposal=proposal, margin=margin)
+    return Round((token,), (Rejected(proposal, token.target_row, 0.9),) if proposal else ())
+
+
+def test_a_model_that_is_not_asked_is_expected_to_be_good_where_the_target_is_sure():
+    acceptance = Acceptance()
+    for margin in (9, 0, 9):
+        for _ in range(100):
+            acceptance.learn(sure(margin), ())
+        assert acceptance.on_average("model") == pytest.approx(SURE[margin], abs=0.05)
+    assert acceptance.on_average("suffix") == Acceptance().on_average("suffix")
+
+
+def test_what_a_tested_model_was_worth_tells_what_it_would_be_where_it_is_not():
+    acceptance, bad = Acceptance(), Proposal(0, one_hot(0), "model", 5)
+    for _ in range(200):
+        acceptance.learn(sure(9, bad, odds=0.3), ())
+    for _ in range(200):
+        acceptance.learn(sure(5), ())
+    assert acceptance.on_average("model") == pytest.approx(0.3 * SURE[5] / SURE[9], abs=0.02)
+
+
+def test_rounds_that_do_not_tell_how_sure_the_target_was_teach_nothing_of_it():
+    acceptance = Acceptance()
+    acceptance.learn(Round((Sampled(0, Origin.TARGET, coin(1.0)),)), ())
+    assert acceptance.on_average("model") == Acceptance().on_average("model")
