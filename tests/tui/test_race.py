@@ -191,7 +191,7 @@ async def test_replay_shows_every_lane_at_its_own_speed(race: Race, hands: Hands
                 assert track.standing.stats == (counted[-1] if counted else None)
         assert course.phase == "replay"
         assert "true speed" in course.line
-        hands.now = length
+        hands.now = length + 1
         await course.until(lambda: course.phase == "over")
         await course.until(lambda: course.texts() == whole)
 

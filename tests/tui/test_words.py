@@ -247,7 +247,7 @@ async def test_the_reader_of_an_answer_under_way_stays_at_the_passage_when_v_is_
             assert seen & now
 
 
-@pytest.mark.parametrize("text", ["a" * (LONGEST + 1), "a\n\n" * 3000])
+@pytest.mark.parametrize("text", ["a" * (LONGEST + 1), "a\n\n" * 3000], ids=["line", "blocks"])
 async def test_an_answer_that_grows_too_long_for_markdown_goes_on_as_it_came(text: str) -> None:
     async with open_page() as page:
         shown = await page.stream(said("**bold**\n\n"))
