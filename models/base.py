@@ -1,6 +1,7 @@
 """What a language model is to the rest of specchat."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -41,6 +42,36 @@ class Model(Protocol):
 
     def cached(self, tokens: Sequence[int]) -> int:
         """Return how many leading tokens the cache already holds."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Tokens, and how many rows of logits are wanted at their end."""
+
+    tokens: Sequence[int]
+    rows: int = 1
+
+
+class Several(Model, Protocol):
+    """A model that holds several texts side by side, and what they begin with only once.
+
+    For each of them alike the cache is only a cache. The first text is the one of `logits`.
+    """
+
+    most_texts: int
+    """How many texts that is; 1 is a model that cannot do it."""
+
+    def logits_of(self, texts: Mapping[int, Text]) -> dict[int, Logits]:
+        """Return the logits of some texts, numbered from 0, from one evaluation of the model.
+
+        A text that is not asked for any more is kept as long as there is room. Shapes and errors
+        are those of `logits`; `ContextFull` is also when the texts do not fit together.
+        """
+        ...
+
+    def settle(self, tokens: Sequence[int]) -> None:
+        """Go on with one text alone: the one that has most in common with `tokens`."""
         ...
 
 

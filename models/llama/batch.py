@@ -1,11 +1,21 @@
 """What one evaluation reads: tokens, their positions, and which of them want logits."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import llama_cpp.llama_cpp as llama
 import numpy as np
 
-SEQUENCE = 0  # the only one there is
+SEQUENCE = 0  # the first one, and mostly the only one
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Tokens that are new to one sequence; the last `rows` of them want logits."""
+
+    tokens: Sequence[int]
+    rows: int
+    sequence: int = SEQUENCE
 
 
 class Batch:
@@ -18,17 +28,23 @@ class Batch:
         self._position = view(self.struct.pos, shape=(size,))
         self._wants_logits = view(self.struct.logits, shape=(size,))
         view(self.struct.n_seq_id, shape=(size,))[:] = 1
-        for i in range(size):
-            self.struct.seq_id[i][0] = SEQUENCE
 
-    def fill(self, tokens: Sequence[int], position: int, rows: int) -> None:
-        """Put `tokens` behind `position` others, and ask for logits of the last `rows`."""
-        count = len(tokens)
-        self._token[:count] = tokens
-        self._position[:count] = np.arange(position, position + count)
-        self._wants_logits[:count] = 0
-        self._wants_logits[count - rows : count] = 1
-        self.struct.n_tokens = count
+    def fill(self, parts: Sequence[Part], positions: Sequence[int]) -> None:
+        """Put parts one behind the other, the first token of each at its position."""
+        self.struct.n_tokens = 0
+        for part, position in zip(parts, positions, strict=True):
+            self._add(part, position)
+
+    def _add(self, part: Part, position: int) -> None:
+        start = self.struct.n_tokens
+        end = start + len(part.tokens)
+        self._token[start:end] = part.tokens
+        self._position[start:end] = np.arange(position, position + len(part.tokens))
+        self._wants_logits[start:end] = 0
+        self._wants_logits[end - part.rows : end] = 1
+        for i in range(start, end):
+            self.struct.seq_id[i][0] = part.sequence
+        self.struct.n_tokens = end
 
     def close(self) -> None:
         """Free the arrays."""

@@ -7,7 +7,7 @@ from assistant.loading import Loader, Pool
 from assistant.request import Setup
 from models.cancel import CancelFlag
 from models.errors import Cancelled
-from models.llama import model as llama_model
+from models.llama import context as llama_context
 from models.llama import weights as llama_weights
 from models.llama.model import LlamaModel
 from models.llama.weights import Weights
@@ -42,7 +42,7 @@ def test_a_refused_draft_is_freed_at_once(tiny_target, tmp_path, monkeypatch):
 
 
 def test_a_context_whose_first_evaluation_is_stopped_is_freed(tiny_target, monkeypatch):
-    freed = Calls(monkeypatch, llama_model, "llama_free")
+    freed = Calls(monkeypatch, llama_context, "llama_free")
     flag = CancelFlag()
     flag.raise_()
     weights = Weights(tiny_target)

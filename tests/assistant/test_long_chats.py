@@ -22,7 +22,7 @@ HOT = Sampling(temperature=30, top_k=20)
 
 def spoken(assistant) -> str:
     """Return what the target has read last, as text."""
-    tokens = assistant.target._tokens
+    tokens = assistant.target.held
     return b"".join(map(assistant.vocab.piece, tokens)).decode("utf-8", "replace")
 
 

@@ -53,7 +53,8 @@ PRELUDE = """
 )
 def test_llama_cpp_really_dies_without_the_guards(tiny_target, unguarded):
     done = run(
-        PRELUDE + "    model._batch = type(model._batch)(1024)\n    " + unguarded, tiny_target
+        PRELUDE + "    model._context._batch = type(model._context._batch)(1024)\n    " + unguarded,
+        tiny_target,
     )
     assert done.returncode == -6, done.stderr
 

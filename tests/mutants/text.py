@@ -4,6 +4,7 @@ from assistant.answer import Answer
 from assistant.chat.detokenizer import Detokenizer
 from assistant.chat.stops import StopStrings
 from assistant.chat.tokens import ChatTokens
+from models.llama.context import Context
 from models.llama.model import LlamaModel
 from tests.assistant import test_answer as answers
 from tests.assistant import test_chat_tokens as chat
@@ -22,21 +23,21 @@ MUTANTS = (
     ),
     Mutant(
         "leave rejected tokens in the cache",
-        LlamaModel._truncate,
-        "and llama.llama_memory_seq_rm(\n        self._memory, SEQUENCE, length, -1\n    ):",
+        Context.truncate,
+        "and llama.llama_memory_seq_rm(\n        self._memory, sequence, length, -1\n    ):",
         ":",
         cache.test_a_rejected_proposal_leaves_no_trace,
     ),
     Mutant(
         "trust the length of the cache instead of its tokens",
         LlamaModel.logits,
-        "self._truncate(min(self.cached(tokens), len(tokens) - rows))",
-        "self._truncate(min(len(self._tokens), len(tokens) - rows))",
+        "self._context.truncate(min(self.cached(tokens), len(tokens) - rows))",
+        "self._context.truncate(min(len(self.held), len(tokens) - rows))",
         cache.test_a_rejected_proposal_leaves_no_trace,
     ),
     Mutant(
         "NaN passes as a number",
-        LlamaModel._rows,
+        Context.rows,
         "if not np.isfinite(logits.max()):",
         "if logits.max() == np.inf:",
         guards.test_a_model_that_computes_no_numbers_is_refused_by_name,
