@@ -4,11 +4,10 @@ Both append what they decode to the list of tokens they are given, which is all 
 two loops over one list may take turns, a round at a time.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from assistant.drafting.draft import Draft, Drafter, Plan, Proposal
-from assistant.drafting.margin import margin
 from assistant.events import Origin
 from assistant.verification.rule import Rule, Verdict
 from assistant.warp import EMPTY, Row, Warp
@@ -36,7 +35,6 @@ class Sampled:
     proposal: Proposal | None = None  # at this place, accepted or replaced
     uniform: float | None = None  # of the accept test at this place
     threshold: float | None = None  # which the block rule compared it with
-    margin: int | None = None  # how sure the target was here, as `drafting.margin` classes it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,11 +63,10 @@ class Round:
 def autoregressive(target: Model, tokens: list[int], warp: Warp, rule: Rule) -> Iterator[Round]:
     """ArS: one token per evaluation of the target."""
     while True:
-        logits = target.logits(tokens)[0]
-        row = warp(logits, tokens)
+        row = warp(target.logits(tokens)[0], tokens)
         token = rule.draw(row, len(tokens))
         tokens.append(token)
-        yield Round((Sampled(token, Origin.TARGET, row, margin=margin(logits)),))
+        yield Round((Sampled(token, Origin.TARGET, row),))
 
 
 def speculative(
@@ -92,15 +89,12 @@ def speculative(
         verdict = rule.verify(draft, rows, len(tokens))
         after = rule.draw(verdict.row, len(tokens) + verdict.accepted)
         new = (*draft.tokens[: verdict.accepted], after)
-        margins = [margin(row) for row in logits[: len(new)]]
-        round_ = Round(_sampled(new, draft, verdict, margins), _rejected(draft, verdict))
+        round_ = Round(_sampled(new, draft, verdict), _rejected(draft, verdict))
         tokens.extend(new)
         yield round_
 
 
-def _sampled(
-    new: tuple[int, ...], draft: Draft, verdict: Verdict, margins: Sequence[int]
-) -> tuple[Sampled, ...]:
+def _sampled(new: tuple[int, ...], draft: Draft, verdict: Verdict) -> tuple[Sampled, ...]:
     rows = draft.rows
 
     def sampled(i: int, token: int) -> Sampled:
@@ -111,7 +105,6 @@ def _sampled(
             rows[i],
             draft.proposals[i] if i < len(draft.proposals) else None,
             *_test(verdict, i),
-            margins[i],
         )
 
     return tuple(sampled(i, token) for i, token in enumerate(new))

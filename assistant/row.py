@@ -15,11 +15,13 @@ class Row:
     """A distribution over tokens, in which only what is possible is listed.
 
     `ids` ascend; `probs` are float64 and positive. Their sum is 1, or less for a proposal that may
-    also end the draft (see `assistant.verification`).
+    also end the draft (see `assistant.verification`). `margin` is how sure the model was, as
+    `assistant.margin` classes it; None where no model said.
     """
 
     ids: Ids
     probs: Probs
+    margin: int | None = None
 
     def prob(self, token: int) -> float:
         """Return the probability of one token."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from assistant.margin import margin
 from assistant.request import Sampling as Sampling
 from assistant.row import EMPTY as EMPTY
 from assistant.row import Ids, Probs, everything, highest
@@ -32,13 +33,11 @@ def warp(logits: Logits, sampling: Sampling, history: Sequence[int]) -> Row:
     `history` is every token before this position, the hypothetical ones of a draft included.
     Temperature 0 is the one-hot row of the best token, the lowest id among equals.
     """
+    sure = margin(logits)
     if sampling.repeat_penalty != 1 and sampling.repeat_window:
         logits = penalise(logits, history[-sampling.repeat_window :], sampling.repeat_penalty)
-    if sampling.temperature < COLDEST:
-        return one_hot(int(np.argmax(logits)))
-    if sampling.top_k:
-        return _row(logits, top_k(logits, sampling.top_k), 0.0, sampling)
-    return _row(logits, *_plausible(logits, sampling), sampling)
+    row = _warped(logits, sampling)
+    return Row(row.ids, row.probs, sure)
 
 
 def penalise(logits: Logits, recent: Sequence[int], penalty: float) -> Logits:
@@ -81,6 +80,14 @@ def nucleus(weights: Probs, top_p: float, unseen: float = 0.0) -> npt.NDArray[np
     equals = np.flatnonzero(weights == needed[-1])
     kept[equals[: len(needed) - np.count_nonzero(kept)]] = True
     return kept
+
+
+def _warped(logits: Logits, sampling: Sampling) -> Row:
+    if sampling.temperature < COLDEST:
+        return one_hot(int(np.argmax(logits)))
+    if sampling.top_k:
+        return _row(logits, top_k(logits, sampling.top_k), 0.0, sampling)
+    return _row(logits, *_plausible(logits, sampling), sampling)
 
 
 def _plausible(logits: Logits, sampling: Sampling) -> tuple[Ids, float]:

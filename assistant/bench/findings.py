@@ -42,7 +42,7 @@ class Profile:
     tokens: tuple[int, ...]  # prompt and answer
     start: int  # where the answer begins
     sources: Mapping[str, Judged]
-    margins: tuple[int, ...] = ()  # how sure the target was at each place of the answer
+    margins: tuple[int | None, ...] = ()  # how sure the target was at each place of the answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ lookahead can be replayed.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from assistant.bench.findings import Judged, Profile
 from assistant.control import Control
 from assistant.drafting.draft import Source
-from assistant.drafting.margin import margin
 from assistant.lookahead.acceptance import overlap
 from assistant.request import Sampling
 from assistant.row import Row
@@ -36,12 +36,12 @@ def profile(
     """
     tokens = [*prompt, *answer]
     found: dict[str, list[tuple[float, int]]] = {source.name: [] for source in sources}
-    margins: list[int] = []
+    margins: list[int | None] = []
     rows = _rows(target, tokens, len(prompt), sampling)
-    for place, (row, sure) in enumerate(rows, start=len(prompt)):
+    for place, row in enumerate(rows, start=len(prompt)):
         if control.cancel.raised:
             raise Cancelled
-        margins.append(sure)
+        margins.append(row.margin)
         for source in sources:
             found[source.name].append(_judge(source, tokens[:place], row, sampling))
     judged = {
@@ -66,14 +66,12 @@ def _judge(
     return overlap(target_row, row), evidence
 
 
-def _rows(
-    target: Model, tokens: Sequence[int], start: int, sampling: Sampling
-) -> Iterator[tuple[Row, int]]:
-    """Yield the target's row of every place from `start` on, and how sure it was."""
-    is_cold = sampling.temperature < COLDEST  # then the answer tells the row, whatever the width
+def _rows(target: Model, tokens: Sequence[int], start: int, sampling: Sampling) -> Iterator[Row]:
+    """Yield the target's row of every place from `start` on."""
+    is_cold = sampling.temperature < COLDEST  # then the answer tells it, whatever the width
     for first in range(start, len(tokens), target.max_rows):
         end = min(first + target.max_rows, len(tokens))
         logits = target.logits(tokens[: end - 1], rows=end - first).copy()
-        for place, row in enumerate(logits, start=first):
-            warped = one_hot(tokens[place]) if is_cold else warp(row, sampling, tokens[:place])
-            yield warped, margin(row)
+        for place, each in enumerate(logits, start=first):
+            row = warp(each, sampling, tokens[:place])
+            yield replace(one_hot(tokens[place]), margin=row.margin) if is_cold else row

@@ -6,9 +6,8 @@ profile; the plans are made by the very code that decodes. Only the models are m
 them the time, which the machine's curve tells instead.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from statistics import geometric_mean
 
 import numpy as np
@@ -230,7 +229,8 @@ def _round(draft: Draft, profile: Profile, start: int, logged: Mapping[str, Logg
     accepted = right.index(False) if False in right else len(right)
 
     def row(i: int) -> Row:
-        return _target_row(proposals[i], start + i, coming[i], logged)
+        proposal = proposals[i] if i < len(proposals) else None
+        return _target_row(proposal, start + i, profile, logged)
 
     tokens = [
         Sampled(coming[i], Origin.DRAFT, row(i), proposals[i].row, proposals[i])
@@ -241,23 +241,21 @@ def _round(draft: Draft, profile: Profile, start: int, logged: Mapping[str, Logg
             coming[accepted], Origin.RESIDUAL, row(accepted), proposal=proposals[accepted]
         )
     else:
-        last = Sampled(coming[accepted], Origin.TARGET, one_hot(coming[accepted]))
+        last = Sampled(coming[accepted], Origin.TARGET, row(accepted))
     rejected = tuple(Rejected(each, None, None) for each in proposals[accepted:])
-    return Round(tuple(_with_margins((*tokens, last), profile, start)), rejected)
+    return Round((*tokens, last), rejected)
 
 
-def _with_margins(tokens: Sequence[Sampled], profile: Profile, start: int) -> Iterator[Sampled]:
-    margins = profile.margins[start - profile.start :]
-    for token, margin in zip_longest(tokens, margins[: len(tokens)]):
-        yield replace(token, margin=margin)
-
-
-def _target_row(proposal: Proposal, place: int, came: int, logged: Mapping[str, Logged]) -> Row:
+def _target_row(
+    proposal: Proposal | None, place: int, profile: Profile, logged: Mapping[str, Logged]
+) -> Row:
     """Return a row of the target whose overlap with the proposal's is what was noted."""
-    if proposal.source in logged:
+    # Profiles of earlier versions do not tell how sure the target was.
+    margin = profile.margins[place - profile.start] if profile.margins else None
+    if proposal and proposal.source in logged:
         odds = logged[proposal.source].odds(place)
-        return Row(proposal.row.ids, np.array([odds]))
-    return one_hot(came)
+        return Row(proposal.row.ids, np.array([odds]), margin)
+    return replace(one_hot(profile.tokens[place]), margin=margin)
 
 
 def _total(logged: Mapping[str, Logged]) -> float:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from assistant.drafting.draft import Rows
-from assistant.drafting.margin import margin
 from assistant.row import Row
 from assistant.warp import Warp
 from models.base import Logits, Model
@@ -63,7 +62,7 @@ class ModelSource:
         """
         logits = self._mapping.shared(self._logits(self.seen(tokens)))
         row = warp(logits, self._mapping.places(tokens))
-        return Row(self._mapping.named(row.ids), row.probs), margin(logits)
+        return Row(self._mapping.named(row.ids), row.probs, row.margin), row.margin or 0
 
     def _logits(self, tokens: Sequence[int]) -> Logits:
         try:

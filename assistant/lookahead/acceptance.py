@@ -84,13 +84,14 @@ class Acceptance:
     def _learn_unasked(self, round_: Round) -> None:
         """Learn of the model where it was not tested: it is good where the target is sure."""
         for i, token in enumerate(round_.tokens):
-            if token.margin is None:
+            sure = token.target_row.margin
+            if sure is None:
                 continue
             if token.proposal and token.proposal.source == "model" and i < round_.tested:
                 odds = overlap(token.target_row, token.proposal.row)
-                self._trust.add(odds / SURE[token.margin])
+                self._trust.add(odds / SURE[sure])
             else:
-                self._source("model").add(min(1.0, self._trust.value * SURE[token.margin]))
+                self._source("model").add(min(1.0, self._trust.value * SURE[sure]))
 
     def _learn(self, source: str, evidence: int, odds: float) -> None:
         self._class(source, evidence).add(odds)

@@ -5,17 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from assistant.decoding import autoregressive, speculative
-from assistant.drafting.margin import margin
+from assistant.decoding import speculative
 from assistant.events import Origin
 from assistant.lookahead.fixed import Fixed
 from assistant.proving.exact import row_of
-from assistant.request import Sampling
 from assistant.row import Row, one_hot
 from assistant.verification.block import BlockRule
 from assistant.verification.coupled import CoupledRule
 from assistant.verification.token import TokenRule
-from assistant.warp import warp
 from tests.assistant.verification.given import Given, drafted
 
 HALF = Fraction(1, 2)
@@ -32,16 +29,13 @@ class Written:
         return self._draft
 
     def logits(self, tokens, rows):
-        return np.arange(rows)[:, None]  # which of them it is
-
-    def warp(self, logits, history):
-        return self._rows[logits[0]]
+        return self._rows[:rows]
 
 
 def decided(rule, draft, *rows):
     """Return the round that comes of a draft where the target has `rows`."""
     written = Written(draft, *rows)
-    return next(speculative(written, written, [], lambda: Fixed(3), written.warp, rule))
+    return next(speculative(written, written, [], lambda: Fixed(3), lambda row, _: row, rule))
 
 
 def test_the_block_rule_tells_the_threshold_of_each_beginning_that_it_tried():
@@ -95,32 +89,3 @@ def test_a_seed_draws_from_the_targets_own_row_though_a_proposal_is_replaced():
 def test_without_a_seed_what_replaces_a_proposal_is_from_the_residual(rule):
     round_ = decided(rule(Given(0.5, 0.5)), drafted((1,), (EVEN,)), one_hot(0), one_hot(0))
     assert [token.origin for token in round_.tokens] == [Origin.RESIDUAL]
-
-
-@pytest.mark.parametrize("lookahead", [0, 3])
-def test_each_token_tells_how_sure_the_target_was_of_its_place(lookahead):
-    rng = np.random.default_rng(1)
-    logits = rng.normal(0, 4, (40, 8))
-
-    class Target:
-        def logits(self, tokens, rows=1):
-            return logits[len(tokens) - rows : len(tokens)]
-
-    def warped(row, history):
-        return warp(row, Sampling(1.0), history)
-
-    class Drafter:
-        def propose(self, tokens, *_):
-            return drafted((1,) * lookahead, (row_of([HALF, HALF]),) * lookahead)
-
-    tokens = [0]
-    rule = TokenRule(rng)
-    loops = {
-        0: autoregressive(Target(), tokens, warped, rule),
-        3: speculative(Target(), Drafter(), tokens, lambda: Fixed(3), warped, rule),
-    }
-    for _ in range(8):
-        start = len(tokens)
-        margins = [token.margin for token in next(loops[lookahead]).tokens]
-        assert margins == [margin(row) for row in logits[start - 1 : len(tokens) - 1]]
-    assert lookahead == 0 or len(tokens) > 9  # some proposals were accepted

@@ -13,8 +13,8 @@ from assistant.bench.simulator import Simulator, predictions
 from assistant.bench.stand import Stand
 from assistant.bench.systems import parse
 from assistant.control import Control
-from assistant.drafting.margin import margin
 from assistant.loading import Pool
+from assistant.margin import margin
 from assistant.request import USUAL_SOURCES, Message, Request, Sampling, Setup, Trial
 from models.errors import UsageError
 from tests import tiny
@@ -128,7 +128,7 @@ def test_auto_reads_with_the_model_where_the_target_is_sure_and_has_not_to_try_i
 
 def test_profile_tells_how_sure_the_target_was_at_each_place(open_model, tmp_path, monkeypatch):
     # Random models are very sure of everything.
-    monkeypatch.setattr("assistant.drafting.margin.EDGES", tuple(range(0, 180, 20)))
+    monkeypatch.setattr("assistant.margin.EDGES", tuple(range(0, 180, 20)))
     target = open_model(tiny.write(tmp_path / "target.gguf", seed=3, stops=False))
     prompt, answer = [1, 2, 3], [*range(50, 90)]
     cold = profiled(target, [], prompt, answer, Sampling(0), Control())

@@ -1,9 +1,7 @@
 """A model as a source: what it reads, and how sure it is."""
 
-import numpy as np
 import pytest
 
-from assistant.drafting.margin import EDGES, margin
 from assistant.drafting.model import ModelSource
 from models.llama.model import LlamaModel
 from models.llama.weights import Weights
@@ -57,14 +55,3 @@ def test_another_text_is_read_from_its_own_beginning(source):
     second = [(7 * i) % 89 + 1 for i in range(30)]
     source.read(second)
     assert source.seen(second) == second
-
-
-def test_margin_is_how_far_the_best_is_ahead():
-    logits = np.zeros(50, np.float32)
-    assert margin(logits) == 0
-    for i, edge in enumerate(EDGES):
-        logits[17] = edge
-        assert margin(logits) == i + 1
-    logits[0] = logits[17]
-    assert margin(logits) == 0
-    assert margin(np.array([3.0], np.float32)) == 0

@@ -1,5 +1,7 @@
 """What is learnt of acceptance, and from what."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -57,7 +59,8 @@ def test_what_is_unknown_of_a_source_begins_with_a_prior_of_any_evidence():
 
 def sure(margin: int, proposal: Proposal | None = None, odds: float = 1.0) -> Round:
     """Return a round of one token, of which the target was as sure as a class says."""
-    token = Sampled(0, Origin.TARGET, coin(odds), proposal=proposal, margin=margin)
+    row = replace(coin(odds), margin=margin)
+    token = Sampled(0, Origin.TARGET, row, proposal=proposal)
     return Round((token,), (Rejected(proposal, token.target_row, 0.9),) if proposal else ())
 
 
