@@ -110,9 +110,8 @@ def report(a: Side, b: Side) -> tuple[Report, list[Difference]]:
     )
     table = Table("B against A", HEADER, rows, NOTE, names=2)
     text = tuple(changes(a.facts, b.facts)) or ("Both ran with the same settings.",)
-    return Report(
-        "specchat bench compare", (Section("Two runs", text, (table,), _plots(found)),)
-    ), found
+    section = Section("What differed", text, (table,), _plots(found))
+    return Report("Two runs compared, B against A", (section,)), found
 
 
 def changes(a: Any, b: Any, where: str = "") -> Iterator[str]:

@@ -47,4 +47,5 @@ def report(
         for name, each in found.items()
         for (kind, system), ratio in each.items()
     ]
-    return Report("specchat bench predict", (Section("On other machines", (), (table,)),)), figures
+    section = Section("On other machines", (), (table,))
+    return Report("How fast answers would come elsewhere", (section,)), figures

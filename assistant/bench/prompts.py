@@ -48,7 +48,7 @@ def report(
         (_table(found),),
         _plots(found),
     )
-    return Report("specchat bench prompts", (section,)), found
+    return Report("How fast answers come, by kind of prompt", (section,)), found
 
 
 def _table(found: Sequence[Standing]) -> Table:
@@ -74,8 +74,8 @@ def _sentences(answers: Sequence[Answer], found: Sequence[Standing]) -> list[str
     if overall:
         best = max(overall, key=lambda each: each.ratio.value if each.ratio else 0.0)
         texts.append(
-            f"Over all {best.questions} prompts {best.system} was fastest, at "
-            f"{interval(best.ratio)} times the speed of ArS."
+            f"Over all {best.questions} prompts {best.system} was the fastest beside ArS, at "
+            f"{interval(best.ratio)} times its speed."
         )
     errors = [
         abs(each.predicted / each.ratio.value - 1)

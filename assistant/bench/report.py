@@ -51,7 +51,6 @@ class Plot:
     categories: tuple[str, ...] = ()
     reference: float | None = None  # a level to compare with
     reference_name: str = ""
-    x_log: bool = False
     note: str = ""
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from assistant.bench.answers import Answer, Sum, kinds, sums
-from assistant.bench.report import Plot, Point, Report, Section, Series, Table, number
+from assistant.bench.report import Plot, Point, Report, Section, Series, Table, number, share
 from assistant.bench.systems import System
 
 LENGTH = 128
@@ -47,7 +47,7 @@ def report(answers: Sequence[Answer], systems: Sequence[System]) -> tuple[Report
     found = steps(answers, systems)
     texts = tuple(_best(kind, found) for kind in kinds(answers))
     section = Section("Lookahead sweep", texts, (table(found),), plots(found))
-    return Report("specchat bench sweep", (section,)), found
+    return Report("How fast answers come, by lookahead", (section,)), found
 
 
 def table(found: Sequence[Step]) -> Table:
@@ -61,7 +61,7 @@ def table(found: Sequence[Step]) -> Table:
             number(each.yielded),
             number(1000 * each.loop_s, 1),
             number(1000 * each.draft_s, 1),
-            number(each.acceptance_rate),
+            share(each.acceptance_rate),
         )
         for each in found
     )
@@ -79,9 +79,9 @@ def plots(found: Sequence[Step]) -> tuple[Plot, ...]:
             note="Bars: standard deviation over the answers. K = 0 is ArS.",
         ),
         Plot(
-            "Tokens of a round over K + 1",
+            "Yield: tokens of a round over K + 1",
             "tokens proposed per round, K",
-            "share",
+            "share of K + 1",
             _series(found, lambda each: each.yielded),
         ),
         Plot(

@@ -1,200 +1,149 @@
 """Plots as SVG that takes its colours from the page: CSS variables, so light and dark both work."""
 
-from collections.abc import Iterator, Sequence
-from html import escape
+from collections.abc import Iterator
 from itertools import pairwise
-from math import ceil, floor, isfinite, log10
+from math import ceil, radians, sin
 
 from assistant.bench.report import Plot, Point, Series
-from tui.safe import safe
+from tui.bench.frame import LINE, ROOM, TURN, WIDTH, Frame, Key, number, shortened, ticks, wide
+from tui.bench.strokes import bar, dot, label, line, shown
 
-WIDTH, HEIGHT = 760, 360
-LEFT, RIGHT, TOP, BOTTOM = 64, 44, 40, 52
 COLOURS = 8
 GAP = 0.22
 """The share of a category that is left free between its bars and the next one's."""
-LEGEND_CHARACTER = 7.4
-"""How wide a character of the legend is, about."""
 
 
 def svg(plot: Plot) -> str:
     """Return a plot as an `<svg>` element."""
     frame = Frame(plot)
+    size = f'viewBox="0 0 {WIDTH} {frame.height}"'
     parts = [
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{_text(plot.title)}">',
+        f'<svg {size} role="img" aria-label="{shown(plot.title)}">',
         *_axes(plot, frame),
         *_drawn(plot, frame),
-        *_legend(plot),
+        *map(_swatch, frame.keys),
+        *(label(key.x + 18, key.y, key.name, "start") for key in frame.keys),
         "</svg>",
     ]
     return "\n".join(parts)
 
 
-class Frame:
-    """From values to places in the picture."""
-
-    def __init__(self, plot: Plot) -> None:
-        self._log = plot.x_log
-        points = [point for series in plot.series for point in series.points]
-        xs = [self._scaled(point.x) for point in points] or [0.0, 1.0]
-        ys = [y for point in points for y in (point.y, point.low, point.high) if y is not None]
-        ys += [plot.reference] if plot.reference is not None else []
-        self.y_ticks = ticks(min([0.0, *ys]), max(ys, default=1.0) or 1.0)
-        self.low, self.high = self.y_ticks[0], self.y_ticks[-1]
-        if plot.categories:
-            self.left, self.right = -0.5, len(plot.categories) - 0.5
-        else:
-            pad = 0.03 * ((max(xs) - min(xs)) or 1.0)
-            self.left, self.right = min(xs) - pad, max(xs) + pad
-
-    def x(self, value: float) -> float:
-        """Return where a value of the horizontal axis is."""
-        share = (self._scaled(value) - self.left) / (self.right - self.left)
-        return LEFT + share * (WIDTH - LEFT - RIGHT)
-
-    def y(self, value: float) -> float:
-        """Return where a value of the vertical axis is."""
-        share = (value - self.low) / (self.high - self.low)
-        return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
-
-    def _scaled(self, value: float) -> float:
-        return log10(value) if self._log else value
-
-
-def ticks(low: float, high: float, count: int = 5) -> list[float]:
-    """Return about `count` round values from below `low` to above `high`."""
-    if not (isfinite(low) and isfinite(high)) or high <= low:
-        return [0.0, 1.0]
-    rough = (high - low) / count
-    power = 10.0 ** floor(log10(rough))
-    step = next(power * each for each in (1, 2, 2.5, 5, 10) if power * each >= rough * (1 - 1e-9))
-    first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
-    return [i * step for i in range(first, last + 1)]
-
-
 def _axes(plot: Plot, frame: Frame) -> Iterator[str]:
     for value in frame.y_ticks:
         y = frame.y(value)
-        yield _line(LEFT, y, WIDTH - RIGHT, y, "var(--line)", 1)
-        yield _label(LEFT - 8, y + 4, _number(value, frame.y_ticks), "end")
-    yield from _x_axis(plot, frame)
-    middle = (TOP + HEIGHT - BOTTOM) / 2
+        yield line(frame.left, y, frame.right, y, "var(--line)", 1)
+        yield label(frame.left - 8, y + 4, number(value, frame.y_ticks), "end")
+    yield from _categories(plot, frame) if plot.categories else _places(plot, frame)
+    middle = (frame.top + frame.bottom) / 2
     turned = f' transform="rotate(-90 16 {middle:.1f})"'
-    yield _label(16, middle, plot.y_label, "middle", turned)
-    yield _label((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, plot.x_label, "middle")
+    yield label(16, middle, shortened(plot.y_label, ROOM), "middle", turned)
+    name = shortened(plot.x_label, frame.right - frame.left)
+    yield label((frame.left + frame.right) / 2, frame.height - 8, name, "middle")
 
 
-def _x_axis(plot: Plot, frame: Frame) -> Iterator[str]:
-    below = HEIGHT - BOTTOM + 20
-    if plot.categories:
-        yield from (
-            _label(frame.x(i), below, name, "middle") for i, name in enumerate(plot.categories)
-        )
-        return
+def _categories(plot: Plot, frame: Frame) -> Iterator[str]:
+    """Yield names below their places; where they are turned and still too many, some of them."""
+    apart = frame.slot(plot) * (sin(radians(TURN)) if frame.turned else 1)
+    every = ceil(LINE / apart) if frame.turned else 1
+    for i, name in enumerate(frame.categories):
+        x, y = frame.x(i), frame.bottom + LINE
+        if not frame.turned:
+            yield label(x, y, name, "middle")
+        elif i % every == 0:
+            y -= 4
+            yield label(x, y, name, "end", f' transform="rotate({-TURN} {x:.1f} {y:.1f})"')
+
+
+def _places(plot: Plot, frame: Frame) -> Iterator[str]:
     xs = sorted({point.x for series in plot.series for point in series.points})
-    if plot.x_log or len(xs) <= 16:
+    if len(xs) <= 16:
         places = xs
     else:
         places = [each for each in ticks(xs[0], xs[-1], 8) if xs[0] <= each <= xs[-1]]
-    last = -WIDTH
+    end = 0.0
     for value in places:
-        if frame.x(value) - last > 26:  # else the labels would touch
-            last = int(frame.x(value))
-            yield _label(frame.x(value), below, _number(value, places), "middle")
+        x, name = frame.x(value), number(value, places)
+        half = min(wide(name) / 2, WIDTH - x)
+        if x - half > end:  # else the labels would touch
+            end = x + half + 6
+            yield label(x, frame.bottom + LINE, name, "middle")
 
 
 def _drawn(plot: Plot, frame: Frame) -> Iterator[str]:
-    if plot.reference is not None:
-        y = frame.y(plot.reference)
-        yield _line(LEFT, y, WIDTH - RIGHT, y, "var(--soft)", 1.5, "5 4")
-        yield _label(WIDTH - RIGHT + 6, y + 4, plot.reference_name, "start")
     bars = [i for i, series in enumerate(plot.series) if series.style == "bars"]
     for i, series in enumerate(plot.series):
         if series.style == "bars":
             yield from _bars(series, frame, bars.index(i), len(bars), _colour(i))
         else:
             yield from _curve(series, frame, _colour(i))
+    if plot.reference is not None:
+        y = frame.y(plot.reference)
+        yield line(frame.left, y, frame.right, y, "var(--ink)", 1.5, "5 4")
+        yield label(frame.right + 6, y + 4, frame.reference_name, "start")
+    for i in bars:
+        yield from _values(plot.series[i], frame, bars.index(i), len(bars))
 
 
 def _bars(series: Series, frame: Frame, place: int, count: int, colour: str) -> Iterator[str]:
-    width = (1 - GAP) / count
     for point in series.points:
-        left = point.x - (1 - GAP) / 2 + place * width
-        x, right = frame.x(left), frame.x(left + width)
-        y, ground = frame.y(point.y), frame.y(max(0.0, frame.low))
-        yield (
-            f'<rect x="{x + 1:.1f}" y="{min(y, ground):.1f}" width="{right - x - 2:.1f}" '
-            f'height="{abs(ground - y):.1f}" rx="2" style="fill:{colour};fill-opacity:.85">'
-            f"<title>{_text(series.name)}: {point.y:.3g}</title></rect>"
-        )
+        x, right = _bar(point, frame, place, count)
+        y, ground = frame.y(point.y), frame.ground()
+        width, height = max(right - x - 2, 0.5), abs(ground - y)
+        yield bar(x + 1, min(y, ground), width, height, colour, _says(series, point))
         yield from _whisker(point, (x + right) / 2, frame, "var(--ink)")
-        if right - x > 26:
+
+
+def _values(series: Series, frame: Frame, place: int, count: int) -> Iterator[str]:
+    """Yield what bars say, where there is room above them."""
+    for point in series.points:
+        x, right = _bar(point, frame, place, count)
+        text = f"{point.y:.2f}"
+        if right - x >= wide(text) - 2:
             top = frame.y(max(point.y, point.high or point.y))
-            yield _label((x + right) / 2, top - 5, f"{point.y:.2f}", "middle", ' class="value"')
+            yield label((x + right) / 2, top - 5, text, "middle", ' class="value"')
+
+
+def _bar(point: Point, frame: Frame, place: int, count: int) -> tuple[float, float]:
+    """Return where a bar begins and ends; `count` of them stand beside each other."""
+    width = (1 - GAP) / count
+    left = point.x - (1 - GAP) / 2 + place * width
+    return frame.x(left), frame.x(left + width)
 
 
 def _curve(series: Series, frame: Frame, colour: str) -> Iterator[str]:
     places = [(frame.x(point.x), frame.y(point.y)) for point in series.points]
     if series.style != "points":
         dashes = "6 4" if series.style == "dashed" else ""
-        yield from (_line(*a, *b, colour, 2.2, dashes) for a, b in pairwise(places))
+        yield from (line(*a, *b, colour, 2.2, dashes) for a, b in pairwise(places))
     for point, (x, y) in zip(series.points, places, strict=True):
         yield from _whisker(point, x, frame, colour)
         if series.style == "points" or (series.style == "line" and len(places) <= 40):
-            yield (
-                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.6" style="fill:{colour}">'
-                f"<title>{_text(series.name)}: {point.y:.3g}</title></circle>"
-            )
+            yield dot(x, y, colour, _says(series, point))
 
 
 def _whisker(point: Point, x: float, frame: Frame, colour: str) -> Iterator[str]:
     if point.low is None or point.high is None:
         return
     low, high = frame.y(point.low), frame.y(point.high)
-    yield _line(x, low, x, high, colour, 1.4)
-    yield from (_line(x - 4, y, x + 4, y, colour, 1.4) for y in (low, high))
+    yield line(x, low, x, high, colour, 1.4)
+    yield from (line(x - 4, y, x + 4, y, colour, 1.4) for y in (low, high))
 
 
-def _legend(plot: Plot) -> Iterator[str]:
-    if len(plot.series) < 2:
-        return
-    x = float(LEFT)
-    for i, series in enumerate(plot.series):
-        if series.style == "dashed":
-            yield _line(x, 16, x + 14, 16, _colour(i), 2.2, "4 3")
-        else:
-            fill = f"fill:{_colour(i)}"
-            yield f'<rect x="{x:.0f}" y="10" width="12" height="12" rx="2" style="{fill}"/>'
-        yield _label(x + 18, 21, series.name, "start")
-        x += 34 + LEGEND_CHARACTER * len(series.name)
+def _swatch(key: Key) -> str:
+    """Return what a series looks like."""
+    colour, style, y = _colour(key.number), key.series.style, key.y - 5
+    if style == "bars":
+        return bar(key.x, y - 6, 12, 12, colour)
+    if style == "points":
+        return dot(key.x + 6, y, colour)
+    if style == "dashed":
+        return line(key.x, y, key.x + 13, y, colour, 2.2, "4 3")
+    return line(key.x, y, key.x + 13, y, colour, 2.2) + dot(key.x + 6.5, y, colour)
+
+
+def _says(series: Series, point: Point) -> str:
+    return f"{series.name}: {point.y:.3g}"
 
 
 def _colour(number: int) -> str:
     return f"var(--s{number % COLOURS})"
-
-
-def _line(
-    x: float, y: float, to_x: float, to_y: float, colour: str, width: float, dashes: str = ""
-) -> str:
-    dashed = f";stroke-dasharray:{dashes}" if dashes else ""
-    return (
-        f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}" '
-        f'style="stroke:{colour};stroke-width:{width};stroke-linecap:round{dashed}"/>'
-    )
-
-
-def _label(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{_text(text)}</text>'
-
-
-def _number(value: float, among: Sequence[float]) -> str:
-    """Return a value with as many digits as tell it from its neighbours."""
-    step = min((abs(b - a) for a, b in pairwise(among) if a != b), default=1.0)
-    digits = max(0, ceil(-log10(step) - 1e-9)) if step < 1 else 0
-    if any(abs(each * 10**digits - round(each * 10**digits)) > 1e-6 for each in among):
-        digits += 1
-    return f"{value:.{digits}f}"
-
-
-def _text(text: str) -> str:
-    return escape(safe(text))

@@ -20,7 +20,7 @@ from assistant.bench.report import (
 from assistant.bench.statistics import Interval, geometric_mean
 from assistant.bench.systems import System
 
-CEILING = ("mode", "GB/token", "ceiling", "measured", "best prompt", "of ceiling")
+CEILING = ("way", "GB/token", "ceiling", "tokens/s", "best prompt", "of ceiling")
 CEILING_NOTE = (
     "GB/token: what one evaluation of the target reads, the file's size. Ceiling, in tokens/s: "
     "measured memory bandwidth over that, which one-token decoding cannot exceed. Speculation can: "
@@ -124,8 +124,12 @@ def ceilings(
         for each in lines
     )
     above = [each.name for each in lines if each.tokens_per_s > each.ceiling]
-    verdict = f"{sentence(above)} exceeded it." if above else "No way exceeded it on average."
-    text = (f"Memory is read at {bytes_per_s / 1e9:.1f} GB/s. {verdict}",)
+    verdict = (
+        f"{sentence(above)} went beyond it." if above else "Nothing went beyond it on average."
+    )
+    text = (
+        f"Memory is read at {bytes_per_s / 1e9:.1f} GB/s, which limits plain decoding. {verdict}",
+    )
     table = Table("Tokens per second against bandwidth", CEILING, rows, CEILING_NOTE)
     return Section("Memory-bandwidth ceiling", text, (table,)), lines
 

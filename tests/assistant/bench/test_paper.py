@@ -120,7 +120,7 @@ def test_factors_are_against_the_widest_weights_and_ceilings_against_bandwidth()
     bound, lines = qualcomm.ceilings(columns, sizes, 40e9)
     assert [each.ceiling for each in lines] == [10, 40, 40]
     assert [each.tokens_per_s > each.ceiling for each in lines] == [False, False, True]
-    assert "Q4_0 SpS K=4 exceeded it." in bound.text[0]
+    assert "Q4_0 SpS K=4 went beyond it." in bound.text[0]
 
 
 def test_everything_that_the_tables_need_is_asked_once():
