@@ -18,7 +18,10 @@ KNOWN = {  # measured on answers of the default pair
     "unigram": (0.05,),
     "random": (0.0,),
 }
-SURE = (0.48, 0.48, 0.53, 0.6, 0.68, 0.72, 0.85, 0.93, 0.98, 0.99)  # by the target's margin
+SURE = (0.48, 0.48, 0.53, 0.6, 0.68, 0.72, 0.85, 0.93, 0.98, 0.99)
+"""What the model's proposals are worth by the target's margin, with the default pair."""
+USUAL = 0.7  # mean of those in a text of which nothing is known yet
+PLAIN = 0.85  # and in one where what is copied is worth what `KNOWN` says
 
 
 class Mean:
@@ -26,6 +29,11 @@ class Mean:
 
     def __init__(self, value: float) -> None:
         self.value, self._weight = value, PRIOR
+
+    @property
+    def learnt(self) -> bool:
+        """Whether it is more than a prior."""
+        return self._weight > PRIOR
 
     def doubt(self) -> None:
         """Let what was observed count for little against what will be."""
@@ -47,15 +55,17 @@ class Acceptance:
         self._classes: dict[tuple[str, int], Mean] = {}
         self._sources: dict[str, Mean] = {}
         self._trust = Mean(1.0)  # what the model is worth against what `SURE` says
+        self._sure = Mean(USUAL)
 
     def begin(self) -> None:
         """Begin another text, in which all of it may be different."""
         for mean in (*self._classes.values(), *self._sources.values()):
             mean.doubt()
+        self._sure = Mean(USUAL)
 
     def of(self, source: str, evidence: int) -> float:
         """Return the estimate for a proposal of which the evidence is known."""
-        return self._class(source, evidence).value
+        return self._class(source, evidence).value * self._share(source)
 
     def along(self, run: Run) -> list[float]:
         """Return the estimates for the tokens of a run, each given those before it."""
@@ -63,6 +73,8 @@ class Acceptance:
 
     def on_average(self, source: str) -> float:
         """Return the estimate for a proposal of which nothing is known yet."""
+        if source == "model":
+            return min(1.0, self._trust.value * self._sure.value)
         return self._source(source).value
 
     def learn(self, round_: Round, runs: Sequence[Run]) -> None:
@@ -79,23 +91,32 @@ class Acceptance:
             if (proposal := token.proposal) and (i or proposal.source not in judged):
                 odds = overlap(token.target_row, proposal.row)
                 self._learn(proposal.source, proposal.evidence, odds)
-        self._learn_unasked(round_)
+        self._learn_sureness(round_)
 
-    def _learn_unasked(self, round_: Round) -> None:
-        """Learn of the model where it was not tested: it is good where the target is sure."""
+    def _learn_sureness(self, round_: Round) -> None:
+        """Learn how sure the target is in this text, and what the model is worth against that."""
         for i, token in enumerate(round_.tokens):
-            sure = token.target_row.margin
-            if sure is None:
+            margin = token.target_row.margin
+            if margin is None:
                 continue
+            self._sure.add(SURE[margin])
             if token.proposal and token.proposal.source == "model" and i < round_.tested:
-                odds = overlap(token.target_row, token.proposal.row)
-                self._trust.add(odds / SURE[sure])
-            else:
-                self._source("model").add(min(1.0, self._trust.value * SURE[sure]))
+                self._trust.add(overlap(token.target_row, token.proposal.row) / SURE[margin])
 
     def _learn(self, source: str, evidence: int, odds: float) -> None:
-        self._class(source, evidence).add(odds)
+        share = self._share(source)
+        self._class(source, evidence).add(min(1.0, odds / share))
         self._source(source).add(odds)
+
+    def _share(self, source: str) -> float:
+        """Return what proposals are worth in this text, of what they usually are.
+
+        Nothing is likelier than the target's best token. What a model knows of that itself is in
+        its evidence.
+        """
+        if source == "model" or not self._sure.learnt:
+            return 1.0
+        return min(1.0, self._sure.value / PLAIN)
 
     def _class(self, source: str, evidence: int) -> Mean:
         key = source, evidence

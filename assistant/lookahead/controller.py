@@ -37,6 +37,7 @@ class Controller:
     def begin(self) -> None:
         """Begin an answer: what others gained pays for no loss in it, and its text is its own."""
         self._budget = Budget()
+        self._pace, self._promised = Pace(), Pace()
         self._acceptance.begin()
 
     def plan(self, room: int, least: int = 0) -> Weighing:

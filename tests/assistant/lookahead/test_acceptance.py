@@ -8,7 +8,7 @@ import pytest
 from assistant.decoding import Rejected, Round, Sampled
 from assistant.drafting.draft import Proposal, Run
 from assistant.events import Origin
-from assistant.lookahead.acceptance import KNOWN, SURE, Acceptance, overlap
+from assistant.lookahead.acceptance import KNOWN, PLAIN, SURE, Acceptance, overlap
 from assistant.row import EMPTY, Row, one_hot
 from tests.assistant.lookahead.machines import coin
 
@@ -86,3 +86,23 @@ def test_rounds_that_do_not_tell_how_sure_the_target_was_teach_nothing_of_it():
     acceptance = Acceptance()
     acceptance.learn(Round((Sampled(0, Origin.TARGET, coin(1.0)),)), ())
     assert acceptance.on_average("model") == Acceptance().on_average("model")
+
+
+def test_copies_are_worth_less_where_the_target_is_not_sure():
+    acceptance = Acceptance()
+    for _ in range(200):
+        acceptance.learn(sure(0), ())
+    assert acceptance.of("suffix", 4) == pytest.approx(
+        KNOWN["suffix"][4] * SURE[0] / PLAIN, rel=0.05
+    )
+    assert acceptance.of("model", 4) == KNOWN["model"][4]
+    acceptance.begin()
+    assert acceptance.of("suffix", 4) == KNOWN["suffix"][4]
+
+
+def test_what_is_learnt_of_copies_holds_in_the_text_it_was_learnt_in():
+    acceptance, run = Acceptance(), Run("suffix", (0, 0), (3, 4))
+    unsure = replace(coin(0.3), margin=0)
+    for _ in range(200):
+        acceptance.learn(Round((Sampled(1, Origin.TARGET, unsure),)), [run])
+    assert acceptance.of("suffix", 3) == pytest.approx(0.3, abs=0.01)

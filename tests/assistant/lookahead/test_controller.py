@@ -119,3 +119,12 @@ def test_a_new_text_is_believed_soon_whatever_others_were_like():
         tried[begins] = sum(1 for k in worse.proposed if k)
         decode(known, machine, real, rounds=3000)
     assert tried[True] < tried[False]
+
+
+def test_how_fast_other_answers_were_is_no_reason_not_to_read_for_this_one():
+    known = Controller(costs(FLAT))
+    assert known.is_worth_reading(100, more=200)
+    decode(known, Text(copied=lambda i: ALWAYS), costs(FLAT))
+    assert not known.is_worth_reading(100, more=200)  # in the same answer, copies do as well
+    known.begin()
+    assert known.is_worth_reading(100, more=200)
