@@ -127,7 +127,7 @@ def main() -> None:
 
 def exit_code(error: SpecchatError) -> int:
     """Return the exit code that stands for an error."""
-    return next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
+    return next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), 1)
 
 
 def _show(error: click.ClickException) -> None:

@@ -80,6 +80,7 @@ class Tuner:
         results: dict[Candidate, Result] = {}
         with self._opener.open(side.path, Tuning(), side.max_rows) as usual:
             depth = min(DEPTH, usual.n_ctx - max(side.tried))
+            self._meter.what = f"the {side.role}"
             self._read(usual, side, depth)
             for candidate in self._candidates:
                 self._meter.what = f"the {side.role}, {candidate.what}"

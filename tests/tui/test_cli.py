@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from models.errors import Bug
 from models.files import checksum
 from tests import tiny
+from tui.cli import main
 
 ROOT = Path(__file__).parents[2]
 MAIN = "from tui.cli import main; main()"
@@ -189,6 +191,24 @@ def test_bad_input_is_one_sentence_and_an_exit_code(arguments, code, complaint):
     assert out == ""
     assert complaint in err
     assert "Traceback" not in err
+
+
+def test_a_bug_that_the_engine_tells_of_is_one_sentence_too(monkeypatch, capsys):
+    """Its process lives on, so the error comes as any other does."""
+
+    def invoke(context):
+        raise Bug("This is a bug in specchat: KeyError.")
+
+    monkeypatch.setattr("sys.argv", ["specchat", "ask", "hi"])
+    monkeypatch.setattr("tui.cli.specchat.invoke", invoke)
+    monkeypatch.setattr("tui.cli.signal.signal", lambda number, handler: None)
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert (end.value.code, *capsys.readouterr()) == (
+        1,
+        "",
+        "specchat: This is a bug in specchat: KeyError.\n",
+    )
 
 
 def test_with_no_model_on_disk_the_command_that_fetches_it_is_named(tmp_path):

@@ -35,6 +35,7 @@ def test_json_has_the_curves_what_pays_and_what_was_tried(
     assert near["verify"].keys() >= {"1", "2", "4", "8", "32"}
     assert near["draft"]["1"] > 0
     assert near["payoffs"][0].keys() == {"lookahead", "with_draft", "copying"}
+    assert "measuring the target: " in err.splitlines()[0]
     assert "measuring the cost curves" in err
     assert "left" in err
     files = {path.name for path in (home / "cache").iterdir()} if found["is_kept"] else set()
