@@ -1,7 +1,9 @@
 """The list of conversations, by its keys, on a real store."""
 
+import asyncio
 from datetime import datetime
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from textual.widgets import Static
 
 from assistant.store import Store, Summary
 from models.errors import StorageError
+from tui.widgets.chats import chats
 from tui.widgets.chats.changes import Deleted
 from tui.widgets.chats.chats import PAGE, ChatList
 from tui.widgets.chats.dates import group, when
@@ -249,3 +252,29 @@ def test_conversations_are_grouped_by_date(updated: str, heading: str, time: str
     summary = Summary(1, "", moment, moment, pinned=False, messages=0)
     today = datetime(2026, 11, 20).date()
     assert (group(summary, today), when(summary, today)) == (heading, time)
+
+
+async def test_list_that_is_read_again_while_something_is_to_be_opened_ends_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = Host(store)
+    async with host.run_test() as pilot:
+        await press(pilot, "slash", *"zebra")
+        reading, go_on, read = Event(), Event(), chats._read
+
+        def slowly(*asked: Any) -> Any:
+            reading.set()
+            go_on.wait(60)
+            return read(*asked)
+
+        monkeypatch.setattr(chats, "_read", slowly)
+        await pilot.press("enter")
+        await asyncio.to_thread(reading.wait, 60)
+        host.chats.refresh_list()  # as at the end of an answer
+        go_on.set()
+        async with asyncio.timeout(60):
+            while list(host.workers):
+                await pilot.pause(0.01)
+        assert len(titles(host)) == 4
+        await press(pilot, "enter")
+        assert host.heard == [("chosen", store.summaries("zebra")[0].id)]

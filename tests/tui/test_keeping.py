@@ -151,6 +151,33 @@ async def test_another_conversation_is_opened_from_the_list(target: Path, draft:
         assert [turn.text for turn in chat.screen.conversation.turns] == first
 
 
+async def test_the_first_conversation_is_listed_while_it_is_answered(
+    target: Path, draft: Path
+) -> None:
+    async with open_chat(target, draft, size=(120, 40), hold=(Decoded, 2)) as chat:
+        await chat.ready()
+        await chat.pilot.press("f2")
+        await chat.until(lambda: "No conversations" in "".join(chat.shown("#chats-hint")))
+        await chat.send("Listed at once")
+        await chat.held()
+        await chat.until(lambda: chat.screen.chats.shelf.summaries)
+        assert "".join(chat.shown("#chats-hint")) == ""
+        await chat.end()
+
+
+async def test_what_is_listed_is_what_can_be_opened_when_the_disk_has_filled_up(
+    target: Path, draft: Path
+) -> None:
+    async with open_chat(target, draft, size=(120, 40)) as chat:
+        await chat.ask("Kept")
+        await chat.pilot.press("ctrl+n")
+        chat.screen.dialogue.store._database._sql.execute("PRAGMA query_only = 1")
+        await chat.ask("In memory")
+        await chat.pilot.press("f2")
+        shelf = chat.screen.chats.shelf
+        await chat.until(lambda: [each.title for each in shelf.summaries] == ["In memory"])
+
+
 async def test_an_answer_goes_on_in_its_place_when_its_conversation_is_opened_again(
     target: Path, draft: Path
 ) -> None:

@@ -93,7 +93,7 @@ class Talk:
             self._screen.notify("One message waits already; this one stays here.", timeout=3)
             return
         turn = self._dialogue.ask(text, attachments, self._screen.editing.sent())
-        self._screen.chats.current = self._dialogue.conversation
+        self._screen.list_chats()
         turn.add_class("waiting")
         self._screen.prompt.take()
         self._screen.unfinished.sent()
@@ -227,7 +227,7 @@ class Talk:
         self._screen.status.show(activity=None, last=self._screen.panel.over())
         if unanswered is not None:
             self._give_back(unanswered.content, unanswered.attachments)
-        self._screen.chats.refresh_list()
+        self._screen.list_chats()
         self._exchange.ended()
         self._go_on()
 

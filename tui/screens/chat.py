@@ -117,12 +117,16 @@ class ChatScreen(Screen[None]):
     def follow(self) -> None:
         """Show that the dialogue has gone to another conversation."""
         self.unfinished.go()
-        self.chats.use(self.dialogue.store)
-        self.chats.current = self.dialogue.conversation
-        self.chats.refresh_list()
+        self.list_chats()
         self.status.show(last=None)
         self.panel.clear()
         self.refresh_bindings()
+
+    def list_chats(self) -> None:
+        """List the conversations as they are by now, where they are kept by now."""
+        self.chats.use(self.dialogue.store)
+        self.chats.current = self.dialogue.conversation
+        self.chats.refresh_list()
 
     def steer(self) -> None:
         """Let the answer under way have the settings in force, from its next round on."""

@@ -117,8 +117,8 @@ class ChatList(ChatEditing):
                 self.post_message(self.Left())
 
     @work(exclusive=True, group="chats")
-    async def refresh_list(self, more: int = 0, pause_s: float = 0.0) -> None:
-        """Read the list again, with `more` conversations than are shown."""
+    async def refresh_list(self, more: int = 0, pause_s: float = 0.0, opens: bool = False) -> None:
+        """Read the list again, with `more` conversations than are shown, and open the first."""
         if self._store is None:
             return
         await asyncio.sleep(pause_s)
@@ -132,6 +132,9 @@ class ChatList(ChatEditing):
         self._more = len(found.summaries) == limit
         self.shelf.fill(found)
         self.say("" if found.rows else NOT_FOUND if search else NOTHING)
+        if opens:
+            self.shelf.focus()
+            self.shelf.action_choose()
 
     @on(Shelf.EndNear)
     def read_more(self) -> None:
@@ -146,11 +149,9 @@ class ChatList(ChatEditing):
         self.refresh_list(pause_s=PAUSE_S)
 
     @on(Input.Submitted, "#chats-search")
-    async def open_found(self) -> None:
+    def open_found(self) -> None:
         """Open what is found first."""
-        await self.refresh_list().wait()
-        self.shelf.focus()
-        self.shelf.action_choose()
+        self.refresh_list(opens=True)
 
     @on(Shelf.Chosen)
     def choose(self, message: Shelf.Chosen) -> None:
