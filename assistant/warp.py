@@ -33,11 +33,14 @@ def warp(logits: Logits, sampling: Sampling, history: Sequence[int]) -> Row:
     `history` is every token before this position, the hypothetical ones of a draft included.
     Temperature 0 is the one-hot row of the best token, the lowest id among equals.
     """
-    sure = margin(logits)
     if sampling.repeat_penalty != 1 and sampling.repeat_window:
         logits = penalise(logits, history[-sampling.repeat_window :], sampling.repeat_penalty)
-    row = _warped(logits, sampling)
-    return Row(row.ids, row.probs, sure)
+    if sampling.temperature < COLDEST:
+        best = one_hot(int(np.argmax(logits)))
+        return Row(best.ids, best.probs, margin(logits))
+    if sampling.top_k:
+        return _row(logits, top_k(logits, sampling.top_k), 0.0, sampling)
+    return _row(logits, *_plausible(logits, sampling), sampling)
 
 
 def penalise(logits: Logits, recent: Sequence[int], penalty: float) -> Logits:
@@ -82,14 +85,6 @@ def nucleus(weights: Probs, top_p: float, unseen: float = 0.0) -> npt.NDArray[np
     return kept
 
 
-def _warped(logits: Logits, sampling: Sampling) -> Row:
-    if sampling.temperature < COLDEST:
-        return one_hot(int(np.argmax(logits)))
-    if sampling.top_k:
-        return _row(logits, top_k(logits, sampling.top_k), 0.0, sampling)
-    return _row(logits, *_plausible(logits, sampling), sampling)
-
-
 def _plausible(logits: Logits, sampling: Sampling) -> tuple[Ids, float]:
     """Return all tokens that are likely enough to be kept, and what the others weigh at most."""
     if sampling.top_p == 1 and sampling.min_p == 0:
@@ -111,6 +106,7 @@ def _row(logits: Logits, ids: Ids, unseen: float, sampling: Sampling) -> Row:
     # float32 loses nothing here that matters, and halves the time of the exponential
     with np.errstate(over="ignore"):  # to minus infinity, whose weight is 0
         scores = logits[ids] if len(ids) < len(logits) else logits
+        sure = margin(scores if len(scores) > 1 else logits)
         scores = scores - scores.max()
         scores /= np.float32(sampling.temperature)
     weights = np.exp(scores, out=scores).astype(np.float64)
@@ -124,7 +120,7 @@ def _row(logits: Logits, ids: Ids, unseen: float, sampling: Sampling) -> Row:
     if sampling.min_p > 0:
         ids, weights = _keep(ids, weights, weights >= sampling.min_p * weights.max())
     weights /= weights.sum()
-    return Row(ids, weights)
+    return Row(ids, weights, sure)
 
 
 def _keep(ids: Ids, weights: Probs, kept: npt.NDArray[np.bool_]) -> tuple[Ids, Probs]:

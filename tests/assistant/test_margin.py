@@ -23,4 +23,5 @@ def test_row_tells_how_sure_the_model_was_whatever_the_sampling():
     logits[17] = 2.6
     for sampling in (Sampling(0), Sampling(3.0), Sampling(1.0, top_k=1), Sampling(1.0, top_p=0.5)):
         assert warp(logits, sampling, []).margin == margin(logits) == 5
-    assert warp(logits, Sampling(0, repeat_penalty=4.0), [17]).margin == 5
+    assert warp(logits, Sampling(0, repeat_penalty=4.0), [17]).margin == 2  # a gap of 0.65
+    assert warp(logits, Sampling(1.0, repeat_penalty=4.0), [17]).margin == 2
