@@ -7,7 +7,7 @@ from assistant.request import Setup
 from models import catalog
 from models.catalog import GGUF
 from models.drafts import best_draft, made_here
-from models.errors import SpecchatError
+from models.errors import ModelMissing, SpecchatError
 from models.files.check import ready
 from models.files.discovery import discover, identify
 from models.files.locate import find, resolve
@@ -16,6 +16,7 @@ from models.files.progress import Report, silent
 from tui.settings import Settings
 
 NO_DRAFT = "none"
+OTHERS = "Other models are here: specchat models list tells what to call them with --target."
 
 
 def default_target() -> str:
@@ -34,7 +35,7 @@ def find_models(settings: Settings, report: Report = silent) -> tuple[Setup, str
         ModelError: the target is damaged.
     """
     reference = settings.target or default_target()
-    target = ready(reference, report)
+    target = _find_target(settings, reference, report)
     draft, no_draft = _find_draft(settings, reference, target, report)
     setup = Setup(target, draft, settings.n_ctx, settings.threads, settings.gpu_layers)
     recalls = settings.save and settings.learn
@@ -51,6 +52,15 @@ def fetchable(reference: str | None) -> tuple[GGUF, ...]:
         target = catalog.DEFAULT.target
     draft = catalog.draft_for(target)
     return (target, draft) if draft else (target,)
+
+
+def _find_target(settings: Settings, reference: str, report: Report) -> Path:
+    try:
+        return ready(reference, report)
+    except ModelMissing as missing:
+        if settings.target is None and next(discover(settings.folders), None):
+            raise ModelMissing(f"{missing} {OTHERS}") from missing
+        raise
 
 
 def _find_draft(

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from models.errors import ModelMissing
 from tests import tiny
 from tests.models.files.stores import file, ollama_model
-from tui.locating import find_models
+from tui.locating import OTHERS, find_models
 from tui.settings import Settings
 
 
@@ -58,3 +59,21 @@ def test_none_means_none_and_a_named_one_is_taken_as_it_is(
     other = tiny.write(bare_machine / "other.gguf", controls=("<|a|>", "<|b|>", "<|c|>"))
     assert find_models(Settings(target=str(target), draft="none"))[0].draft is None
     assert find_models(Settings(target=str(target), draft=str(other)))[0].draft == other
+
+
+def test_who_has_models_but_not_the_usual_one_hears_of_both_ways(
+    bare_machine: Path, target: Path
+) -> None:
+    with pytest.raises(ModelMissing) as nothing_here:
+        find_models(Settings())
+    with pytest.raises(ModelMissing) as some_here:
+        find_models(Settings(folders=(target.parent,)))
+    assert "models pull" in str(nothing_here.value)
+    assert "--target" not in str(nothing_here.value)
+    assert str(some_here.value) == f"{nothing_here.value} {OTHERS}"
+
+
+def test_who_named_one_hears_of_that_one_alone(bare_machine: Path, target: Path) -> None:
+    with pytest.raises(ModelMissing) as missing:
+        find_models(Settings(target="smollm2-135m", folders=(target.parent,)))
+    assert OTHERS not in str(missing.value)
