@@ -26,7 +26,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept = [item for each in sets.values() for item in enough(each)]
     left = {item.nodeid for item in kept}
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in left])
-    items[:] = kept
+    # in pytest's order, which makes a fixture of a parameter set once for all tests that share it
+    items[:] = [item for item in items if item.nodeid in left]
 
 
 def enough(items: list[pytest.Item]) -> list[pytest.Item]:
