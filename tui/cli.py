@@ -26,7 +26,7 @@ COMMANDS = {
     "race": ("tui.commands.race", "Compare ArS and SpS, side by side, on one prompt."),
     "tune": ("tui.commands.tune", "Measure this machine, and run models as they are fastest here."),
     "prove": ("tui.commands.prove", "Check that speculation changes nothing but the speed."),
-    "bench": ("tui.commands.bench", "Measure what speculation is worth, as the papers do."),
+    "bench": ("tui.commands.bench.bench", "Measure what speculation is worth, as the papers do."),
     "models": ("tui.commands.models", "See, fetch and check model files."),
     "chats": ("tui.commands.chats", "Find, show, export and delete conversations."),
     "stats": ("tui.commands.stats", "See how speculation went over your stored answers."),

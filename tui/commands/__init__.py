@@ -1,1 +1,1 @@
-"""The commands, one module each."""
+"""The commands, one module each; those of `bench` have a room of their own."""
