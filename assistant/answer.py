@@ -32,7 +32,9 @@ class Answer:
         self, request: Request, vocab: Vocab, stopwatch: Stopwatch, prompt: int, cached: int
     ) -> None:
         self.stop: Stop | None = None
-        self.stats = Stats(request.mode, prompt_tokens=prompt, cached_tokens=cached)
+        self.stats = Stats(
+            request.mode, prompt_tokens=prompt, cached_tokens=cached, beside=request.answers - 1
+        )
         self._max_tokens = request.max_tokens or sys.maxsize
         self._stop_tokens = vocab.stop_tokens
         self._detokenizer = Detokenizer(vocab.piece)

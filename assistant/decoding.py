@@ -11,7 +11,7 @@ from assistant.drafting.draft import Draft, Drafter, Plan, Proposal
 from assistant.events import Origin
 from assistant.verification.rule import Rule, Verdict
 from assistant.warp import EMPTY, Row, Warp
-from models.base import Model
+from models.base import Logits, Model
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,15 +83,23 @@ def speculative(
     """
     while True:
         draft = drafter.propose(tokens, plan(), warp, rule.draw)
-        context = [*tokens, *draft.tokens]
-        logits = target.logits(context, rows=len(draft.proposals) + 1)
-        rows = (warp(row, context[: len(tokens) + i]) for i, row in enumerate(logits))
-        verdict = rule.verify(draft, rows, len(tokens))
-        after = rule.draw(verdict.row, len(tokens) + verdict.accepted)
-        new = (*draft.tokens[: verdict.accepted], after)
-        round_ = Round(_sampled(new, draft, verdict), _rejected(draft, verdict))
-        tokens.extend(new)
-        yield round_
+        logits = target.logits([*tokens, *draft.tokens], rows=len(draft.proposals) + 1)
+        yield verified(draft, logits, tokens, warp, rule)
+
+
+def verified(draft: Draft, logits: Logits, tokens: list[int], warp: Warp, rule: Rule) -> Round:
+    """Return what a draft comes to by the target's `logits`, and append it to `tokens`.
+
+    The logits are those that follow the last of `tokens`, and each proposal.
+    """
+    context = [*tokens, *draft.tokens]
+    rows = (warp(row, context[: len(tokens) + i]) for i, row in enumerate(logits))
+    verdict = rule.verify(draft, rows, len(tokens))
+    after = rule.draw(verdict.row, len(tokens) + verdict.accepted)
+    new = (*draft.tokens[: verdict.accepted], after)
+    round_ = Round(_sampled(new, draft, verdict), _rejected(draft, verdict))
+    tokens.extend(new)
+    return round_
 
 
 def _sampled(new: tuple[int, ...], draft: Draft, verdict: Verdict) -> tuple[Sampled, ...]:

@@ -65,7 +65,7 @@ class Engine:
         self._give(setup)
 
     def reply(self, request: Request) -> None:
-        """Answer; ends in `Finished` or `Failed`."""
+        """Answer; ends in `Finished`, for several answers in `Answered`, or in `Failed`."""
         with self._turn:
             self._give(request)
             self._asked = self._given
@@ -193,7 +193,8 @@ class Engine:
     def _answer(self, request: Request) -> None:
         if self._assistant is None:
             raise ModelError("No model is loaded, so there is nothing to answer with.")
-        for event in self._assistant.reply(request, self._control):
+        answer = self._assistant.reply if request.answers == 1 else self._assistant.replies
+        for event in answer(request, self._control):
             self._emit(event)
 
     def _free(self) -> None:

@@ -195,6 +195,32 @@ Spoken = Prepared | Prefilled | Noticed | Decoded | Finished | Failed
 
 
 @dataclass(frozen=True, slots=True)
+class OneOf:
+    """What one of several answers says, which are decoded together."""
+
+    answer: int  # numbered from 0
+    event: Decoded | Finished
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Several answers have come to their end, all of them."""
+
+    rounds: int  # evaluations of the target, each for all answers that were under way
+    tokens: int  # of all answers
+    decode_s: float
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Tokens of all answers over decoding time."""
+        return self.tokens / self.decode_s if self.decode_s else 0.0
+
+
+Told = Prepared | Prefilled | Noticed | OneOf | Answered
+"""What several answers consist of; or `Failed`, when they cannot go on."""
+
+
+@dataclass(frozen=True, slots=True)
 class Lined:
     """The lanes of a race are loaded and about to start; one that failed does not start."""
 
@@ -225,6 +251,8 @@ Event = (
     | Finished
     | Failed
     | Counted
+    | OneOf
+    | Answered
     | Lined
     | Lap
     | RaceOver

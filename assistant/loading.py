@@ -17,7 +17,7 @@ from assistant.drafting.tail import TailSource
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
 from assistant.lookahead.controller import Controller
 from assistant.lookahead.known import cached_or_measured
-from assistant.request import Setup
+from assistant.request import MOST_ANSWERS, Setup
 from assistant.resuming import Resuming
 from assistant.tuning import choices
 from models import pairing
@@ -94,6 +94,7 @@ class Loader:
             sources, controller = self._sources(target, model), self._controller(target, draft)
             assistant = Assistant(target, target.weights.vocab, sources, controller)
             assistant.resuming = self._resuming(target, opened)
+            assistant.several = target if target.most_texts > 1 else None
             self._resources = opened.pop_all()
         about_draft = self._about("draft", draft) if draft else None
         assistant.draft_name = about_draft.name if about_draft else None
@@ -119,6 +120,7 @@ class Loader:
             weights,
             n_ctx=setup.n_ctx,
             max_rows=max_rows,
+            texts=min(MOST_ANSWERS, max_rows),
             threads=setup.threads or tuning.threads,
             flash_attention=tuning.flash_attention,
             cancel=self._cancel,

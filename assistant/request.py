@@ -16,6 +16,10 @@ USUAL_SOURCES = ("suffix", "tail", "ngram", "model")
 """Those that may pay, in the order in which they are asked when nothing is known of them."""
 
 
+MOST_ANSWERS = 8
+"""Answers to one request at once; each needs a place in every batch, and room in the context."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sampling:
     """How logits become a distribution; applied in the order of the fields, penalty first."""
@@ -82,6 +86,7 @@ class Request:
     alternatives: int = 0  # how many of the most probable tokens to report with each token
     sources: tuple[str, ...] = USUAL_SOURCES  # that may propose, among those there are
     rule: RuleName = "block"  # by which proposals are verified; a seed has a rule of its own
+    answers: int = 1  # how many answers to give, independent of each other, decoded together
 
     @property
     def continues(self) -> bool:
@@ -93,6 +98,8 @@ class Request:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UsageError(f"{name} must be {least} or more: {value}")
+        if not 1 <= self.answers <= MOST_ANSWERS:
+            raise UsageError(f"answers must be between 1 and {MOST_ANSWERS}: {self.answers}")
         for source in self.sources:
             if source not in SOURCES:
                 raise UsageError(f"a source must be one of {', '.join(SOURCES)}: {source}")

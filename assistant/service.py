@@ -16,7 +16,7 @@ class Service(Protocol):
         ...
 
     def reply(self, request: Request) -> None:
-        """Answer; ends in `Finished` or `Failed`."""
+        """Answer; ends in `Finished`, for several answers in `Answered`, or in `Failed`."""
         ...
 
     def race(self, race: Race) -> None:

@@ -53,6 +53,7 @@ class Stats:
     positions: tuple[Tally, ...] = ()  # by place in the round
     sources: Mapping[str, Tally] = field(default_factory=dict)  # by draft source
     draft: str | None = None  # the draft model's name, if one was loaded
+    beside: int = 0  # other answers that were decoded in the same evaluations
 
     @property
     def acceptance_rate(self) -> float | None:

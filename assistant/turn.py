@@ -21,7 +21,7 @@ from assistant.verification.block import BlockRule
 from assistant.verification.coupled import CoupledRule
 from assistant.verification.rule import Rule
 from assistant.verification.token import TokenRule
-from assistant.warp import warp
+from assistant.warp import Warp, warp
 from models.base import Logits, Model
 from models.errors import Cancelled, DraftFailed, ModelError
 
@@ -48,6 +48,7 @@ class Turn:
             controller.begin()
         self._request, self._control = request, control
         self._tokens, self._answer = tokens, answer
+        self._warp = warp_of(request, control)
         self._plan: Plan = Fixed(0)
         self.forecast = Forecast("")
         """What is expected of speculation, and why the last round proposed what it did."""
@@ -59,7 +60,7 @@ class Turn:
             Cancelled: somebody stopped it; `tokens` hold every whole round.
             ModelError: the target cannot go on.
         """
-        rule = self._rule()
+        rule = rule_of(self._request)
         ars = autoregressive(self._target, self._tokens, self._warp, rule)
         sps = self._speculative(rule)
         while len(self._tokens) < self._target.n_ctx:
@@ -89,16 +90,6 @@ class Turn:
             and self._answer.stats.generated_tokens  # the first one does not wait for a draft
             and self._drafter.sources
         )
-
-    def _rule(self) -> Rule:
-        """Return the chance of this answer: of a stream, or with a seed of each place's own."""
-        if self._request.seed is not None:
-            return CoupledRule(self._request.seed)
-        rng = np.random.default_rng()
-        return BlockRule(rng) if self._request.rule == "block" else TokenRule(rng)
-
-    def _warp(self, logits: Logits, history: Sequence[int]) -> Row:
-        return warp(logits, self._control.sampling or self._request.sampling, history)
 
     def _timed(self, loop: Iterator[Round]) -> Round:
         self._plan = self._policy.plan(self._room) if self._speculates else Fixed(0)
@@ -155,6 +146,27 @@ class Turn:
             raise DraftFailed(str(error)) from error
         if self._controller and self._policy.is_free:
             self._controller.read(unread, self._draft_s - before)
+
+
+def rule_of(request: Request, number: int = 0) -> Rule:
+    """Return the chance of an answer: of a stream, or with a seed of each place's own.
+
+    Several answers to one request are numbered from 0; with a seed, each has that of its number
+    more, and so it is the answer that this seed gives alone.
+    """
+    if request.seed is not None:
+        return CoupledRule(request.seed + number)
+    rng = np.random.default_rng()
+    return BlockRule(rng) if request.rule == "block" else TokenRule(rng)
+
+
+def warp_of(request: Request, control: Control) -> Warp:
+    """Return how logits become rows: as the request has it, or as the person wants it by now."""
+
+    def warped(logits: Logits, history: Sequence[int]) -> Row:
+        return warp(logits, control.sampling or request.sampling, history)
+
+    return warped
 
 
 def prefill(model: Model, role: Role, tokens: Sequence[int]) -> Iterator[Prefilled]:

@@ -1,57 +1,54 @@
-"""One question to the engine, its answer streamed to the terminal."""
+"""One question to the engine, what is answered streamed to the terminal."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from rich.console import Console
 from rich.text import Text
 
 from assistant.events import (
+    Answered,
     Decoded,
     Event,
     Failed,
     Finished,
     Noticed,
-    Origin,
+    OneOf,
     Prefilled,
     Ready,
     Token,
 )
 from assistant.request import Message, Request
 from tui.continuing import Continuing
-from tui.figures import figures
+from tui.figures import figures, of_several
 from tui.listening import Listening
 from tui.locating import NO_DRAFT, find_models
+from tui.printing import Printing
 from tui.safe import safe
 from tui.settings import Settings
 
-# Attributes survive where colours do not, so without colours each origin has one.
-COLOURED = {Origin.DRAFT: "green", Origin.RESIDUAL: "yellow", Origin.TARGET: ""}
-PLAIN = {Origin.DRAFT: "underline", Origin.RESIDUAL: "bold", Origin.TARGET: ""}
+
+@dataclass(slots=True)
+class Given:
+    """What came of one answer."""
+
+    tokens: list[Token] = field(default_factory=list)
+    finished: Finished | None = None
 
 
 @dataclass(slots=True)
 class Outcome:
     """What came of a question."""
 
+    answers: list[Given]
     ready: Ready | None = None
-    finished: Finished | None = None
-    tokens: list[Token] = field(default_factory=list)
+    answered: Answered | None = None  # when several answers were asked for
     interrupted: bool = False
 
 
-class Output(Console):
-    """A console that leaves it to the caller what to do when its reader has gone."""
-
-    def on_broken_pipe(self) -> None:
-        """Raise the error again, where rich would exit."""
-        raise
-
-
 class Asking:
-    """Ask one question and show what the engine says about it.
+    """Ask one question, for one answer or several, and show what the engine says about it.
 
-    The answer goes to standard output unless `quiet`, progress and a summary to standard error.
+    Answers go to standard output unless `quiet`, progress and a summary to standard error.
     Both question and answer become part of the conversation that is `continued`, if one is.
     """
 
@@ -62,16 +59,16 @@ class Asking:
         stop_strings: Sequence[str],
         quiet: bool,
         continued: Continuing | None = None,
+        answers: int = 1,
     ) -> None:
         self._settings = settings
         self._continued = continued
         self._question = question
         self._stop_strings = tuple(stop_strings)
         self._quiet = quiet
-        self._out = Output(quiet=quiet, highlight=False, markup=False, soft_wrap=True)
-        self._styles = PLAIN if self._out.no_color else COLOURED
+        self._printing = Printing(quiet, answers)
         self._listening = Listening("looking for the models", lively=True)
-        self._outcome = Outcome()
+        self._outcome = Outcome([Given() for _ in range(answers)])
 
     def run(self) -> Outcome:
         """Ask, and wait for the answer. Ctrl-C ends it early and keeps what was said.
@@ -98,7 +95,10 @@ class Asking:
         self._outcome.ready = listening.until(Ready, self._show, keeps=False)
         self._warn(no_draft)
         engine.reply(self._request())
-        self._outcome.finished = listening.until(Finished, self._show)
+        if len(self._outcome.answers) == 1:
+            listening.until(Finished, self._show)
+        else:
+            self._outcome.answered = listening.until(Answered, self._show)
 
     def _show(self, event: Event) -> None:
         match event:
@@ -106,22 +106,27 @@ class Asking:
                 self._say(text)
             case Prefilled(role, done, total):
                 self._listening.say(f"the {role} reads the question: {done} of {total} tokens")
-            case Decoded(tokens):
-                self._stream(tokens)
-                if self._continued is not None:
-                    self._continued.add(event)
-            case Finished():
-                if self._continued is not None:
-                    self._continued.finish(event)
-            case Failed() if self._outcome.tokens:
-                self._out.print()  # what was said so far stands on a line of its own
+            case Decoded() | Finished():
+                self._hear(0, event)
+            case OneOf(number, said):
+                self._hear(number, said)
+            case Failed():
+                self._printing.end_all()  # what was said so far stands on lines of its own
 
-    def _stream(self, tokens: Sequence[Token]) -> None:
+    def _hear(self, number: int, event: Decoded | Finished) -> None:
+        """Show what an answer says, and keep it."""
         self._listening.hush()
-        self._outcome.tokens.extend(tokens)
-        for token in tokens:
-            self._out.print(Text(safe(token.text), self._styles[token.origin]), end="")
-        self._out.file.flush()
+        given = self._outcome.answers[number]
+        if isinstance(event, Decoded):
+            given.tokens += event.tokens
+            self._printing.add(number, event.tokens)
+            if self._continued is not None:
+                self._continued.add(event, number)
+        else:
+            given.finished = event
+            self._printing.end(number)
+            if self._continued is not None:
+                self._continued.finish(event, number)
 
     def _warn(self, no_draft: str | None) -> None:
         """Say why there is no draft, if somebody may expect one."""
@@ -135,11 +140,13 @@ class Asking:
             self._listening.console.print(Text(safe(text), "yellow"), soft_wrap=True)
 
     def _request(self) -> Request:
-        ready = self._outcome.ready
+        ready, answers = self._outcome.ready, len(self._outcome.answers)
         if self._continued is not None and ready is not None:
             self._say(self._continued.notice)
-            request = self._continued.ask(self._question, ready.target, self._settings)
-            return replace(request, stop_strings=self._stop_strings, alternatives=0)
+            request = self._continued.ask(self._question, ready.target, self._settings, answers)
+            return replace(
+                request, stop_strings=self._stop_strings, alternatives=0, answers=answers
+            )
         system = self._settings.system
         messages = (Message("system", system),) if system else ()
         return Request(
@@ -152,20 +159,24 @@ class Asking:
             self._stop_strings,
             sources=self._settings.draft_sources,
             rule=self._settings.rule,
+            answers=answers,
         )
 
     def _summarise(self) -> None:
-        if self._outcome.finished is None or self._quiet:
+        ends = [given.finished for given in self._outcome.answers if given.finished]
+        if not ends or self._quiet:
             return
-        self._out.print()
-        line = [*figures(self._outcome.finished.stats), self._mode(), self._outcome.finished.stop]
+        if self._outcome.answered is None:
+            line = [*figures(ends[0].stats), self._mode(ends), ends[0].stop]
+        else:
+            line = [*of_several(self._outcome.answered, len(ends)), self._mode(ends)]
         if self._continued is not None:
             line.append(f"conversation {self._continued.number}")
         self._listening.console.print(Text(" · ".join(line), "dim"), soft_wrap=True)
 
-    def _mode(self) -> str:
+    def _mode(self, ends: Sequence[Finished]) -> str:
         """Return the mode, and why an automatic choice was not to speculate."""
-        mode, finished = self._settings.mode, self._outcome.finished
-        if mode != "auto" or finished is None or any(finished.stats.lookahead_counts.keys() - {0}):
-            return mode
+        proposed = any(end.stats.lookahead_counts.keys() - {0} for end in ends)
+        if self._settings.mode != "auto" or proposed:
+            return self._settings.mode
         return "ars: speculation does not pay here"

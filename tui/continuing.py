@@ -18,40 +18,20 @@ EVERY_S = 1.0
 _WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)
 
 
-class Continuing:
-    """Take the context from a conversation, and keep in it what is said."""
+class Kept:
+    """An answer on its way to the store; without a record it is not kept."""
 
-    def __init__(self, store: Store, number: int, keeps: bool) -> None:
-        self.number = number
-        self.notice = store.notice
-        self._store, self._keeps = store, keeps
-        self._answer: Record | None = None
+    def __init__(self, store: Store, record: Record | None) -> None:
+        self._store, self._record = store, record
         self._steps: list[Step] = []
         self._saved = monotonic()
-        if keeps and store.enter(number):
-            self.notice = f"Conversation {number} is open in another specchat, too."
-
-    def ask(self, question: str, model: ModelInfo, settings: Settings) -> Request:
-        """Return the request for an answer; the question is on disk before it is made."""
-        path, store = self._store.path(self.number), self._store
-        parent = path[-1].id if path else None
-        if self._keeps:
-            asked = store.ask(self.number, parent, question)
-            self._answer = store.answer(self.number, asked.id, model.name)
-        else:
-            asked = Record(0, parent, "user", question, 0.0, "complete")
-        system = store.system(self.number)
-        whole = (*path, asked)
-        return inquiry(
-            whole, system, model.name, settings.mode, settings, stored=self._keeps and store.saves
-        )
 
     def add(self, event: Decoded) -> None:
         """Take a round, and save what there is now and then."""
         self._steps.append(Step(event.tokens, event.ghosts))
-        if self._answer is not None and monotonic() - self._saved > EVERY_S:
+        if self._record is not None and monotonic() - self._saved > EVERY_S:
             self._saved = monotonic()
-            self._store.stream(self._answer.id, self._text, tuple(self._steps))
+            self._store.stream(self._record.id, self._text, tuple(self._steps))
 
     def finish(self, event: Finished) -> None:
         """Save the whole answer."""
@@ -62,21 +42,68 @@ class Continuing:
 
     def close(self) -> None:
         """Save what there is of an answer that came to no end; nothing of one that never began."""
-        if self._answer is not None and self._text:
+        if self._record is not None and self._text:
             self._end(self._text, "failed", None)
-        elif self._answer is not None:
-            self._store.drop(self._answer.id)
+        elif self._record is not None:
+            self._store.drop(self._record.id)
 
     @property
     def _text(self) -> str:
         return "".join(step.text for step in self._steps)
 
     def _end(self, text: str, state: State, event: Finished | None) -> None:
-        answer, self._answer = self._answer, None
-        if answer is not None:
+        record, self._record = self._record, None
+        if record is not None:
             ids, stats = (event.token_ids, event.stats) if event else ((), None)
             stop = str(event.stop) if event else None
-            self._store.end(answer.id, text, ids, tuple(self._steps), stats, stop, state)
+            self._store.end(record.id, text, ids, tuple(self._steps), stats, stop, state)
+
+
+class Continuing:
+    """Take the context from a conversation, and keep in it what is said."""
+
+    def __init__(self, store: Store, number: int, keeps: bool) -> None:
+        self.number = number
+        self.notice = store.notice
+        self._store, self._keeps = store, keeps
+        self._answers: list[Kept] = []
+        if keeps and store.enter(number):
+            self.notice = f"Conversation {number} is open in another specchat, too."
+
+    def ask(self, question: str, model: ModelInfo, settings: Settings, answers: int = 1) -> Request:
+        """Return the request for some answers; the question is on disk before it is made.
+
+        The conversation is at the first of them.
+        """
+        path, store = self._store.path(self.number), self._store
+        parent = path[-1].id if path else None
+        records: list[Record | None] = [None] * answers
+        if self._keeps:
+            asked = store.ask(self.number, parent, question)
+            kept = [store.answer(self.number, asked.id, model.name) for _ in range(answers)]
+            store.choose(kept[0].id)
+            records = [*kept]
+        else:
+            asked = Record(0, parent, "user", question, 0.0, "complete")
+        self._answers = [Kept(store, record) for record in records]
+        system = store.system(self.number)
+        whole = (*path, asked)
+        return inquiry(
+            whole, system, model.name, settings.mode, settings, stored=self._keeps and store.saves
+        )
+
+    def add(self, event: Decoded, number: int = 0) -> None:
+        """Take a round of an answer."""
+        self._answers[number].add(event)
+
+    def finish(self, event: Finished, number: int = 0) -> None:
+        """Take the end of an answer."""
+        self._answers[number].finish(event)
+
+    def close(self) -> None:
+        """Save what there is of answers that came to no end."""
+        for answer in self._answers:
+            answer.close()
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import zip_longest
 
-from assistant.events import Stats, Tally
+from assistant.events import Answered, Stats, Tally
 
 SUMMED = ("rounds", "drafted", "tested", "accepted", "generated_tokens")
 TIMES = ("prefill_s", "decode_s", "draft_s", "verify_s")
@@ -19,6 +19,18 @@ def figures(stats: Stats) -> list[str]:
         parts.append(f"{stats.acceptance_rate:.0%} of drafts accepted")
     parts.append(f"{stats.tokens_per_eval:.2f} tokens/evaluation")
     return parts
+
+
+def of_several(answered: Answered, count: int) -> list[str]:
+    """Return the figures of answers that were decoded together."""
+    if not answered.tokens:
+        return []
+    each = answered.tokens / answered.rounds
+    return [
+        f"{answered.tokens:,} tokens in {count} answers",
+        f"{answered.tokens_per_s:.1f} tokens/s together",
+        f"{each:.2f} tokens/evaluation",
+    ]
 
 
 def together(before: Stats | None, more: Stats) -> Stats:

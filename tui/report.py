@@ -4,10 +4,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from assistant.events import ModelInfo, Stats, Token
+from assistant.events import Answered, Finished, ModelInfo, Stats, Token
 from models.errors import ModelError
 from models.files import checksum
-from tui.asking import Outcome
+from tui.asking import Given, Outcome
 from tui.settings import Settings
 
 TOKEN = ("id", "text", "origin", "source", "target_prob", "draft_prob")
@@ -32,21 +32,37 @@ STATS = (
 
 
 def report(outcome: Outcome, settings: Settings, conversation: int | None = None) -> dict[str, Any]:
-    """Return everything about an answer, as plain values; and the conversation it went on with."""
-    ready, finished = outcome.ready, outcome.finished
-    if ready is None or finished is None:
+    """Return everything about an answer, as plain values; and the conversation it went on with.
+
+    Several answers are in a list.
+    """
+    ready, answered = outcome.ready, outcome.answered
+    answers = [_answer(given, given.finished) for given in outcome.answers if given.finished]
+    if ready is None or not answers:
         raise ModelError("There is no answer to report.")
+    told = answers[0] if answered is None else {"answers": answers, "together": _sum(answered)}
     return {
-        "text": finished.text,
-        "stop": str(finished.stop),
-        "tokens": [_token(token) for token in outcome.tokens],
-        "stats": _stats(finished.stats),
+        **told,
         "target": _model(ready.target),
         "draft": _model(ready.draft) if ready.draft else None,
         "sampling": asdict(settings.sampling),
         "seed": settings.seed,
         **({} if conversation is None else {"conversation": conversation}),
     }
+
+
+def _answer(given: Given, finished: Finished) -> dict[str, Any]:
+    return {
+        "text": finished.text,
+        "stop": str(finished.stop),
+        "tokens": [_token(token) for token in given.tokens],
+        "stats": _stats(finished.stats),
+    }
+
+
+def _sum(answered: Answered) -> dict[str, Any]:
+    names = ("rounds", "tokens", "decode_s", "tokens_per_s")
+    return {name: getattr(answered, name) for name in names}
 
 
 def _token(token: Token) -> dict[str, Any]:

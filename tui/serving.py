@@ -185,8 +185,10 @@ def _token(file: Path | None) -> str | None:
 
 def _report(served: Served) -> None:
     parts = [f"{served.seconds:.1f} s"]
-    if served.finished:
-        parts += figures(served.finished.stats)
+    if len(served.answers) > 1:
+        parts.append(f"{len(served.answers)} answers")
+    for finished in served.answers:
+        parts += figures(finished.stats)[: 1 if len(served.answers) > 1 else None]
     if served.remark:
         parts.append(served.remark)
     _say(f"{served.method} {served.path} {served.status} · {' · '.join(parts)}")

@@ -16,6 +16,7 @@ from assistant.events import (
     Finished,
     Loading,
     Noticed,
+    OneOf,
     Prefilled,
     Prepared,
     Token,
@@ -26,8 +27,10 @@ STREAM = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "
 Say = Callable[[str], None]
 
 
-async def answer(connection: Connection, desk: Desk, asked: Asked, notice: Say) -> Finished:
-    """Answer a chat completion, whole or in a stream; return how it ended.
+async def answer(
+    connection: Connection, desk: Desk, asked: Asked, notice: Say
+) -> tuple[Finished, ...]:
+    """Answer a chat completion, whole or in a stream; return how each of its answers ended.
 
     Raises:
         Refusal: there is no answer; when the connection has begun one, its client is to be told
@@ -44,44 +47,60 @@ async def answer(connection: Connection, desk: Desk, asked: Asked, notice: Say) 
 
 async def _whole(
     connection: Connection, job: Job, reply: Completion, asked: Asked, notice: Say
-) -> Finished:
-    tokens: list[Token] = []
+) -> tuple[Finished, ...]:
+    tokens: list[list[Token]] = [[] for _ in range(asked.request.answers)]
+    ends: dict[int, Finished] = {}
     async for event in _heard(job, notice):
-        match event:
-            case Decoded(more):
-                tokens += more
-            case Finished(text, _, stop, stats):
-                body = msgspec.json.encode(reply.whole(text, tokens, stop, stats))
-                await connection.respond(200, JSON, body)
-                return event
-    raise AssertionError("the engine always says how it ended")
+        match _told(event):
+            case number, Decoded(more):
+                tokens[number] += more
+            case number, Finished() as end:
+                ends[number] = end
+    answers = [(ends[number], tokens[number]) for number in sorted(ends)]
+    await connection.respond(200, JSON, msgspec.json.encode(reply.whole(answers)))
+    return tuple(end for end, _ in answers)
 
 
 async def _stream(
     connection: Connection, job: Job, reply: Completion, asked: Asked, notice: Say
-) -> Finished:
-    sent = ""
+) -> tuple[Finished, ...]:
+    sent = [""] * asked.request.answers
+    ends: dict[int, Finished] = {}
     async for event in _heard(job, notice):
         match event:
             case Prepared():
-                await connection.begin(200, STREAM)
-                await _send(connection, reply.first())
+                if not connection.has_begun:  # answers that come in turn are prepared in turn
+                    await connection.begin(200, STREAM)
+                    for number in range(len(sent)):
+                        await _send(connection, reply.first(number))
             case Loading() | Prefilled():
                 if connection.has_begun:
                     await connection.send(b": the question is being read\n\n")
-            case Decoded(tokens) if tokens:
+        match _told(event):
+            case number, Decoded(tokens) if tokens:
                 text = "".join(token.text for token in tokens)
-                sent += text
-                await _send(connection, reply.more(text, tokens))
-            case Finished(text, _, stop, stats):
-                if rest := text[len(sent) :]:
-                    await _send(connection, reply.more(rest))
-                await _send(connection, reply.last(stop, stats))
-                if asked.wants_usage:
-                    await _send(connection, reply.usage(stats))
-                await end_stream(connection)
-                return event
-    raise AssertionError("the engine always says how it ended")
+                sent[number] += text
+                await _send(connection, reply.more(number, text, tokens))
+            case number, Finished(text, _, stop, stats) as end:
+                ends[number] = end
+                if rest := text[len(sent[number]) :]:
+                    await _send(connection, reply.more(number, rest))
+                await _send(connection, reply.last(number, stop, stats))
+    answers = tuple(ends[number] for number in sorted(ends))
+    if asked.wants_usage:
+        await _send(connection, reply.usage([end.stats for end in answers]))
+    await end_stream(connection)
+    return answers
+
+
+def _told(event: Event) -> tuple[int, Decoded | Finished] | None:
+    """Return what an answer says, and which of them; None for all else."""
+    match event:
+        case OneOf(number, said):
+            return number, said
+        case Decoded() | Finished():
+            return 0, event
+    return None
 
 
 async def _heard(job: Job, notice: Say) -> AsyncIterator[Event]:

@@ -6,17 +6,17 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from assistant.endpoint.refusal import Refusal
-from assistant.request import Message, Mode, Request
+from assistant.request import MOST_ANSWERS, Message, Mode, Request
 from models.errors import UsageError
 
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
 _Stops = Annotated[tuple[_Text, ...], msgspec.Meta(max_length=16)]
 _Seed = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 _Count = Annotated[int, msgspec.Meta(ge=1, lt=2**31)]
+_Answers = Annotated[int, msgspec.Meta(ge=1, le=MOST_ANSWERS)]
 
 # What has no effect at these values is accepted there, and nowhere else.
 _NEUTRAL: dict[str, tuple[object, ...]] = {
-    "n": (1,),
     "logprobs": (False,),
     "top_logprobs": (0,),
     "presence_penalty": (0,),
@@ -67,6 +67,7 @@ class _Speculation(msgspec.Struct, forbid_unknown_fields=True):
 class _Wanted(msgspec.Struct):
     model: str
     messages: Annotated[list[_Said], msgspec.Meta(min_length=1)]
+    n: _Answers | None = None
     stream: bool | None = None
     stream_options: _StreamOptions | None = None
     max_tokens: _Count | None = None
@@ -148,6 +149,7 @@ def _request(wanted: _Wanted, usual: Request) -> Request:
         max_tokens=wanted.max_completion_tokens or wanted.max_tokens or usual.max_tokens,
         seed=usual.seed if wanted.seed is None else wanted.seed,
         stop_strings=stops,
+        answers=wanted.n or 1,
     )
 
 

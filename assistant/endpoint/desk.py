@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 
 from assistant.endpoint.refusal import Refusal
-from assistant.events import Event, Failed, Finished, Ready
+from assistant.events import Answered, Event, Failed, Finished, Ready
 from assistant.process.client import EngineProcess
 from assistant.request import Request, Setup
 
@@ -48,7 +48,7 @@ class Desk:
         return self._add(Job(setup))
 
     def ask(self, request: Request) -> Job:
-        """Put a request at the end of the queue; ends in `Finished` or `Failed`.
+        """Put a request at the end of the queue; ends as `Service.reply` says.
 
         Raises:
             Refusal: too many wait already.
@@ -103,4 +103,6 @@ def ends(event: Event, what: Setup | Request) -> bool:
 
     An engine that had died says `Ready` before it answers.
     """
-    return isinstance(event, (Ready if isinstance(what, Setup) else Finished, Failed))
+    if isinstance(what, Setup):
+        return isinstance(event, Ready | Failed)
+    return isinstance(event, Finished | Answered | Failed)

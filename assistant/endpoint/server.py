@@ -35,7 +35,7 @@ class Served:
     path: str
     status: int
     seconds: float
-    finished: Finished | None = None
+    answers: tuple[Finished, ...] = ()
     remark: str = ""  # why it was refused, or that its client left
 
 
@@ -100,9 +100,9 @@ class Endpoint:
     async def _serve_one(self, connection: Connection, asking: Asking) -> None:
         began = time.perf_counter()
         served = partial(self._served, asking, began)
-        finished: list[Finished] = []
+        answers: list[Finished] = []
         try:
-            await connection.while_there(self._answer(connection, asking, finished))
+            await connection.while_there(self._answer(connection, asking, answers))
         except Refusal as refusal:
             await self._refuse(connection, refusal, served)
         except (Gone, asyncio.CancelledError) as end:
@@ -113,7 +113,7 @@ class Endpoint:
             why = f"This is a bug in specchat: {type(error).__name__}."
             await self._refuse(connection, Refusal(500, why, "bug"), served)
         else:
-            served(200, finished[0] if finished else None)
+            served(200, tuple(answers))
 
     async def _refuse(
         self, connection: Connection, refusal: Refusal, served: Callable[..., None]
@@ -126,14 +126,14 @@ class Endpoint:
         asking: Asking,
         began: float,
         status: int,
-        finished: Finished | None = None,
+        answers: tuple[Finished, ...] = (),
         remark: str = "",
     ) -> None:
         seconds = time.perf_counter() - began
-        self._report(Served(asking.method, asking.path, status, seconds, finished, remark))
+        self._report(Served(asking.method, asking.path, status, seconds, answers, remark))
 
     async def _answer(
-        self, connection: Connection, asking: Asking, finished: list[Finished]
+        self, connection: Connection, asking: Asking, answers: list[Finished]
     ) -> None:
         self._guard.admit(asking.headers)
         path = unquote(asking.path)
@@ -144,12 +144,12 @@ class Endpoint:
             why = f"{path} takes {allowed}."
             raise Refusal(405, why, "method_not_allowed", headers={"allow": allowed})
         if path == CHAT:
-            finished.append(await self._chat(connection, asking))
+            answers += await self._chat(connection, asking)
         else:
             whole = {"object": "list", "data": [self._card]}
             await _give(connection, whole if path == MODELS else self._card)
 
-    async def _chat(self, connection: Connection, asking: Asking) -> Finished:
+    async def _chat(self, connection: Connection, asking: Asking) -> tuple[Finished, ...]:
         kind = asking.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":  # which a page cannot send to strangers unasked
             raise Refusal(415, "The body must be application/json.", "unsupported_media_type")
@@ -159,9 +159,10 @@ class Endpoint:
             raise Refusal(404, why, "model_not_found", "model")
         messages = self._remembered.recall(asked.request.messages)
         asked = replace(asked, request=replace(asked.request, messages=messages))
-        finished = await answer(connection, self._desk, asked, self._notice)
-        self._remembered.keep(finished)
-        return finished
+        answers = await answer(connection, self._desk, asked, self._notice)
+        for finished in answers:
+            self._remembered.keep(finished)
+        return answers
 
     @property
     def _card(self) -> dict[str, object]:

@@ -42,7 +42,7 @@ def look_back(answers: Iterable[Answered]) -> History:
     for answer in answers:
         if not is_sound(answer.stats):
             history.left_out += 1
-        elif answer.stats.generated_tokens:
+        elif answer.stats.generated_tokens and not answer.stats.beside:  # else their time is shared
             # Without its text: there may be many.
             kept.append((answer.model, kind_of(answer.content), answer.stats))
             history.first = min(history.first or answer.created, answer.created)

@@ -21,13 +21,13 @@ class Budget:
     def __init__(self) -> None:
         self._elapsed = 0.0
         self._settled = 0.0
-        self._open: deque[tuple[float, int]] = deque()
+        self._open: deque[tuple[float, float]] = deque()
 
     def rest(self, seconds: float) -> None:
         """Take time into account in which nothing was proposed."""
         self._elapsed += seconds
 
-    def spend(self, seconds: float, tokens: int, ars_token_s: float) -> None:
+    def spend(self, seconds: float, tokens: float, ars_token_s: float) -> None:
         """Take time into account in which speculation has yielded so many tokens."""
         self._elapsed += seconds
         self._open.append((seconds, tokens))

@@ -4,6 +4,8 @@ It decides from rounds that are over, and from what is known of a proposal befor
 may be wrong, and then it costs time; but whatever it does, the output keeps the target's law.
 """
 
+from collections.abc import Sequence
+
 from assistant.decoding import Round
 from assistant.drafting.draft import Plan
 from assistant.events import Forecast
@@ -11,7 +13,7 @@ from assistant.lookahead.acceptance import Acceptance
 from assistant.lookahead.budget import Budget
 from assistant.lookahead.costs import Costs
 from assistant.lookahead.pace import Pace
-from assistant.lookahead.weighing import HOPE, Weighing
+from assistant.lookahead.weighing import ALONE, HOPE, Beside, Weighing
 
 PROBE_EVERY = 64  # rounds without the model between two looks whether it has begun to pay
 DOUBT = 0.3  # the probability that it has
@@ -40,7 +42,7 @@ class Controller:
         self._pace, self._promised = Pace(), Pace()
         self._acceptance.begin()
 
-    def plan(self, room: int, least: int = 0) -> Weighing:
+    def plan(self, room: int, least: int = 0, beside: Beside = ALONE) -> Weighing:
         """Return the plan of the next round, with `least` proposals even if nothing pays."""
         rests = self._checks_ars or not self._budget.allows(self._ars_token_s)
         return Weighing(
@@ -51,6 +53,7 @@ class Controller:
             patience=SHORT,
             trusted="model" if self._is_curious else None,
             is_pause=rests and not least,
+            beside=beside,
         )
 
     def is_worth_reading(self, unread: int, more: int) -> bool:
@@ -68,7 +71,7 @@ class Controller:
     def observe(self, round_: Round, plan: Plan, seconds: float, draft_s: float) -> None:
         """Learn from a round that took `seconds`, `draft_s` of it in the draft model."""
         self._costs.saw_verify(round_.proposed + 1, seconds - draft_s)
-        self._compare(round_, seconds - draft_s)
+        self._compare(round_.proposed, seconds - draft_s)
         if not isinstance(plan, Weighing):
             self._acceptance.learn(round_, ())
             return
@@ -85,6 +88,24 @@ class Controller:
                 self._budget.rest(seconds)
             self._pace.add(len(round_.tokens), seconds)
             self._promised.add(plan.expected_tokens, plan.expected_s)
+
+    def observe_batch(self, rounds: Sequence[tuple[Round, Plan]], seconds: float) -> None:
+        """Learn from rounds of several answers, which one evaluation has served.
+
+        What ArS had taken for them is that it decodes as many answers at once, without proposals.
+        """
+        count, proposed = len(rounds), sum(round_.proposed for round_, _ in rounds)
+        self._costs.saw_verify(count + proposed, seconds)
+        alone = self._costs.verify(1) / self._costs.verify(count)
+        self._compare(proposed, seconds * alone)
+        for round_, plan in rounds:
+            self._acceptance.learn(round_, plan.runs if isinstance(plan, Weighing) else ())
+        if all(isinstance(plan, Weighing) and not plan.least for _, plan in rounds):
+            tokens = sum(len(round_.tokens) for round_, _ in rounds) / count
+            if proposed:
+                self._budget.spend(seconds * alone, tokens, self._ars_token_s)
+            else:
+                self._budget.rest(seconds * alone)
 
     def read(self, tokens: int, seconds: float) -> None:
         """Learn from the draft's reading of `tokens` tokens, which is to be earned back later."""
@@ -108,10 +129,10 @@ class Controller:
         """Whether it is time to look again if the draft model pays."""
         return self._without_model >= PROBE_EVERY
 
-    def _compare(self, round_: Round, seconds: float) -> None:
+    def _compare(self, proposed: int, seconds: float) -> None:
         """Learn how fast ArS is, from its own rounds alone: it is what all else is held against."""
-        self._without_ars = self._without_ars + 1 if round_.proposed else 0
-        if not round_.proposed:
+        self._without_ars = self._without_ars + 1 if proposed else 0
+        if not proposed:
             usual = self._ars_token_s
             seconds = min(max(seconds, usual / 3), usual * 3)  # else it was the machine's doing
             self._ars_token_s += CONFIDENCE * (seconds - usual)

@@ -6,7 +6,7 @@ from assistant.control import Control
 from assistant.drafting.draft import Plan
 from assistant.lookahead.controller import SHORT, Controller
 from assistant.lookahead.fixed import Fixed
-from assistant.lookahead.weighing import Weighing
+from assistant.lookahead.weighing import ALONE, Beside, Weighing
 
 FIXED_LOOKAHEAD = 3  # where nothing was measured: verify width 4
 
@@ -27,7 +27,7 @@ class Policy:
         """Whether the program may choose to propose nothing."""
         return self.control.mode == "auto" and self.control.lookahead is None
 
-    def plan(self, room: int) -> Plan:
+    def plan(self, room: int, beside: Beside = ALONE) -> Plan:
         """Return the plan of the next round, which may propose `room` tokens."""
         control, controller = self.control, self.controller
         if control.mode == "ars":
@@ -36,7 +36,7 @@ class Policy:
             return Fixed(min(control.lookahead, room))
         if controller is None:
             return Fixed(min(FIXED_LOOKAHEAD, room) if control.mode == "sps" else 0)
-        return controller.plan(room, least=min(1, room) if control.mode == "sps" else 0)
+        return controller.plan(room, min(1, room) if control.mode == "sps" else 0, beside)
 
     def reason(self, plan: Plan) -> str:
         """Return why the draft of a plan that has been carried out is what it is, as a clause."""

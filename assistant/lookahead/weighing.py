@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from assistant.drafting.draft import Offer, Rows, Run
 from assistant.lookahead.acceptance import Acceptance
@@ -9,6 +10,19 @@ from assistant.lookahead.costs import Costs
 
 DEEPEST = 16  # steps that a source of rows is thought ahead
 HOPE = 0.9  # acceptance taken for granted where one looks whether it has become good
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What else is in the batch of a round, when several answers are decoded in one."""
+
+    width: int = 0
+    """How many tokens of others are evaluated with it."""
+    tokens: float = 0.0
+    """How many tokens those answers are expected to gain."""
+
+
+ALONE = Beside()
 
 
 class Weighing:
@@ -24,6 +38,8 @@ class Weighing:
         patience: sources with more tokens to read than this are not asked for rows.
         trusted: a source that is taken at its word, to see whether it has become good.
         is_pause: propose nothing, and only note what was on offer.
+        beside: what the batch has anyhow. The wider it is, the further up the cost curve a proposal
+            has its place, and the more tokens wait for it.
     """
 
     def __init__(
@@ -36,6 +52,7 @@ class Weighing:
         patience: int = 0,
         trusted: str | None = None,
         is_pause: bool = False,
+        beside: Beside = ALONE,
     ) -> None:
         self.room, self.least, self.is_pause = room, least, is_pause
         self.runs: tuple[Run, ...] = ()
@@ -44,11 +61,17 @@ class Weighing:
         """How many tokens were to be read for each row that was asked for."""
         self.taken = Counter[str]()
         """How many proposals each source has made."""
-        self._verify_s = [costs.verify(width) for width in range(1, room + 2)]
-        self.expected_tokens, self.expected_s = 1.0, self._verify_s[0]
+        self._verify_s = [costs.verify(beside.width + width) for width in range(1, room + 2)]
+        self.expected_tokens, self.expected_s = beside.tokens + 1, self._verify_s[0]
+        self._beside = beside
         self._costs, self._acceptance = costs, acceptance
         self._patience, self._trusted = patience, trusted
         self._survival = 1.0  # the probability that all proposals so far are accepted
+
+    @property
+    def beside(self) -> Beside:
+        """What the next answer of the same batch has beside it."""
+        return Beside(self._beside.width + self._proposed, self.expected_tokens - 1)
 
     def next(self, offers: Sequence[Offer]) -> Offer | None:
         """Take the offer that makes the round fastest, if any makes it faster."""

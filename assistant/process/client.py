@@ -42,7 +42,7 @@ class EngineProcess:
         self._give(setup)
 
     def reply(self, request: Request) -> None:
-        """Answer; ends in `Finished` or `Failed`."""
+        """Answer; ends in `Finished`, for several answers in `Answered`, or in `Failed`."""
         self._give(request)
 
     def race(self, race: Race) -> None:

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from assistant.decoding import speculative
+from assistant.decoding import verified
 from assistant.drafting.cascade import Cascade
 from assistant.proving import toy
 from assistant.verification.token import TokenRule
@@ -18,14 +18,14 @@ penalised_rows = partial(WARPED, TokenRule, toy.repeats_halved)
 whims = partial(plans.test_plans_may_depend_on_evidence_offers_and_past_rounds, TokenRule, 0)
 
 ONE_UNIFORM_OLD = """\
-        verdict = rule.verify(draft, rows, len(tokens))
-        after = rule.draw(verdict.row, len(tokens) + verdict.accepted)"""
+    verdict = rule.verify(draft, rows, len(tokens))
+    after = rule.draw(verdict.row, len(tokens) + verdict.accepted)"""
 ONE_UNIFORM = """\
-        from types import SimpleNamespace
-        u = rule._rng.random()
-        once = type(rule)(SimpleNamespace(random=lambda: u))
-        verdict = once.verify(draft, rows, len(tokens))
-        after = once.draw(verdict.row, len(tokens) + verdict.accepted)"""
+    from types import SimpleNamespace
+    u = rule._rng.random()
+    once = type(rule)(SimpleNamespace(random=lambda: u))
+    verdict = once.verify(draft, rows, len(tokens))
+    after = once.draw(verdict.row, len(tokens) + verdict.accepted)"""
 TARGET_UNWARPED = (
     "rows = (Row(*map(__import__('numpy').array, (range(len(row)), row))) "
     "for i, row in enumerate(logits))"
@@ -70,42 +70,42 @@ MUTANTS = (
     ),
     Mutant(
         "warp the draft's side only",
-        speculative,
+        verified,
         "rows = (warp(row, context[: len(tokens) + i]) for i, row in enumerate(logits))",
         TARGET_UNWARPED,
         warped_rows,
     ),
     Mutant(
         "draw the extra token from the row before",
-        speculative,
+        verified,
         "in enumerate(logits)",
         "in enumerate([*logits[:-1], logits[-2]] if len(logits) > 1 else logits)",
         plain_round,
     ),
     Mutant(
         "use one uniform to accept and to replace",
-        speculative,
+        verified,
         ONE_UNIFORM_OLD,
         ONE_UNIFORM,
         plain_round,
     ),
     Mutant(
         "penalties do not see the proposals of the round",
-        speculative,
+        verified,
         "context[: len(tokens) + i]",
         "tokens",
         penalised_rows,
     ),
     Mutant(
         "penalties see one proposal too many",
-        speculative,
+        verified,
         "context[: len(tokens) + i]",
         "context[: len(tokens) + i + 1]",
         penalised_rows,
     ),
     Mutant(
         "lose the last proposal that was accepted",
-        speculative,
+        verified,
         "draft.tokens[: verdict.accepted]",
         "draft.tokens[: max(0, verdict.accepted - 1)]",
         plain_round,

@@ -9,6 +9,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from assistant.request import MOST_ANSWERS
 from models.errors import UsageError
 from tui.attaching.attachments import decoded, joined, read
 from tui.options import settings, shared
@@ -50,6 +51,14 @@ class Chat(click.ParamType[str]):
     metavar="last|new|NUMBER",
     help="Go on with a conversation, and keep in it what is said.",
 )
+@click.option(
+    "--n",
+    "answers",
+    type=click.IntRange(1, MOST_ANSWERS),
+    default=1,
+    metavar="N",
+    help="Get N answers at once.",
+)
 @click.option("--stop", "stop_strings", multiple=True, metavar="TEXT", help="End before this text.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with every token.")
 @shared
@@ -57,6 +66,7 @@ def ask(
     prompt: str | None,
     files: tuple[Path, ...],
     chat: str | None,
+    answers: int,
     stop_strings: tuple[str, ...],
     as_json: bool,
     **options: Any,
@@ -67,6 +77,11 @@ def ask(
     output, everything else to standard error. Ctrl-C stops it and keeps what was said.
 
     Without --chat nothing is kept, and the answer knows of nothing that was said before.
+
+    With --n several answers are decoded together, independent of each other. They are printed one
+    below the other, each under a line such as "--- 2 of 4 ---"; --json has them in a list. With
+    --chat all are kept, and the first is gone on with. The draft model takes no part: proposals
+    come from the conversation. With --seed S they are those that S, S + 1 and so on give alone.
     """
     chosen = settings(options)
     question = join(prompt, _piped(), files)
@@ -76,7 +91,7 @@ def ask(
     from tui.report import report
 
     with continuing(chat, chosen) if chat else nullcontext() as continued:
-        outcome = Asking(chosen, question, stop_strings, as_json, continued).run()
+        outcome = Asking(chosen, question, stop_strings, as_json, continued, answers).run()
     if as_json:
         number = continued.number if continued else None
         click.echo(json.dumps(report(outcome, chosen, number)))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.events import (
+    Answered,
     Counted,
     Decoded,
     Failed,
@@ -14,6 +15,7 @@ from assistant.events import (
     Lap,
     Lined,
     Loading,
+    OneOf,
     Prepared,
     RaceOver,
     Ready,
@@ -153,6 +155,25 @@ def test_counting_and_racing_cross_the_pipes_too(setup: Setup) -> None:
         assert {lap.lane for lap in ends} == {0, 1}
         engine.reply(ask())
         heard.until(Finished)
+
+
+def test_several_answers_cross_the_pipe_and_the_next_request_waits_for_their_end(
+    setup: Setup,
+) -> None:
+    with running() as (engine, heard):
+        engine.load(setup)
+        engine.reply(ask(answers=3, max_tokens=20, seed=1))
+        engine.reply(ask(max_tokens=20, seed=3))
+        alone = heard.until(Finished)
+    (answered,) = (event for event in heard.events if isinstance(event, Answered))
+    over = heard.events.index(answered)
+    told = [event for event in heard.events if isinstance(event, OneOf)]
+    ends = {event.answer: event.event for event in told if isinstance(event.event, Finished)}
+    assert sorted(ends) == [0, 1, 2]
+    assert not any(isinstance(event, OneOf) for event in heard.events[over:])
+    assert answered.tokens == 60
+    assert ends[2].text == alone.text  # the seed and its number make the answer
+    assert ends[2].stats.beside == 2
 
 
 def test_what_is_too_long_for_the_pipe_fails_and_the_next_is_answered(

@@ -17,7 +17,7 @@ from assistant.events import Event, Failed, Lap, Lined
 from assistant.process.codec import Codec, Garbled
 from assistant.process.frames import MOST, Frames, TooLong, framed
 from assistant.process.messages import COMMANDS, SAID, Command, Done, Pong, Said
-from assistant.request import SOURCES, Count, Job, Message, Request, Sampling, Setup
+from assistant.request import MOST_ANSWERS, SOURCES, Count, Job, Message, Request, Sampling, Setup
 
 TEXT = st.text(st.characters(codec="utf-8"))
 BASIC: dict[Any, st.SearchStrategy[Any]] = {
@@ -42,6 +42,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         parts = {name: values(part) for name, part in hints.items()}
         if hint is Request:
             parts |= {name: st.integers(1, 2**31) for name in CHECKED}
+            parts["answers"] = st.integers(1, MOST_ANSWERS)
             parts["sources"] = st.lists(st.sampled_from(SOURCES), max_size=3).map(tuple)
         return st.builds(cast(Any, hint), **parts)
     if isinstance(hint, type) and issubclass(hint, Enum):
