@@ -11,15 +11,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
 from typing import IO, Any
 
+from assistant.bench.completion import Asked, body, measured
 from assistant.bench.findings import Measured
 from assistant.chat.template import CHATML, ChatTemplate
-from assistant.request import Message, Sampling, Setup
-from assistant.stats import Stats
+from assistant.request import Setup
 from models.errors import ModelError, UsageError
 from models.gguf import read
 from models.threads import physical_cores
@@ -35,16 +34,6 @@ _LEASH = (  # it does not outlive whoever started it
     f"if sys.platform == 'linux': ctypes.CDLL(None).prctl({PR_SET_PDEATHSIG}, {signal.SIGKILL:d})\n"
     "os.execv(sys.argv[1], sys.argv[1:])"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a server is asked."""
-
-    messages: tuple[Message, ...]
-    sampling: Sampling
-    max_tokens: int
-    seed: int | None
 
 
 class Server:
@@ -74,8 +63,8 @@ class Server:
         """
         if self._process is None:
             self._start()
-        answer = self._ask("POST", "/completion", json.dumps(self._body(asked)))
-        return _measured(answer)
+        question = body(asked, self._template, self._lookahead or 0)
+        return measured(self._ask("POST", "/completion", json.dumps(question)))
 
     def close(self) -> None:
         """End it."""
@@ -87,24 +76,6 @@ class Server:
                 self._process.kill()
                 self._process.wait()
             self._process = None
-
-    def _body(self, asked: Asked) -> dict[str, Any]:
-        sampling = asked.sampling
-        return {
-            "prompt": self._template.render(asked.messages),
-            "n_predict": asked.max_tokens,
-            "temperature": sampling.temperature,
-            "top_k": sampling.top_k,
-            "top_p": sampling.top_p,
-            "min_p": sampling.min_p,
-            "repeat_penalty": sampling.repeat_penalty,
-            "repeat_last_n": sampling.repeat_window,
-            "samplers": ["penalties", "temperature", "top_k", "top_p", "min_p"],
-            "seed": -1 if asked.seed is None else asked.seed,
-            "cache_prompt": False,
-            "stream": False,
-            "speculative.n_max": self._lookahead or 0,
-        }
 
     def _command(self) -> list[str]:
         setup = self._setup
@@ -180,41 +151,6 @@ def check(binary: Path) -> None:
     """
     if not binary.is_file() or not os.access(binary, os.X_OK):
         raise UsageError(f"{binary} is no program; give the path of a llama-server.")
-
-
-def _measured(answer: Any) -> Measured:
-    """Return what the server tells of its answer; its times are its own."""
-    match answer:
-        case {
-            "content": str(text),
-            "timings": {
-                "predicted_n": int(tokens),
-                "predicted_ms": int() | float() as decode_ms,
-                "prompt_n": int(prompt),
-                "prompt_ms": int() | float() as prompt_ms,
-                **more,
-            },
-        }:
-            drafted, accepted = (_count(more, name) for name in ("draft_n", "draft_n_accepted"))
-            stats = Stats(
-                "sps" if drafted else "ars",
-                rounds=max(1, tokens - accepted),
-                drafted=drafted,
-                accepted=accepted,  # of those that were drafted; how many were tested is not told
-                prompt_tokens=prompt,
-                generated_tokens=tokens,
-                prefill_s=prompt_ms / 1000,
-                first_token_s=prompt_ms / 1000,
-                decode_s=decode_ms / 1000,
-                verify_s=decode_ms / 1000,
-            )
-            return Measured(text, str(answer.get("stop_type", "")), stats)
-    raise ModelError("What answered is no llama-server: it told no timings.")
-
-
-def _count(timings: Any, name: str) -> int:
-    value = timings.get(name, 0)
-    return value if isinstance(value, int) else 0
 
 
 def _free_port() -> int:

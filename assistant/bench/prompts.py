@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from assistant.bench.answers import Answer
 from assistant.bench.comparison import ALL, Standing, standings
+from assistant.bench.prediction import predictions
 from assistant.bench.report import (
     Plot,
     Point,
@@ -15,7 +16,6 @@ from assistant.bench.report import (
     number,
     share,
 )
-from assistant.bench.simulator import predictions
 from assistant.bench.systems import System
 
 HEADER = (

@@ -8,20 +8,17 @@ them the time, which the machine's curve tells instead.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import geometric_mean
 
 import numpy as np
 
-from assistant.bench.answers import Answer
-from assistant.bench.comparison import ALL
-from assistant.bench.findings import Judged, Profile
+from assistant.bench.findings import Profile
+from assistant.bench.logged import Logged
 from assistant.bench.machines import Machine
 from assistant.bench.systems import System
 from assistant.control import Control
 from assistant.decoding import Rejected, Round, Sampled
 from assistant.drafting.cascade import Cascade
-from assistant.drafting.draft import Draft, Plan, Proposal, Rows, Source
-from assistant.drafting.model import WINDOW
+from assistant.drafting.draft import Draft, Plan, Proposal, Source
 from assistant.drafting.suffix import SuffixSource
 from assistant.drafting.tail import TailSource
 from assistant.events import Origin
@@ -29,15 +26,10 @@ from assistant.lookahead.controller import Controller
 from assistant.lookahead.costs import Costs
 from assistant.lookahead.fixed import Fixed
 from assistant.lookahead.policy import Policy
-from assistant.request import USUAL_SOURCES
 from assistant.row import Row
-from assistant.sampling import Uniforms
-from assistant.warp import Warp, one_hot
-from models.prefix import shared
+from assistant.warp import one_hot
 
 MOST = 31  # proposals that one evaluation has room for
-WRONG = -1
-"""A proposed token that is not the one that came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,58 +51,6 @@ class Replay:
     def tokens_per_eval(self) -> float:
         """Tokens over target evaluations."""
         return self.tokens / self.rounds
-
-
-class Logged:
-    """A source whose rows are those of a profile.
-
-    Its proposal at a place is the token that came, with the probability of acceptance that was
-    noted there, and else a wrong one. What it would have said behind a wrong token nobody knows:
-    that is wrong as well, so a tail of it is never of use.
-    """
-
-    def __init__(
-        self, name: str, judged: Judged, profile: Profile, machine: Machine, rng: Uniforms
-    ) -> None:
-        self.name = name
-        self.seconds = 0.0
-        """What its rows have taken so far."""
-        self._judged, self._profile, self._rng = judged, profile, rng
-        self._costs = Costs(machine.verify, machine.draft) if name == "model" else None
-        self._seen: Sequence[int] = ()
-
-    def odds(self, place: int) -> float:
-        """Return how likely a proposal at a place is accepted; below 0 there is none."""
-        return self._judged.overlaps[place - self._profile.start]
-
-    def unread(self, tokens: Sequence[int]) -> int:
-        """Return how many tokens a model would have to read before it gave a row."""
-        return max(1, min(WINDOW, len(tokens) - shared(self._seen, tokens)))
-
-    def catch_up(self, tokens: Sequence[int]) -> float:
-        """Read `tokens` without giving a row; return how long that takes."""
-        seconds = self._costs.draft(self.unread(tokens)) if self._costs else 0.0
-        self._seen = list(tokens)
-        self.seconds += seconds
-        return seconds
-
-    def read(self, tokens: Sequence[int]) -> None:
-        """Do nothing: the profile has it all."""
-
-    def offer(self, tokens: Sequence[int], room: int) -> Rows | None:
-        """Offer a row where the profile has one."""
-        if len(tokens) >= len(self._profile.tokens) or self.odds(len(tokens)) < 0:
-            return None
-        return Rows(self.name, self.unread(tokens) if self._costs else 1)
-
-    def row(self, tokens: Sequence[int], warp: Warp) -> tuple[Row, int]:
-        """Return the one-hot row of what is proposed, and its evidence."""
-        place, start = len(tokens), self._profile.start
-        self.catch_up(tokens)
-        is_right = list(tokens[start:]) == [*self._profile.tokens[start:place]]
-        comes = is_right and self._rng.random() < self.odds(place)
-        token = self._profile.tokens[place] if comes else WRONG
-        return one_hot(token), self._judged.evidence[place - self._profile.start]
 
 
 class Simulator:
@@ -174,51 +114,6 @@ class Simulator:
         copying: dict[str, Source] = {"suffix": SuffixSource(), "tail": TailSource()}
         known = {**copying, **logged}
         return [known[name] for name in self._sources if name in known]
-
-
-def predictions(
-    answers: Sequence[Answer],
-    systems: Sequence[System],
-    sources: Sequence[str] = USUAL_SOURCES,
-    machine: Machine | None = None,
-) -> dict[tuple[str, str], float]:
-    """Return the predicted ratios to ArS by kind and system, from ArS's own answers.
-
-    Without a machine it is the one that they were given on: its curve as it was before them, in the
-    measure of how long their tokens took.
-    """
-    asked = [each for each in answers if each.measured and each.measured.profile]
-    here = machine or _here(asked, systems[0].name)
-    if here is None:
-        return {}
-    found: dict[tuple[str, str], float] = {}
-    for system in systems:
-        if system.target or system.mode == "ars":
-            continue
-        simulator = Simulator(system, here, sources)
-        ratios: dict[str, list[float]] = {}
-        for each in asked:
-            if each.measured and each.measured.profile:
-                replayed = simulator.replay(each.measured.profile)
-                ratio = replayed.tokens_per_s * (here.verify[1] + here.host_s)
-                ratios.setdefault(each.kind, []).append(ratio)
-                ratios.setdefault(ALL, []).append(ratio)
-        found |= {(kind, system.name): geometric_mean(each) for kind, each in ratios.items()}
-    return found
-
-
-def _here(answers: Sequence[Answer], ars: str) -> Machine | None:
-    """Return the machine that ArS's answers were given on."""
-    stats = [each.measured.stats for each in answers if each.system == ars and each.measured]
-    found = (each.measured.costs for each in answers if each.measured)
-    costs = next((each for each in found if each), None)
-    rounds = sum(each.rounds for each in stats)
-    if costs is None or not rounds:
-        return None
-    target_s = sum(each.verify_s for each in stats) / rounds
-    host_s = sum(each.host_s for each in stats) / rounds
-    here = Machine("here", costs.verify, costs.draft).scaled(target_s / costs.verify[1])
-    return replace(here, host_s=host_s)
 
 
 def _round(draft: Draft, profile: Profile, start: int, logged: Mapping[str, Logged]) -> Round:

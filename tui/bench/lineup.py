@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 from assistant.bench.answers import Answer, key, plain
+from assistant.bench.completion import Asked
 from assistant.bench.findings import Measured
 from assistant.bench.machine import facts
 from assistant.bench.order import interleaved
-from assistant.bench.peers import Asked, Server
+from assistant.bench.peers import Server
 from assistant.bench.questions import Question
 from assistant.bench.systems import System
 from assistant.request import Message, Request, Sampling, Setup, Trial

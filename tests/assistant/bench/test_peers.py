@@ -7,7 +7,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from assistant.bench.peers import Asked, Server, check, servers
+from assistant.bench.completion import Asked
+from assistant.bench.peers import Server, check, servers
 from assistant.request import Message, Sampling, Setup
 from models.errors import ModelError, UsageError
 from tests import tiny

@@ -8,8 +8,9 @@ import pytest
 from assistant.bench.answers import Answer
 from assistant.bench.findings import Judged, Profile
 from assistant.bench.machines import PRESETS, Machine, machine
+from assistant.bench.prediction import predictions
 from assistant.bench.profiling import profile as profiled
-from assistant.bench.simulator import Simulator, predictions
+from assistant.bench.simulator import Simulator
 from assistant.bench.stand import Stand
 from assistant.bench.systems import parse
 from assistant.control import Control
