@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from tui.screens.race import RaceScreen
 
 EngineFactory = Callable[[Callable[[Event], None]], "Service"]
-PATIENCE = 3.0
-"""Seconds within which Ctrl+C must be pressed again to quit."""
 RELOADING = ("target", "draft", "n_ctx", "threads", "gpu_layers", "folders")
 """The settings that the loaded models depend on."""
 
@@ -53,7 +50,6 @@ class SpecchatApp(Program):
         self._new_engine = engine
         self._engine: Service | None = None
         self._undo = ExitStack()
-        self._asked_to_quit = -PATIENCE
 
     def get_default_screen(self) -> Screen[None]:
         """Begin with the chat."""
@@ -225,11 +221,3 @@ class SpecchatApp(Program):
         from tui.palette import commands
 
         yield from commands(super().get_system_commands(screen), screen, self.run_action)
-
-    def action_help_quit(self) -> None:
-        """Quit when pressed twice; some terminals swallow Ctrl+Q."""
-        if monotonic() - self._asked_to_quit < PATIENCE:
-            self.exit()
-        else:
-            self._asked_to_quit = monotonic()
-            self.notify("Press Ctrl+C again to quit.", timeout=PATIENCE)

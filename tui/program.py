@@ -2,6 +2,7 @@
 
 import os
 import traceback
+from time import monotonic
 from typing import Any
 
 from rich.cells import cell_len
@@ -15,6 +16,8 @@ from tui.safe import safe
 from tui.signals import starts_over
 
 DEBUG = "SPECCHAT_DEBUG"
+PATIENCE = 3.0
+"""Seconds within which Ctrl+C must be pressed again to quit."""
 HUES = ("primary", "secondary", "accent", "success", "warning", "error")
 
 
@@ -53,6 +56,7 @@ class Program(App[None]):
     def __init__(self) -> None:
         super().__init__()
         self._harmless = Harmless()
+        self._asked_to_quit = -PATIENCE
 
     def on_mount(self) -> None:
         """Take care of the terminal."""
@@ -80,6 +84,14 @@ class Program(App[None]):
 
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen())
+
+    def action_help_quit(self) -> None:
+        """Quit when pressed twice; some terminals swallow Ctrl+Q."""
+        if monotonic() - self._asked_to_quit < PATIENCE:
+            self.exit()
+        else:
+            self._asked_to_quit = monotonic()
+            self.notify("Press Ctrl+C again to quit.", timeout=PATIENCE)
 
     def _fatal_error(self) -> None:
         """Leave behind one sentence; Textual's own report shows the values of variables.

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import ExitStack
-from time import monotonic
 from typing import ClassVar
 
 from textual import on
@@ -21,8 +20,6 @@ from tui.settings import Settings
 from tui.signals import signals_leave
 
 EngineFactory = Callable[[Callable[[Event], None]], Service]
-PATIENCE = 3.0
-"""Seconds within which Ctrl+C must be pressed again to quit."""
 
 
 class RaceApp(Program):
@@ -43,7 +40,6 @@ class RaceApp(Program):
         self._new_engine = engine
         self._engine: Service | None = None
         self._undo = ExitStack()
-        self._asked_to_quit = -PATIENCE
 
     def on_mount(self) -> None:
         """Show the lanes, and begin."""
@@ -69,11 +65,3 @@ class RaceApp(Program):
     def show(self, message: EngineSaid) -> None:
         """Pass on what the engine says."""
         self.race.show(message.event)
-
-    def action_help_quit(self) -> None:
-        """Quit when pressed twice; some terminals swallow Ctrl+Q."""
-        if monotonic() - self._asked_to_quit < PATIENCE:
-            self.exit()
-        else:
-            self._asked_to_quit = monotonic()
-            self.notify("Press Ctrl+C again to quit.", timeout=PATIENCE)
