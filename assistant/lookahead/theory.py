@@ -33,12 +33,3 @@ def optimal_lookahead(acceptance_rate: float, cost_ratio: float, most: int = 31)
     Leviathan et al. 2023, section 3.5 and figure 3.
     """
     return max(range(most + 1), key=lambda k: wall_clock_factor(acceptance_rate, k, cost_ratio))
-
-
-def loop_speedup(draft_s: float, target_s: float, k: int, yielded: float) -> float:
-    """Return the speed-up of rounds that yield a share `yielded` of the k + 1 tokens they may.
-
-    Chen et al. 2023, section 4 and figure 1: a loop takes k draft steps and one evaluation of the
-    target, which is as long as that of one token.
-    """
-    return yielded * (k + 1) * target_s / (k * draft_s + target_s)

@@ -26,11 +26,6 @@ def test_leviathan_operations_and_speed_of_table_1(rate, k, operations, speed):
     assert theory.expected_tokens(rate, k) == pytest.approx(closed)
 
 
-@pytest.mark.parametrize(("yielded", "speedup"), [(0.8, 2.65), (0.62, 2.05)])
-def test_chen_speedup_of_a_loop(yielded, speedup):
-    assert round(theory.loop_speedup(1.8, 14.1, 4, yielded), 2) == speedup
-
-
 def test_qualcomm_residual_of_figure_10():
     target = Row(np.arange(4), np.array([0.30, 0.45, 0.10, 0.15]))
     draft = Row(np.arange(4), np.array([0.4, 0.3, 0.2, 0.1]))
