@@ -20,10 +20,11 @@ class Asked:
     seed: int | None
 
 
-def body(asked: Asked, template: ChatTemplate, lookahead: int) -> dict[str, Any]:
-    """Return the question as the server wants it; a lookahead of 0 is none."""
+def body(asked: Asked, template: ChatTemplate, lookahead: int | None) -> dict[str, Any]:
+    """Return the question as the server wants it; None leaves the lookahead to it, 0 is none."""
     sampling = asked.sampling
-    return {
+    most = {} if lookahead is None else {"speculative.n_max": lookahead}
+    return most | {
         "prompt": template.render(asked.messages),
         "n_predict": asked.max_tokens,
         "temperature": sampling.temperature,
@@ -36,7 +37,6 @@ def body(asked: Asked, template: ChatTemplate, lookahead: int) -> dict[str, Any]
         "seed": -1 if asked.seed is None else asked.seed,
         "cache_prompt": False,
         "stream": False,
-        "speculative.n_max": lookahead,
     }
 
 

@@ -10,7 +10,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
 from typing import IO, Any
@@ -28,6 +29,7 @@ NAME = "llama-server"
 LOADING_S = 300.0
 """Seconds that it may take to load its models."""
 ANSWER_S = 1800.0
+HELP_S = 30.0
 PR_SET_PDEATHSIG = 1
 _LEASH = (  # it does not outlive whoever started it
     "import ctypes, os, sys\n"
@@ -36,19 +38,31 @@ _LEASH = (  # it does not outlive whoever started it
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a server decodes: the options that it is started with."""
+
+    name: str
+    options: tuple[str, ...] = ()
+    lookahead: int | None = None  # tokens that a round may propose; None: as it likes
+
+
+PLAIN = Way(NAME, lookahead=0)
+
+
 class Server:
-    """A llama-server, with a draft or without; it starts at the first question.
+    """A llama-server, which speculates or does not; it starts at the first question.
 
     Args:
         binary: the program.
         setup: which models, and how.
-        lookahead: tokens to draft per round; None: no draft.
+        way: how it decodes.
         log: where its complaints go.
     """
 
-    def __init__(self, binary: Path, setup: Setup, lookahead: int | None, log: IO[bytes]) -> None:
-        self.name = NAME if lookahead is None else f"{NAME}={lookahead}"
-        self._binary, self._setup, self._lookahead = binary, setup, lookahead
+    def __init__(self, binary: Path, setup: Setup, way: Way, log: IO[bytes]) -> None:
+        self.name = way.name
+        self._binary, self._setup, self._way = binary, setup, way
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
         self._port = 0
@@ -63,7 +77,7 @@ class Server:
         """
         if self._process is None:
             self._start()
-        question = body(asked, self._template, self._lookahead or 0)
+        question = body(asked, self._template, self._way.lookahead)
         return measured(self._ask("POST", "/completion", json.dumps(question)))
 
     def close(self) -> None:
@@ -84,8 +98,7 @@ class Server:
         options += ["-t", setup.threads or physical_cores()]
         if setup.gpu_layers is not None:
             options += ["-ngl", setup.gpu_layers]
-        if self._lookahead is not None:
-            options += ["-md", setup.draft, "--draft-max", self._lookahead]
+        options += self._way.options
         return [sys.executable, "-c", _LEASH, str(self._binary), *map(str, options)]
 
     def _start(self) -> None:
@@ -163,10 +176,30 @@ def _free_port() -> int:
 def servers(
     binary: Path, setup: Setup, lookaheads: Sequence[int | None], log: IO[bytes]
 ) -> list[Server]:
-    """Return a server without a draft, and one with a draft for the first lookahead there is."""
+    """Return a server for each way to decode that the program has.
+
+    Without speculation; with the draft, and the first lookahead there is; and with n-grams of the
+    text, as it does that by itself.
+    """
     check(binary)
-    found = [Server(binary, setup, None, log)]
-    if setup.draft is not None:
-        k = next((each for each in lookaheads if each), 4)
-        found.append(Server(binary, setup, k, log))
-    return found
+    k = next((each for each in lookaheads if each), 4)
+    ways = [PLAIN, *_ways(_help(binary), setup.draft, k)]
+    return [Server(binary, setup, way, log) for way in ways]
+
+
+def _ways(options: str, draft: Path | None, k: int) -> Iterator[Way]:
+    """Yield the ways to speculate, in the words of the version at hand."""
+    if draft is not None:
+        kind = ("--spec-type", "draft-simple") if "draft-simple" in options else ()
+        most = "--spec-draft-n-max" if "--spec-draft-n-max" in options else "--draft-max"
+        yield Way(f"{NAME}={k}", ("-md", str(draft), *kind, most, str(k)), k)
+    if "ngram-simple" in options:
+        yield Way(f"{NAME}:ngram", ("--spec-type", "ngram-simple"))
+
+
+def _help(binary: Path) -> str:
+    try:
+        asked = subprocess.run([binary, "--help"], capture_output=True, timeout=HELP_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ModelError(f"{binary} does not say how it is used: {error}.") from error
+    return asked.stdout.decode("utf-8", "replace")

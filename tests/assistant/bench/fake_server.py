@@ -14,7 +14,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        drafts = asked["speculative.n_max"] if "-md" in self.options else 0
+        drafts = asked.get("speculative.n_max") if "-md" in self.options else 0
         timings = {
             "prompt_n": 7,
             "prompt_ms": 50.0,
@@ -34,7 +34,12 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
 
+OLDER = "--draft-max, --draft, --draft-n N"
+NEWER = "--spec-draft-n-max N\n--spec-type none,draft-simple,ngram-simple"
+
 if __name__ == "__main__":
+    if "--help" in sys.argv:
+        sys.exit(print(NEWER if "newer" in sys.argv[1] else OLDER))
     Handler.options = dict(zip(sys.argv[1::2], sys.argv[2::2], strict=False))
     if "broken" in Handler.options["-m"]:
         sys.exit("error: unable to load model")

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from assistant.bench.completion import Asked
-from assistant.bench.peers import Server, check, servers
+from assistant.bench.peers import PLAIN, Server, check, servers
 from assistant.request import Message, Sampling, Setup
 from models.errors import ModelError, UsageError
 from tests import tiny
@@ -22,6 +22,18 @@ def binary(tmp_path: Path) -> Path:
     """The fake server as a program."""
     path = tmp_path / "llama-server"
     path.write_text(f'#!/bin/sh\nexec {sys.executable} {FAKE} "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def newer(tmp_path: Path) -> Path:
+    """One that has other options, as since the end of 2025, and speculates with n-grams too."""
+    path = tmp_path / "llama-server-newer"
+    path.write_text(f"""#!/bin/sh
+case "$*" in *--help*) exec {sys.executable} {FAKE} newer --help;; esac
+exec {sys.executable} {FAKE} "$@"
+""")
     path.chmod(0o755)
     return path
 
@@ -60,9 +72,25 @@ def test_it_is_asked_with_the_same_settings_and_its_times_are_taken(binary, setu
     assert spoken.stats.acceptance_rate is None
 
 
+def test_it_is_asked_in_the_words_of_its_version(newer, setup, tmp_path):
+    with (tmp_path / "log").open("w+b") as log:
+        plain, drafting, copying = servers(newer, setup, [None, 3], log)
+        assert (drafting.name, copying.name) == ("llama-server=3", "llama-server:ngram")
+        told = [json.loads(each.measure(asked()).text) for each in (plain, drafting, copying)]
+        for each in (plain, drafting, copying):
+            each.close()
+    (first, none), (second, drafts), (third, copies) = told
+    assert "--spec-type" not in none
+    assert (drafts["-md"], drafts["--spec-type"]) == (str(setup.draft), "draft-simple")
+    assert drafts["--spec-draft-n-max"] == "3"
+    assert (copies["--spec-type"], "-md" in copies) == ("ngram-simple", False)
+    lookaheads = [each.get("speculative.n_max") for each in (first, second, third)]
+    assert lookaheads == [0, 3, None]
+
+
 def test_it_is_ended(binary, setup, tmp_path):
     with (tmp_path / "log").open("w+b") as log:
-        server = Server(binary, setup, None, log)
+        server = Server(binary, setup, PLAIN, log)
         server.measure(asked())
         (child,) = [
             each for each in psutil.Process().children() if str(FAKE) in " ".join(each.cmdline())
@@ -76,7 +104,7 @@ def test_it_is_ended(binary, setup, tmp_path):
 )
 def test_what_is_no_answer_is_a_model_error(binary, setup, tmp_path, text, reason):
     with (tmp_path / "log").open("w+b") as log:
-        server = Server(binary, setup, None, log)
+        server = Server(binary, setup, PLAIN, log)
         with pytest.raises(ModelError, match=reason):
             server.measure(asked(text))
         server.close()
@@ -85,7 +113,7 @@ def test_what_is_no_answer_is_a_model_error(binary, setup, tmp_path, text, reaso
 def test_program_that_ends_at_once_is_told_with_its_last_words(binary, tmp_path):
     broken = Setup(tiny.write(tmp_path / "broken.gguf"))
     with (tmp_path / "log").open("w+b") as log:
-        server = Server(binary, broken, None, log)
+        server = Server(binary, broken, PLAIN, log)
         with pytest.raises(ModelError, match="unable to load model"):
             server.measure(asked())
         server.close()
