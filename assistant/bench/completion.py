@@ -58,6 +58,8 @@ def measured(answer: Any) -> Measured:
             },
         }:
             drafted, accepted = (_count(more, name) for name in ("draft_n", "draft_n_accepted"))
+            # Its clock starts at the first token, which it counts.
+            decode_s = decode_ms / 1000 * tokens / max(1, tokens - 1)
             stats = Stats(
                 "sps" if drafted else "ars",
                 rounds=max(1, tokens - accepted),
@@ -67,8 +69,8 @@ def measured(answer: Any) -> Measured:
                 generated_tokens=tokens,
                 prefill_s=prompt_ms / 1000,
                 first_token_s=prompt_ms / 1000,
-                decode_s=decode_ms / 1000,
-                verify_s=decode_ms / 1000,
+                decode_s=decode_s,
+                verify_s=decode_s,
             )
             return Measured(text, str(answer.get("stop_type", "")), stats)
     raise ModelError("What answered is no llama-server: it told no timings.")

@@ -65,8 +65,8 @@ def test_it_is_asked_with_the_same_settings_and_its_times_are_taken(binary, setu
     assert options["--host"] == "127.0.0.1"
     assert (options["-c"], options["-t"], "-md" in options) == ("512", "3", False)
     assert (more["-md"], more["--draft-max"]) == (str(setup.draft), "3")
-    assert (found.stats.generated_tokens, found.stats.decode_s) == (20, 0.2)
-    assert found.stats.tokens_per_s == pytest.approx(100)
+    assert found.stats.generated_tokens == 20
+    assert found.stats.tokens_per_s == pytest.approx(95)  # 19 within 0.2 s
     assert found.stats.tokens_per_eval == 1
     assert (spoken.stats.drafted, spoken.stats.rounds) == (9, 14)
     assert spoken.stats.acceptance_rate is None
