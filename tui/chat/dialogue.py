@@ -73,6 +73,19 @@ class Dialogue(Shown):
             self.records, self.system, model.name, mode, self.settings, stored=self.store.saves
         )
 
+    def several(self, model: ModelInfo, mode: Mode, count: int) -> tuple[list[Record], Request]:
+        """Make room for some answers to the last question; return it and what the engine needs."""
+
+        def begin() -> list[Record]:
+            records = [self._answer(model) for _ in range(count)]
+            self.store.choose(records[0].id)
+            return records
+
+        path, records = self.records, self.stored(begin)
+        again = max(0, len(records[0].siblings) - 1)
+        asked = inquiry(path, self.system, model.name, mode, self.settings, again, self.store.saves)
+        return records, replace(asked, answers=count)
+
     def race(
         self, text: str, attachments: Sequence[Attachment], model: ModelInfo
     ) -> Request | None:

@@ -60,6 +60,7 @@ class Keeping:
     def leave(self) -> None:
         """Save what the next start goes on with."""
         self._screen.dialogue.leave()
+        self._screen.several.leave()
         if self.begun:
             with suppress(StorageError):
                 self._note()

@@ -15,6 +15,7 @@ KEYS: list[BindingType] = [
     Binding("f5,ctrl+o", "app.choose_model", "Models", id="chat.models"),
     Binding("f6", "app.settings", "Settings", id="chat.settings"),
     Binding("ctrl+r", "regenerate", "Another answer", id="chat.regenerate", show=False),
+    Binding("ctrl+s", "several", "Several answers", id="chat.several", show=False),
     Binding("ctrl+y", "copy", "Copy the answer", id="chat.copy", show=False),
     Binding("ctrl+g", "ghosts", "Rejected drafts", id="chat.ghosts", show=False),
     Binding("ctrl+up", "turns", "To the messages", id="chat.turns", show=False),

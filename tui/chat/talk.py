@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from assistant.attachment import Attachment
 from assistant.events import (
+    Answered,
     Counted,
     Decoded,
     Event,
@@ -15,6 +16,7 @@ from assistant.events import (
     Loading,
     ModelInfo,
     Noticed,
+    OneOf,
     Prefilled,
     Prepared,
     Ready,
@@ -82,6 +84,10 @@ class Talk:
                 self._decoded(event)
             case Finished():
                 self._end(self._dialogue.finished(event))
+            case OneOf() | Answered():
+                self._screen.several.take(event)
+            case Failed() if self._screen.several.busy:
+                self._screen.several.failed(event)
             case Failed():
                 self._fail(event)
             case Counted(label, tokens):

@@ -16,6 +16,7 @@ from tui.chat.editing import Editing
 from tui.chat.exchange import Exchange
 from tui.chat.keeping import Keeping
 from tui.chat.keys import KEYS
+from tui.chat.several import Several
 from tui.chat.talk import Talk
 from tui.chat.unfinished import Unfinished
 from tui.chat.verbs import Verbs
@@ -68,7 +69,7 @@ class ChatScreen(Screen[None]):
         self.keeping = Keeping(self)
         self.dialogue = Dialogue(self.conversation, settings, self.keeping.lose)
         self.unfinished, self.editing = Unfinished(self.prompt, self.dialogue), Editing(self)
-        self.talk, self.verbs = Talk(self), Verbs(self)
+        self.talk, self.verbs, self.several = Talk(self), Verbs(self), Several(self)
 
     def compose(self) -> ComposeResult:
         """Lay out the parts from top to bottom."""
@@ -229,6 +230,10 @@ class ChatScreen(Screen[None]):
     def action_regenerate(self) -> None:
         """Have another answer to the last question."""
         self.verbs.answer_again()
+
+    def action_several(self) -> None:
+        """Have several answers at once, to the prompt or else to the last question."""
+        self.several.begin()
 
     def action_copy(self) -> None:
         """Copy the last answer."""
