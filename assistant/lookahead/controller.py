@@ -34,12 +34,14 @@ class Controller:
         self._budget = Budget()
         self._pace, self._promised = Pace(), Pace()
         self._without_model = self._without_ars = 0
+        self._answer_s = 0.0
         self._ars_token_s = costs.verify(1)
 
     def begin(self) -> None:
         """Begin an answer: what others gained pays for no loss in it, and its text is its own."""
         self._budget = Budget()
         self._pace, self._promised = Pace(), Pace()
+        self._answer_s = 0.0
         self._acceptance.begin()
 
     def plan(self, room: int, least: int = 0, beside: Beside = ALONE) -> Weighing:
@@ -59,8 +61,12 @@ class Controller:
     def is_worth_reading(self, unread: int, more: int) -> bool:
         """Say whether the draft would earn back the time it takes to read `unread` tokens.
 
-        `more` is how many tokens the answer may still have, at most.
+        `more` is how many tokens the answer may still have, at most. The answer has to have gone on
+        without for as long as that takes: by then it shows what copies are worth in it, and how
+        sure the target is.
         """
+        if self._answer_s < self._costs.draft(unread):
+            return False
         known = self._acceptance.on_average("model")
         acceptance, chance = (HOPE, DOUBT) if self._is_curious else (known, 1.0)
         pace = max(self._pace.tokens_per_s, 1 / self._ars_token_s)
@@ -70,6 +76,7 @@ class Controller:
 
     def observe(self, round_: Round, plan: Plan, seconds: float, draft_s: float) -> None:
         """Learn from a round that took `seconds`, `draft_s` of it in the draft model."""
+        self._answer_s += seconds
         self._costs.saw_verify(round_.proposed + 1, seconds - draft_s)
         self._compare(round_.proposed, seconds - draft_s)
         if not isinstance(plan, Weighing):

@@ -123,8 +123,18 @@ def test_a_new_text_is_believed_soon_whatever_others_were_like():
 
 def test_how_fast_other_answers_were_is_no_reason_not_to_read_for_this_one():
     known = Controller(costs(FLAT))
-    assert known.is_worth_reading(100, more=200)
     decode(known, Text(copied=lambda i: ALWAYS), costs(FLAT))
-    assert not known.is_worth_reading(100, more=200)  # in the same answer, copies do as well
+    assert not known.is_worth_reading(100, more=200)  # copies do as well here
     known.begin()
+    decode(known, Text(), costs(FLAT), rounds=10)
     assert known.is_worth_reading(100, more=200)
+
+
+def test_answer_goes_on_without_the_draft_for_as_long_as_reading_would_take():
+    known, reading = Controller(costs(FLAT)), costs(FLAT).draft(300)
+    waited = 0.0
+    while not known.is_worth_reading(300, more=200):
+        waited += decode(known, Text(), costs(FLAT), rounds=1).seconds
+    assert reading <= waited <= reading + 1.1
+    known.begin()
+    assert not known.is_worth_reading(300, more=200)
