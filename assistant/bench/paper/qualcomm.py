@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from assistant.bench.answers import Answer, Sum, sums
 from assistant.bench.paper.plan import CHEN_K, FILES, parts
@@ -19,6 +20,7 @@ from assistant.bench.report import (
 )
 from assistant.bench.statistics import Interval, geometric_mean
 from assistant.bench.systems import System
+from models.files.labels import is_label
 
 CEILING = ("way", "GB/token", "ceiling", "tokens/s", "best prompt", "of ceiling")
 CEILING_NOTE = (
@@ -136,9 +138,14 @@ def ceilings(
 
 def _names(ways: Sequence[System], label: str) -> dict[str, str]:
     """Return what the ways of the comparison are called, in the order of the columns."""
-    others = {way.name: f"{(way.target or '').upper()} ArS" for way in ways if way.target}
+    others = {way.name: f"{_called(way.target)} ArS" for way in ways if way.target}
     own = {"ars": "ArS", f"model={CHEN_K}": f"SpS K={CHEN_K}", "auto": "auto"}
     return {**others, **{system: f"{label} {name}" for system, name in own.items()}}
+
+
+def _called(target: str) -> str:
+    """Return the name of a quantisation, or of a file without where it is."""
+    return target.upper() if is_label(target) else Path(target).stem
 
 
 def sizes(ways: Sequence[System], label: str, files: Mapping[str, int]) -> dict[str, int]:

@@ -99,6 +99,12 @@ def test_scores_that_differ_all_one_way_speak_against_parity():
     assert "speak against" in section.text[0]
 
 
+def test_column_of_a_file_has_its_name_without_where_it_is():
+    made = [answer("q", f"{way}ars", 10.0, kind="chat · files") for way in ("/a/b-F16.gguf:", "")]
+    _, columns = qualcomm.section(made, systems(["/a/b-F16.gguf"]), "Q4_0")
+    assert [each.name for each in columns] == ["b-F16 ArS", "Q4_0 ArS"]
+
+
 def test_factors_are_against_the_widest_weights_and_ceilings_against_bandwidth():
     ways = systems(["f16"])
     kind = "chat · files"
