@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -72,22 +73,50 @@ def test_the_hook_hears_of_a_connection(tmp_path: Path) -> None:
     assert "socket.connect" in path.read_text()
 
 
-def test_the_chat_opens_no_connection(tmp_path: Path, models: list[str]) -> None:
-    code, path = heard(tmp_path)
-    with recorded(tmp_path, *models, "--max-tokens", "20", site=code) as terminal:
-        use_everything(terminal)
-    assert not path.exists(), path.read_text()
+@dataclass(frozen=True)
+class Used:
+    """What is left when everything in the chat was used once."""
+
+    home: Path
+    began: float
+    connections: Path  # what Python was asked for
+    trace: Path | None  # what the system was asked for
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory, models: list[str]) -> Used:
+    """A chat with the most open of umasks, listened to by Python and by the system."""
+    home, ears, began = (
+        tmp_path_factory.mktemp("used"),
+        tmp_path_factory.mktemp("ears"),
+        time.time(),
+    )
+    code, connections = heard(ears)
+    with pytest.MonkeyPatch.context() as patch:
+        at_home(home, patch)
+        trace = traced(ears, patch) if STRACE else None
+        open_to_all = f"{code}os.umask(0)\n"
+        with recorded(home, *models, "--max-tokens", "20", site=open_to_all) as terminal:
+            use_everything(terminal)
+    return Used(home, began, connections, trace)
+
+
+def at_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have everything that a program may write without being asked land in one folder."""
+    (home / "tmp").mkdir(exist_ok=True)
+    monkeypatch.setenv("TMPDIR", str(home / "tmp"))
+    monkeypatch.setenv("HOME", str(home))
+
+
+def test_the_chat_opens_no_connection(used: Used) -> None:
+    assert not used.connections.exists(), used.connections.read_text()
 
 
 @pytest.mark.skipif(STRACE is None, reason="strace is not installed")
-def test_no_process_of_the_chat_asks_the_system_for_one(
-    tmp_path: Path, models: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trace = traced(tmp_path, monkeypatch)
-    with recorded(tmp_path, *models, "--max-tokens", "20", site="") as terminal:
-        use_everything(terminal)
-    assert "AF_UNIX" in trace.read_text()  # it was listened to
-    assert "AF_INET" not in trace.read_text()
+def test_no_process_of_the_chat_asks_the_system_for_one(used: Used) -> None:
+    assert used.trace is not None
+    assert "AF_UNIX" in used.trace.read_text()  # it was listened to
+    assert "AF_INET" not in used.trace.read_text()
 
 
 @pytest.mark.skipif(STRACE is None, reason="strace is not installed")
@@ -122,26 +151,21 @@ def traced(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_is_said_is_in_one_file_and_deleted_in_none(
-    tmp_path: Path, models: list[str], monkeypatch: pytest.MonkeyPatch
+    used: Used, models: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    temporary, began = tmp_path / "tmp", time.time()
-    temporary.mkdir()
-    monkeypatch.setenv("TMPDIR", str(temporary))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    with recorded(tmp_path, *models, "--max-tokens", "20", site="") as terminal:
-        use_everything(terminal)
-    holding = {path.name for path in with_canary(tmp_path)}
+    holding = {path.name for path in with_canary(used.home)}
     assert {"chats.db"} <= holding
     assert all(name.startswith("chats.db") for name in holding), holding
-    changed = [path for path in files(ROOT) if path.stat().st_mtime > began]
+    changed = [path for path in files(ROOT) if path.stat().st_mtime > used.began]
     assert not [path for path in changed if holds(path)]
-    with recorded(tmp_path, *models, site="") as terminal:
+    at_home(used.home, monkeypatch)
+    with recorded(used.home, *models, site="") as terminal:
         terminal.shows("ready")
         terminal.go(F2, "Today")
         terminal.go("d")
         terminal.press("\x11")
         assert terminal.end() == 0
-    assert with_canary(tmp_path) == []
+    assert with_canary(used.home) == []
 
 
 def with_canary(folder: Path) -> list[Path]:
@@ -157,14 +181,8 @@ def holds(path: Path) -> bool:
     return own not in path.name and CANARY.encode() in path.read_bytes()
 
 
-def test_nobody_else_may_read_anything_whatever_the_umask(
-    tmp_path: Path, models: list[str]
-) -> None:
-    with recorded(
-        tmp_path, *models, "--max-tokens", "20", site="import os\nos.umask(0)\n"
-    ) as terminal:
-        use_everything(terminal)
-    home = tmp_path / "home"
+def test_nobody_else_may_read_anything_whatever_the_umask(used: Used) -> None:
+    home = used.home / "home"
     every = [home, *home.rglob("*")]
     assert len(every) > 2
     for path in every:

@@ -159,9 +159,9 @@ async def test_way_to_the_top_ends_where_older_turns_have_come() -> None:
 
 async def test_walking_up_comes_to_the_very_first_turn() -> None:
     async with open_page() as page:
-        await page.open(talk(30))
+        await page.open(talk(PAGE + 4))
         page.view.focus_last()
-        for _ in range(40):
+        for _ in range(PAGE + 8):
             await page.pilot.press("k")
         await page.settle()
         assert page.app.focused is page.view.turns[0]

@@ -15,7 +15,7 @@ from tui.widgets.conversation.answer import Answer
 from tui.widgets.conversation.history import MOST, PAGE
 from tui.widgets.conversation.turns import UserTurn
 
-TURNS = 100 if ALL else 40
+TURNS = 100 if ALL else 30
 ANSWER = "Answer {}, with code:\n\n```python\nreturn {}\n```\n"
 
 
