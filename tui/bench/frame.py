@@ -65,7 +65,7 @@ class Frame:
             self.left = max(self.left, most * cos(radians(TURN)))
             below = 20 + most * sin(radians(TURN))
         self.categories = tuple(names)
-        self.keys = legend(plot.series, self.left, self.right) if len(plot.series) > 1 else ()
+        self.keys = keys_of(plot.series, self.left, self.right) if len(plot.series) > 1 else ()
         self.top = 24 + LINE * len({key.y for key in self.keys})
         self.bottom = self.top + ROOM
         self.height = ceil(self.bottom + below + (LINE + 4 if plot.x_label else 4))
@@ -89,7 +89,7 @@ class Frame:
         return self.y(max(0.0, self._low))
 
 
-def legend(series: Sequence[Series], left: float, right: float) -> tuple[Key, ...]:
+def keys_of(series: Sequence[Series], left: float, right: float) -> tuple[Key, ...]:
     """Return where the names of series stand, in as many lines as they need."""
     keys: list[Key] = []
     x, y = left, 21.0

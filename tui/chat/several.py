@@ -49,7 +49,8 @@ class Several:
             prompt.take()
             screen.unfinished.sent()
         elif dialogue.leaf is None:
-            screen.notify(f"Type a question first; it gets {COUNT} answers at once.", timeout=4)
+            text = f"Type a question first; it gets {COUNT} answers at once."
+            screen.notify(text, timeout=4, markup=False)
             return
         elif dialogue.leaf.role == "assistant":
             dialogue.cut_before(dialogue.leaf)

@@ -7,12 +7,19 @@ from assistant.lookahead.controller import SHORT, Controller
 from assistant.lookahead.fixed import Fixed
 from assistant.lookahead.policy import FIXED_LOOKAHEAD, Policy
 from assistant.lookahead.weighing import Weighing
-from tests.assistant.lookahead.machines import FLAT, STEEP, costs
+from tests.assistant.lookahead.machines import FLAT, STEEP, Text, costs, decode
 
 
 def policy(mode="auto", lookahead=None, machine=FLAT, draft=1.0):
     controller = Controller(costs(machine, draft)) if machine else None
     return Policy(Control(mode, lookahead), controller)
+
+
+def under_way(machine=FLAT, draft=1.0):
+    """Return a policy in the middle of an answer."""
+    made = policy(machine=machine, draft=draft)
+    decode(made.controller, Text(), costs(machine, draft), rounds=20)
+    return made
 
 
 @pytest.mark.parametrize(
@@ -44,11 +51,12 @@ def test_sps_proposes_at_least_one_where_there_is_room():
 
 
 def test_the_draft_reads_what_it_would_earn_back():
-    assert policy().reads(SHORT + 1, 200)
-    assert not policy().reads(SHORT, 200)  # in no time, as part of its first row
-    assert not policy().reads(100_000, 200)
-    assert not policy(machine=STEEP, draft=4).reads(SHORT + 1, 200)
-    assert not policy().reads(100, 2)
+    assert not policy().reads(SHORT + 1, 200)  # before the answer has gone on without
+    assert under_way().reads(SHORT + 1, 200)
+    assert not under_way().reads(SHORT, 200)  # in no time, as part of its first row
+    assert not under_way().reads(100_000, 200)
+    assert not under_way(machine=STEEP, draft=4).reads(SHORT + 1, 200)
+    assert not under_way().reads(100, 2)
 
 
 def test_a_person_who_wants_sps_has_the_draft_read():

@@ -95,12 +95,12 @@ def test_an_answer_that_streams_elsewhere_is_left_alone_until_its_program_dies(p
 
 
 def test_two_programs_may_write_at_once(path):
-    programs = [start("talker", path, 60) for _ in range(3)]
+    programs = [start("talker", path, 40) for _ in range(2)]
     for program in programs:
         program.communicate()
-    assert [program.returncode for program in programs] == [0, 0, 0]
+    assert [program.returncode for program in programs] == [0, 0]
     store = Store(path)
-    assert [each.messages for each in store.summaries()] == [120, 120, 120]
+    assert [each.messages for each in store.summaries()] == [80, 80]
     store.close()
     assert integrity(path) == "ok"
 
