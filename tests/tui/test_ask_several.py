@@ -95,9 +95,11 @@ def test_all_answers_are_kept_side_by_side_and_the_first_is_gone_on_with(target,
 
 
 def test_an_interrupt_keeps_what_every_answer_has(endless, home):
-    process = start("ask", "--target", endless, *HOT[:6], "--chat", "new", "--n", "3", "Well?")
+    # The likeliest token is never the last one, and ArS takes seconds to fill the context.
+    cold = ("--temperature", "0", "--mode", "ars")
+    process = start("ask", "--target", endless, *cold, "--chat", "new", "--n", "3", "Well?")
     assert process.stdout.read(24).startswith("--- 1 of 3 ---")
-    time.sleep(0.3)
+    time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -106,10 +108,7 @@ def test_an_interrupt_keeps_what_every_answer_has(endless, home):
     question, first = store.path(1)
     assert question.content == "Well?"
     kept = {record.id: record for record in store.tree(1)}
-    states = [kept[each].state for each in first.siblings]
-    assert len(states) == 3
-    assert "stopped" in states  # by chance, one may have ended by itself
-    assert set(states) <= {"stopped", "complete"}
+    assert [kept[each].state for each in first.siblings] == ["stopped"] * 3
     assert all(kept[each].content for each in first.siblings)
     store.close()
 
