@@ -141,6 +141,6 @@ class Speculation(Lines):
         head = [Content.styled("Speculation", "bold $text-accent"), Content("")]
         body = [line for text in EXPLAINED for line in paragraph(text, width) or [Content("")]]
         if self._ready and self._ready.no_draft and not self._ready.draft:
-            text = f"Nothing is guessed: {self._ready.no_draft}"
+            text = f"No model guesses: {self._ready.no_draft}"
             body = [*paragraph(text, width, "$text-warning"), Content(""), *body]
         return [*head, *body]
