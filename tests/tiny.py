@@ -40,10 +40,10 @@ def write(
     """Write a model of one architecture and return its path.
 
     `like` is the seed of another model that this one resembles: its weights and some `noise`, so
-    that it drafts for the other with a middling acceptance rate. With `stops=False` the control
-    tokens are so unlikely that an answer never ends by itself. `name` and `file_type` are what the
-    header says; the weights are 32 bits whatever it claims. `words` are tokens of their own, which
-    the model says as readily as any byte.
+    that it drafts for the other with a middling acceptance rate. With `stops=False` a llama says
+    no control token at any temperature, so that no answer ends by itself. `name` and `file_type`
+    are what the header says; the weights are 32 bits whatever it claims. `words` are tokens of
+    their own, which the model says as readily as any byte.
     """
     layers = layers or {"lfm2": 4, "gemma3": 6}.get(kind, 2)
     writer = gguf.GGUFWriter(path, kind)
@@ -110,17 +110,16 @@ class _Tensors:
         stops: bool,
     ) -> None:
         self._writer, self._kind, self._layers = writer, kind, layers
-        self._vocabulary, self._stops = vocabulary, stops
+        self._vocabulary = vocabulary
+        self._endless = kind == "llama" and not stops
         self._rng = np.random.default_rng(seed if like is None else like)
         self._own = None if like is None else np.random.default_rng(seed)
         self._noise = noise
 
     def write(self) -> None:
         embedding = self._values((self._vocabulary, EMBEDDING), 1.0)
+        head = self._head(embedding)
         self._add("token_embd.weight", embedding)
-        head = embedding.copy()
-        if not self._stops:
-            head[256:] = 0  # logits of zero, where those of the bytes are normal with deviation 8
         if self._kind == "llama":
             self._add("output.weight", head)
         {
@@ -129,6 +128,16 @@ class _Tensors:
             "lfm2": self._lfm2,
             "mamba": self._mamba,
         }[self._kind]()
+
+    def _head(self, embedding: np.ndarray) -> np.ndarray:
+        head = embedding.copy()
+        if self._endless:
+            # All states have one direction in common, which speaks against these tokens alone.
+            unlikely = slice(256, 256 + len(CONTROLS))
+            embedding[:, 0] = 4
+            head[unlikely] = head[:, 0] = 0
+            head[unlikely, 0] = -300
+        return head
 
     def _values(self, shape: tuple[int, ...], scale: float) -> np.ndarray:
         values = self._rng.standard_normal(shape)
@@ -140,7 +149,10 @@ class _Tensors:
         self._writer.add_tensor(name, values)
 
     def _random(self, name: str, *shape: int, scale: float = 0.08) -> None:
-        self._add(name, self._values(shape[::-1], scale))  # ggml counts dimensions the other way
+        values = self._values(shape[::-1], scale)  # ggml counts dimensions the other way
+        if self._endless and name.endswith(("_output.weight", "_down.weight")):
+            values[0] = 0  # no layer changes what all states have in common
+        self._add(name, values)
 
     def _ones(self, name: str, size: int) -> None:
         self._add(name, np.ones(size, np.float32))

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from assistant.store import Store
 from models.errors import UsageError
-from tests.tui.test_cli import HOT, endless, run, start
+from tests.tui.test_cli import ENDLESS, HOT, endless, run, start
 from tui.commands.ask import ask
 from tui.safe import safe
 
@@ -56,7 +56,7 @@ def test_what_is_not_kept_knows_the_conversation_all_the_same(target, home):
 
 
 def test_an_interrupt_keeps_question_and_answer(endless, home):
-    process = start("ask", "--target", endless, *HOT[:6], "--chat", "new", "Well?")
+    process = start("ask", "--target", endless, *ENDLESS, "--chat", "new", "Well?")
     begun = process.stdout.read(3)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
@@ -67,7 +67,7 @@ def test_an_interrupt_keeps_question_and_answer(endless, home):
 
 
 def test_a_kill_leaves_what_was_said_a_second_ago(endless, home):
-    process = start("ask", "--target", endless, *HOT[:6], "--chat", "new", "Well?")
+    process = start("ask", "--target", endless, *ENDLESS, "--chat", "new", "Well?")
     assert process.stdout.read(1)
     time.sleep(2.5)
     os.kill(process.pid, signal.SIGKILL)
