@@ -28,6 +28,7 @@ class Settings:
     sampling: Sampling = field(default_factory=Sampling)
     seed: int | None = None
     max_tokens: int | None = None
+    answers: int = 4  # to one question, where several are asked for in the chat
     n_ctx: int = 8192
     threads: int | None = None
     gpu_layers: int | None = None

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from tui.screens.chat import ChatScreen
     from tui.screens.several import SeveralScreen
 
-COUNT = 4
-
 
 class Several:
     """Have the prompt, or else the last question, answered several times over.
@@ -49,7 +47,7 @@ class Several:
             prompt.take()
             screen.unfinished.sent()
         elif dialogue.leaf is None:
-            text = f"Type a question first; it gets {COUNT} answers at once."
+            text = f"Type a question first; it gets {screen.settings.answers} answers at once."
             screen.notify(text, timeout=4, markup=False)
             return
         elif dialogue.leaf.role == "assistant":
@@ -79,11 +77,11 @@ class Several:
     def _open(self, model: ModelInfo, mode: Mode) -> None:
         from tui.screens.several import SeveralScreen
 
-        question = self._screen.dialogue.records[-1].content
-        self._records, request = self._screen.dialogue.several(model, mode, COUNT)
-        store = self._screen.dialogue.store
-        self._kept = [Kept(store, record) for record in self._records]
-        self._shown, self._chosen = SeveralScreen(question, COUNT), 0
+        dialogue, count = self._screen.dialogue, self._screen.settings.answers
+        question = dialogue.records[-1].content
+        self._records, request = dialogue.several(model, mode, count)
+        self._kept = [Kept(dialogue.store, record) for record in self._records]
+        self._shown, self._chosen = SeveralScreen(question, count), 0
         self._screen.app.push_screen(self._shown, self._choose)
         self._screen.exchange.wish(lambda: request)
 

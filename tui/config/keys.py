@@ -7,7 +7,7 @@ The checks, the command line's options, the settings screen, `specchat config` a
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from assistant.request import RULES, SOURCES
+from assistant.request import MOST_ANSWERS, RULES, SOURCES
 from tui.config.kinds import Kind, Number, Value, Whole
 from tui.config.words import Choice, Folders, Several, Switch, Text
 
@@ -97,6 +97,7 @@ SAMPLING = (
     Key("repeat_window", Whole(0, 1_000_000), 64, "How many tokens are recent.", ROUND),
     Key("seed", Whole(0, word="random"), "random", "Same seed and settings, same answer.", ANSWER),
     Key("max_tokens", Whole(1, word="none"), "none", "Stop after this many tokens.", ANSWER),
+    Key("answers", Whole(2, MOST_ANSWERS), 4, "How many Ctrl+S asks for.", ANSWER, VARIABLE),
 )  # fmt: skip
 SPECULATION = (
     Key(

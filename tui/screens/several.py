@@ -1,5 +1,6 @@
 """Several answers to one question, side by side as they come, to choose one of."""
 
+import math
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -66,13 +67,12 @@ class SeveralScreen(Screen[int]):
         self.columns[0].focus()
 
     def on_resize(self) -> None:
-        """Put the answers side by side where there is room, else show one at a time."""
+        """Put the answers into few rows where there is room, else show one at a time."""
         count, width, height = len(self.columns), self.size.width, self.size.height - 3
-        even = [n for n in range(1, count + 1) if count % n == 0 and width // n >= NARROWEST]
-        across = [n for n in even if height // (count // n) >= LOWEST]
-        alone = not across
-        self._grid.set_class(alone, "-alone")
-        self._grid.styles.grid_size_columns = 1 if alone else max(across)
+        rows = {n: math.ceil(count / n) for n in range(1, count + 1)}  # by how many are in one
+        fits = [n for n in rows if width // n >= NARROWEST and height // rows[n] >= LOWEST]
+        self._grid.set_class(not fits, "-alone")
+        self._grid.styles.grid_size_columns = min(fits, key=lambda n: (rows[n], n), default=1)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Remember which answer was looked at last: alone, it stays in sight."""

@@ -1,57 +1,32 @@
 """One lane of a race: its text as it streams, framed by who says it and for how long."""
 
-from textual.app import ComposeResult
-from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
 from assistant.events import Ready
 from tui.race.track import Track
 from tui.safe import safe
-from tui.widgets.conversation.tokens import TokenView
+from tui.widgets.pane import Pane
 
 
-class LaneView(VerticalScroll):
+class LaneView(Pane):
     """Show a track up to the moment it is played to."""
 
     DEFAULT_CSS = """
     LaneView {
-        padding: 0 1;
-        border: round $primary 60%;
-        border-title-color: $foreground;
-        border-title-background: $background;
-        border-subtitle-color: $foreground 70%;
-        border-subtitle-background: $background;
-        background: $background;
-        scrollbar-size-vertical: 1;
-        scrollbar-color: $panel-lighten-2;
-        scrollbar-background: $background;
-
         &.speculates { border: round $success 60%; }
         &:focus { border: round $accent; }
-        & .all { height: auto; min-height: 100%; }  /* a short text stays at the top */
         & .said { color: $text-warning; height: auto; display: none; }
     }
     """
 
     def __init__(self, track: Track) -> None:
         mode = track.standing.lane.mode
-        super().__init__(classes="" if mode == "ars" else "speculates")
-        self.track = track
-        self.tokens = TokenView(growing=False)
         self._said = Static("", classes="said", markup=False)
+        super().__init__(self._said, classes="" if mode == "ars" else "speculates")
+        self.track = track
         self._state = (False, 0.0, "")  # what is shown: whether it writes, its clock, its notices
         self.border_title = self._title()
-
-    def compose(self) -> ComposeResult:
-        """Lay out what the lane has to say about itself, and its text."""
-        with Vertical(classes="all"):
-            yield self._said
-            yield self.tokens
-
-    def on_mount(self) -> None:
-        """Follow the text until the reader scrolls."""
-        self.anchor()
 
     def line_up(self) -> None:
         """Say which models the lane has."""
