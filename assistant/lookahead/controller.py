@@ -17,6 +17,7 @@ from assistant.lookahead.weighing import ALONE, HOPE, Beside, Weighing
 
 PROBE_EVERY = 64  # rounds without the model between two looks whether it has begun to pay
 DOUBT = 0.3  # the probability that it has
+POOR = 0.5  # acceptance that the model hardly ever falls short of
 CHECK_EVERY = 64  # rounds of speculation between two looks how fast ArS is
 CHECK_SOON = 4  # and when it seems to have changed
 CHANGED = 1.25  # times as fast or slow
@@ -63,16 +64,18 @@ class Controller:
 
         `more` is how many tokens the answer may still have, at most. The answer has to have gone on
         without for as long as that takes: by then it shows what copies are worth in it, and how
-        sure the target is.
+        sure the target is. Half as long is enough where even poor proposals pay.
         """
-        if self._answer_s < self._costs.draft(unread):
+        read_s = self._costs.draft(unread)
+        if self._answer_s < read_s / 2 or not self._budget.allows(self._ars_token_s):
             return False
         known = self._acceptance.on_average("model")
         acceptance, chance = (HOPE, DOUBT) if self._is_curious else (known, 1.0)
+        if self._answer_s < read_s:
+            acceptance = min(acceptance, POOR)
         pace = max(self._pace.tokens_per_s, 1 / self._ars_token_s)
         saved = min(more, TYPICAL_ANSWER) * (1 / pace - 1 / self._model_speed(acceptance))
-        allowed = self._budget.allows(self._ars_token_s)
-        return allowed and chance * saved > self._costs.draft(unread)
+        return chance * saved > read_s
 
     def observe(self, round_: Round, plan: Plan, seconds: float, draft_s: float) -> None:
         """Learn from a round that took `seconds`, `draft_s` of it in the draft model."""
