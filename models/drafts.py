@@ -121,7 +121,7 @@ def best_draft(target: Found, candidates: Iterable[Found]) -> tuple[Found | None
     for draft in by_size:
         if draft.size <= SMALL_ENOUGH * target.size and pairing.matches(draft):
             return draft, f"{draft.name} is the smallest model here with the same vocabulary."
-    return None, _without_draft(target)
+    return None, _without_draft(target, any(map(pairing.matches, by_size)))
 
 
 def mark(target: Found) -> str:
@@ -157,10 +157,12 @@ def _by_file(target: Found) -> GGUF | None:
     return next((gguf for gguf in catalog.FILES.values() if gguf.file == target.path.name), None)
 
 
-def _without_draft(target: Found) -> str:
+def _without_draft(target: Found, serves: bool) -> str:
     if target.summary and (reason := _hindrance_of_target(target.summary)):
         return f"{target.name} has no draft: {reason}."
     sentence = f"No model on this machine can draft for {target.name}."
+    if serves:
+        sentence = f"No model here is small enough to gain anything as a draft for {target.name}."
     if listed := listed_draft(target):
         return f"{sentence} Fetch one: specchat models pull {listed.name}"
     return sentence

@@ -16,7 +16,6 @@ from models.files.progress import Report, silent
 from tui.settings import Settings
 
 NO_DRAFT = "none"
-OTHERS = "Other models are here: specchat models list tells what to call them with --target."
 
 
 def default_target() -> str:
@@ -58,8 +57,12 @@ def _find_target(settings: Settings, reference: str, report: Report) -> Path:
     try:
         return ready(reference, report)
     except ModelMissing as missing:
-        if settings.target is None and next(discover(settings.folders), None):
-            raise ModelMissing(f"{missing} {OTHERS}") from missing
+        here = discover(settings.folders) if settings.target is None else ()
+        if other := next((found for found in here if found.refusal is None), None):
+            raise ModelMissing(
+                f"The default model, {reference}, is not on this machine, but others are: name "
+                f"one, as in --target {other.reference}, or fetch it: specchat models pull default"
+            ) from missing
         raise
 
 

@@ -54,9 +54,7 @@ def locate(reference: str) -> Path:
             f"{reference} is not on this machine. Fetch it with: specchat models pull {reference}"
         )
     if not wanted.exists():
-        raise ModelMissing(
-            f"There is no file {wanted}. See what is here with: specchat models list"
-        )
+        raise ModelMissing(f"There is no file {wanted}. {_guess(reference)}")
     if not wanted.is_file():
         raise ModelError(f"{wanted} is not a file; give the path of a .gguf file.")
     return wanted
@@ -126,12 +124,21 @@ def _by_label(reference: str, repo: str, revision: str | None, label: str) -> GG
 def _of_ollama(reference: str) -> Path:
     if path := ollama.find(reference.removeprefix(ollama.PREFIX)):
         return path
-    raise ModelMissing(f"Ollama has no model {reference}. See what is here: specchat models list")
+    name = reference.removeprefix(ollama.PREFIX)
+    raise ModelMissing(f"Ollama has no model {name!r} on this machine. {_guess(name)}")
 
 
 def _unknown(reference: str) -> ModelMissing:
-    similar = catalog.similar(reference)
-    guess = f"Did you mean {similar}?" if similar else "See: specchat models list"
+    guess = _guess(reference)
     if catalog.expand(reference):
         guess = "That is a pair; name its target or its draft."
     return ModelMissing(f"No model is called {reference!r}. {guess}")
+
+
+def _guess(reference: str) -> str:
+    """Say what may have been meant, first of what is on this machine."""
+    from models.files.alike import alike  # it asks every store, and they ask this module
+
+    meant = None if reference.startswith(("/", ".", "~")) else alike(reference)
+    meant = meant or catalog.similar(reference)
+    return f"Did you mean {meant}?" if meant else "See what is here: specchat models list"

@@ -98,7 +98,9 @@ def test_the_smallest_that_serves_is_chosen(large, tmp_path):
 def test_more_than_half_the_targets_size_is_never_chosen_unasked(large, tmp_path):
     candidate = small(tmp_path, layers=8)
     assert Pairing(large).judge(candidate).serves
-    assert best_draft(large, [candidate])[0] is None
+    draft, reason = best_draft(large, [candidate])
+    assert draft is None
+    assert reason.startswith("No model here is small enough")
 
 
 def test_the_draft_that_the_catalogue_lists_is_preferred(tmp_path, monkeypatch):

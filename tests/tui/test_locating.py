@@ -7,7 +7,7 @@ import pytest
 from models.errors import ModelMissing
 from tests import tiny
 from tests.models.files.stores import file, ollama_model
-from tui.locating import OTHERS, find_models
+from tui.locating import find_models
 from tui.settings import Settings
 
 
@@ -70,10 +70,23 @@ def test_who_has_models_but_not_the_usual_one_hears_of_both_ways(
         find_models(Settings(folders=(target.parent,)))
     assert "models pull" in str(nothing_here.value)
     assert "--target" not in str(nothing_here.value)
-    assert str(some_here.value) == f"{nothing_here.value} {OTHERS}"
+    assert f"name one, as in --target {target.parent}" in str(some_here.value)
+    assert "models pull default" in str(some_here.value)
 
 
 def test_who_named_one_hears_of_that_one_alone(bare_machine: Path, target: Path) -> None:
     with pytest.raises(ModelMissing) as missing:
         find_models(Settings(target="smollm2-135m", folders=(target.parent,)))
-    assert OTHERS not in str(missing.value)
+    assert "others are" not in str(missing.value)
+
+
+def test_only_what_can_answer_is_named_in_place_of_the_usual_one(
+    bare_machine: Path, target: Path
+) -> None:
+    (bare_machine / "own").mkdir()
+    (bare_machine / "own" / "a.gguf").write_bytes(b"GGUF")
+    with pytest.raises(ModelMissing) as missing:
+        find_models(Settings(folders=(bare_machine / "own",)))
+    assert "a.gguf" not in str(missing.value)
+    with pytest.raises(ModelMissing, match=str(target.parent)):
+        find_models(Settings(folders=(bare_machine / "own", target.parent)))

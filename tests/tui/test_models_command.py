@@ -180,19 +180,40 @@ def test_pair_says_which_drafts_serve_what_both_take_and_why_others_do_not(here)
     target = tiny.write(here / "models" / "large.gguf", layers=12)
     tiny.write(here / "models" / "part.gguf", controls=("<|other|>", "<|im_start|>", "<|im_end|>"))
     tiny.write(here / "models" / "bad.gguf", "mamba")
-    output = run("pair", str(target)).stdout
-    (good,) = [line for line in output.splitlines() if "mine.gguf" in line]
-    assert good.startswith("yes")
+    verdicts = blocks(run("pair", str(target)).stdout)
+    good = verdicts["mine.gguf"]
+    assert good.startswith("best ")
     assert "same vocabulary" in good
     assert "of memory for both" in good
     assert "the smallest model here" in good
-    (part,) = [line for line in output.splitlines() if "part.gguf" in line]
-    assert part.startswith("yes")
-    assert "258 of its tokens are the target's too" in part
-    assert "the smallest model here" not in part
-    (bad,) = [line for line in output.splitlines() if "bad.gguf" in line]
-    assert bad.startswith("no")
-    assert "recurrent" in bad
+    assert verdicts["part.gguf"].startswith("yes ")
+    assert "258 of its tokens are the target's too" in verdicts["part.gguf"]
+    assert "the smallest model here" not in verdicts["part.gguf"]
+    assert verdicts["bad.gguf"].startswith("no ")
+    assert "recurrent" in verdicts["bad.gguf"]
+
+
+def blocks(output: str) -> dict[str, str]:
+    """Return what is said of each draft, by the name of its file, as one line."""
+    said: dict[str, str] = {}
+    for line in output.splitlines()[1:]:
+        if not line.startswith(" "):
+            name = Path(line.split()[1]).name
+        said[name] = f"{said.get(name, '')} {line.strip()}".strip()
+    return said
+
+
+def test_pair_without_a_target_is_about_the_one_that_is_set(here, monkeypatch):
+    target = tiny.write(here / "models" / "large.gguf", layers=12)
+    monkeypatch.setenv("SPECCHAT_TARGET", str(target))
+    assert run("pair").stdout == run("pair", str(target)).stdout
+
+
+def test_what_is_in_the_home_is_listed_by_its_short_path_and_found_by_it(here, monkeypatch):
+    monkeypatch.setenv("HOME", str(here))
+    output = run("list").stdout
+    assert output.splitlines()[1].endswith("  specchat      ~/models/mine.gguf")
+    assert run("show", "~/models/mine.gguf").exit_code == 0
 
 
 def test_pair_judges_one_draft_and_names_what_to_fetch_when_none_serves(here):
@@ -212,7 +233,7 @@ def test_pair_says_what_is_gained_here_or_that_nobody_measured(here, monkeypatch
         monkeypatch.setattr(
             "assistant.lookahead.prediction.predict", lambda *_, said=predicted: said
         )
-        assert words in run("pair", str(target)).stdout
+        assert words in blocks(run("pair", str(target)).stdout)["mine.gguf"]
     (fact,) = json.loads(run("pair", str(target), "--json").stdout)["drafts"]
     assert fact["predicted"]["pays_from_acceptance_rate"] is None
 

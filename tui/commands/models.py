@@ -11,11 +11,12 @@ from models.errors import ModelError, SpecchatError
 from models.files.discovery import discover, identify
 from models.files.locate import find, installed
 from models.memory import estimate_by_size
-from tui.commands.inventory import Facts, catalogue, details, drafts, here, pairs
+from tui.commands import listing
+from tui.commands.inventory import catalogue, details, drafts, here, pairs
+from tui.commands.listing import amount
 from tui.commands.slim import slim
 from tui.options import settings
 from tui.safe import safe
-from tui.widgets.amounts import size
 
 
 @click.group("models", invoke_without_command=True)
@@ -34,19 +35,8 @@ def list_(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"installed": mine, "catalogue": known, "pairs": pairs()}))
         return
-    for model in mine:
-        about = model["problem"] or f"{model['file_type'] or '?':<8} {model['store']}"
-        _line(model["reference"], model["size"], about)
-    if not mine:
-        click.echo("No models are on this machine.")
-    click.echo("\nTo be fetched by name (specchat models pull NAME):")
-    for model in known:
-        if model["path"] is None:
-            _line(model["name"], model["size"], model["licence"])
-
-
-def _line(name: object, size: object, remark: object) -> None:
-    click.echo(safe(f"  {name!s:<24} {_size(size):>9}  {remark}"))
+    for line in (*listing.here(mine), "", *listing.fetchable(known)):
+        click.echo(safe(line))
 
 
 @models.command()
@@ -63,12 +53,8 @@ def show(name: str, as_json: bool, template: bool) -> None:
     else:
         for key, value in facts.items():
             if value not in (None, "", []) and key != "template":
-                text = _size(value) if key in ("size", "memory_at_8192") else str(value)
+                text = amount(value) if key in ("size", "memory_at_8192") else str(value)
                 click.echo(safe(f"{key.replace('_', ' '):<20} {text}"))
-
-
-def _size(value: object) -> str:
-    return size(value) if isinstance(value, int) else str(value)
 
 
 def _folders() -> tuple[Path, ...]:
@@ -116,9 +102,9 @@ def _offered(wanted: str, offline: bool) -> str:
         return offered.reference
     known = catalog.find(wanted)
     if known and not offline and find(known) is None:
-        needed = _size(estimate_by_size(known.size, known.file))
+        needed = amount(estimate_by_size(known.size, known.file))
         terms = f"about {needed} of memory. Licence: {known.licence}."
-        click.echo(safe(f"{wanted}: {_size(known.size)} to fetch, {terms}"), err=True)
+        click.echo(safe(f"{wanted}: {amount(known.size)} to fetch, {terms}"), err=True)
     return wanted
 
 
@@ -160,13 +146,14 @@ def _check(name: str) -> None:
 @click.argument("target", required=False)
 @click.argument("draft", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def pair(target: str | None, draft: str | None, as_json: bool) -> None:
+@click.pass_context
+def pair(context: click.Context, target: str | None, draft: str | None, as_json: bool) -> None:
     """Say whether DRAFT, or each model on this machine, can draft for TARGET, and why not.
 
-    Without TARGET, for the default one. Told from the files' headers, and what is gained from what
-    was measured before; nothing is loaded.
+    Without TARGET, for the one that is set, or the default one. Told from the files' headers, and
+    what is gained from what was measured before; nothing is loaded.
     """
-    target = target or catalog.DEFAULT.name
+    target = target or settings(context.find_root().params).target or catalog.DEFAULT.name
     if draft is None and len(both := catalog.expand(target)) > 1:
         target = both[0].name
     candidates = list(discover(_folders()))
@@ -177,35 +164,10 @@ def pair(target: str | None, draft: str | None, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"target": large.reference, "drafts": facts}))
         return
-    for fact in facts:
-        _verdict(fact)
+    for line in listing.drafts(large.reference, facts):
+        click.echo(safe(line))
     if not draft and not any(fact["chosen"] for fact in facts):
         click.echo(safe(best_draft(large, candidates)[1]))
-
-
-def _verdict(fact: Facts) -> None:
-    remarks = [str(fact["reason"])]
-    if fact["serves"]:
-        remarks.append(f"{_size(fact['memory_of_both_at_8192'])} of memory for both")
-        remarks.append(_promise(fact["predicted"]))
-    remarks += [str(fact["chosen"])] if fact["chosen"] else []
-    answer = "yes" if fact["serves"] else "no"
-    click.echo(
-        safe(f"{answer:<4}{fact['draft']!s:<24} {_size(fact['size']):>9}  {'; '.join(remarks)}")
-    )
-
-
-def _promise(predicted: object) -> str:
-    """Return in words what was predicted for a draft."""
-    if not isinstance(predicted, dict):
-        return "not measured here yet (specchat tune)"
-    rate, speedup, k = (predicted[name] for name in ("acceptance_rate", "speedup", "lookahead"))
-    when, pays_from = f"when {rate:.0%} is accepted", predicted["pays_from_acceptance_rate"]
-    if k:
-        return f"{speedup:.2f}× here with lookahead {k} {when}"
-    if pays_from is None:
-        return "no gain here, whatever is accepted"
-    return f"no gain here {when}, from {pays_from:.0%} on"
 
 
 models.add_command(slim)
