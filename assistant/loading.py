@@ -35,7 +35,7 @@ class Pool:
     """The weights in memory, each file once however many loaders use it. For one thread."""
 
     def __init__(self) -> None:
-        self._shared: dict[tuple[Path, int | None, bool], tuple[Weights, int]] = {}
+        self._shared: dict[tuple[Path, int | None, bool, bool], tuple[Weights, int]] = {}
 
     @contextmanager
     def use(
@@ -43,6 +43,7 @@ class Pool:
         path: Path,
         gpu_layers: int | None,
         repack: bool,
+        at_home: bool,
         cancel: CancelFlag,
         progress: Callable[[float], None],
     ) -> Iterator[Weights]:
@@ -50,10 +51,15 @@ class Pool:
 
         Raises what `Weights` raises.
         """
-        key = path.resolve(), gpu_layers, repack
+        key = path.resolve(), gpu_layers, repack, at_home
         if key not in self._shared:
             weights = Weights(
-                path, gpu_layers=gpu_layers, repack=repack, cancel=cancel, progress=progress
+                path,
+                gpu_layers=gpu_layers,
+                repack=repack,
+                at_home=at_home,
+                cancel=cancel,
+                progress=progress,
             )
             self._shared[key] = weights, 0
         weights, users = self._shared[key]
@@ -112,6 +118,7 @@ class Loader:
                 path,
                 setup.gpu_layers,
                 tuning.repack,
+                role == "draft",  # a step of it takes less time than the way to another machine
                 self._cancel,
                 lambda fraction: self._emit(Loading(role, path.name, fraction)),
             )

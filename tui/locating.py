@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from assistant.request import Setup
-from models import catalog
+from models import catalog, remote
 from models.catalog import GGUF
 from models.drafts import best_draft, made_here
-from models.errors import ModelMissing, SpecchatError
+from models.errors import ModelMissing, SpecchatError, UsageError
 from models.files.check import ready
 from models.files.discovery import discover, identify
 from models.files.locate import find, resolve
@@ -32,10 +32,13 @@ def find_models(settings: Settings, report: Report = silent) -> tuple[Setup, str
     Raises:
         ModelMissing: the target is not on this machine.
         ModelError: the target is damaged.
+        UsageError: other machines shall compute, but no connection may be opened.
     """
     reference = settings.target or default_target()
     target = _find_target(settings, reference, report)
     draft, no_draft = _find_draft(settings, reference, target, report)
+    if settings.offline and remote.servers():
+        raise UsageError(f"{remote.VARIABLE} names other machines, but you are offline.")
     setup = Setup(target, draft, settings.n_ctx, settings.threads, settings.gpu_layers)
     recalls = settings.save and settings.learn
     return replace(setup, cache=cache_dir(), recalls=recalls), no_draft

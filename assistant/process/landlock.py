@@ -1,5 +1,7 @@
 """No connections for this process, whatever a file makes its native code do: Linux's Landlock.
 
+Only where somebody asked for other machines may it connect, to their ports.
+
 Files are not restricted: another model may be loaded from anywhere later, and the drivers of
 graphics cards keep caches in places of their own.
 """
@@ -7,11 +9,14 @@ graphics cards keep caches in places of their own.
 import ctypes
 import os
 import sys
+from collections.abc import Iterable
 
-_CREATE_RULESET, _RESTRICT_SELF = 444, 446  # system calls, the same on every processor
+# System calls, the same on every processor.
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION = 1  # a flag: create nothing, tell the version
 _NETWORK_SINCE = 4
-_BIND_AND_CONNECT_TCP = 3
+_CONNECT_TCP, _BIND_AND_CONNECT_TCP = 2, 3
+_PORT = 2  # a kind of rule
 _SET_NO_NEW_PRIVS = 38
 
 
@@ -19,8 +24,15 @@ class _Ruleset(ctypes.Structure):
     _fields_ = (("files", ctypes.c_uint64), ("network", ctypes.c_uint64))
 
 
-def forbid_connections() -> bool:
+class _Rule(ctypes.Structure):
+    _fields_ = (("allowed", ctypes.c_uint64), ("port", ctypes.c_uint64))
+
+
+def forbid_connections(but: Iterable[int] = ()) -> bool:
     """Have the system refuse TCP to this thread and all that it starts, for good.
+
+    Args:
+        but: ports that it may connect to nevertheless.
 
     Returns:
         Whether it does; not before Linux 6.7, nor on other systems.
@@ -31,12 +43,15 @@ def forbid_connections() -> bool:
     libc.syscall.restype = ctypes.c_long
     if libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION) < _NETWORK_SINCE:
         return False
-    rules = _Ruleset(0, _BIND_AND_CONNECT_TCP)  # and no rule that allows any of it
+    rules = _Ruleset(0, _BIND_AND_CONNECT_TCP)
     size = ctypes.c_size_t(ctypes.sizeof(rules))
     ruleset = libc.syscall(_CREATE_RULESET, ctypes.byref(rules), size, 0)
     if ruleset < 0:
         return False
     try:
+        for port in but:
+            rule = _Rule(_CONNECT_TCP, port)
+            libc.syscall(_ADD_RULE, ruleset, _PORT, ctypes.byref(rule), 0)
         libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         return bool(libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0)
     finally:

@@ -1,8 +1,8 @@
 """The process that computes: `python -m assistant.process.worker COMMANDS EVENTS PARENT`.
 
 Its three arguments are the ends of two pipes and the number of the process that asks. It never
-outlives that process, leaves no core file, opens no connection where the system can see to that,
-and keeps away from the terminal.
+outlives that process, leaves no core file, opens no connection where the system can see to that
+(but to machines that are to compute layers), and keeps away from the terminal.
 """
 
 import ctypes
@@ -12,6 +12,8 @@ import signal
 import sys
 
 from assistant.process.landlock import forbid_connections
+from models import remote
+from models.errors import UsageError
 
 PR_SET_PDEATHSIG = 1
 
@@ -33,7 +35,14 @@ def _confine(parent: int) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it died before the line above
         os._exit(0)
-    forbid_connections()  # before there is a second thread, which it would not bind
+    forbid_connections(_ports())  # before there is a second thread, which it would not bind
+
+
+def _ports() -> list[int]:
+    try:
+        return [server.port for server in remote.servers()]
+    except UsageError:  # it is said when a model is loaded
+        return []
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import llama_cpp.llama_cpp as llama
 from models import gguf
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelError
-from models.llama import native, pages
+from models.llama import native, offload, pages
 from models.llama.conditions import of_file
 from models.llama.vocab import LlamaVocab, has_tokens
 
@@ -22,6 +22,7 @@ class Weights:
         path: the file.
         gpu_layers: how many layers to offload; None is all, when this build can offload.
         repack: rearrange weights for the CPU's kernels where there are such.
+        at_home: leave no layer to other machines; see `models.remote`.
         cancel: raised by another thread, it stops the loading.
         progress: called with the fraction that is loaded; must not raise.
         vocab_only: read the vocabulary and the metadata, not the weights.
@@ -37,6 +38,7 @@ class Weights:
         *,
         gpu_layers: int | None = None,
         repack: bool = True,
+        at_home: bool = False,
         cancel: CancelFlag | None = None,
         progress: Callable[[float], None] = lambda fraction: None,
         vocab_only: bool = False,
@@ -44,12 +46,14 @@ class Weights:
         native.start()
         self.path = path
         self.header = gguf.read(path)  # refuses what is not a whole GGUF file, before native code
+        offload.join_servers()
         self.conditions = f"{of_file(path, gpu_layers)} repack={repack}"
         started = perf_counter()
         self.handle: int | None = _load(
             path,
             gpu_layers,
             repack,
+            at_home,
             CancelFlag() if cancel is None else cancel,
             progress,
             vocab_only,
@@ -81,6 +85,7 @@ def _load(
     path: Path,
     gpu_layers: int | None,
     repack: bool,
+    at_home: bool,
     cancel: CancelFlag,
     progress: Callable[[float], None],
     vocab_only: bool,
@@ -94,6 +99,8 @@ def _load(
     params.use_extra_bufts = repack and not native.has_amx()
     if gpu_layers is not None:
         params.n_gpu_layers = gpu_layers
+    if at_home and (here := offload.devices_here()):
+        params.devices = ctypes.cast(here, ctypes.c_void_p)
     callback = llama.llama_progress_callback(report)
     params.progress_callback = callback
     params.progress_callback_user_data = ctypes.c_void_p()

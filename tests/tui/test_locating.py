@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from models.errors import ModelMissing
+from models.errors import ModelMissing, UsageError
+from models.remote import VARIABLE
 from tests import tiny
 from tests.models.files.stores import file, ollama_model
 from tui.locating import find_models
@@ -90,3 +91,12 @@ def test_only_what_can_answer_is_named_in_place_of_the_usual_one(
     assert "a.gguf" not in str(missing.value)
     with pytest.raises(ModelMissing, match=str(target.parent)):
         find_models(Settings(folders=(bare_machine / "own", target.parent)))
+
+
+def test_who_is_offline_asks_no_other_machine(
+    target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "10.0.0.2:50052")
+    assert find_models(Settings(target=str(target)))[0].target == target
+    with pytest.raises(UsageError, match=f"{VARIABLE} names other machines"):
+        find_models(Settings(target=str(target), offline=True))

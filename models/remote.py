@@ -1,0 +1,37 @@
+"""Other machines that compute layers of a model: those that llama.cpp's own variable names."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from models.errors import UsageError
+
+VARIABLE = "LLAMA_ARG_RPC"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where llama.cpp's `rpc-server` listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        """Return it as llama.cpp wants it."""
+        return f"{self.host}:{self.port}"
+
+
+def servers(environment: Mapping[str, str] = os.environ) -> tuple[Server, ...]:
+    """Return the servers that are named, as in HOST:PORT,HOST:PORT.
+
+    Raises:
+        UsageError: one of them has no host or no port.
+    """
+    return tuple(_server(each.strip()) for each in environment.get(VARIABLE, "").split(",") if each)
+
+
+def _server(text: str) -> Server:
+    host, _, port = text.rpartition(":")
+    if not (host and port.isdecimal() and port.isascii() and 0 < int(port) < 1 << 16):
+        raise UsageError(f"{VARIABLE} must be HOST:PORT, or several with commas: {text!r}")
+    return Server(host, int(port))

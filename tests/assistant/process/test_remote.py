@@ -1,0 +1,44 @@
+"""Machines that are to compute layers, as the environment names them."""
+
+import socket
+
+import pytest
+
+from assistant.events import Failed, Ready
+from models.errors import UsageError
+from models.remote import VARIABLE, Server, servers
+from tests.assistant.process.driving import running
+
+
+def test_servers_are_named_with_ports_and_commas():
+    assert servers({}) == servers({VARIABLE: ""}) == ()
+    assert servers({VARIABLE: "10.0.0.2:50052, big.local:1"}) == (
+        Server("10.0.0.2", 50052),
+        Server("big.local", 1),
+    )
+    assert str(Server("big.local", 1)) == "big.local:1"
+
+
+@pytest.mark.parametrize("named", ["big", "big:", ":1", "big:0", "big:65536", "big:x", "a:1,b"])
+def test_what_names_no_port_of_a_machine_is_refused(named):
+    with pytest.raises(UsageError, match=f"{VARIABLE} must be HOST:PORT"):
+        servers({VARIABLE: named})
+
+
+def test_without_llama_cpps_backend_for_it_the_person_is_told_how_to_get_it(setup, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setenv(VARIABLE, f"127.0.0.1:{server.getsockname()[1]}")
+        with running() as (engine, heard):
+            engine.load(setup)
+            failed = heard.until(Failed, Ready)
+    assert failed.kind == "ModelError"
+    assert "built without its RPC backend" in failed.message
+    assert "-DGGML_RPC=on" in failed.message
+
+
+def test_a_name_that_makes_no_sense_is_said_when_a_model_is_loaded(setup, monkeypatch):
+    monkeypatch.setenv(VARIABLE, "nonsense")
+    with running() as (engine, heard):
+        engine.load(setup)
+        failed = heard.until(Failed, Ready)
+    assert (failed.kind, VARIABLE in failed.message) == ("UsageError", True)
