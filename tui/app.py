@@ -19,6 +19,7 @@ from models.errors import ModelMissing, SpecchatError, StorageError
 from tui.appearance import appear, say_notices
 from tui.messages import EngineSaid, Located, NotLocated, StoreOpened, ThreadDied
 from tui.program import Program
+from tui.safe import safe
 from tui.screens.chat import ChatScreen
 from tui.settings import Settings
 from tui.signals import hangs_up, signals_leave
@@ -178,9 +179,25 @@ class SpecchatApp(Program):
             if self.chat.exchange.wants_model:
                 self.chat.talk.take_back()
         else:
-            self.settings = replace(self.settings, target=choice[0], draft=choice[1])
+            before = self.settings
+            self.settings = replace(before, target=choice[0], draft=choice[1])
             self.chat.apply(self.settings)
             self.look_for_models(self.settings)
+            self._keep_choice(before, choice)
+
+    @work(group="choice")
+    async def _keep_choice(self, before: Settings, choice: tuple[str, str | None]) -> None:
+        """Have the next start begin with the models that were chosen."""
+        from tui.config.chosen import keep  # brings tomlkit along
+
+        try:
+            kept = await asyncio.to_thread(keep, before, *choice)
+        except SpecchatError as error:
+            text = f"{error} The choice counts until you quit."
+            self.notify(safe(text), title="Not kept", severity="warning", markup=False)
+        else:
+            sources = {**self.settings.sources, **kept}
+            self.settings = replace(self.settings, sources=sources)
 
     def action_settings(self) -> None:
         """Open the settings."""

@@ -3,10 +3,23 @@
 import shutil
 from pathlib import Path
 
+import pytest
+
+from models import catalog
 from models.files.progress import Progress
 from tests.tui.chat import Chat, open_chat
+from tui.config.chosen import keep
+from tui.config.explaining import explain
+from tui.config.file import config_path, read
+from tui.config.form import Form
+from tui.config.layers import Source
+from tui.config.loading import load
+from tui.locating import find_models
 from tui.screens.models import ModelsScreen
+from tui.settings import Settings
 from tui.widgets.models.fetch import Pace, figures
+
+DEFAULT = catalog.DEFAULT.target.name
 
 
 async def chooser(chat: Chat) -> ModelsScreen:
@@ -59,6 +72,78 @@ async def test_model_on_disk_is_offered_first_and_answers_the_prompt_that_waits(
         await chat.until(lambda: "mine.gguf" in str(screen.browser.details.render()))
         await chat.pilot.press("enter")
         await chat.until(lambda: len(chat.said) == 2)
+
+
+@pytest.fixture
+def mine(bare_machine: Path, target: Path) -> Path:
+    """The only model of a machine."""
+    (bare_machine / "models").mkdir()
+    return Path(shutil.copy(target, bare_machine / "models" / "mine.gguf"))
+
+
+async def choose(chat: Chat) -> None:
+    """Take the first model that is offered."""
+    screen = await chooser(chat)
+    await chat.until(lambda: "mine.gguf" in str(screen.browser.details.render()))
+    await chat.pilot.press("enter")
+    await chat.until(lambda: str(chat.app.settings.target).endswith("mine.gguf"))
+
+
+async def kept(chat: Chat) -> None:
+    """Wait until the choice is written."""
+    await chat.until(lambda: "choice" not in {worker.group for worker in chat.app.workers})
+
+
+async def test_the_next_start_begins_with_the_model_that_was_chosen(mine: Path) -> None:
+    async with open_chat(None) as chat:
+        await choose(chat)
+        await kept(chat)
+        assert explain(Form(chat.app.settings, read()), "target")[1].startswith("From config.toml")
+    assert load({}).target == str(mine)
+    assert find_models(load({}))[0].target == mine
+
+
+async def test_a_choice_in_a_run_that_was_told_its_target_is_for_that_run(mine: Path) -> None:
+    told = {"target": Source("option", "--target")}
+    async with open_chat(Path("nowhere.gguf"), sources=told) as chat:
+        await choose(chat)
+        await kept(chat)
+    assert not config_path().exists()
+
+
+async def test_a_choice_that_cannot_be_kept_counts_all_the_same(mine: Path) -> None:
+    config_path().parent.mkdir(parents=True)
+    config_path().write_text("oops")
+    async with open_chat(None) as chat:
+        await choose(chat)
+        await chat.until(
+            lambda: any(
+                "config.toml:1" in note.message and "until you quit" in note.message
+                for note in chat.app._notifications
+            )
+        )
+    assert config_path().read_text() == "oops"
+
+
+@pytest.mark.parametrize(
+    ("before", "target", "draft", "kept"),
+    [
+        (None, "other", "small", {"target": "other"}),
+        (None, DEFAULT, None, {}),
+        (None, DEFAULT, "small", {"draft": "small"}),
+        ("other", "other", "none", {"target": "other", "draft": "none"}),
+        ("other", "third", "small", {"target": "third"}),
+        ("other", DEFAULT, None, {}),
+    ],
+)
+def test_a_draft_is_kept_for_the_target_it_was_chosen_for(
+    bare_machine: Path, before: str | None, target: str, draft: str | None, kept: dict[str, str]
+) -> None:
+    if before:
+        keep(Settings(), before, None)
+    keep(Settings(target=before), target, draft)
+    auto = {"target": "auto", "draft": "auto"}
+    assert {**auto, **read().values} == {**auto, **kept}
 
 
 def test_figures_tell_amount_speed_and_time_left() -> None:

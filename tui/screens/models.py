@@ -23,7 +23,8 @@ from tui.widgets.models.model_list import ModelList
 
 WELCOME = (
     "specchat answers with a model that runs on this machine. Nothing is fetched unless you "
-    "choose it here, and nothing you type ever leaves this machine."
+    "choose it here, and nothing you type ever leaves this machine. The next start begins with "
+    "the model you choose."
 )
 
 
