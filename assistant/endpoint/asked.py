@@ -74,7 +74,7 @@ class _Wanted(msgspec.Struct):
     max_completion_tokens: _Count | None = None
     temperature: float | None = None
     top_p: float | None = None
-    top_k: int | None = None
+    top_k: Annotated[int, msgspec.Meta(lt=2**31)] | None = None
     min_p: float | None = None
     repeat_penalty: float | None = None
     seed: _Seed | None = None

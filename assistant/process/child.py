@@ -63,6 +63,7 @@ class Child:
 
         Raises:
             TooLong: it is longer than a message may be.
+            OverflowError: a number in it has more than 64 bits.
         """
         self._unsent.append(memoryview(framed(COMMANDS.encode(command))))
         self.flush()

@@ -10,7 +10,7 @@ from assistant.process.agenda import Agenda
 from assistant.process.child import Child
 from assistant.process.codec import Garbled
 from assistant.process.frames import TooLong
-from assistant.process.messages import Begun, Cancel, Command, Done, Ping, Pong, Said
+from assistant.process.messages import Begun, Cancel, Command, Done, Ping, Pong, Said, Steer
 from assistant.process.obituary import obituary
 from assistant.process.watch import Watch
 from models.errors import UsageError
@@ -148,5 +148,10 @@ class Keeper:
             if self._child is not None:
                 self._child.send(command)
         except TooLong as error:
-            message = f"This is too long to be read at once: {error}."
-            self._agenda.take_back(message, UsageError.__name__)
+            self._refuse(command, f"This is too long to be read at once: {error}.")
+        except OverflowError:
+            self._refuse(command, "A number in this is too large.")
+
+    def _refuse(self, command: Command, why: str) -> None:
+        if not isinstance(command, Steer):  # which has no end to be told of
+            self._agenda.take_back(why, UsageError.__name__)

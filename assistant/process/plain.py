@@ -13,6 +13,7 @@ def encode(value: Any) -> bytes:
 
     Raises:
         TypeError: a part of it is no plain value.
+        OverflowError: a number in it has more than 64 bits.
     """
     try:
         return _encoder.encode(value)

@@ -128,6 +128,7 @@ def test_neutral_values_and_labels_of_other_programs_are_accepted(running: Runni
         ({"max_tokens": "many"}, 400, "invalid_value", "max_tokens"),
         ({"max_tokens": 0}, 400, "invalid_value", "max_tokens"),
         ({"seed": 2**80}, 400, "invalid_value", "seed"),
+        ({"extra_body": {"top_k": 2**80}}, 400, "invalid_value", "top_k"),
         ({"stop": [""]}, 400, "invalid_value", "stop[0]"),
         ({"messages": []}, 400, "invalid_value", "messages"),
         ({"messages": [{"role": "tool", "content": "x"}]}, 400, None, "messages[0].role"),

@@ -23,7 +23,7 @@ from assistant.events import (
 )
 from assistant.process import frames
 from assistant.process.client import EngineProcess
-from assistant.request import Count, Lane, Race, Setup
+from assistant.request import Count, Lane, Message, Race, Request, Sampling, Setup
 from tests.assistant.process.driving import Heard, ask, running
 
 ROOT = Path(__file__).parents[3]
@@ -187,6 +187,23 @@ def test_what_is_too_long_for_the_pipe_fails_and_the_next_is_answered(
         failed = heard.until(Failed)
         assert failed.kind == "UsageError"
         assert "too long" in failed.message
+        engine.reply(ask())
+        heard.until(Finished)
+
+
+def test_a_number_too_large_for_the_pipe_fails_and_the_next_is_answered(setup: Setup) -> None:
+    huge = Sampling(top_k=2**64)
+    with running() as (engine, heard):
+        engine.load(setup)
+        heard.until(Ready)
+        engine.reply(ask(max_tokens=900))
+        heard.until(Decoded)
+        engine.steer("ars", sampling=huge)
+        heard.until(Finished)  # the answer under way is none the worse for it
+        engine.reply(Request((Message("user", "Why?"),), huge))
+        failed = heard.until(Failed)
+        assert failed.kind == "UsageError"
+        assert "too large" in failed.message
         engine.reply(ask())
         heard.until(Finished)
 
