@@ -45,6 +45,7 @@ class Connection:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MOST_HEADERS)
+        self._wants_body = True
 
     async def requests(self) -> AsyncIterator[Asking]:
         """Yield requests while there are any; each must be answered before the next.
@@ -65,6 +66,7 @@ class Connection:
                 raise Unreadable(error.error_status_hint, f"This is no HTTP: {error}.") from error
             if asked is None:
                 return
+            self._wants_body = asked.method != "HEAD"
             yield asked
             if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
                 return
@@ -101,8 +103,9 @@ class Connection:
         )
 
     async def send(self, data: bytes) -> None:
-        """Send a part of an answer."""
-        await self._send(h11.Data(data=data))
+        """Send a part of an answer, unless only its head was asked for."""
+        if self._wants_body:
+            await self._send(h11.Data(data=data))
 
     async def end(self) -> None:
         """End an answer."""

@@ -98,6 +98,16 @@ def test_what_makes_no_sense_is_told_so_as_json(running: Running, data, status) 
     assert json.loads(body)["error"]["message"]
 
 
+@pytest.mark.parametrize("path", [b"/v1/models", b"/v1/chat/completions", b"/elsewhere"])
+def test_who_asks_for_the_head_alone_gets_no_body_and_is_answered_again(running, path) -> None:
+    with running.connect() as client:
+        client.sendall(b"HEAD " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        client.sendall(MODELS + b"Host: localhost\r\nConnection: close\r\n\r\n")
+        with client.makefile("rb") as answers:
+            heads = [line for line in answers.read().splitlines() if line.startswith(b"HTTP/1.1")]
+    assert [int(head.split()[1]) for head in heads] == [404 if b"else" in path else 405, 200]
+
+
 @pytest.mark.parametrize("framing", [b"Content-Length: 9000000", b"Transfer-Encoding: chunked"])
 def test_a_body_that_is_too_large_is_refused_while_it_is_sent(running: Running, framing) -> None:
     chunk = b"" if b"Length" in framing else b"895440\r\n"  # nine million
