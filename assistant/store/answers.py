@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import msgspec
-
 from assistant.events import Stats
 from assistant.store.database import Database
 from assistant.store.fields import unpack_stats
@@ -40,11 +38,7 @@ class Answers:
                 rows = sql.execute(_ANSWERS, (last, _PAGE)).fetchall()
             for id_, created, model, content, packed in rows:
                 last = id_
-                try:
-                    stats = unpack_stats(packed)
-                except msgspec.MsgspecError:  # of a later version, or damaged
-                    continue
-                if stats is not None:
+                if (stats := unpack_stats(packed)) is not None:
                     yield Answered(created, model, content, stats)
             if not rows:
                 return

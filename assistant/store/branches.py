@@ -12,7 +12,8 @@ from assistant.store.values import Record
 # A message and all that follows it, as far as it can be seen.
 _DOWN = """WITH RECURSIVE down (id) AS (
     SELECT id FROM message WHERE id = ? AND hidden IS NULL
-    UNION ALL SELECT m.id FROM message m JOIN down ON m.parent = down.id WHERE m.hidden IS NULL)"""
+    UNION ALL SELECT m.id FROM message m JOIN down ON m.parent = down.id
+    WHERE m.hidden IS NULL AND m.id > down.id)"""
 
 # Whether a conversation is at a message that cannot be seen.
 _ASTRAY = """SELECT 1 FROM conversation c JOIN message m ON m.id = leaf

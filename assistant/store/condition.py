@@ -5,8 +5,8 @@ from contextlib import closing
 from pathlib import Path
 
 from assistant.store import files
-from assistant.store.database import DAMAGED, connect
-from assistant.store.schema import APPLICATION_ID, newest, version
+from assistant.store.database import connect, is_damage, set_up
+from assistant.store.schema import APPLICATION_ID, newest, reindex, version
 from models.errors import StorageError
 
 _CHECKED_BYTES = 50_000_000  # larger files are read from end to end by the daily backup instead
@@ -19,9 +19,23 @@ def check(path: Path) -> str | None:
             found: str = sql.execute("PRAGMA quick_check(1)").fetchone()[0]
             return None if found == "ok" else found
     except sqlite3.DatabaseError as error:
-        if error.sqlite_errorcode & 0xFF in DAMAGED:
+        if is_damage(error):
             return str(error)
         raise
+
+
+def renewed(path: Path) -> str | None:
+    """Make the search index anew, which no check looks into; return what cannot be mended so."""
+    try:
+        with closing(connect(path)) as sql:
+            set_up(sql)
+            if version(sql):
+                reindex(sql)
+    except sqlite3.DatabaseError as error:
+        if is_damage(error) or error.sqlite_errorcode == sqlite3.SQLITE_ERROR:
+            return str(error)
+        raise
+    return None
 
 
 def problem(path: Path) -> str | None:
@@ -33,7 +47,7 @@ def problem(path: Path) -> str | None:
         with closing(connect(path, read_only=not files.writable(path))) as sql:
             _refuse_others(path, sql)
     except sqlite3.DatabaseError as error:
-        if error.sqlite_errorcode & 0xFF in DAMAGED:
+        if is_damage(error):
             return str(error)
         raise
     if size <= _CHECKED_BYTES or files.suspect(path).exists():

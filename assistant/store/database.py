@@ -29,6 +29,12 @@ _MEANING = {
 }
 
 
+def is_damage(error: sqlite3.Error) -> bool:
+    """Say whether an error tells of a damaged file; the search index has codes of its own."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF in DAMAGED or code == sqlite3.SQLITE_CONSTRAINT or "fts5" in str(error)
+
+
 def journal_mode(version: tuple[int, ...]) -> str:
     """Return the journal mode that is safe with a version of SQLite."""
     return "WAL" if version >= _WAL_SINCE else "TRUNCATE"
@@ -41,6 +47,8 @@ def connect(path: Path | None, *, read_only: bool = False) -> sqlite3.Connection
         name, uri=path is not None, isolation_level=None, check_same_thread=False, timeout=0
     )
     sql.row_factory = sqlite3.Row
+    # A damaged byte is shown as such, and hides nothing else.
+    sql.text_factory = lambda text: text.decode("utf-8", "replace")
     sql.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
     sql.execute("PRAGMA cell_size_check = ON")
     return sql
@@ -62,8 +70,10 @@ def explained(path: Path | None, damaged: Callable[[], None] | None = None) -> I
         yield
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in DAMAGED and damaged:
-            damaged()
+        if is_damage(error):
+            code = sqlite3.SQLITE_CORRUPT
+            if damaged:
+                damaged()
         if code not in _MEANING:
             raise
         raise StorageError(_MEANING[code].format(path=path or "The memory")) from error

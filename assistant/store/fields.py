@@ -3,6 +3,7 @@
 import struct
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -16,8 +17,8 @@ def pack_ids(ids: Sequence[int]) -> bytes:
 
 
 def unpack_ids(packed: bytes | None) -> tuple[int, ...]:
-    """Return the token ids that were packed."""
-    return struct.unpack(f"<{len(packed) // 4}i", packed) if packed else ()
+    """Return the token ids that were packed; damaged ones only cost a second reading."""
+    return struct.unpack(f"<{len(packed) // 4}i", packed) if packed and len(packed) % 4 == 0 else ()
 
 
 def pack_stats(stats: Stats | None) -> bytes | None:
@@ -27,7 +28,9 @@ def pack_stats(stats: Stats | None) -> bytes | None:
 
 def unpack_stats(packed: bytes | None) -> Stats | None:
     """Return the figures that were packed, as far as this version knows them."""
-    return None if packed is None else msgspec.msgpack.decode(packed, type=Stats)
+    with suppress(msgspec.MsgspecError):  # of a later version, or damaged
+        return None if packed is None else msgspec.msgpack.decode(packed, type=Stats)
+    return None
 
 
 def pack_attachments(attachments: Sequence[Attachment]) -> bytes | None:
@@ -41,4 +44,7 @@ def unpack_attachments(packed: bytes | None) -> tuple[Attachment, ...]:
     """Return the attached texts that were packed."""
     if packed is None:
         return ()
-    return msgspec.msgpack.decode(zlib.decompress(packed), type=tuple[Attachment, ...])
+    try:
+        return msgspec.msgpack.decode(zlib.decompress(packed), type=tuple[Attachment, ...])
+    except (zlib.error, msgspec.MsgspecError):
+        return (Attachment("damaged", "What was attached here was stored, but is damaged."),)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assistant.store import backups, files
-from assistant.store.condition import problem
+from assistant.store.condition import problem, renewed
 from assistant.store.database import Database, connect, explained, set_up
 from assistant.store.presence import Presence
 from assistant.store.schema import migrate, newest, version
@@ -49,7 +49,7 @@ def _on_disk(path: Path) -> Opened:
     path = path.resolve() if path.exists() else path
     if path.is_file() and not files.writable(path):
         return _read_only(path)
-    with files.opening(path), explained(path):
+    with files.opening(path), explained(path, lambda: files.suspect(path).touch(0o600)):
         presence = Presence(files.running(path))
         try:
             notice = _ready(path, presence)
@@ -97,8 +97,12 @@ def _ready(path: Path, presence: Presence) -> str | None:
             return None
         return f"{path} was gone and a new one was begun. The newest backup of it is {backup}."
     files.private_file(path)
-    if (found := problem(path)) is None:
-        files.suspect(path).unlink(missing_ok=True)
+    found = problem(path)
+    if found is None and files.suspect(path).exists() and not presence.others():
+        found = renewed(path)
+        if found is None:
+            files.suspect(path).unlink(missing_ok=True)
+    if found is None:
         return None
     if presence.others():
         raise StorageError(

@@ -11,10 +11,11 @@ _COLUMNS = (
     "id, parent, role, content, created, state, token_ids, attachments, stop, stats, model, "
     "conversation"
 )
-# Along the parents from a message to the start.
+# Along the parents from a message to the start; those of a damaged file need not have one.
 _UP = """WITH RECURSIVE up (id, parent, depth) AS (
     SELECT id, parent, 0 FROM message WHERE id = ?
-    UNION ALL SELECT m.id, m.parent, depth + 1 FROM message m JOIN up ON m.id = up.parent)"""
+    UNION ALL SELECT m.id, m.parent, depth + 1 FROM message m JOIN up ON m.id = up.parent
+    WHERE m.id < up.id)"""
 
 
 def record(sql: sqlite3.Connection, message: int) -> Record:

@@ -100,6 +100,31 @@ def version(sql: sqlite3.Connection) -> int:
     return int(sql.execute("PRAGMA user_version").fetchone()[0])
 
 
+def reindex(sql: sqlite3.Connection) -> None:
+    """Make the search index anew, whatever became of the old one: it only repeats what is stored.
+
+    A kill in the middle leaves a database that wants this done once more.
+    """
+    sql.execute("PRAGMA writable_schema = ON")  # nothing else drops a table that is damaged
+    sql.execute("DELETE FROM sqlite_master WHERE name IN ('message_text', 'title_text')")
+    sql.execute("PRAGMA writable_schema = RESET")
+    sql.execute("BEGIN IMMEDIATE")
+    old = sql.execute(
+        "SELECT type, name FROM sqlite_master WHERE type = 'trigger' "
+        "OR (type = 'table' AND (name GLOB 'message_text_*' OR name GLOB 'title_text_*'))"
+    ).fetchall()
+    for kind, name in old:
+        sql.execute(f"DROP {kind} {name}")
+    for statement in _SEARCH:
+        sql.execute(statement)
+    sql.execute(
+        "INSERT INTO message_text (rowid, content) SELECT id, content FROM message "
+        "WHERE state <> 'streaming'"
+    )
+    sql.execute("INSERT INTO title_text (rowid, title) SELECT id, title FROM conversation")
+    sql.execute("COMMIT")
+
+
 def migrate(sql: sqlite3.Connection) -> None:
     """Bring a database up to this version, each step whole or not at all."""
     for number, step in enumerate(MIGRATIONS[version(sql) :], version(sql) + 1):

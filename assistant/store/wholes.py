@@ -3,8 +3,10 @@
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 
 from assistant.store.database import Database, storable
 from assistant.store.inserting import insert, keep_trace, stand_at
@@ -41,8 +43,9 @@ class Wholes:
             messages = tree(sql, conversation)
             packed = sql.execute(_TRACES, (conversation,)).fetchall()
         traces: dict[int, Trace] = {}
-        for id_, part in packed:
-            traces[id_] = traces.get(id_, ()) + unpack_trace(part)
+        for id_, parts in groupby(packed, itemgetter("message")):
+            with suppress(StorageError):  # of a damaged one there is the text
+                traces[id_] = tuple(step for part in parts for step in unpack_trace(part["packed"]))
         title, named, system, created, updated, pinned, leaf = row
         return Whole(
             title, bool(named), system, created, updated, bool(pinned), leaf, messages, traces

@@ -1,5 +1,7 @@
 import random
+import sqlite3
 from base64 import b85decode
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -196,3 +198,47 @@ def test_the_record_that_is_returned_is_the_record_that_is_read(store):
     assert store.path(conversation) == (again,)
     store.choose(asked.id)
     assert store.path(conversation) == (replace(asked, siblings=again.siblings),)
+
+
+DAMAGE = {
+    "figures that are none": ("UPDATE message SET stats = x'c1c1' WHERE role = 'assistant'"),
+    "figures of another kind": ("UPDATE message SET stats = x'930102' WHERE role = 'assistant'"),
+    "half a token": "UPDATE message SET token_ids = x'010203' WHERE role = 'assistant'",
+    "an attachment": "UPDATE message SET attachments = x'00112233' WHERE role = 'user'",
+    "a letter": "UPDATE message SET content = CAST(x'ff' || content AS TEXT)",
+    "a title": "UPDATE conversation SET title = CAST(x'ff' || title AS TEXT)",
+    "how it came about": "UPDATE trace SET packed = x'789c00'",
+    "what it follows": "UPDATE message SET parent = (SELECT max(id) FROM message)",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_value_hides_nothing_but_itself(path, damage):
+    """SQLite's own checks do not look into values."""
+    store = Store(path)
+    conversation, records = talk(store, "Why?", "And then?")
+    store.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as sql:
+        sql.execute(DAMAGE[damage])
+    store = Store(path)
+    assert len(store.summaries()) == 1
+    whole = store.whole(conversation)
+    assert [each.content.strip("\ufffd") for each in whole.messages] == [
+        each.content for each in records
+    ]
+    assert store.path(store.fork(records[-1].id))[-1].content.endswith("Answer to And then?")
+    assert len(store.path(conversation)) in (1, 4)
+    assert store.prompts()
+    list(store.answers())
+    store.choose(records[0].id)
+    store.drop(records[0].id)
+    store.close()
+
+
+def test_a_damaged_attachment_says_so(store, path):
+    conversation = store.begin()
+    store.ask(conversation, None, "See", (Attachment("notes", "text"),))
+    with closing(sqlite3.connect(path, isolation_level=None)) as sql:
+        sql.execute("UPDATE message SET attachments = x'00'")
+    (attachment,) = store.path(conversation)[0].attachments
+    assert "damaged" in attachment.text

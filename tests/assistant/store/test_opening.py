@@ -1,6 +1,7 @@
 import os
 import resource
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -66,8 +67,9 @@ def test_without_a_backup_a_damaged_file_is_kept_and_a_new_one_begun(filled, cor
 
 def test_a_damaged_backup_gives_way_to_an_older_one(filled):
     good = backups.backups(filled)[0]
-    for name, content in (("9997", b""), ("9998", b"text"), ("9999", good.read_bytes()[:9000])):
-        (good.parent / f"{name}.db").write_bytes(content)
+    for name, content in (("-1", b""), ("-2", b"text"), ("-3", good.read_bytes()[:9000])):
+        good.with_stem(good.stem + name).write_bytes(content)
+    assert backups.backups(filled)[3:] == [good]
     filled.write_text("broken")
     store = Store(filled)
     assert str(good) in store.notice
@@ -105,6 +107,49 @@ def test_damage_that_is_met_while_running_is_mended_at_the_next_start(filled, mo
     again = Store(filled)
     assert "restored" in again.notice
     again.close()
+
+
+INDEX = {
+    "pages of its text": "UPDATE message_text_data SET block = x'00'",
+    "half of it": "DELETE FROM message_text_data WHERE id > 10",
+    "all of it": "DELETE FROM message_text_data",
+    "random": "UPDATE message_text_data SET block = randomblob(length(block))",
+    "its settings": "DELETE FROM message_text_config",
+}
+
+
+@pytest.mark.parametrize("damage", INDEX)
+def test_a_damaged_search_index_is_made_anew_and_costs_no_message(filled, damage):
+    with closing(sqlite3.connect(filled, isolation_level=None)) as sql:
+        sql.execute(INDEX[damage])
+    with pytest.raises(StorageError, match="start it again"):
+        talk_and_search(filled)
+    again = Store(filled)
+    assert again.notice is None
+    assert [each.messages for each in again.summaries("19 19")] == [40]
+    talk(again, "goes on")
+    assert again.summaries("goes on")
+    again.close()
+    assert integrity(filled) == "ok"
+    assert not files.suspect(filled).exists()
+
+
+def talk_and_search(path):
+    with closing(Store(path)) as store:
+        talk(store, "new")
+        store.summaries("answer")
+
+
+def test_an_index_is_not_made_anew_under_another_instance(filled):
+    other = Store(filled)
+    conversation = other.begin()
+    answer = other.answer(conversation, other.ask(conversation, None, "Hi").id, "tiny")
+    files.suspect(filled).touch()
+    Store(filled).close()
+    assert files.suspect(filled).exists()
+    other.end(answer.id, "xylophone", (), (), None, None, "complete")
+    assert other.summaries("xylophone")
+    other.close()
 
 
 def read_and_write(store):
