@@ -21,14 +21,24 @@ _RESTARTS = 20
 
 
 def backups(path: Path) -> list[Path]:
-    """Return a database's backups, newest first."""
-    return sorted(files.backups(path).glob("*.db"), reverse=True)
+    """Return a database's backups, newest first; what a wrong clock dated ahead comes last."""
+    now = _stamp()
+    return sorted(
+        files.backups(path).glob("*.db"),
+        key=lambda each: (each.stem <= now, each.stem),
+        reverse=True,
+    )
 
 
 def age(path: Path) -> float:
-    """Return how many seconds ago the newest backup was made."""
+    """Return how many seconds ago the newest backup was made; infinite if there is no such time."""
     newest = next(iter(backups(path)), None)
-    return time.time() - newest.stat().st_mtime if newest else float("inf")
+    seconds = time.time() - newest.stat().st_mtime if newest else -1
+    return seconds if seconds >= 0 else float("inf")
+
+
+def _stamp() -> str:
+    return f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S-%f}"
 
 
 def back_up(path: Path, patience_s: float = 0.0) -> Path | None:
@@ -49,7 +59,7 @@ def back_up(path: Path, patience_s: float = 0.0) -> Path | None:
                 f"{path} is damaged ({problem}), so it was not backed up. Start specchat again: it "
                 "then mends the file."
             )
-        done = folder / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S-%f}.db"
+        done = folder / f"{_stamp()}.db"
         part.rename(done)
         for old in backups(path)[KEPT:]:
             old.unlink(missing_ok=True)

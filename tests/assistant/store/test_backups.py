@@ -24,6 +24,27 @@ def test_the_newest_five_are_kept(store, path):
     assert backups.backups(path) == made[:2:-1]
 
 
+def test_a_clock_that_was_wrong_prevents_no_backup(store, path):
+    """It was ten years ahead for a while; in those days a backup was made every day."""
+    talk(store, "then")
+    for number in range(5):
+        made = store.back_up(older_than_s=0)
+        os.utime(made, (time.time() + 3e8,) * 2)
+        made.rename(made.with_name(f"2999-01-0{number}.db"))
+    conversation, _ = talk(store, "now")
+    made = store.back_up()
+    assert made == backups.backups(path)[0]
+    assert store.back_up() is None
+    store.delete(conversation)
+    store.purge()
+    assert len(backups.backups(path)) == 1
+    path.write_text("broken")
+    store.close()
+    again = Store(path)
+    assert [each.title for each in again.summaries()] == ["then"]
+    again.close()
+
+
 def test_a_damaged_database_takes_no_backup_s_place(store, path):
     talk(store, *(f"{n} " * 500 for n in range(40)))
     good = [store.back_up(older_than_s=0) for _ in range(5)]
