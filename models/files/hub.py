@@ -66,12 +66,12 @@ def _describe(url: str, gguf: GGUF) -> Remote:
         reason = str(error) or type(error).__name__
         raise NetworkError(f"The hub ({endpoint()}) cannot be reached: {reason}.") from error
     commit, etag = found.commit_hash or "", found.etag or ""
-    if not re.fullmatch(r"[0-9a-f]{40}", commit) or not re.fullmatch(r"[0-9A-Za-z-]{8,}", etag):
+    if not re.fullmatch(r"[0-9a-f]{40}", commit) or not re.fullmatch(r"[0-9A-Za-z-]{8,128}", etag):
         raise NetworkError(
             f"{endpoint()} does not answer as the hub does; a login page of the network or a wrong "
             "HF_ENDPOINT would explain it."
         )
-    if not found.size:
+    if (found.size or 0) <= 0:
         raise NetworkError(f"{endpoint()} does not say how large {gguf.file} is.")
     return Remote(url, etag, found.size, commit)
 

@@ -1,23 +1,18 @@
 """What a repository of the hub has for this machine: which quantisation, and on what terms."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-import httpx2
-from huggingface_hub import HfApi
-from huggingface_hub.errors import HfHubHTTPError, HFValidationError
-from huggingface_hub.hf_api import ModelInfo
 
 from models import memory
 from models.cancel import CancelFlag
 from models.catalog import GGUF
 from models.errors import ModelError, ModelMissing, NetworkError, UsageError
 from models.files import hub, labels
-from models.files.hub import Transient
 from models.files.progress import Progress, Report
 from models.files.pull import forbidden
+from models.files.repository import describe
 from models.memory import Fit
 
 _REPO = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w.-]+))?")
@@ -80,23 +75,26 @@ def offer(
         )
     name, revision = match.groups()
     report(Progress(0, 0, "asking the hub"))
-    try:
-        info = hub.patiently(lambda: _info(name, revision), cancel)
-    except Transient as error:
-        raise NetworkError(f"{error} Try again later.") from error
-    licence, gated = _licence(info), bool(info.gated)
-    if gated and hub.token() is None:
+    wanted = GGUF(name, name, "GGUF file", revision, 0, None, "")
+    found = describe(wanted, name, cancel)
+    licence, sizes = found.licence, found.files
+    if found.gated and hub.token() is None:
         raise NetworkError(
             f"{name} is given only to those who agreed to its terms (licence: "
             f"{licence or 'not named'}). Agree on its page, then set HF_TOKEN to your token."
         )
-    sizes = {each.rfilename: each.size or 0 for each in info.siblings or ()}
     there = labels.labelled(sizes)
     if not there:
         raise ModelMissing(f"{name} has no GGUF file that is whole and says its quantisation.")
     file, fit = _choose(repo, there, sizes)
     return Offer(
-        f"{repo}:{file}", there[file], sizes[file], fit, len(set(there.values())), licence, gated
+        f"{repo}:{file}",
+        there[file],
+        sizes[file],
+        fit,
+        len(set(there.values())),
+        licence,
+        found.gated,
     )
 
 
@@ -116,29 +114,6 @@ def _choose(repo: str, there: Mapping[str, str], sizes: Mapping[str, int]) -> tu
 
 def _rank(label: str) -> int:
     return ORDER.index(label) if label in ORDER else len(ORDER)
-
-
-def _licence(info: ModelInfo) -> str | None:
-    named = getattr(info.card_data, "license", None)
-    tags: Iterable[str] = info.tags or ()
-    tagged = next(
-        (tag.removeprefix("license:") for tag in tags if tag.startswith("license:")), None
-    )
-    return named if isinstance(named, str) else tagged
-
-
-def _info(repo: str, revision: str | None) -> ModelInfo:
-    wanted = GGUF(repo, repo, "GGUF file", revision, 0, None, "")
-    api = HfApi(endpoint=hub.endpoint(), token=hub.token() or False)
-    try:
-        return api.model_info(repo, revision=revision, files_metadata=True, timeout=hub.SILENCE_S)
-    except (HFValidationError, ValueError, KeyError, TypeError) as error:
-        raise NetworkError(f"{hub.endpoint()} does not answer as the hub does.") from error
-    except HfHubHTTPError as error:
-        raise hub.refusal(error.response.status_code, error.response.headers, wanted) from error
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-        reason = str(error) or type(error).__name__
-        raise NetworkError(f"The hub ({hub.endpoint()}) cannot be reached: {reason}.") from error
 
 
 def _gb(size: int) -> str:

@@ -85,7 +85,9 @@ def _begin(response: httpx2.Response, partial: Partial, remote: Remote) -> int:
             "A web page came instead of the model; a login page of the network would explain it."
         )
     if response.status_code == 206:
-        sent = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", response.headers.get("Content-Range", ""))
+        sent = re.fullmatch(
+            r"bytes (\d{1,18})-\d+/(\d{1,18})", response.headers.get("Content-Range", "")
+        )
         if sent and (int(sent[1]), int(sent[2])) == (partial.size, remote.size):
             return partial.size
     if response.status_code in (206, 416):  # not the range that was asked for: begin anew

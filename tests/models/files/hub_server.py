@@ -14,7 +14,8 @@ Fault = Callable[["Handler"], None]
 class Hub:
     """Serve one file as the hub does: the hub's own address redirects to a store of blobs.
 
-    `heads` and `gets` are faults that the next requests meet, in order; without one they succeed.
+    `heads`, `gets` and `answers`, those to questions about the repository, are faults that the next
+    requests meet, in order; without one they succeed.
     """
 
     commit = "c0ffee" * 6 + "cafe"
@@ -26,6 +27,7 @@ class Hub:
         self.etag = '"store-1"'
         self.heads: list[Fault] = []
         self.gets: list[Fault] = []
+        self.answers: list[Fault] = []
         self.files = ["README.md", "toy.gguf"]  # what the repository lists
         self.described: dict[str, Any] | None = None  # what the hub says of the repository
         self.requests: list[tuple[str, str, dict[str, str]]] = []
@@ -80,10 +82,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self._note()
-        if self.path.startswith("/api/models/org/toy-GGUF/tree/"):
-            self.send_list()
-        elif self.path.startswith("/api/models/") and self.hub.described is not None:
-            self.send_page(body=json.dumps(self.hub.described).encode())
+        if self.path.startswith("/api/models/") and self.hub.answers:
+            self.hub.answers.pop(0)(self)
+        elif self.path.startswith("/api/models/org/toy-GGUF"):
+            files = [{"rfilename": name} for name in self.hub.files]
+            described = {"siblings": files} if self.hub.described is None else self.hub.described
+            self.send_page(body=json.dumps(described).encode())
         elif not self.path.startswith("/store/"):
             self._redirect()
         elif self.hub.gets:
@@ -106,18 +110,6 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body[:stop_after])
         if stop_after is not None:
             self.close_connection = True
-
-    def send_list(self) -> None:
-        """Send what the repository holds."""
-        entries = [
-            {"type": "file", "path": name, "size": 1, "oid": "0" * 40} for name in self.hub.files
-        ]
-        body = json.dumps(entries).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
 
     def send_page(self, status: int = 200, body: bytes = b"<html>log in</html>", **headers: str):
         """Send something that is not the file."""

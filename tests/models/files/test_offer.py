@@ -1,16 +1,20 @@
 """A repository alone: the hub is asked what there is, and what suits this machine is chosen."""
 
+import gzip
 from typing import Any
 
 import pytest
 
 from models import memory
 from models.errors import ModelError, ModelMissing, NetworkError
+from models.files import repository as repository_
 from models.files.offer import offer, repository
 from models.files.progress import silent
+from models.files.pull import pull
 from models.memory import Fit
 
 GB = 10**9
+BY_LABEL = "org/toy-GGUF:Q4_K_M"
 SIZES = {
     "README.md": 1,
     "toy-F16.gguf": 16 * GB,
@@ -88,11 +92,44 @@ def test_a_repository_without_a_model_is_refused(hub, room):
         offer("org/toy-GGUF", silent)
 
 
-@pytest.mark.parametrize("answer", [{}, {"id": "x", "siblings": [{}]}, {"id": "x", "siblings": 7}])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {}, [], 7, "text", {"siblings": [{}]}, {"siblings": 7}, {"siblings": ["toy-Q8_0.gguf"]},
+        {"siblings": [{"rfilename": 7}]}, {"siblings": [{"rfilename": "toy-Q8_0.gguf", "size": "x"}]},
+        described({"toy-Q8_0.gguf": -1}), described(tags=[5]),
+        described(tags=7), described(cardData=[1]),
+    ],
+    ids=str,
+)  # fmt: skip
 def test_a_hub_that_talks_nonsense_is_not_believed(hub, room, answer):
     hub.described = answer
     with pytest.raises(NetworkError, match="does not answer as the hub does"):
         offer("org/toy-GGUF", silent)
+
+
+@pytest.mark.parametrize("ask", [lambda: offer("org/toy-GGUF", silent), lambda: pull(BY_LABEL)])
+def test_an_answer_without_end_is_not_waited_for(hub, monkeypatch, ask):
+    """Nor does it fill the memory, be it for its length or for what it unpacks to."""
+    packed = gzip.compress(b" " * 10_000_000)
+    monkeypatch.setattr(repository_, "MOST", 100_000)
+    hub.answers = [lambda handler: handler.send_page(body=b"[" * 200_000)]
+    with pytest.raises(NetworkError, match="end of its answer"):
+        ask()
+    hub.answers = [lambda handler: handler.send_page(body=packed, Content_Encoding="gzip")]
+    with pytest.raises(NetworkError, match="does not answer as the hub does"):
+        ask()
+    hub.answers = [lambda handler: handler.send_page(body=b"[" * 90_000)]
+    with pytest.raises(NetworkError, match="does not answer as the hub does"):
+        ask()
+    monkeypatch.setattr(repository_, "ANSWER_S", 0.0)
+    with pytest.raises(NetworkError, match="end of its answer"):
+        ask()
+
+
+def test_a_licence_of_any_length_is_said_in_a_line(hub, room):
+    hub.described = described(cardData={"license": "mit " * 10_000})
+    assert len(offer("org/toy-GGUF", silent).sentence) < 300
 
 
 def test_offline_nobody_is_asked(hub, monkeypatch):

@@ -206,6 +206,26 @@ def test_a_server_that_asks_for_minutes_is_not_waited_for(hub):
         pull(NO_MIRROR)
 
 
+@pytest.mark.parametrize("size", ["-7", "0", "junk", "9" * 5000])
+def test_a_size_that_is_none_is_not_believed(hub, size):
+    def answer(handler):
+        handler.send_page(X_Repo_Commit=hub.commit, ETag=f'"{hub.sha256}"', X_Linked_Size=size)
+
+    hub.heads = [answer] * 9
+    with pytest.raises(NetworkError, match="does not say how large"):
+        pull(NO_MIRROR)
+    assert len(hub.heads) == 8
+
+
+def test_a_range_of_thousands_of_digits_is_no_range(hub):
+    def answer(handler):
+        handler.send_page(206, Content_Range=f"bytes 0-1/{'9' * 5000}")
+
+    hub.gets = [lambda handler: handler.send_file(stop_after=1000), *[answer] * 20]
+    with pytest.raises(NetworkError, match="login page"):
+        pull(NO_MIRROR)
+
+
 def test_a_hub_out_of_reach_is_said_at_once():
     with pytest.raises(NetworkError, match="cannot be reached"):
         pull(NO_MIRROR)
