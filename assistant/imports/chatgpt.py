@@ -1,9 +1,13 @@
-"""ChatGPT's `conversations.json`: conversations as trees of nodes, many of which are not shown."""
+"""ChatGPT's `conversations.json`: conversations as trees of nodes, many of which are not shown.
+
+There is no description of the format by its maker; this holds to what exports of 2023 to 2026 have.
+"""
 
 from typing import Annotated, Any
 
 import msgspec
 
+from assistant.imports.marks import plain
 from assistant.imports.tree import Node, grow
 from assistant.store.values import Role, Whole
 
@@ -47,6 +51,11 @@ class _Conversation(msgspec.Struct):
     create_time: _Time | None = None
     update_time: _Time | None = None
     current_node: str | None = None
+    default_model_slug: str | None = None
+
+
+class _Wrapped(msgspec.Struct):
+    conversations: list[_Conversation]
 
 
 def read(data: bytes) -> tuple[Whole, ...]:
@@ -60,15 +69,26 @@ def read(data: bytes) -> tuple[Whole, ...]:
     return tuple(map(_whole, msgspec.json.decode(data, type=list[_Conversation])))
 
 
+def read_wrapped(data: bytes) -> tuple[Whole, ...]:
+    """Return the conversations of an object that holds nothing else.
+
+    Raises:
+        ValueError: it makes no sense.
+    """
+    return tuple(map(_whole, msgspec.json.decode(data, type=_Wrapped).conversations))
+
+
 def _whole(conversation: _Conversation) -> Whole:
-    created = conversation.create_time or 0.0
-    nodes = [_node(id_, place) for id_, place in conversation.mapping.items()]
-    updated = max(created, conversation.update_time or created)
+    usual = conversation.default_model_slug or ""
+    nodes = [_node(id_, place, usual) for id_, place in conversation.mapping.items()]
+    times = [node.created for node in nodes if node.created is not None]
+    created = conversation.create_time or min(times, default=0.0)
+    updated = max(created, conversation.update_time or max(times, default=created))
     title = " ".join((conversation.title or "").split())
     return grow(title, "", created, updated, nodes, conversation.current_node)
 
 
-def _node(id_: str, place: _Place) -> Node:
+def _node(id_: str, place: _Place, usual: str) -> Node:
     message = place.message
     role = _role(message) if message else None
     if message is None or role is None:
@@ -76,7 +96,7 @@ def _node(id_: str, place: _Place) -> Node:
     text = _text(message.content or _Content())
     if not text.strip():
         return Node(id_, place.parent)
-    model = (message.metadata and message.metadata.model_slug) or ""
+    model = (message.metadata and message.metadata.model_slug) or usual
     named = model if role == "assistant" else ""
     return Node(id_, place.parent, role, text, message.create_time, named)
 
@@ -89,15 +109,24 @@ def _role(message: _Message) -> Role | None:
     if message.content is None or message.content.content_type not in _TEXTS:
         return None
     shown: dict[str, Role] = {"user": "user", "assistant": "assistant"}
+    if message.content.content_type == "multimodal_text":
+        shown["tool"] = "assistant"  # a picture that was drawn
     return shown.get(message.author.role)
 
 
 def _text(content: _Content) -> str:
     parts = [*(content.parts or ()), *([content.text] if content.text else ())]
-    return "\n".join(part if isinstance(part, str) else _stand_in(part) for part in parts)
+    texts = [part if isinstance(part, str) else _stand_in(part) for part in parts]
+    text = plain("\n".join(filter(None, texts)))
+    heard = any(isinstance(part, dict) for part in parts)
+    return text if text.strip() or not heard else "[audio]"
 
 
 def _stand_in(part: object) -> str:
-    """Return what stands for an image or a sound, which the export has elsewhere."""
+    """Return what was spoken, or what stands for an image: the export has it elsewhere."""
     kind = part.get("content_type") if isinstance(part, dict) else None
-    return f"[{kind if isinstance(kind, str) else 'attachment'}]"
+    if not isinstance(part, dict) or not isinstance(kind, str):
+        return "[attachment]"
+    if "audio" in kind:  # the text of what was said comes as a part of its own, beside the sound
+        return str(part.get("text") or "")
+    return f"[{kind.removesuffix('_asset_pointer')}]"

@@ -28,6 +28,7 @@ class _Probe(msgspec.Struct):
     type: msgspec.Raw = msgspec.Raw()
     conv: msgspec.Raw = msgspec.Raw()
     mapping: msgspec.Raw = msgspec.Raw()
+    conversations: msgspec.Raw = msgspec.Raw()
 
 
 def read(data: bytes) -> tuple[Whole, ...]:
@@ -64,6 +65,8 @@ def _reader(data: bytes) -> _Reader:
         return lambda text: tuple(jsonl.read(text.splitlines()))
     if bytes(probe.mapping):
         return chatgpt.read
+    if bytes(probe.conversations).startswith(b"["):
+        return chatgpt.read_wrapped
     if bytes(probe.conv):
         return llama_ui.read
     if bytes(probe.type) == b'"session"':

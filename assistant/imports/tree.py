@@ -52,6 +52,8 @@ def grow(
         for each in kept.values()
         if each.followed or not each.gone_on_with
     )
+    known = {message.id for message in messages}
+    shown = at.get(leaf)
     first = next((message.content for message in messages if message.role == "user"), "")
     return Whole(
         title=title or derive(first),
@@ -60,10 +62,15 @@ def grow(
         created=created,
         updated=updated,
         pinned=False,
-        leaf=at.get(leaf) or (messages[-1].id if messages else None),
+        leaf=shown if shown in known else _newest(messages),
         messages=messages,
         traces={},
     )
+
+
+def _newest(messages: Sequence[Record]) -> int | None:
+    newest = max(messages, key=lambda message: (message.created, message.id), default=None)
+    return newest.id if newest else None
 
 
 def _keep(kept: dict[int, _Kept], node: Node, above: int | None, created: float) -> int:

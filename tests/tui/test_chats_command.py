@@ -109,6 +109,18 @@ def test_a_file_that_is_no_export_adds_nothing(filled):
     assert len(json.loads(run("list", "--json").stdout)) == 2
 
 
+def test_several_files_are_imported_together_and_a_broken_one_is_named(filled, tmp_path):
+    first, second, bad = (tmp_path / name for name in ("1.jsonl", "2.jsonl", "3.jsonl"))
+    run("export", "1", "-o", str(first))
+    run("export", "2", "-o", str(second))
+    bad.write_text("nonsense")
+    run("delete", "1", "2", "--yes")
+    with pytest.raises(StorageError, match=r"3\.jsonl: This is no export"):
+        run("import", str(first), str(bad))
+    assert json.loads(run("list", "--json").stdout) == []
+    assert len(run("import", str(first), str(second)).stdout.splitlines()) == 2
+
+
 def test_delete_asks_and_then_leaves_nothing_in_the_file(filled):
     assert "poem" in run("delete", "2", input="n\n").stderr
     assert len(json.loads(run("list", "--json").stdout)) == 2

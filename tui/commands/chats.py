@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import click
 
-from assistant.store import Store, Summary, place, present
+from assistant.store import Store, Summary, Whole, place, present
 from assistant.store.export import lines, markdown
 from models.errors import StorageError, UsageError
 from tui.commands.saving import save
@@ -124,27 +124,35 @@ def _text(store: Store, number: int, form: str) -> str:
 
 
 @chats.command("import")
-@click.argument("file", type=click.File("rb"))
-def import_(file: BinaryIO) -> None:
-    """Add the conversations of an exported FILE; - is standard input.
+@click.argument("files", metavar="FILE...", type=click.File("rb"), nargs=-1, required=True)
+def import_(files: tuple[BinaryIO, ...]) -> None:
+    """Add the conversations of exported FILEs; - is standard input.
 
-    That of specchat (JSON lines), of ChatGPT (conversations.json or the archive it comes in), or of
-    llama.cpp's web UI. What is there already is not added again, and from a file that is broken
-    nothing is.
+    Those of specchat (JSON lines), of ChatGPT (conversations.json, conversations-000.json and so
+    on, or the .zip as it was downloaded), or of llama.cpp's web UI. What is there already is not
+    added again, and when a file is broken nothing is.
     """
-    from assistant.imports.reading import MOST, read
-
-    try:
-        data = file.read(MOST + 1)
-    except OSError as error:
-        raise StorageError(f"{file.name} cannot be read: {error.strerror}.") from error
-    found = read(data)
+    found = [whole for file in files for whole in _conversations(file)]
     if not found:
-        raise UsageError("There is no conversation in this file.")
+        where = "this file" if len(files) == 1 else "these files"
+        raise UsageError(f"There is no conversation in {where}.")
     with opened(make=True) as store:
         for taken, whole in zip(store.take_in(found), found, strict=True):
             known = "" if taken.is_new else "  (there already)"
             click.echo(safe(f"{taken.number:>6}  {whole.title or '(untitled)'}{known}"))
+
+
+def _conversations(file: BinaryIO) -> tuple[Whole, ...]:
+    """Return what a file holds; the sentence on a broken one says which it is."""
+    from assistant.imports.reading import MOST, read
+
+    name = getattr(file, "name", "<stdin>")
+    try:
+        return read(file.read(MOST + 1))
+    except OSError as error:
+        raise StorageError(f"{name} cannot be read: {error.strerror}.") from error
+    except StorageError as error:
+        raise StorageError(f"{name}: {error}") from error
 
 
 @chats.command()

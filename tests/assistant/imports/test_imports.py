@@ -134,14 +134,30 @@ def test_what_one_role_says_in_several_messages_is_one():
     ]
 
 
-IMAGE = {"content_type": "image"}
+IMAGE = {"content_type": "image_asset_pointer", "asset_pointer": "sediment://file_0", "width": 9}
+SPOKEN = {"content_type": "audio_transcription", "text": "Well?", "direction": "in"}
+SOUND = {
+    "content_type": "real_time_user_audio_video_asset_pointer",
+    "audio_asset_pointer": {"content_type": "audio_asset_pointer", "format": "wav"},
+}
+CITED = "So it is \ue200cite\ue202turn0search0\ue202turn0search3\ue201."
+NAMED = 'In \ue200entity\ue202["city","Paris","of France"]\ue201, \ue200entity\ue202Lyon\ue201.'
+PAGE = "\ue200url\ue202a page\ue202http://x.example/\ue201"
+LINKED = f"See {PAGE} and \ue200url\ue202that\ue202turn0\ue201"
+HALF = "\ue200entity\ue202[7]\ue201 x\ue202 \ue200cite"
 
 
 @pytest.mark.parametrize(
     ("content", "text"),
     [
         ({"content_type": "multimodal_text", "parts": [IMAGE, "Look"]}, "[image]\nLook"),
-        ({"content_type": "code", "text": "1 + 1"}, "1 + 1"),
+        ({"content_type": "multimodal_text", "parts": [SPOKEN, SOUND]}, "Well?"),
+        ({"content_type": "multimodal_text", "parts": [{**SPOKEN, "text": ""}, SOUND]}, "[audio]"),
+        ({"content_type": "text", "parts": [CITED]}, "So it is."),
+        ({"content_type": "text", "parts": [NAMED]}, "In Paris, Lyon."),
+        ({"content_type": "text", "parts": [LINKED]}, "See [a page](http://x.example/) and that"),
+        ({"content_type": "text", "parts": [HALF]}, " x cite"),
+        ({"content_type": "code", "language": "unknown", "text": "1 + 1"}, "1 + 1"),
         ({"content_type": "multimodal_text", "parts": [7, "x"]}, "[attachment]\nx"),
     ],
 )  # fmt: skip
@@ -150,11 +166,27 @@ def test_what_is_no_text_is_named(content, text):
     assert [each.content for each in whole.messages] == [text]
 
 
+THOUGHT = {"summary": "Thinking", "content": "Hm.", "chunks": [], "finished": True}
+
+
 @pytest.mark.parametrize(
     "hidden",
     [
         said("user", "x", metadata={"is_visually_hidden_from_conversation": True}),
         said("assistant", "", content={"content_type": "thoughts", "thoughts": []}),
+        said("assistant", "", content={"content_type": "thoughts", "thoughts": [THOUGHT]}),
+        said("assistant", "", content={"content_type": "reasoning_recap", "content": "Thought."}),
+        said("user", "", content={"content_type": "user_editable_context", "user_profile": "x"}),
+        said("assistant", "", content={"content_type": "model_editable_context", "text": "x"}),
+        said("tool", "", content={"content_type": "execution_output", "text": "42"}),
+        said("tool", "", content={"content_type": "tether_browsing_display", "result": "x"}),
+        said("tool", "", content={"content_type": "tether_quote", "text": "x", "url": "x"}),
+        said("tool", "", content={"content_type": "sonic_webpage", "text": "x", "url": "x"}),
+        said("tool", "", content={"content_type": "system_error", "text": "x", "name": "x"}),
+        said("assistant", "", content={"content_type": "code", "text": "1"}, recipient="python"),
+        said("assistant", "x", weight=0.0),
+        said("user", "", content={"content_type": "text", "parts": None}),
+        said("user", "", content=None),
         said("assistant", "  "),
         said("critic", "x"),
     ],
@@ -177,6 +209,53 @@ def test_every_form_of_llama_cpps_web_ui_is_imported(data):
     asked, hot = whole.messages[:2]
     assert asked.attachments == (Attachment("a.txt", "flour"),)
     assert (hot.model, hot.id) == ("qwen", whole.leaf)
+
+
+def test_a_picture_that_was_drawn_is_the_answer():
+    drawn = {"content_type": "multimodal_text", "parts": [IMAGE]}
+    (whole,) = read(
+        file(
+            chatgpt(
+                place("a", None, said("user", "A cat, please")),
+                place("b", "a", said("assistant", "{}", recipient="t2uay3k.sj1i4kz")),
+                place("c", "b", said("tool", "", content=drawn)),
+                place("d", "c", said("user", "In blue")),
+            )
+        )
+    )
+    assert paths(whole) == [["A cat, please", "[image]", "In blue"]]
+
+
+def test_a_model_and_times_that_messages_have_not_are_the_conversations_and_the_other_way():
+    conversation = chatgpt(
+        place("c", None, said("user", "Hm?", 5.0)),
+        place("d", "c", said("assistant", "Hot.", 7.0, metadata={})),
+        default_model_slug="gpt-y",
+    )
+    (whole,) = read(file([{**conversation, "create_time": None, "update_time": None}]))
+    assert [message.model for message in whole.messages] == ["", "gpt-y"]
+    assert (whole.created, whole.updated) == (5.0, 7.0)
+
+
+@pytest.mark.parametrize("end", [None, "", "gone", "b"])
+def test_where_the_open_branch_is_not_to_be_found_the_newest_is_open(end):
+    conversation = chatgpt(
+        place("a", None, said("user", "Well?")),
+        place("b", "a", said("assistant", "Let me see.")),  # only its continuation is a message
+        place("c", "b", said("assistant", "It is 42.", 9.0)),
+        place("z", "a", said("assistant", "No idea.", 8.0)),
+    )
+    (whole,) = read(file({**conversation, "current_node": end}))
+    shown = {message.id: message.content for message in whole.messages}
+    assert shown[whole.leaf or 0] == "Let me see.\n\nIt is 42."
+    store = Store(None)
+    (taken,) = store.take_in([whole])
+    assert store.path(taken.number)[-1].content == "Let me see.\n\nIt is 42."
+    store.close()
+
+
+def test_conversations_may_be_wrapped_in_an_object():
+    assert [whole.title for whole in read(file({"conversations": [BREAD, BREAD]}))] == ["Bread"] * 2
 
 
 def test_an_archive_holds_conversations_in_as_many_files_as_it_likes():
