@@ -52,6 +52,19 @@ class Commands(click.Group):
         command: click.Command = getattr(importlib.import_module(module), cmd_name)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; where there is none, say which may have been meant."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            from tui.meant import meant
+
+            near = meant(name, ctx)
+            text = f"No such command {name!r}." + (f" Did you mean: {near}" if near else "")
+            raise click.UsageError(text, ctx)
+        return super().resolve_command(ctx, args)
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Offer the commands without importing them."""
         offers = [CompletionItem(name, help=help_) for name, (_, help_) in COMMANDS.items()]

@@ -43,6 +43,12 @@ class Typed(click.ParamType[Value]):
         return [CompletionItem(word) for word in words(self.key) if word.startswith(incomplete)]
 
 
+class Number(click.IntRange):
+    """A whole number of a range, which says that it is one."""
+
+    name = "whole number"
+
+
 def shared(command: Command) -> Command:
     """Add the shared options to a command; it takes them as keywords for `settings`."""
     for option in reversed([*map(_option, _offered())]):

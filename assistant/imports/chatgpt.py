@@ -80,6 +80,7 @@ def read_wrapped(data: bytes) -> tuple[Whole, ...]:
 
 def _whole(conversation: _Conversation) -> Whole:
     usual = conversation.default_model_slug or ""
+    usual = "" if usual == "auto" else usual  # whichever it was
     nodes = [_node(id_, place, usual) for id_, place in conversation.mapping.items()]
     times = [node.created for node in nodes if node.created is not None]
     created = conversation.create_time or min(times, default=0.0)

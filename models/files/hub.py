@@ -45,6 +45,14 @@ class Transient(Exception):
         self.wait = wait
 
 
+def unreachable(error: Exception) -> NetworkError:
+    """Return what is said when no answer came."""
+    reason = str(error) or type(error).__name__
+    return NetworkError(
+        f"The hub ({endpoint()}) cannot be reached: {reason}. Is this machine online?"
+    )
+
+
 def describe(gguf: GGUF, repo: str, cancel: CancelFlag | None) -> Remote:
     """Ask the hub for the size, the checksum and the commit of a file."""
     try:
@@ -63,15 +71,14 @@ def _describe(url: str, gguf: GGUF) -> Remote:
     except HfHubHTTPError as error:
         raise refusal(error.response.status_code, error.response.headers, gguf) from error
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-        reason = str(error) or type(error).__name__
-        raise NetworkError(f"The hub ({endpoint()}) cannot be reached: {reason}.") from error
+        raise unreachable(error) from error
     commit, etag = found.commit_hash or "", found.etag or ""
     if not re.fullmatch(r"[0-9a-f]{40}", commit) or not re.fullmatch(r"[0-9A-Za-z-]{8,128}", etag):
         raise NetworkError(
             f"{endpoint()} does not answer as the hub does; a login page of the network or a wrong "
             "HF_ENDPOINT would explain it."
         )
-    if (found.size or 0) <= 0:
+    if not found.size or found.size < 0:
         raise NetworkError(f"{endpoint()} does not say how large {gguf.file} is.")
     return Remote(url, etag, found.size, commit)
 

@@ -46,8 +46,8 @@ def pull(
             progress(Progress(0, wanted.size, "", f"{error} Fetching it now."))
     if forbidden(offline):
         raise NetworkError(
-            f"{reference} is not on this machine, and fetching is forbidden by --offline or "
-            "HF_HUB_OFFLINE."
+            f"{reference} is not on this machine, and fetching is forbidden by --offline, "
+            "HF_HUB_OFFLINE, SPECCHAT_OFFLINE or offline in config.toml (specchat config show)."
         )
     wanted = whole_name(wanted, progress, cancel)
     if layout.parts(Path(wanted.file)):

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import httpx2
 from huggingface_hub import get_session
 from huggingface_hub.errors import HFValidationError
-from huggingface_hub.utils import validate_repo_id
+from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]  # is public
 
 from models.cancel import CancelFlag
 from models.catalog import GGUF
@@ -72,8 +72,7 @@ def _ask(url: str, gguf: GGUF, cancel: CancelFlag | None) -> bytes:
                 if len(answer) > MOST or time.monotonic() > until:
                     raise NetworkError(f"{hub.endpoint()} does not come to the end of its answer.")
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-        reason = str(error) or type(error).__name__
-        raise NetworkError(f"The hub ({hub.endpoint()}) cannot be reached: {reason}.") from error
+        raise hub.unreachable(error) from error
     return bytes(answer)
 
 

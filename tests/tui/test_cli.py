@@ -288,3 +288,40 @@ def test_the_default_pair_answers(default_pair):
     assert "printf" in report["text"]
     assert report["stats"]["accepted"] > 0
     assert [report[role]["path"] for role in ("target", "draft")] == list(map(str, default_pair))
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("pull", "specchat models pull"),
+        ("search", "specchat chats search"),
+        ("list", "specchat models list"),
+        ("aks", "specchat ask"),
+        ("model", "specchat models"),
+        ("run", "specchat --target MODEL"),
+        ("ls", "specchat models list"),
+        ("help", "specchat --help"),
+    ],
+)
+def test_the_name_that_another_program_has_for_a_command_leads_to_ours(capsys, name, meant):
+    assert refused(capsys, name, "x").endswith(f"No such command {name!r}. Did you mean: {meant}\n")
+
+
+def test_a_name_that_is_like_none_is_refused_all_the_same(capsys):
+    assert refused(capsys, "xyzzy").endswith("No such command 'xyzzy'.\n")
+
+
+def test_a_number_that_is_none_is_refused_in_words(capsys):
+    assert "'x' is not a valid whole number" in refused(capsys, "ask", "hi", "--n", "x")
+    assert "'x' is not a valid whole number" in refused(capsys, "chats", "show", "x")
+
+
+def refused(capsys, *arguments):
+    """Run a command that is a wrong usage, and return what is said."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", ["specchat", *arguments])
+        patch.setattr("tui.cli.signal.signal", lambda number, handler: None)
+        with pytest.raises(SystemExit) as end:
+            main()
+    assert end.value.code == 2
+    return capsys.readouterr().err

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 from assistant.request import MOST_ANSWERS
 from models.errors import UsageError
 from tui.attaching.attachments import decoded, joined, read
-from tui.options import settings, shared
+from tui.options import Number, settings, shared
 
 CHATS = ("last", "new")
 
@@ -54,7 +54,7 @@ class Chat(click.ParamType[str]):
 @click.option(
     "--n",
     "answers",
-    type=click.IntRange(1, MOST_ANSWERS),
+    type=Number(1, MOST_ANSWERS),
     default=1,
     metavar="N",
     help="Get N answers at once.",

@@ -14,11 +14,12 @@ from assistant.store import Store, Summary, Whole, place, present
 from assistant.store.export import lines, markdown
 from models.errors import StorageError, UsageError
 from tui.commands.saving import save
+from tui.options import Number
 from tui.safe import safe
 
-NUMBER = click.IntRange(1, 2**63 - 1)
+NUMBER = Number(1, 2**63 - 1)
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-limit_option = click.option("--limit", type=click.IntRange(1, 10**9), default=50, show_default=True)
+limit_option = click.option("--limit", type=Number(1, 10**9), default=50, show_default=True)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tui.options import settings, shared
+from tui.options import Number, settings, shared
 
 PORT = 8471
 
@@ -17,7 +17,7 @@ PORT = 8471
 )
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=Number(0, 65535),
     default=PORT,
     show_default=True,
     help="0 takes one that is free.",

@@ -235,6 +235,8 @@ def test_a_model_and_times_that_messages_have_not_are_the_conversations_and_the_
     (whole,) = read(file([{**conversation, "create_time": None, "update_time": None}]))
     assert [message.model for message in whole.messages] == ["", "gpt-y"]
     assert (whole.created, whole.updated) == (5.0, 7.0)
+    (unnamed,) = read(file([{**conversation, "default_model_slug": "auto"}]))
+    assert [message.model for message in unnamed.messages] == ["", ""]
 
 
 @pytest.mark.parametrize("end", [None, "", "gone", "b"])
