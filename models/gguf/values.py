@@ -17,6 +17,7 @@ STRING, ARRAY = 8, 9
 _INTEGERS = (4, 5)
 _KEPT_STRING = 1 << 20  # a longer one is skipped: no template or name is
 _LONGEST_STRING = 64 << 20
+_MOST_TEXT = 64 << 20  # in all that is looked at; the vocabularies that are known have 15
 _KEPT_NUMBERS = 1024  # one a layer is kept, scores of a vocabulary are not
 _MOST_STRINGS = 4 << 20
 _BLOCK = 1 << 18
@@ -44,6 +45,7 @@ class Stream:
         self._file = file
         self.size = os.fstat(file.fileno()).st_size
         self._strings = 0
+        self._text = 0
 
     @property
     def position(self) -> int:
@@ -67,6 +69,7 @@ class Stream:
         if length > _KEPT_STRING:
             self._skip(length)
             return Length(length)
+        self._take(length)
         return self._bytes(length).decode("utf-8", "replace")
 
     def value(self) -> Value | Length:
@@ -84,7 +87,8 @@ class Stream:
         if count > _KEPT_NUMBERS:
             self._skip(count * struct.calcsize(layout))
             return Length(count)
-        return tuple(self._scalar(layout) for _ in range(count))
+        layout = f"<{count}{layout[1]}"
+        return struct.unpack(layout, self._bytes(struct.calcsize(layout)))
 
     def texts(self) -> list[bytes]:
         """Read a value that must be an array of strings, all of it."""
@@ -133,7 +137,15 @@ class Stream:
             raise Malformed("it ends within its header")
         if needed > _KEPT_STRING:
             raise Malformed("a string is too long")
-        return rest + self._file.read(min(left, max(_BLOCK, needed)))
+        block = self._file.read(min(left, max(_BLOCK, needed)))
+        self._take(len(block))
+        return rest + block
+
+    def _take(self, count: int) -> None:
+        """Count bytes of text and refuse more than any model has: holes in a file cost nothing."""
+        self._text += count
+        if self._text > _MOST_TEXT:
+            raise Malformed(f"its header has more than {_MOST_TEXT >> 20} MB of text")
 
     def _digest(self, start: int, end: int) -> str:
         digest = hashlib.blake2b(digest_size=16)

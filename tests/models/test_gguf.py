@@ -171,3 +171,24 @@ def test_five_hundred_mutated_headers_are_read_or_refused(tmp_path, model):
         except ModelError as error:
             outcomes.add(type(error))
     assert ModelError in outcomes
+
+
+@pytest.mark.parametrize("kind", ["texts", "an array of texts"])
+def test_a_header_of_gigabytes_that_are_no_more_than_a_hole_takes_no_memory(tmp_path, kind):
+    path, count, size = tmp_path / "hole.gguf", 100, (1 << 20) - 8
+    with path.open("wb") as file:
+        file.write(header(values=1 if "array" in kind else count))
+        if "array" in kind:
+            file.write(string(b"tokenizer.ggml.tokens") + struct.pack("<IIQ", 9, 8, count))
+        for i in range(count):
+            if "array" not in kind:
+                file.write(string(b"%d" % i) + struct.pack("<I", 8))
+            file.write(struct.pack("<Q", size) + b"%4d" % i)
+            file.seek(size - 4, os.SEEK_CUR)
+        file.truncate()
+    tracemalloc.start()
+    with pytest.raises(ModelError, match="more than 64 MB of text"):
+        read(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 200_000_000
