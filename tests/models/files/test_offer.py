@@ -96,9 +96,9 @@ def test_a_repository_without_a_model_is_refused(hub, room):
     "answer",
     [
         {}, [], 7, "text", {"siblings": [{}]}, {"siblings": 7}, {"siblings": ["toy-Q8_0.gguf"]},
-        {"siblings": [{"rfilename": 7}]}, {"siblings": [{"rfilename": "toy-Q8_0.gguf", "size": "x"}]},
-        described({"toy-Q8_0.gguf": -1}), described(tags=[5]),
-        described(tags=7), described(cardData=[1]),
+        {"siblings": [{"rfilename": 7}]}, {"siblings": [{"rfilename": "a-Q8_0.gguf", "size": ""}]},
+        described({"a-Q8_0.gguf": -1}), described(tags=[5]), described(tags=7),
+        described(cardData=[1]),
     ],
     ids=str,
 )  # fmt: skip
