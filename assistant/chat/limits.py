@@ -24,7 +24,7 @@ def bounded(seconds: float, memory: int) -> Iterator[None]:
     Raises:
         TooMuch: the block took more.
     """
-    with _deadline(seconds), _ceiling(memory):
+    with _ceiling(memory), _deadline(seconds):
         try:
             yield
         except MemoryError:

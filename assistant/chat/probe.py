@@ -4,7 +4,11 @@ A template is a program that comes with the weights and sees every prompt. It ca
 and put words in; both change what the model is asked, and neither is to be seen in the chat.
 """
 
+import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -25,6 +29,8 @@ _ROLES = re.compile(
     r"\b(system|user|assistant|model|human|chatbot|instruction|response|gpt4 correct)\b", re.I
 )
 _DATES = re.compile(r"(Cutting Knowledge|Today) Date: (\d\d )?\w{3,9} \d{4}")  # Llama's own
+PATIENCE_S = 20.0
+"""Seconds for all that a probe does; each rendering has its own bounds."""
 _FEW = 12  # letters that may be left of a template's words for roles
 _QUOTED = 160
 
@@ -45,8 +51,28 @@ def examine(header: gguf.Header) -> tuple[Remark, ...]:
     """
     if header.template is None:
         return ()
-    found = [*_comparison(header), *probe(header.template)]
+    found = [*_comparison(header), *_probed(header.template)]
     return tuple(sorted(found, key=lambda remark: not remark.suspicious))
+
+
+def _probed(source: str) -> Iterator[Remark]:
+    """Probe a template in a process of its own: some of what it can do, nothing else interrupts."""
+    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", __name__],
+            input=source.encode(errors="replace"),
+            capture_output=True,
+            env={**os.environ, "PYTHONPATH": path},
+            timeout=PATIENCE_S,
+            check=True,
+        )
+    except subprocess.TimeoutExpired:
+        yield Remark(f"It does not come to an end within {PATIENCE_S:.0f} seconds.", True)
+    except subprocess.CalledProcessError:
+        yield Remark("It ends the program that renders it.", True)
+    else:
+        yield from (Remark(*remark) for remark in json.loads(done.stdout))
 
 
 def probe(source: str) -> Iterator[Remark]:
@@ -84,3 +110,8 @@ def _added(rendered: str) -> str:
     own = {line.strip(): sum(map(str.isalpha, _ROLES.sub("", line))) for line in lines}
     text = " ".join(line for line, letters in own.items() if letters)
     return text[:_QUOTED] if sum(own.values()) > _FEW else ""
+
+
+if __name__ == "__main__":
+    remarks = probe(sys.stdin.buffer.read().decode())
+    print(json.dumps([(remark.text, remark.suspicious) for remark in remarks]))

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any, NoReturn
 
 import jinja2
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from assistant.chat.jail import Jail
 from assistant.chat.limits import TooMuch, bounded
 from assistant.request import Message
 
@@ -15,6 +15,7 @@ LONGEST_SOURCE = 256_000  # characters of a template
 LONGEST = 64_000  # characters that a template may add to what was written
 LONGEST_S = 2.0
 MOST_MEMORY = 300_000_000  # bytes
+LONGEST_PROBLEM = 200  # characters, some of which a template may choose
 CHATML = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"
     "{% endfor %}{{ '<|im_start|>assistant\n' }}"
@@ -93,7 +94,8 @@ class ChatTemplate:
 
     def _give_up(self, problem: str) -> None:
         self._template = self._fallback
-        self.notice = f"The model's chat template fails ({problem}); a built-in one is used."
+        why = problem[:LONGEST_PROBLEM]
+        self.notice = f"The model's chat template fails ({why}); a built-in one is used."
 
 
 def _without_system(messages: Sequence[Message]) -> Sequence[Message]:
@@ -117,10 +119,8 @@ def _to_json(value: Any, indent: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=False, indent=indent)  # Jinja's own escapes for HTML
 
 
-def _environment() -> ImmutableSandboxedEnvironment:
-    environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
-    )
+def _environment() -> Jail:
+    environment = Jail(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
     environment.filters["tojson"] = _to_json
     environment.globals["raise_exception"] = _raise_exception
     environment.globals["strftime_now"] = lambda pattern: datetime.now().strftime(pattern)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.chat import probe as probing
 from assistant.chat.probe import examine, probe
 from models import catalog, gguf
 from tests import tiny
@@ -110,6 +111,20 @@ def test_another_template_than_the_known_one_is_told_of(tmp_path: Path, monkeypa
     assert remark.suspicious
     assert "not the one known" in remark.text
     assert gguf.fingerprint(altered).differing(print_) == ("its chat template",)
+
+
+ENDLESS = (  # equal lists of equal lists, which C compares in 2 ** 60 steps
+    "{% set n = namespace(a=[], b=[]) %}{% for i in range(60) %}{% set n.a = [n.a, n.a] %}"
+    "{% set n.b = [n.b, n.b] %}{% endfor %}{{ n.a == n.b }}"
+)
+
+
+def test_a_template_that_nothing_interrupts_is_told_of(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(probing, "PATIENCE_S", 2.0)
+    header = gguf.read(tiny.write(tmp_path / "a.gguf", template=ENDLESS))
+    (remark,) = examine(header)
+    assert "does not come to an end" in remark.text
+    assert remark.suspicious
 
 
 def test_a_model_without_a_template_is_not_examined(tmp_path: Path) -> None:

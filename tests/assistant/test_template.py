@@ -67,6 +67,12 @@ def test_a_template_that_fails_is_replaced_and_said(source):
         "{% set n = namespace(x='xxxxxxxx') %}{% for i in range(60) %}"
         "{% set n.x = n.x ~ n.x %}{% endfor %}",
         "{% set n = namespace(x=9) %}{% for i in range(30) %}{% set n.x = n.x * n.x %}{% endfor %}",
+        "{{ 9 ** 9 ** 9 ** 9 }}",
+        "{{ (10 ** 3000000) * (10 ** 3000000) }}",
+        "{% set n = namespace(x=9) %}{% for i in range(99) %}{% set n.x = n.x + n.x * n.x %}"
+        "{% endfor %}",
+        "{{ (0).from_bytes(('x' * 9000000).encode(), 'big') // 7 ** 999 }}",
+        "{{ 9 | round(999999999, 'ceil') }}",
         LOOP + "{{ 'x' * 100000 }}",
         LOOP + " " * 300_000,
     ],
@@ -78,6 +84,20 @@ def test_a_template_that_takes_too_much_is_stopped_replaced_and_said(source):
     assert template.render([SYSTEM, USER]).startswith("<|im_start|>system\nBe brief.<|im_end|>")
     assert "template fails" in str(template.notice)
     assert psutil.Process().memory_info().rss - began < 400_000_000
+
+
+def test_numbers_of_a_usual_length_are_computed():
+    source = "{{ 2 ** 100 % 7 * 3 // 2 - 1 }}{{ 1.5 | round(1) }}{{ 'a' * 3 }}" + LOOP
+    template = ChatTemplate(source, CHATML)
+    assert template.render([USER]) == "21.5aaa[user]Why?"
+    assert template.notice is None
+
+
+def test_what_a_template_says_when_it_fails_is_cut():
+    template = ChatTemplate("{{ raise_exception('no ' * 100000) }}", CHATML)
+    template.render([USER])
+    assert "(no no " in str(template.notice)
+    assert len(str(template.notice)) < 300
 
 
 def test_bounds_end_with_what_they_bound():
