@@ -13,7 +13,7 @@ import sys
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem, shell_complete
+from click.shell_completion import CompletionItem
 
 from models.errors import ModelError, NetworkError, SpecchatError, StorageError, UsageError
 from tui.options import settings, shared
@@ -113,7 +113,9 @@ def main() -> None:
     # Unwinding is what gives the cursor back and frees the models.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     if instruction := os.environ.get(COMPLETE):
-        sys.exit(shell_complete(specchat, {}, "specchat", COMPLETE, instruction))
+        from tui.completing import complete
+
+        sys.exit(complete(specchat, {}, "specchat", COMPLETE, instruction))
     try:
         # Not click's own main: it would turn a closed pipe into exit code 1.
         with specchat.make_context("specchat", sys.argv[1:]) as ctx:

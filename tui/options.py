@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tui.settings import Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+_PATHS = ("/", "./", "../", "~")
+"""How the path of a file begins."""
 
 
 class Typed(click.ParamType[Value]):
@@ -40,7 +42,26 @@ class Typed(click.ParamType[Value]):
         """Offer the words that are allowed."""
         from tui.config.completion import words
 
+        if self.key.name in ("target", "draft") and incomplete.startswith(_PATHS):
+            return [CompletionItem(incomplete, type="file")]
         return [CompletionItem(word) for word in words(self.key) if word.startswith(incomplete)]
+
+
+class Model(click.ParamType[str]):
+    """What somebody calls a model."""
+
+    name = "model"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Offer those that there are; a shell knows files better."""
+        if incomplete.startswith(_PATHS):
+            return [CompletionItem(incomplete, type="file")]
+        from tui.config.completion import models
+
+        found = dict.fromkeys(name for name in models() if name.startswith(incomplete))
+        return [CompletionItem(name) for name in found]
 
 
 class Number(click.IntRange):

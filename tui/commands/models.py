@@ -15,7 +15,7 @@ from tui.commands import listing
 from tui.commands.inventory import catalogue, details, drafts, here, pairs
 from tui.commands.listing import amount
 from tui.commands.slim import slim
-from tui.options import settings
+from tui.options import Model, settings
 from tui.safe import safe
 
 
@@ -40,7 +40,7 @@ def list_(as_json: bool) -> None:
 
 
 @models.command()
-@click.argument("name")
+@click.argument("name", type=Model())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--template", is_flag=True, help="Print the chat template and nothing else.")
 def show(name: str, as_json: bool, template: bool) -> None:
@@ -65,7 +65,7 @@ def _folders() -> tuple[Path, ...]:
 
 
 @models.command()
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, type=Model())
 @click.option("--offline", is_flag=True, help="Open no connection.")
 @click.pass_context
 def pull(context: click.Context, names: tuple[str, ...], offline: bool) -> None:
@@ -109,7 +109,7 @@ def _offered(wanted: str, offline: bool) -> str:
 
 
 @models.command()
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, type=Model())
 def check(names: tuple[str, ...]) -> None:
     """Read model files from end to end and compare their checksums; without NAMES, all."""
     bad = 0
@@ -143,8 +143,8 @@ def _check(name: str) -> None:
 
 
 @models.command()
-@click.argument("target", required=False)
-@click.argument("draft", required=False)
+@click.argument("target", required=False, type=Model())
+@click.argument("draft", required=False, type=Model())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def pair(context: click.Context, target: str | None, draft: str | None, as_json: bool) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from models import catalog
 from models.errors import SpecchatError
-from models.files.locate import installed
+from models.files.stores import stored
 from tui.config.file import read
 from tui.config.keys import Key
 from tui.config.kinds import Whole
@@ -29,6 +29,11 @@ def _words(key: Key) -> Iterator[str]:
     if key.name == "preset":
         yield from read().presets
     elif key.name in ("target", "draft"):
-        yield from catalog.FILES
-        yield from (model.reference for model in installed())
+        yield from models()
         yield from ["none"] if key.name == "draft" else []
+
+
+def models() -> Iterator[str]:
+    """Yield what to call the models of the catalogue, and those that some program has here."""
+    yield from catalog.FILES
+    yield from (model.reference for model in stored())
