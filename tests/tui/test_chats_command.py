@@ -124,6 +124,9 @@ def test_several_files_are_imported_together_and_a_broken_one_is_named(filled, t
 def test_delete_asks_and_then_leaves_nothing_in_the_file(filled):
     assert "poem" in run("delete", "2", input="n\n").stderr
     assert len(json.loads(run("list", "--json").stdout)) == 2
+    with pytest.raises(UsageError, match="--yes"):
+        run("delete", "2", input="")
+    assert len(json.loads(run("list", "--json").stdout)) == 2
     run("delete", "2", "--yes")
     assert [each["id"] for each in json.loads(run("list", "--json").stdout)] == [1]
     assert b"poem" not in filled.read_bytes()

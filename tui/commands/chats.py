@@ -168,7 +168,17 @@ def delete(numbers: tuple[int, ...], yes: bool) -> None:
                 f"Conversation {number} is open in another specchat. Leave it there first."
             )
         for number, title in zip(numbers, titles, strict=True):
-            question = safe(f"Delete {number} ({title}) for good?")
-            if yes or click.confirm(question, err=True):
+            if yes or _confirmed(safe(f"Delete {number} ({title}) for good?")):
                 store.delete(number)
                 store.purge(number)
+
+
+def _confirmed(question: str) -> bool:
+    """Ask on the terminal; a standard input that is at its end can answer nothing."""
+    try:
+        return click.confirm(question, err=True)
+    except click.Abort as abort:
+        click.echo(err=True)
+        if isinstance(abort.__context__, EOFError):
+            raise UsageError("Nobody answered. --yes deletes without asking.") from abort
+        raise
