@@ -35,7 +35,7 @@ Bare().run()
 PROGRAMS = {
     "interpreter": ["-c", "print('Ask something')"],
     "bare Textual app": ["-c", BARE],
-    "specchat": ["-c", "from tui.cli import main; main()", "--target", "no.gguf"],
+    "specchat": ["-c", "from tui.__main__ import main; main()", "--target", "no.gguf"],
 }
 
 

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.hostile_texts import OWN, leaks
-from tests.terminal.terminal import ROOT, TINY, WAIT, Terminal
+from tests.patience import WAIT_S
+from tests.terminal.terminal import ROOT, TINY, Terminal
 
 DOWN, END, ESCAPE = "\x1b[6~", "\x1b[1;5F", "\x1b"
 F1, F2, F3, F4, F5, F6 = "\x1bOP", "\x1bOQ", "\x1bOR", "\x1bOS", "\x1b[15~", "\x1b[17~"
@@ -51,7 +52,7 @@ class Recording(Terminal):
 
         On a busy machine one that says nothing may only wait for its turn.
         """
-        deadline, calm = time.monotonic() + WAIT, time.monotonic() + quiet
+        deadline, calm = time.monotonic() + WAIT_S, time.monotonic() + quiet
         while time.monotonic() < calm:
             if self.read(LOOK) or self._works():
                 calm = time.monotonic() + quiet
@@ -110,7 +111,7 @@ def run(home: Path, *arguments: str, **variables: str) -> tuple[int, bytes]:
 
     Its standard input is empty, so that no app opens.
     """
-    code = "from tui.cli import main; main()"
+    code = "from tui.__main__ import main; main()"
     master, slave = os.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
@@ -125,7 +126,7 @@ def run(home: Path, *arguments: str, **variables: str) -> tuple[int, bytes]:
     try:
         while data := _some(master):
             seen += data
-        return process.wait(WAIT), seen
+        return process.wait(WAIT_S), seen
     finally:
         os.close(master)
         process.kill()
@@ -133,7 +134,7 @@ def run(home: Path, *arguments: str, **variables: str) -> tuple[int, bytes]:
 
 
 def _some(master: int) -> bytes:
-    assert select.select([master], [], [], WAIT)[0], "it neither speaks nor ends"
+    assert select.select([master], [], [], WAIT_S)[0], "it neither speaks nor ends"
     try:
         return os.read(master, 65536)
     except OSError:  # EIO: the other end is closed

@@ -17,8 +17,9 @@ from pathlib import Path
 import psutil
 import pyte
 
+from tests.patience import WAIT_S
+
 ROOT = Path(__file__).parents[2]
-WAIT = 60
 MODE = re.compile(rb"\x1b\[\?([\d;]+)([hl])")
 PUSHED = re.compile(rb"\x1b\[>\d+u")  # kitty's way to say how keys are sent
 USUAL = {b"25": b"h", b"7": b"h"}  # a terminal shows its cursor and wraps lines; all else is off
@@ -43,7 +44,7 @@ class Terminal:
             "SPECCHAT_MODELS": str(home / "models"),
         }
         self.process = subprocess.Popen(
-            [sys.executable, "-c", "from tui.cli import main; main()", *arguments],
+            [sys.executable, "-c", "from tui.__main__ import main; main()", *arguments],
             stdin=self.slave, stdout=self.slave, stderr=self.slave,
             cwd=ROOT, env=environment, start_new_session=True,
             preexec_fn=lambda: ioctl(0, termios.TIOCSCTTY, 0),
@@ -71,7 +72,7 @@ class Terminal:
 
     def until(self, condition: Callable[[str], object]) -> str:
         """Read until the screen fulfils a condition; return it."""
-        deadline = time.monotonic() + WAIT
+        deadline = time.monotonic() + WAIT_S
         while not condition(self.text):
             assert time.monotonic() < deadline, self.text
             assert self.process.poll() is None, self.text
@@ -91,7 +92,7 @@ class Terminal:
 
     def end(self) -> int:
         """Wait until the program is gone; the terminal must be as it was."""
-        deadline = time.monotonic() + WAIT
+        deadline = time.monotonic() + WAIT_S
         while self.process.poll() is None:
             assert time.monotonic() < deadline, self.text
             self.read()
@@ -116,7 +117,7 @@ class Terminal:
             for worker in self.workers():
                 worker.kill()
             self.process.kill()
-        self.process.wait(WAIT)
+        self.process.wait(WAIT_S)
         for end in (self.master, self.slave):
             with suppress(OSError):  # the test may have done so
                 os.close(end)
@@ -133,5 +134,5 @@ def opened(home: Path, *arguments: str, size: tuple[int, int] = (100, 30)) -> It
 
 def gone(processes: list[psutil.Process]) -> bool:
     """Whether all of these processes have ended, soon."""
-    _, alive = psutil.wait_procs(processes, timeout=10)
+    _, alive = psutil.wait_procs(processes, timeout=WAIT_S)
     return not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]

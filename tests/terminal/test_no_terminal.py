@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import WAIT_S
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -16,12 +18,12 @@ def test_a_stream_that_is_no_terminal_is_a_matter_of_usage(piped: str, tmp_path:
     master, slave = pty.openpty()
     streams = {"stdin": slave, "stdout": slave, "stderr": slave, piped: subprocess.PIPE}
     process = subprocess.Popen(
-        [sys.executable, "-c", "from tui.cli import main; main()"],
+        [sys.executable, "-c", "from tui.__main__ import main; main()"],
         **streams,  # type: ignore[call-overload]
         cwd=ROOT,
         env={**os.environ, "SPECCHAT_HOME": str(tmp_path)},
     )
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=WAIT_S)
     os.set_blocking(master, False)
     try:
         painted = os.read(master, 65536)

@@ -163,7 +163,7 @@ def test_a_store_that_cannot_be_used_is_exit_code_4(home):
     home.mkdir()
     (home / "chats.db").mkdir()
     done = subprocess.run(
-        [sys.executable, "-c", "from tui.cli import main; main()", "chats"],
+        [sys.executable, "-c", "from tui.__main__ import main; main()", "chats"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -15,10 +15,11 @@ import pytest
 from models.errors import Bug
 from models.files import checksum
 from tests import tiny
+from tests.patience import WAIT_S
 from tui.cli import main
 
 ROOT = Path(__file__).parents[2]
-MAIN = "from tui.cli import main; main()"
+MAIN = "from tui.__main__ import main; main()"
 # A random model is most sure of a few bytes; heat makes its text vary.
 HOT = (
     "--temperature",
@@ -54,7 +55,7 @@ def start(*arguments: object, **options) -> "subprocess.Popen[str]":
 def run(*arguments: object, stdin: str | None = None, **options) -> tuple[int, str, str]:
     pipe = subprocess.DEVNULL if stdin is None else subprocess.PIPE
     process = start(*arguments, stdin=pipe, **options)
-    out, err = process.communicate(stdin, timeout=300)
+    out, err = process.communicate(stdin, timeout=WAIT_S)
     return process.returncode, out, err
 
 
@@ -222,7 +223,7 @@ def test_control_c_keeps_what_was_said_and_exits_130(endless):
     process = start("ask", "--target", endless, "--draft", "none", *ENDLESS, "hello")
     beginning = process.stdout.read(1)
     process.send_signal(signal.SIGINT)
-    rest, err = process.communicate(timeout=60)
+    rest, err = process.communicate(timeout=WAIT_S)
     assert process.returncode == 130
     assert len(beginning + rest) > 1
     assert "cancelled" in err
@@ -234,9 +235,21 @@ def test_control_c_at_any_moment_exits_130(endless, seconds):
     process = start("ask", "--target", endless, "--draft", endless, *ENDLESS, "hello")
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=WAIT_S)
     assert process.returncode in (130, -signal.SIGINT)  # the latter before Python is up
     assert "Traceback" not in err
+
+
+def test_control_c_while_python_imports_is_no_traceback():
+    program = (
+        "import sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(name, *rest):\n"
+        "        if name == 'tui.options': raise KeyboardInterrupt\n"
+        f"sys.meta_path.insert(0, Interrupted)\n{MAIN}"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_a_terminated_answer_gives_the_cursor_back(endless):
@@ -247,7 +260,7 @@ def test_a_terminated_answer_gives_the_cursor_back(endless):
     while b"\x1b[?25l" not in shown:
         shown += os.read(master, 1000)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    process.communicate(timeout=WAIT_S)
     with suppress(OSError):  # nobody holds the other end any more
         while data := os.read(master, 1000):
             shown += data

@@ -220,7 +220,7 @@ def test_bash_itself_completes_a_name_with_colons(tmp_path, monkeypatch, text):
     monkeypatch.delenv("OLLAMA_MODELS", raising=False)
     ollama_model("registry.ollama.ai/library/llama3.2/latest", b"GGUF")
     source = run(env={"_SPECCHAT_COMPLETE": "bash_source"})[1]
-    program = f"{sys.executable} -c 'from tui.cli import main; main()'"
+    program = f"{sys.executable} -c 'from tui.__main__ import main; main()'"
     ask = f"""
         specchat() {{ {program} "$@"; }}
         env() {{ ( while [[ $1 == *=* ]]; do export "$1"; shift; done; "$@" ); }}

@@ -82,7 +82,7 @@ def slowly(handler) -> None:
 
 def specchat(*arguments: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-c", "from tui.cli import main; main()", *arguments],
+        [sys.executable, "-c", "from tui.__main__ import main; main()", *arguments],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
