@@ -77,8 +77,10 @@ def test_a_control_token_has_a_name_and_no_bytes(vocab):
 
 
 @pytest.mark.parametrize("token", [-1, 259, 10**6, 2**31 - 1])
-def test_a_token_that_does_not_exist_has_no_bytes(vocab, token):
+def test_a_token_that_does_not_exist_has_no_bytes_and_no_name(vocab, token):
     assert vocab.piece(token) == b""
+    with pytest.raises(ValueError, match=f"258: {token}"):
+        vocab.text(token)
 
 
 def test_pieces_longer_than_any_buffer_are_whole(tmp_path, monkeypatch):

@@ -15,6 +15,9 @@ SETUP = Setup(Path("/models/big.gguf"), Path("/models/small.gguf"))
 def test_every_signal_has_a_sentence_of_its_own() -> None:
     said = {obituary(ask(), -number, "") for number in CAUSES}
     assert len(said) == len(CAUSES)
+    assert {signal.SIGILL, signal.SIGSEGV, signal.SIGKILL, signal.SIGABRT, signal.SIGBUS} <= {
+        *CAUSES
+    }
     for number in CAUSES:
         assert signal.Signals(number).name in obituary(ask(), -number, "")
 
