@@ -49,11 +49,11 @@ async def copy(app: App[Any], text: str) -> str:
     return " ".join(filter(None, (reason, _sent(len(sent), text))))
 
 
-def copy_and_say(widget: Widget, text: str) -> None:
+def copy_and_say(widget: Widget, text: str, what: str = "") -> None:
     """Copy a text and say in a toast what came of it, without anybody waiting for it."""
 
     async def say() -> None:
-        widget.notify(await copy(widget.app, text), timeout=4, markup=False)
+        widget.notify(what + await copy(widget.app, text), timeout=4, markup=False)
 
     widget.app.run_worker(say(), group="clipboard", exit_on_error=False)
 

@@ -16,7 +16,7 @@ def figures(stats: Stats) -> list[str]:
         return []
     parts = [f"{stats.generated_tokens:,} tokens", f"{stats.tokens_per_s:.1f} tokens/s"]
     if stats.acceptance_rate is not None:
-        parts.append(f"{stats.acceptance_rate:.0%} of drafts accepted")
+        parts.append(f"{stats.acceptance_rate:.0%} accepted")
     parts.append(f"{stats.tokens_per_eval:.2f} tokens/evaluation")
     return parts
 

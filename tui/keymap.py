@@ -17,7 +17,7 @@ _MODIFIERS = {"ctrl", "shift", "alt", "super", "hyper", "meta"}
 _NAMED = {key.value for key in Keys}
 _SAME = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+[": "escape", "ctrl+h": "backspace"}
 """Pairs that terminals cannot tell apart."""
-_WRITTEN = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn"}
+_WRITTEN = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "slash": "/"}
 _TYPED_INTO = ("app", "chat", "prompt")
 """Areas in which the prompt has the focus and takes every character."""
 

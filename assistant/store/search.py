@@ -62,6 +62,7 @@ def _summary(row: sqlite3.Row, snippet: str) -> Summary:
         bool(row["pinned"]),
         row["messages"],
         snippet,
+        row["hit"],
     )
 
 

@@ -44,6 +44,7 @@ class Summary:
     pinned: bool
     messages: int
     snippet: str = ""  # where the search matched
+    found: int | None = None  # the message that it matched; None: the title alone
 
 
 @dataclass(frozen=True, slots=True)

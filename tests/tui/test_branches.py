@@ -4,9 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import Decoded, Finished, Prepared, Stop
+from assistant.events import Decoded, Finished, Prepared, Stop, Token
+from assistant.store import Record
 from tests.tui.chat import Chat, open_chat
 from tui.screens.inspector import Inspector
+from tui.widgets.conversation.turn import Turn, Verb
+from tui.widgets.inspector.page import TokenPage
 
 
 @pytest.fixture
@@ -23,6 +26,12 @@ async def act(chat: Chat, *keys: str) -> None:
     await chat.until(lambda: not chat.screen.exchange.busy)
 
 
+def inspected(chat: Chat) -> str:
+    """The text whose tokens the inspector shows."""
+    entries = chat.app.screen.query_one(TokenPage).entries
+    return "".join(entry.item.text for entry in entries if isinstance(entry.item, Token))
+
+
 async def test_another_answer_stands_beside_the_first_and_the_keys_lead_to_both(pair) -> None:
     async with open_chat(*pair) as chat:
         await chat.ask("Which way?")
@@ -37,6 +46,25 @@ async def test_another_answer_stands_beside_the_first_and_the_keys_lead_to_both(
         assert chat.said == ["Which way?", second]
         await chat.ask("On we go")
         assert [m.content for m in chat.engine.requests[-1].messages][:2] == ["Which way?", second]
+
+
+async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ask("Which way?")
+        await act(chat, "r")
+        await chat.pilot.press("ctrl+up")
+        await chat.pilot.pause()
+        verbs: tuple[Verb, ...] = ("older", "newer", "older")
+        for verb in verbs:
+            turn = chat.screen.focused
+            assert isinstance(turn, Turn)
+            chat.screen.verbs.do(turn, verb)
+            focused = chat.screen.focused  # before any other key can come
+            assert isinstance(focused, Turn)
+            assert focused is not turn
+            assert focused.record == chat.screen.dialogue.leaf
+            await chat.pilot.pause(0.1)
+            assert chat.screen.focused is focused
 
 
 async def test_ctrl_r_does_the_same_from_the_prompt(pair) -> None:
@@ -133,6 +161,99 @@ async def test_the_inspector_opens_on_an_answer(pair) -> None:
         assert isinstance(chat.app.screen, Inspector)
         await chat.pilot.press("escape")
         assert not isinstance(chat.app.screen, Inspector)
+
+
+async def test_the_inspector_opens_on_what_there_is_of_an_answer_and_on_others(pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ask("First")
+        first = chat.said[-1]
+        chat.engine._hold = Decoded, len(chat.engine.heard(Decoded)) + 9
+        chat.engine.go_on.clear()
+        await chat.send("Second")
+        await chat.held()
+        await chat.pilot.press("ctrl+up", "i")
+        await chat.pilot.pause()
+        assert isinstance(chat.app.screen, Inspector)
+        assert "so far" in str(chat.app.screen.query_one("#inspector-title").render())
+        seen = inspected(chat)
+        assert seen
+        assert seen == chat.screen.conversation.turns[-1].text
+        await chat.pilot.press("escape", "up", "up", "i")
+        await chat.pilot.pause()
+        assert inspected(chat) == first
+        await chat.end()
+        assert inspected(chat) == first
+        await chat.pilot.press("escape")
+        assert chat.said[-1].startswith(seen)
+
+
+def kept(chat: Chat, *texts: str) -> int:
+    """Keep a conversation of these messages, and return its number."""
+    store = chat.screen.dialogue.store
+    conversation, parent = store.begin(), None
+    for place, text in enumerate(texts):
+        if place % 2:
+            parent = store.answer(conversation, parent or 0, "tiny").id
+            store.end(parent, text, (), (), None, "stop-token", "complete")
+        else:
+            parent = store.ask(conversation, parent, text).id
+    return conversation
+
+
+async def copied(chat: Chat, text: str) -> None:
+    """Wait until a text is on the clipboard."""
+    await chat.until(lambda: chat.app.clipboard == text)
+
+
+async def found(chat: Chat, record: Record, text: str) -> None:
+    """Wait until a message is on the screen, and see that the keys go to it."""
+    await chat.until(lambda: chat.screen.dialogue.shows(record))
+    turn, view = chat.screen.focused, chat.screen.conversation
+    assert isinstance(turn, Turn)
+    assert turn.text == text
+    await chat.until(lambda: view.region.contains_region(turn.region))
+
+
+def told(chat: Chat) -> list[str]:
+    return [notice.message for notice in chat.app._notifications]
+
+
+async def test_the_same_key_again_copies_the_code_block_before(
+    pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.clipboard.TOOLS", ())
+    code = "".join(f"First\n\n```\n{word}\n```\n\n" for word in ("one", "two", "three"))
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        chat.screen.talk.open(kept(chat, "How?", code, "Why?", "```\nalone\n```"))
+        await act(chat, "y")
+        await copied(chat, "alone")
+        assert told(chat)[-1].startswith("Sent 5 ")
+        await act(chat, "up", "up")
+        for number, word in ((3, "three"), (2, "two"), (1, "one"), (3, "three")):
+            await chat.pilot.press("y")
+            await copied(chat, word)
+            assert told(chat)[-1].startswith(f"Code block {number} of 3: Sent ")
+        await chat.pilot.press("c")
+        await copied(chat, code)
+        await chat.pilot.press("y")
+        await copied(chat, "three")
+
+
+async def test_a_search_leads_to_the_message_that_it_found_on_whatever_branch(pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        store = chat.screen.dialogue.store
+        texts = ["One", "a zebra", *["More", "of it"] * 20]
+        long = kept(chat, *texts)
+        first, second = store.path(long)[:2]
+        other = store.answer(long, first.id, "tiny")
+        store.end(other.id, "an okapi", (), (), None, "stop-token", "complete")
+        store.choose(second.id)
+        for word, text, record in (("zebra", "a zebra", second), ("okapi", "an okapi", other)):
+            await chat.pilot.press("ctrl+n", "f2", "slash", *word, "enter")
+            await found(chat, record, text)
+            await chat.pilot.press("f2", "escape", "escape")
 
 
 async def test_keys_wait_while_an_answer_is_under_way(pair) -> None:

@@ -30,6 +30,7 @@ class Host(App[None]):
         self.chats = ChatList(store, folder)
         self.heard: list[Any] = []
 
+        self.found: int | None = None
     def compose(self) -> ComposeResult:
         yield self.chats
         yield Static("A conversation")
@@ -40,6 +41,7 @@ class Host(App[None]):
     def on_chat_list_chosen(self, message: ChatList.Chosen) -> None:
         self.heard.append(("chosen", message.id))
 
+        self.found = message.message
     def on_chat_list_left(self) -> None:
         self.heard.append("left")
 
@@ -110,7 +112,9 @@ async def test_search_finds_what_was_said_and_shows_where(store: Store) -> None:
         await press(pilot, "slash", *"zebras", "enter")
         assert titles(host) == ["Sorted lists"]
         assert "zebraS" in shown(host)[2]
-        assert host.heard == [("chosen", host.chats.shelf.summaries[0].id)]
+        chosen = host.chats.shelf.summaries[0].id
+        assert host.heard == [("chosen", chosen)]
+        assert host.found == store.path(chosen)[-1].id
 
 
 async def test_escape_ends_the_search_and_then_leaves_the_list(store: Store) -> None:
@@ -166,9 +170,10 @@ async def test_deleted_conversations_come_back_in_reverse(store: Store) -> None:
         assert titles(host) == ["Lentil soup", "Lighthouse"]
         assert told(host) == ["Deleted. u brings it back."] * 2
         assert [what for what, _ in host.heard] == ["deleted", "deleted"]
-        await press(pilot, "u")
+        await press(pilot, "down", "u")
         assert titles(host) == ["Sorted lists", "Lentil soup", "Lighthouse"]
         await press(pilot, "u", "u")
+        assert host.chats.shelf.cursor == 0  # on what is back
         assert titles(host) == list(reversed(TITLES))
 
 

@@ -35,6 +35,23 @@ async def test_head_says_who_when_and_which_branch() -> None:
 
 
 async def test_focus_is_seen_without_colour() -> None:
+async def test_a_long_name_leaves_room_for_when_and_which_branch() -> None:
+    async with open_page((56, 24)) as page:
+        long = replace(answer(2), created=0.0, siblings=(2, 5, 9), model="A model " * 20)
+        await page.open([question(1), long])
+        for focused in (False, True):
+            if focused:
+                page.view.focus_last()
+                await page.settle()
+            line = next(line for line in page.screen().splitlines() if "A model" in line)
+            assert "… ·" in line
+            assert "1970" in line
+            assert "branch 1/3" in line
+        await page.pilot.resize_terminal(120, 24)
+        await page.settle()
+        assert "A model A model A model A model" in page.screen()
+
+
     async with open_page() as page:
         await page.open([question(1), answer(2)])
         before = page.screen()

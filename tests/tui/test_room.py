@@ -16,6 +16,12 @@ def pair(target: Path, draft: Path) -> Pair:
     return target, draft
 
 
+def screen(chat: Chat) -> str:
+    """The text on the screen, line by line."""
+    lines = chat.app.screen._compositor.render_full_update().strips
+    return "\n".join("".join(strip.text for strip in line) for line in lines)
+
+
 def footer(chat: Chat) -> dict[str, str]:
     return {key.key_display: key.description for key in chat.screen.query(FooterKey)}
 
@@ -98,6 +104,27 @@ async def test_where_both_sides_do_not_fit_the_one_asked_for_takes_the_place(pai
         await chat.pilot.pause()
         assert chat.screen.chats.display
         assert chat.screen.panel.display
+
+
+@pytest.mark.parametrize("size", [(20, 5), (30, 8), (40, 10)])
+async def test_what_is_typed_is_seen_on_a_screen_of_a_few_lines(
+    pair: Pair, size: tuple[int, int]
+) -> None:
+    async with open_chat(*pair, size=(80, 24)) as chat:
+        await chat.ask("One")
+        await chat.pilot.resize_terminal(*size)
+        await chat.until(lambda: chat.screen.size == size)
+        await chat.pilot.press(*"here")
+        await chat.pilot.pause(0.1)
+        editor, body = chat.prompt.editor.region, chat.screen.body.region
+        assert editor.height >= 1
+        assert body.height >= 3
+        assert chat.screen.region.contains_region(chat.prompt.region)
+        assert "here" in screen(chat)
+        assert chat.screen.query_one(KeyLine).region.height == 1
+        await chat.pilot.resize_terminal(80, 24)
+        await chat.until(lambda: chat.screen.banner.display and chat.screen.status.display)
+        assert chat.prompt.region.height == 3
 
 
 async def test_keys_of_a_screen_that_is_closed_are_left_alone(pair: Pair) -> None:

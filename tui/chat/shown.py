@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from assistant.trace import Trace
 from models.errors import StorageError
 from tui.chat.moving import copied
 from tui.chat.reply import Reply
@@ -106,6 +107,11 @@ class Shown:
         """Warn in front of the answer under way."""
         shown = self.reply is not None and self.shows(self.reply.record)
         self._view.note(text, "warning", self.reply.widget if shown and self.reply else None)
+
+    def so_far(self, record: Record) -> Trace | None:
+        """Return how an answer came about that is under way; None for any other."""
+        reply = self.reply
+        return reply.trace if reply is not None and reply.record.id == record.id else None
 
     def keep(self) -> None:
         """Save what there is of the answer under way; may be called on any thread.

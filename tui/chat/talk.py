@@ -144,6 +144,18 @@ class Talk:
             self._screen.notify(safe(str(error)), severity="error", timeout=10, markup=False)
         self._screen.follow()
 
+    def go_to(self, message: int) -> bool:
+        """Walk to a message of the conversation, on whatever branch; return whether it is there."""
+        dialogue = self._dialogue
+        try:
+            if message not in {record.id for record in dialogue.records}:
+                dialogue.store.choose(message)
+                dialogue.open(dialogue.conversation)
+        except StorageError:  # it has been deleted meanwhile
+            return False
+        self._screen.conversation.walk_to(message)
+        return True
+
     def deleted(self, conversation: int) -> None:
         """Show a conversation no longer that is deleted."""
         if conversation == self._dialogue.conversation:

@@ -25,18 +25,25 @@ class Verbs:
     def __init__(self, screen: ChatScreen) -> None:
         self._screen = screen
         self._undo: list[Callable[[], None]] = []
+        self._copied: tuple[str, int] | None = None  # of which text, and which code block of it
 
     def do(self, turn: Turn, verb: Verb) -> None:
         """Do it, or say why not."""
         record = turn.record
+        if verb != "copy-code":
+            self._copied = None
         match verb:
             case "copy":
                 copy_and_say(self._screen, turn.text)
             case "copy-code":
-                copy_and_say(self._screen, code_blocks(turn.text)[-1])
+                self._copy_code(turn)
             case "links":
                 self._list_links(turn.text)
-            case _ if record is None or self._waits:
+            case _ if record is None:
+                self._screen.notify(WAIT, timeout=3)
+            case "inspect" if self._screen.dialogue.shows(record):
+                self._tell_if_it_fails(lambda: self._inspect(turn, record))
+            case _ if self._waits:
                 self._screen.notify(WAIT, timeout=3)
             case _ if self._screen.dialogue.shows(record):  # not left on the way to another path
                 self._tell_if_it_fails(lambda: self._change(record, verb))
@@ -79,12 +86,24 @@ class Verbs:
         except StorageError as error:
             self._screen.notify(safe(str(error)), severity="error", timeout=10, markup=False)
 
-    def inspect(self, record: Record) -> None:
-        """Open the inspector on an answer."""
+    def _copy_code(self, turn: Turn) -> None:
+        """Copy the last code block; when it was the last thing copied, the one before."""
+        blocks = code_blocks(turn.text)
+        text, place = self._copied or ("", 0)
+        place = (place - 1 if text == turn.text else -1) % len(blocks)
+        self._copied = turn.text, place
+        which = f"Code block {place + 1} of {len(blocks)}: " if len(blocks) > 1 else ""
+        copy_and_say(self._screen, blocks[place], which)
+
+    def _inspect(self, turn: Turn, record: Record) -> None:
+        """Open the inspector on an answer, or on what there is of it by now."""
         from tui.screens.inspector import Inspector
 
-        title = " ".join(record.content.split())[:LONGEST_TITLE]
-        self._screen.app.push_screen(Inspector(self._screen.dialogue.store.trace(record.id), title))
+        dialogue = self._screen.dialogue
+        so_far = dialogue.so_far(record)
+        trace = dialogue.store.trace(record.id) if so_far is None else so_far
+        title = " ".join(turn.text.split())[:LONGEST_TITLE]
+        self._screen.app.push_screen(Inspector(trace, title, more=so_far is not None))
 
     def _list_links(self, text: str) -> None:
         from tui.browsing import WEB
@@ -106,8 +125,6 @@ class Verbs:
                 screen.talk.again(record)
             case "continue":
                 screen.talk.go_on(record)
-            case "inspect":
-                self.inspect(record)
             case "older" | "newer":
                 self._choose(record, -1 if verb == "older" else 1)
             case "fork":
@@ -126,8 +143,7 @@ class Verbs:
         sibling = record.siblings[record.siblings.index(record.id) + step]
         dialogue.store.choose(sibling)
         dialogue.open(dialogue.conversation)
-        view = self._screen.conversation
-        view.call_after_refresh(view.walk_to, sibling)
+        self._screen.conversation.walk_to(sibling)
 
     def _delete(self, record: Record) -> None:
         dialogue, conversation = self._screen.dialogue, self._screen.dialogue.conversation
@@ -138,7 +154,7 @@ class Verbs:
             dialogue.store.choose(record.id)
             dialogue.open(conversation)
             self._screen.follow()
-            view.call_after_refresh(view.walk_to, record.id)
+            view.walk_to(record.id)
 
         dialogue.store.drop(record.id)
         dialogue.open(conversation)

@@ -3,11 +3,9 @@
 from typing import ClassVar
 
 from textual import on, work
-from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.message import Message
 from textual.reactive import reactive
-from textual.screen import Screen
 
 from assistant.request import Count, Mode, Request
 from tui.chat.challenge import challenge
@@ -16,32 +14,27 @@ from tui.chat.editing import Editing
 from tui.chat.exchange import Exchange
 from tui.chat.keeping import Keeping
 from tui.chat.keys import KEYS
+from tui.chat.parts import Parts
 from tui.chat.several import Several
 from tui.chat.talk import Talk
 from tui.chat.unfinished import Unfinished
 from tui.chat.verbs import Verbs
 from tui.clipboard import copy_and_say
-from tui.painting import Sparing
 from tui.settings import Settings
-from tui.widgets.banner import Banner
-from tui.widgets.body import Body
 from tui.widgets.chats.changes import Deleted, Restored
 from tui.widgets.chats.chats import ChatList
-from tui.widgets.conversation.conversation import Conversation
 from tui.widgets.conversation.turn import TurnAction
-from tui.widgets.keyline import KeyLine
 from tui.widgets.prompt.prompt import Prompt
-from tui.widgets.status import Activity, Status
+from tui.widgets.status import Activity
 
 MODES: tuple[Mode, ...] = ("auto", "sps", "ars")
 KEEP_EVERY = 1.0
 """Seconds of an answer that may be lost when the program is killed."""
 
 
-class ChatScreen(Screen[None]):
+class ChatScreen(Parts):
     """Take prompts, show answers."""
 
-    DEFAULT_CSS = "ChatScreen { layout: vertical; }"
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     mode: reactive[Mode] = reactive[Mode]("auto", init=False)
@@ -58,26 +51,14 @@ class ChatScreen(Screen[None]):
             self.request = request
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__()
-        self._compositor = Sparing()
+        super().__init__(settings.mode)
         self.settings = settings
         self.set_reactive(ChatScreen.mode, settings.mode)
-        self.prompt, self.status, self.banner = Prompt(), Status(settings.mode), Banner()
-        self.body = body = Body()
-        self.conversation, self.panel, self.chats = body.conversation, body.panel, body.chats
         self.exchange = Exchange()
         self.keeping = Keeping(self)
         self.dialogue = Dialogue(self.conversation, settings, self.keeping.lose)
         self.unfinished, self.editing = Unfinished(self.prompt, self.dialogue), Editing(self)
         self.talk, self.verbs, self.several = Talk(self), Verbs(self), Several(self)
-
-    def compose(self) -> ComposeResult:
-        """Lay out the parts from top to bottom."""
-        yield self.banner
-        yield self.body
-        yield self.status
-        yield self.prompt
-        yield KeyLine()
 
     def on_mount(self) -> None:
         """Let the person type from the first frame on."""
@@ -163,9 +144,10 @@ class ChatScreen(Screen[None]):
 
     @on(ChatList.Chosen)
     def open_chosen(self, message: ChatList.Chosen) -> None:
-        """Open the conversation that was chosen."""
+        """Open the conversation that was chosen, and go to what was searched for."""
         self.talk.open(message.id)
-        self.prompt.focus()
+        if message.message is None or not self.talk.go_to(message.message):
+            self.prompt.focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer the key that stops while there is something to stop, else the way to the prompt."""
@@ -174,8 +156,7 @@ class ChatScreen(Screen[None]):
         if action == "leave":
             return not self._occupied and self._edits
         if action == "back":
-            free = not self._occupied and not self._edits
-            return free and (self.body.covered or not self._typing)
+            return not self._occupied and not self._edits and self.away
         return True
 
     @property
@@ -186,10 +167,6 @@ class ChatScreen(Screen[None]):
     def _edits(self) -> bool:
         return self.editing.question is not None
 
-    @property
-    def _typing(self) -> bool:
-        return self.focused is self.prompt.editor
-
     def action_stop(self) -> None:
         """End the answer and keep its text, or take a prompt back."""
         self.talk.stop()
@@ -197,13 +174,6 @@ class ChatScreen(Screen[None]):
     def action_leave(self) -> None:
         """Leave the question that is edited as it was."""
         self.editing.leave()
-
-    @on(ChatList.Left)
-    @on(Conversation.Left)
-    def action_back(self) -> None:
-        """Go back to the prompt and the conversation."""
-        self.body.uncover()
-        self.prompt.focus()
 
     def action_toggle_mode(self) -> None:
         """Go on with the next way of decoding."""
@@ -218,14 +188,6 @@ class ChatScreen(Screen[None]):
         """Begin a new conversation; the old one stays in the list."""
         self.talk.open(None)
         self.prompt.focus()
-
-    def action_chats(self) -> None:
-        """Open the list of conversations, or close it."""
-        self.body.toggle_chats()
-
-    def action_panel(self) -> None:
-        """Open the figures of speculation, or close them."""
-        self.body.toggle_panel()
 
     def action_regenerate(self) -> None:
         """Have another answer to the last question."""
@@ -243,11 +205,6 @@ class ChatScreen(Screen[None]):
         """Show rejected drafts in every answer, or hide them."""
         self.verbs.toggle_ghosts()
 
-    def action_turns(self) -> None:
-        """Go to the newest message, from where every message can be reached."""
-        self.body.uncover()
-        self.conversation.focus_last()
-
     def action_undo(self) -> None:
         """Bring the last deleted message back."""
         self.verbs.undo()
@@ -257,15 +214,3 @@ class ChatScreen(Screen[None]):
         request = challenge(self)
         if request is not None:
             self.post_message(self.RaceWanted(request))
-
-    def action_page(self, direction: int) -> None:
-        """Scroll the conversation by a page."""
-        view = self.conversation
-        view.scroll_page_up() if direction < 0 else view.scroll_page_down()
-
-    def action_scroll(self, to: str) -> None:
-        """Go to one end of the conversation."""
-        if to == "home":
-            self.conversation.scroll_home()
-        else:
-            self.conversation.anchor()

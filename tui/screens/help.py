@@ -28,7 +28,11 @@ AREAS = {
     "race": "Keys, in a race",
     "models": "Keys, among the models",
     "settings": "Keys, in the settings",
+    "choice": "Keys, on a setting with choices",
+    "naming": "Keys, while a preset is named",
     "attachments": "Keys, on an attached file",
+    "several": "Keys, among several answers",
+    "help": "Keys, on this page",
 }
 """The areas that keys belong to, which is how their names begin; others follow."""
 ALWAYS = {
@@ -36,7 +40,8 @@ ALWAYS = {
     "prompt": (
         ("Enter", "Send the message"),
         ("Ctrl+J, Alt+Enter", "New line; also Shift+Enter in many terminals"),
-        ("Up, Down", "Earlier messages, when the prompt is empty"),
+        ("@", "Attach a file, found by letters of its name"),
+        ("Up, Down", "Earlier messages, from the first line and the last"),
         ("PgUp, PgDn", "Scroll the conversation"),
     ),
 }
@@ -166,7 +171,7 @@ def _row(bound: Bound, keymap: Mapping[str, str]) -> Content:
 
 def _line(keys: str, meaning: str, name: str) -> Content:
     return Content.assemble(
-        (safe(keys).ljust(WIDTH), "bold $text-accent"),
+        (f"{safe(keys):{WIDTH - 1}} ", "bold $text-accent"),
         (safe(meaning).ljust(MEANING) if name else safe(meaning)),
         (safe(name), "dim"),
     )

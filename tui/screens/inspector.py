@@ -82,8 +82,9 @@ class Inspector(ModalScreen[None]):
     }
     """
 
-    def __init__(self, trace: Trace, title: str) -> None:
+    def __init__(self, trace: Trace, title: str, more: bool = False) -> None:
         super().__init__()
+        self._whose = "Tokens so far of" if more else "Tokens of"
         self._entries = entries(trace)
         self._heading = safe(" ".join(title.split()))
         self._page = TokenPage(self._entries)
@@ -94,7 +95,7 @@ class Inspector(ModalScreen[None]):
         """Lay out the tokens and what is known of one of them."""
         kinds = {*BASICS, *map(_kind, self._entries)}
         with Horizontal(id="inspector-head"):
-            yield Static(f"Tokens of “{self._heading}”", id="inspector-title", markup=False)
+            yield Static(f"{self._whose} “{self._heading}”", id="inspector-title", markup=False)
             shown = legend(styles(self.app.no_color), kinds)
             yield Static(shown, id="inspector-legend", markup=False)
         if self._entries:

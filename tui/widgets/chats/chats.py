@@ -69,9 +69,10 @@ class ChatList(ChatEditing):
 
     @dataclass
     class Chosen(Message):
-        """A conversation is to be opened."""
+        """A conversation is to be opened, where a message was found at that one."""
 
         id: int
+        message: int | None = None
 
     Renamed = chat_changes.Renamed
     Pinned = chat_changes.Pinned
@@ -117,8 +118,13 @@ class ChatList(ChatEditing):
                 self.post_message(self.Left())
 
     @work(exclusive=True, group="chats")
-    async def refresh_list(self, more: int = 0, pause_s: float = 0.0, opens: bool = False) -> None:
-        """Read the list again, with `more` conversations than are shown, and open the first."""
+    async def refresh_list(
+        self, more: int = 0, pause_s: float = 0.0, opens: bool = False, to: int | None = None
+    ) -> None:
+        """Read the list again, with `more` conversations than are shown.
+
+        Then open the first if `opens`, or put the cursor onto conversation `to`.
+        """
         if self._store is None:
             return
         await asyncio.sleep(pause_s)
@@ -131,6 +137,7 @@ class ChatList(ChatEditing):
             return
         self._more = len(found.summaries) == limit
         self.shelf.fill(found)
+        self.shelf.go_to(to)
         self.say("" if found.rows else NOT_FOUND if search else NOTHING)
         if opens:
             self.shelf.focus()
@@ -156,7 +163,7 @@ class ChatList(ChatEditing):
     @on(Shelf.Chosen)
     def choose(self, message: Shelf.Chosen) -> None:
         """Have a conversation opened."""
-        self.post_message(self.Chosen(message.summary.id))
+        self.post_message(self.Chosen(message.summary.id, message.summary.found))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave a key to the search while one types there."""
@@ -167,9 +174,9 @@ class ChatList(ChatEditing):
         return super().check_action(action, parameters)
 
     @on(News)
-    def follow(self) -> None:
-        """Show what has changed."""
-        self.refresh_list()
+    def follow(self, news: News) -> None:
+        """Show what has changed; the cursor goes to what is back."""
+        self.refresh_list(to=news.id if isinstance(news, chat_changes.Restored) else None)
         self.refresh_bindings()
 
     def action_search(self) -> None:

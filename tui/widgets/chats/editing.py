@@ -29,10 +29,10 @@ class ChatEditing(Vertical):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "rename", "Rename", id="chats.rename"),
-        Binding("p", "pin", "Pin", id="chats.pin"),
+        Binding("p", "pin", "Pin", id="chats.pin", tooltip="Pin to the top"),
         Binding("d,delete", "delete", "Delete", id="chats.delete"),
         Binding("u", "undo", "Undo", id="chats.undo"),
-        Binding("x", "export", "Export", id="chats.export"),
+        Binding("x", "export", "Export", id="chats.export", tooltip="Export as Markdown"),
     ]
 
     def __init__(self, id: str, store: "Store | None", folder: Path) -> None:

@@ -17,7 +17,7 @@ class ChatField(Input):
     """Ask for one text about one conversation; leaving it changes nothing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Cancel", id="chats.cancel"),
+        Binding("escape", "leave", "Cancel", id="chats.cancel", tooltip="Leave the field"),
     ]
     DEFAULT_CSS = """
     ChatField {

@@ -10,6 +10,8 @@ from textual.widgets import Static
 from tui.safe import safe
 
 MONTH = 28 * 86400.0
+SHORTEST = 8
+"""Cells of a name that are shown however little room there is."""
 
 
 class Head(Horizontal):
@@ -71,18 +73,24 @@ class Head(Horizontal):
     def on_resize(self) -> None:
         """Let the explanation have a line of its own where it would leave no room for the name."""
         self._legend.display = bool(self._meaning)
-        wide = self._meaning.cell_length + len(self._line().plain) + 2 <= (self.size.width or 999)
+        wide = self._meaning.cell_length + self._line().cell_length + 2 <= (self.size.width or 999)
         self.set_class(bool(self._meaning) and not wide, "-narrow")
+        self._show()
 
     def _show(self) -> None:
-        self._left.update(self._line(), layout=False)
+        self._left.update(self._line(self.size.width), layout=False)
 
-    def _line(self) -> Content:
-        name = Content.styled(safe(self._who), "bold $text-accent" if self._focused else "bold")
+    def _line(self, room: int = 0) -> Content:
+        """Return the line; in so much `room` a long name gives way to what follows it."""
         number, count = self._branch
         branch = f" · branch {number}/{count}" if count > 1 else ""
+        since = Content(f" · {when(self._moment)}{branch}")
         mark = Content.styled("▸ ", "bold $text-accent") if self._focused else Content("")
-        return mark + name + f" · {when(self._moment)}{branch}"
+        name = Content.styled(safe(self._who), "bold $text-accent" if self._focused else "bold")
+        if room:
+            left = room - mark.cell_length - since.cell_length
+            name = name.truncate(max(left, SHORTEST), ellipsis=True)
+        return mark + name + since
 
 
 def when(moment: float) -> str:

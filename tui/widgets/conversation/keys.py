@@ -4,22 +4,23 @@ import re
 
 from textual.binding import Binding, BindingType
 
+CODE = "Copy the code; again: earlier"
 KEYS: list[BindingType] = [
     Binding("up,k", "move(-1)", "Previous", id="turn.previous", show=False),
     Binding("down,j", "move(1)", "Next", id="turn.next", show=False),
     Binding("c", "act('copy')", "Copy", id="turn.copy"),
-    Binding("y", "act('copy-code')", "Code", id="turn.copy_code", tooltip="Copy the code"),
-    Binding("e", "act('edit')", "Edit", id="turn.edit"),
+    Binding("y", "act('copy-code')", "Code", id="turn.copy_code", tooltip=CODE),
+    Binding("e", "act('edit')", "Edit", id="turn.edit", tooltip="Edit, and ask again"),
     Binding("l", "act('links')", "Links", id="turn.links", tooltip="List the links"),
     Binding("v", "toggle_view", "View", id="turn.view", tooltip="Words or tokens"),
     Binding("g", "toggle_ghosts", "Ghosts", id="turn.ghosts", tooltip="Rejected drafts"),
-    Binding("i", "act('inspect')", "Inspect", id="turn.inspect"),
-    Binding("n", "act('continue')", "Continue", id="turn.continue"),
-    Binding("r", "act('regenerate')", "Again", id="turn.regenerate"),
-    Binding("left", "act('older')", "Older", id="turn.older"),
-    Binding("right", "act('newer')", "Newer", id="turn.newer"),
-    Binding("f", "act('fork')", "Fork", id="turn.fork"),
-    Binding("d", "act('delete')", "Delete", id="turn.delete"),
+    Binding("i", "act('inspect')", "Inspect", id="turn.inspect", tooltip="Inspect every token"),
+    Binding("n", "act('continue')", "Continue", id="turn.continue", tooltip="Continue if stopped"),
+    Binding("r", "act('regenerate')", "Again", id="turn.regenerate", tooltip="Another answer"),
+    Binding("left", "act('older')", "Older", id="turn.older", tooltip="Older branch"),
+    Binding("right", "act('newer')", "Newer", id="turn.newer", tooltip="Newer branch"),
+    Binding("f", "act('fork')", "Fork", id="turn.fork", tooltip="Fork: go on in a copy"),
+    Binding("d", "act('delete')", "Delete", id="turn.delete", tooltip="Delete, and what follows"),
 ]
 
 FENCE = re.compile(r"^[ >]*(?:(?:[-*+]|\d+[.)]) +)*(?:`{3,}[^`\n]*|~{3,}[^\n]*)$", re.MULTILINE)

@@ -41,11 +41,12 @@ class Walk(Steady):
         """Walk to the turn of a message, wherever it is in the conversation."""
         for turn in self.turns:
             if turn.record is not None and turn.record.id == message:
-                turn.focus(scroll_visible=False)
-                self.reveal(turn, -1)
+                # At once: the next key must find it, not a neighbour of what has been taken away.
+                self.screen.set_focus(turn, scroll_visible=False)
+                self.call_after_refresh(self.reveal, turn, -1)
                 return
         if self.bring():
-            self.call_after_refresh(self.walk_to, message)
+            self.walk_to(message)
 
     def focus_next(self, direction: int) -> bool:
         """Walk to the turn before (-1) or after (1) this one; return whether there is one."""

@@ -26,7 +26,9 @@ class TokenPage(Lines, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "step(-1)", "Previous", show=False, id="inspector.left"),
-        Binding("right,l", "step(1)", "Move", key_display="←→↑↓", id="inspector.right"),
+        Binding(
+            "right,l", "step(1)", "Move", key_display="←→↑↓", id="inspector.right", tooltip="Next"
+        ),
         Binding("up,k", "line(-1)", "Line up", show=False, id="inspector.up"),
         Binding("down,j", "line(1)", "Line down", show=False, id="inspector.down"),
         Binding("pageup", "page(-1)", "Page up", show=False, id="inspector.page_up"),
