@@ -34,7 +34,6 @@ async def test_head_says_who_when_and_which_branch() -> None:
         assert any("tiny" in line and "1970" in line and "branch 1/3" in line for line in lines)
 
 
-async def test_focus_is_seen_without_colour() -> None:
 async def test_a_long_name_leaves_room_for_when_and_which_branch() -> None:
     async with open_page((56, 24)) as page:
         long = replace(answer(2), created=0.0, siblings=(2, 5, 9), model="A model " * 20)
@@ -52,6 +51,7 @@ async def test_a_long_name_leaves_room_for_when_and_which_branch() -> None:
         assert "A model A model A model A model" in page.screen()
 
 
+async def test_focus_is_seen_without_colour() -> None:
     async with open_page() as page:
         await page.open([question(1), answer(2)])
         before = page.screen()
