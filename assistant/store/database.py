@@ -32,7 +32,7 @@ _MEANING = {
 def is_damage(error: sqlite3.Error) -> bool:
     """Say whether an error tells of a damaged file; the search index has codes of its own."""
     code = getattr(error, "sqlite_errorcode", 0)
-    return code & 0xFF in DAMAGED or code == sqlite3.SQLITE_CONSTRAINT or "fts5" in str(error)
+    return code & 0xFF in DAMAGED or code == sqlite3.SQLITE_CONSTRAINT or "fts5 file" in str(error)
 
 
 def journal_mode(version: tuple[int, ...]) -> str:
