@@ -70,6 +70,15 @@ def test_the_protocols_of_a_model_need_no_llama_cpp():
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
+def test_a_worker_starts_without_what_it_never_uses():
+    code = (
+        "import sys, assistant.process.serving\n"
+        "idle = {'assistant.store', 'filelock', 'asyncio', 'textual'} & set(sys.modules)\n"
+        "assert not idle, idle"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
 @pytest.mark.parametrize("argument", ["--help", "--version"])
 def test_help_and_version_load_nothing_heavy(argument):
     code = (

@@ -7,13 +7,16 @@ for nobody else to read, and are made anew from the store, so they know nothing 
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assistant.drafting import shelf
 from assistant.drafting.learning import learn
 from assistant.drafting.tables import Tables, opened
-from assistant.store.store import Store
 from models.errors import StorageError
 from models.files import private
+
+if TYPE_CHECKING:  # who only recalls starts sooner without it
+    from assistant.store.store import Store
 
 ENOUGH = 2_000_000  # tokens; older conversations are left alone
 MOST = 10_000  # conversations
@@ -24,7 +27,7 @@ def recalled(model: str) -> Tables:
     return opened(_place(model))
 
 
-def refresh(store: Store, model: str) -> None:
+def refresh(store: "Store", model: str) -> None:
     """Learn the answers of `model` that are in the store now, and forget those that are not.
 
     It takes a moment: call it from a thread. Nothing is learnt from a store in memory.
@@ -48,7 +51,7 @@ def _place(model: str) -> Path:
     return shelf.folder() / hashlib.sha256(model.encode()).hexdigest()[:16]
 
 
-def _answers(store: Store, model: str) -> Iterator[tuple[int, ...]]:
+def _answers(store: "Store", model: str) -> Iterator[tuple[int, ...]]:
     """Yield the tokens of a model's answers, those of the newest conversations first."""
     tokens = 0
     for summary in store.summaries(limit=MOST):
