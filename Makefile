@@ -32,7 +32,7 @@ chat: .venv/ready
 test: .venv/ready-to-test lint types check
 
 check: .venv/ready-to-test
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: .venv/ready-to-test
 	$(BIN)/ruff check .

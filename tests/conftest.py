@@ -12,6 +12,8 @@ from models.llama.model import LlamaModel
 from models.llama.weights import Weights
 from tests import tiny
 
+# Many tests start processes: what these share is compiled once, not by each.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 ALL = bool(os.environ.get("SPECCHAT_TEST_ALL"))
 Open = Callable[..., LlamaModel]
 

@@ -90,7 +90,8 @@ def batches(some: list[str], size: int) -> Iterator[list[str]]:
 # Whatever the app and the libraries below it emit on purpose, and nothing else.
 OWN = re.compile(
     r"\x1b\[[\d;:]*m|\x1b\[\d+;\d+H|\x1b\[\?[\d;]+[hl]|\x1b\[[<>]\d*u|\x1b\[\?u"
-    r"|\x1b\[\?[\d;]+\$p|\x1b\[(?:\d*[ABCDGJK]|\d+(?:;\d+)*t)|\x1b\[c|\x1b\]22;[a-z-]*\x07|\r\n|\n"
+    r"|\x1b\[\?[\d;]+\$p|\x1b\[(?:\d*[ABCDGJK]|\d+(?:;\d+)*t)|\x1b\[c|\x1b\]22;[a-z-]*\x07"
+    r"|\x1b\]52;c;[A-Za-z\d+/=]*\x07|\r\n|\n"  # what was copied
 )
 LEFT = re.compile("[" + "".join(re.escape(chr(code)) for code in COMMANDS) + "]")
 

@@ -15,6 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests import lock, tiny
+from tests.patience import WAIT_S
 
 ROOT = Path(__file__).parents[1]
 BUILD = "import sys; from hatchling import build; print(getattr(build, sys.argv[1])(sys.argv[2]))"
@@ -64,7 +65,7 @@ def run(
     plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run(
         [str(installed / "bin" / "specchat"), *map(str, arguments)],
-        cwd=installed, env={**plain, **environment}, capture_output=True, text=True, timeout=120,
+        cwd=installed, env={**plain, **environment}, capture_output=True, text=True, timeout=WAIT_S,
     )  # fmt: skip
 
 

@@ -62,8 +62,7 @@ def whole_string(vocab: LlamaVocab, text: str) -> list[int]:
     return list(tokens[:count])
 
 
-def check_injection(vocab: LlamaVocab, text: str) -> None:
-    chat = ChatTokens(vocab)
+def check_injection(vocab: LlamaVocab, chat: ChatTokens, text: str) -> None:
     harmless, tokens = chat.encode(typed("harmless")), chat.encode(typed(text))
     assert control_count(vocab, tokens) == control_count(vocab, harmless), text
     spoken = bytes_of(vocab, tokens)
@@ -77,8 +76,9 @@ def test_no_control_text_in_a_message_becomes_a_control_token():
         path = tiny.write(Path(folder) / "m.gguf", controls=controls)
         with vocabulary(path) as vocab:
             assert set(controls) == set(vocab.controls)
+            chat = ChatTokens(vocab)
             for text in controls:
-                check_injection(vocab, text)
+                check_injection(vocab, chat, text)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_no_control_text_in_a_message_becomes_a_control_token():
     ],
 )
 def test_no_text_that_looks_like_the_inner_workings_means_anything(tiny_vocab, text):
-    check_injection(tiny_vocab, text)
+    check_injection(tiny_vocab, ChatTokens(tiny_vocab), text)
 
 
 def test_every_private_use_character_at_once_is_just_text(tiny_vocab):
@@ -114,8 +114,9 @@ def test_lone_surrogates_do_not_stop_anything(tiny_vocab):
 def test_no_control_text_of_a_real_vocabulary_becomes_a_control_token(real_vocab):
     controls = [text for text in real_vocab.controls if "unused" not in text]
     assert len(controls) >= 3
+    chat = ChatTokens(real_vocab)
     for text in controls[:60]:
-        check_injection(real_vocab, text)
+        check_injection(real_vocab, chat, text)
 
 
 @pytest.mark.weights

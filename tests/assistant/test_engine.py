@@ -15,8 +15,7 @@ from assistant.request import Message, Request, Setup
 from assistant.warp import Sampling
 from models.files.snapshots import folder
 from tests import tiny
-
-WAIT = 60
+from tests.patience import WAIT_S
 
 
 class Heard:
@@ -31,7 +30,7 @@ class Heard:
 
     def until(self, *kinds):
         while True:
-            event = self._queue.get(timeout=WAIT)
+            event = self._queue.get(timeout=WAIT_S)
             self.events.append(event)
             if isinstance(event, kinds):
                 return event
@@ -320,7 +319,7 @@ def worth_keeping(tmp_path, monkeypatch):
 
 def rested():
     """Wait until a snapshot has been written."""
-    end = time.monotonic() + WAIT
+    end = time.monotonic() + WAIT_S
     while not snapshots() and time.monotonic() < end:
         time.sleep(0.02)
     return snapshots()

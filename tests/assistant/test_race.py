@@ -27,8 +27,7 @@ from assistant.race import LaneClock
 from assistant.request import Count, Lane, Message, Race, Request, Setup
 from assistant.warp import Sampling
 from tests import tiny
-
-WAIT = 60
+from tests.patience import WAIT_S
 
 
 class Heard:
@@ -43,7 +42,7 @@ class Heard:
 
     def until(self, *kinds):
         while True:
-            event = self._queue.get(timeout=WAIT)
+            event = self._queue.get(timeout=WAIT_S)
             self.events.append(event)
             if isinstance(event, kinds):
                 return event

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assistant.chat.context import fit
@@ -87,46 +87,51 @@ FRAGMENTS = st.sampled_from(
 WRITTEN = st.one_of(st.lists(FRAGMENTS, max_size=10).map("".join), st.text(max_size=20))
 
 
-@settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@pytest.fixture(scope="module")
+def vocab(tiny_target):
+    with vocabulary(tiny_target) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def chat(vocab):
+    return ChatTokens(vocab)
+
+
+@settings(max_examples=300, deadline=None)
 @given(text=WRITTEN)
-def test_no_text_becomes_a_control_token_and_none_is_lost(tiny_target, text):
-    with vocabulary(tiny_target) as vocab:
-        check_injection(vocab, text.encode("utf-8", "replace").decode())
+def test_no_text_becomes_a_control_token_and_none_is_lost(vocab, chat, text):
+    check_injection(vocab, chat, text.encode("utf-8", "replace").decode())
 
 
-@settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=200, deadline=None)
 @given(texts=st.lists(WRITTEN, min_size=1, max_size=6))
 def test_a_prompt_has_the_control_tokens_of_its_template_and_the_bytes_of_its_texts(
-    tiny_target, texts
+    vocab, chat, texts
 ):
     """Answers keep the very tokens they were decoded as."""
-    with vocabulary(tiny_target) as vocab:
-        messages = [Message("system", texts[0])]
-        for i, text in enumerate(texts):
-            messages += [Message("user", text), Message("assistant", "?", (65 + i, 66, 67))]
-        tokens = ChatTokens(vocab).encode([*messages, Message("user", "end")])
-        assert control_count(vocab, tokens) == 2 * (len(messages) + 1) + 1
-        rest = bytes_of(vocab, tokens)
-        for i, text in enumerate(texts):
-            turn = text.encode("utf-8", "replace") + b"\nassistant\n" + bytes((65 + i, 66, 67))
-            assert turn in rest
-            rest = rest[rest.index(turn) :]
+    messages = [Message("system", texts[0])]
+    for i, text in enumerate(texts):
+        messages += [Message("user", text), Message("assistant", "?", (65 + i, 66, 67))]
+    tokens = chat.encode([*messages, Message("user", "end")])
+    assert control_count(vocab, tokens) == 2 * (len(messages) + 1) + 1
+    rest = bytes_of(vocab, tokens)
+    for i, text in enumerate(texts):
+        turn = text.encode("utf-8", "replace") + b"\nassistant\n" + bytes((65 + i, 66, 67))
+        assert turn in rest
+        rest = rest[rest.index(turn) :]
 
 
 @pytest.mark.weights
 def test_every_special_token_of_the_real_vocabulary_stays_text(default_pair):
     """In all places at once, and in pairs that might become another one."""
     with vocabulary(default_pair[0]) as vocab:
-        names = sorted(vocab.controls)
+        names, chat = sorted(vocab.controls), ChatTokens(vocab)
         assert len(names) >= 14
         for name in names:
-            check_injection(vocab, name)
-            check_injection(vocab, f"{name[:-1]}{names[0]}{name[-1:]}")
-        check_injection(vocab, "".join(names))
+            check_injection(vocab, chat, name)
+            check_injection(vocab, chat, f"{name[:-1]}{names[0]}{name[-1:]}")
+        check_injection(vocab, chat, "".join(names))
 
 
 ROLES = st.sampled_from(("user", "assistant", "user"))

@@ -16,6 +16,7 @@ from models.llama import native
 from models.llama.model import BATCH, MAX_ROWS, LlamaModel
 from models.llama.weights import Weights
 from tests import tiny
+from tests.patience import WAIT_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,7 +28,7 @@ def run(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=WAIT_S,
         check=False,
         env={**os.environ, "GGML_NO_BACKTRACE": "1"},
     )

@@ -1,11 +1,13 @@
 """The whole program on a pseudo terminal, every byte of what it writes kept and none obeyed."""
 
+import json
 import os
+import re
 import select
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,6 +19,7 @@ DOWN, END, ESCAPE = "\x1b[6~", "\x1b[1;5F", "\x1b"
 F1, F2, F3, F4, F5, F6 = "\x1bOP", "\x1bOQ", "\x1bOR", "\x1bOS", "\x1b[15~", "\x1b[17~"
 CONTROL_UP, CONTROL_HOME, QUIT = "\x1b[1;5A", "\x1b[1;5H", "\x11"
 WIDE = (240, 120)
+QUIET = 0.15  # seconds without a sign of life after which the app is at rest
 LOOK = 0.02  # seconds between two looks at what the app does
 UNGUARDED = "import tui.program\ntui.program.Harmless.apply = lambda self, segments, _: segments\n"
 """Takes away the last look at each line, so that every widget's own care is seen."""
@@ -38,7 +41,7 @@ class Recording(Terminal):
         self._stream.feed = lambda data: None  # type: ignore[method-assign]
         return super().read(seconds)
 
-    def go(self, keys: str, *texts: str, quiet: float = 0.3) -> str:
+    def go(self, keys: str, *texts: str, quiet: float = QUIET) -> str:
         """Press keys, wait for what they bring up, and until nothing moves any more."""
         self._heard = len(self.seen)
         self.press(keys)
@@ -47,7 +50,7 @@ class Recording(Terminal):
         self.settle(quiet)
         return self.text
 
-    def settle(self, quiet: float = 0.3) -> None:
+    def settle(self, quiet: float = QUIET) -> None:
         """Wait until the app has nothing to write, nor to do, for so many seconds.
 
         On a busy machine one that says nothing may only wait for its turn.
@@ -106,12 +109,40 @@ def customised(home: Path, site: str) -> Mapping[str, str]:
     return {"PYTHONPATH": str(folder)}
 
 
+ALL_OF_THEM = """
+import json, os, sys
+from tui.__main__ import main
+for arguments in json.loads(sys.argv[1]):
+    sys.argv, code = ["specchat", *arguments], 0
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code or 0
+    sys.stdout.flush()
+    os.write(1, f"-- ended with {code} --".encode())
+"""
+ENDED = re.compile(rb"-- ended with (\d+) --")
+
+
+def run_each(home: Path, commands: Iterable[Sequence[str]]) -> list[tuple[int, bytes]]:
+    """Run commands as `run` does, but in one process, which has to start only once."""
+    given = [list(arguments) for arguments in commands]
+    _, seen = _run(home, ALL_OF_THEM, json.dumps(given))
+    *parts, last = ENDED.split(seen)
+    assert last == b"", last
+    assert len(parts) == 2 * len(given), seen
+    return [(int(code), said) for said, code in zip(parts[::2], parts[1::2], strict=True)]
+
+
 def run(home: Path, *arguments: str, **variables: str) -> tuple[int, bytes]:
     """Run a command whose output and errors go to a terminal; return its exit code and them.
 
     Its standard input is empty, so that no app opens.
     """
-    code = "from tui.__main__ import main; main()"
+    return _run(home, "from tui.__main__ import main; main()", *arguments, **variables)
+
+
+def _run(home: Path, code: str, *arguments: str, **variables: str) -> tuple[int, bytes]:
     master, slave = os.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", code, *arguments],

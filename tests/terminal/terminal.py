@@ -39,6 +39,7 @@ class Terminal:
         environment = {
             **os.environ,
             "TERM": "xterm-256color",
+            "ESCDELAY": "20",  # ms after which Escape is known to begin no sequence
             "SPECCHAT_HOME": str(home / "home"),
             "HF_HUB_CACHE": str(home / "hub"),
             "SPECCHAT_MODELS": str(home / "models"),

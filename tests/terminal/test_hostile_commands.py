@@ -11,8 +11,8 @@ import pytest
 
 from assistant.store import Store
 from tests import tiny
-from tests.hostile_texts import leaks, share, valid
-from tests.terminal.recording import run
+from tests.hostile_texts import ALL, leaks, share, valid
+from tests.terminal.recording import run, run_each
 from tests.terminal.terminal import TINY
 
 JSON = [[], ["--json"]]
@@ -34,23 +34,23 @@ def pair(texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> list[str
     return ["--target", str(names[0]), "--draft", str(names[1]), "--temperature", "14", *TINY]
 
 
-def harmless(home: Path, *arguments: str, code: int = 0, says: str = "q") -> None:
-    exit_code, seen = run(home, *arguments)
-    assert exit_code == code, seen[-2000:]
-    assert leaks(seen, spins=True) == []
-    assert says in seen.decode()
+def harmless(home: Path, *commands: Sequence[str], code: int = 0, says: str = "q") -> None:
+    for exit_code, seen in run_each(home, commands):
+        assert exit_code == code, seen[-2000:]
+        assert leaks(seen, spins=True) == []
+        assert says in seen.decode()
 
 
 @pytest.mark.parametrize("form", JSON, ids=str)
 def test_ask(tmp_path: Path, pair: list[str], texts: list[str], form: list[str]) -> None:
     told = [*pair, "--ctx", "8192", "--max-tokens", str(len(texts)), *form]
-    harmless(tmp_path, "ask", texts[5].replace("\0", ""), *told)
+    harmless(tmp_path, ["ask", texts[5].replace("\0", ""), *told])
 
 
 @pytest.mark.parametrize("form", JSON, ids=str)
 def test_race(tmp_path: Path, pair: list[str], texts: list[str], form: list[str]) -> None:
     told = [*pair, "--ctx", "8192", "--max-tokens", "100", *form, "--lanes", "ars,sps=2"]
-    harmless(tmp_path, "race", texts[5].replace("\0", ""), *told, says="tokens")
+    harmless(tmp_path, ["race", texts[5].replace("\0", ""), *told], says="tokens")
 
 
 def test_chats(tmp_path: Path, texts: list[str]) -> None:
@@ -61,17 +61,11 @@ def test_chats(tmp_path: Path, texts: list[str]) -> None:
         store.end(answer.id, text, (), (), None, None, "complete")
         store.rename(number, text)
     store.close()
-    for command in (
-        ["list"],
-        ["search", "needle"],
-        ["list", "--json"],
-        ["search", "needle", "--json"],
-    ):
-        harmless(tmp_path, "chats", *command, *(["--limit", "5000"]))
-    harmless(tmp_path, "chats", "export", "--format", "md", "--all")
-    harmless(tmp_path, "chats", "export", "--format", "jsonl", "--all")
-    for number in range(1, 11):
-        harmless(tmp_path, "chats", "show", str(number))
+    found = [["list"], ["search", "needle"]]
+    commands = [[*command, *form, "--limit", "5000"] for command in found for form in JSON]
+    commands += [["export", "--format", kind, "--all"] for kind in ("md", "jsonl")]
+    commands += [["show", str(number)] for number in range(1, 11)]
+    harmless(tmp_path, *(["chats", *command] for command in commands))
 
 
 def test_models(tmp_path: Path, texts: list[str]) -> None:
@@ -88,9 +82,12 @@ def test_models(tmp_path: Path, texts: list[str]) -> None:
         _, seen = run(tmp_path, "models", *command)
         assert leaks(seen, spins=True) == []
         assert seen.count(b"q") > 30
-    for path in sorted(folder.iterdir())[:10]:
-        for command in (["show"], ["show", "--json"], ["show", "--template"], ["pair"]):
-            assert leaks(run(tmp_path, "models", *command, str(path))[1], spins=True) == []
+    of_one = (["show"], ["show", "--json"], ["show", "--template"], ["pair"])
+    paths = sorted(folder.iterdir())[:: 4 if ALL else 10]
+    commands = [["models", *command, str(path)] for path in paths for command in of_one]
+    for _, seen in run_each(tmp_path, commands):
+        assert seen
+        assert leaks(seen, spins=True) == []
 
 
 def test_settings(tmp_path: Path, texts: list[str]) -> None:
@@ -100,13 +97,10 @@ def test_settings(tmp_path: Path, texts: list[str]) -> None:
     lines += [f"[presets.{quoted(text)}]\nsystem = {quoted(text)}" for text in texts[:50]]
     lines += ["[keys]", *(f"{quoted(text)} = {quoted(text)}" for text in texts[:50])]
     (home / "config.toml").write_text("\n".join(lines))
-    for command in (
-        ["config", "show"],
-        ["config", "show", "--json"],
-        ["doctor"],
-        ["config", "keys"],
-    ):
-        assert leaks(run(tmp_path, *command)[1], spins=True) == []
+    config = [["config", "show"], ["config", "show", "--json"], ["config", "keys"]]
+    for _, seen in run_each(tmp_path, [*config, ["doctor"]]):
+        assert seen
+        assert leaks(seen, spins=True) == []
 
 
 def quoted(text: str) -> str:

@@ -163,7 +163,9 @@ def test_chats_and_what_is_found_in_them(home: Path, store: Store, models: list[
         terminal.shows("ready")
         painted = terminal.go(F2, "Today") + pages(terminal, DOWN, 200)
         terminal.go("/")
-        found = terminal.go("needle") + terminal.go("\x1b[B") + pages(terminal, DOWN, 200)
+        found = (
+            terminal.go("needle", quiet=0.4) + terminal.go("\x1b[B") + pages(terminal, DOWN, 200)
+        )
         assert painted_of(painted, texts) > SEEN
         assert "needle" in found
         assert terminal.leave() == []

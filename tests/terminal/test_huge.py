@@ -12,8 +12,9 @@ import pytest
 
 from assistant.store import Store
 from tests.hostile_texts import ALL
+from tests.patience import WAIT_S
 from tests.terminal.recording import ESCAPE
-from tests.terminal.terminal import WAIT, Terminal, gone, opened
+from tests.terminal.terminal import Terminal, gone, opened
 
 TURNS = 200 if ALL else 60
 
@@ -72,7 +73,7 @@ def test_a_model_that_never_stops_is_stopped_by_a_key(tmp_path: Path, slow: list
         terminal.shows("ready")
         terminal.press("Go on\r")
         terminal.streams()
-        until = time.monotonic() + 5
+        until = time.monotonic() + 2
         while time.monotonic() < until:
             terminal.read()
         terminal.press(ESCAPE)
@@ -103,7 +104,7 @@ def test_two_hundred_turns_in_a_small_context(tmp_path: Path, models: list[str])
 
 def answered(home: Path, terminal: Terminal, number: int) -> None:
     """Wait until the store has so many answers that came to an end."""
-    deadline = time.monotonic() + WAIT
+    deadline = time.monotonic() + WAIT_S
     while ended(home / "home" / "chats.db") < number:
         assert terminal.process.poll() is None, terminal.text
         assert time.monotonic() < deadline, terminal.text

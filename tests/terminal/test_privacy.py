@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.terminal.recording import ESCAPE, F2, F3, F4, F5, F6, Recording, recorded, run
+from tests.terminal.recording import ESCAPE, F2, F3, F4, F5, F6, Recording, recorded, run, run_each
 from tests.terminal.terminal import ROOT, TINY
 
 CANARY = "xylophone-canary-4711"
@@ -124,10 +124,9 @@ def test_no_command_but_pull_asks_the_system_for_one(
     tmp_path: Path, models: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = traced(tmp_path, monkeypatch)
-    for command in commands(models):
-        code, seen = run(tmp_path, *command)
+    for code, seen in run_each(tmp_path, commands(models)):
         assert code in (0, 3, 5), seen
-        assert "AF_INET" not in trace.read_text(), command
+    assert "AF_INET" not in trace.read_text()
 
 
 @pytest.mark.skipif(STRACE is None, reason="strace is not installed")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.terminal.terminal import WAIT, Terminal, gone, opened
+from tests.patience import WAIT_S
+from tests.terminal.terminal import Terminal, gone, opened
 
 
 def loading(terminal: Terminal) -> None:
@@ -66,5 +67,5 @@ def test_the_program_ends_when_its_terminal_is_gone(
         workers = terminal.workers()
         os.close(terminal.slave)
         os.close(terminal.master)
-        assert terminal.process.wait(WAIT) == 128 + signal.SIGHUP
+        assert terminal.process.wait(WAIT_S) == 128 + signal.SIGHUP
         assert gone(workers)

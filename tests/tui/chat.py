@@ -1,6 +1,5 @@
 """A chat with tiny models, and what its tests watch it by."""
 
-import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -15,6 +14,7 @@ from assistant.engine import Engine
 from assistant.events import Event, Failed, Finished
 from assistant.request import Request
 from assistant.warp import Sampling
+from tests.tui.rest import until
 from tui.app import SpecchatApp
 from tui.settings import Settings
 
@@ -71,10 +71,7 @@ class Chat:
         return cast(Watched, self.app._engine)
 
     async def until(self, condition: Callable[[], Any]) -> None:
-        async with asyncio.timeout(30):
-            while not condition():
-                await self.pilot.pause(0.01)
-        await self.pilot.pause()
+        await until(self.pilot, condition)
 
     async def ready(self) -> None:
         await self.until(lambda: self.screen.exchange.ready and self.kept)

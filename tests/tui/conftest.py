@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests import tiny
+from tests.tui import rest
+
+rest.use()
 
 
 @pytest.fixture(autouse=True)

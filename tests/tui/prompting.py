@@ -1,6 +1,5 @@
 """A prompt on a screen of its own, and what its tests watch it by."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,6 +9,7 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from tests.tui.rest import until
 from tui.widgets.prompt.chip import Chip
 from tui.widgets.prompt.prompt import Prompt
 
@@ -54,10 +54,7 @@ class Typist:
         self.app, self.pilot, self.prompt = app, pilot, app.prompt
 
     async def until(self, condition: Callable[[], Any]) -> None:
-        async with asyncio.timeout(60):
-            while not condition():
-                await self.pilot.pause(0.01)
-        await self.pilot.pause()
+        await until(self.pilot, condition)
 
     async def type(self, text: str) -> None:
         names = {" ": "space", "\n": "ctrl+j", "@": "@", "/": "slash", ".": "full_stop"}

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from assistant.store import Store
 from models.errors import UsageError
+from tests.patience import WAIT_S
 from tests.tui.test_cli import ENDLESS, HOT, endless, run, start
 from tui.commands.ask import ask
 from tui.safe import safe
@@ -59,7 +60,7 @@ def test_an_interrupt_keeps_question_and_answer(endless, home):
     process = start("ask", "--target", endless, *ENDLESS, "--chat", "new", "Well?")
     begun = process.stdout.read(3)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=WAIT_S)
     assert process.returncode == 130
     ((question, answer),) = said(home)
     assert question == "Well?"

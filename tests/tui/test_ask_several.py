@@ -2,13 +2,13 @@
 
 import json
 import signal
-import time
 
 import pytest
 
 from assistant.events import Origin, Token
 from assistant.store import Store
 from tests import tiny
+from tests.patience import WAIT_S
 from tests.tui.test_cli import HOT, endless, run, start
 from tui.printing import Printing
 from tui.safe import safe
@@ -98,10 +98,9 @@ def test_an_interrupt_keeps_what_every_answer_has(endless, home):
     # The likeliest token is never the last one, and ArS takes seconds to fill the context.
     cold = ("--temperature", "0", "--mode", "ars")
     process = start("ask", "--target", endless, *cold, "--chat", "new", "--n", "3", "Well?")
-    assert process.stdout.read(24).startswith("--- 1 of 3 ---")
-    time.sleep(0.1)
+    assert process.stdout.read(40).startswith("--- 1 of 3 ---")  # some of each is there by then
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=WAIT_S)
     assert process.returncode == 130
     assert "--- 3 of 3 ---" in out
     store = Store(home / "chats.db")

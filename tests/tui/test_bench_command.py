@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests import tiny
+from tests.patience import WAIT_S
 from tests.tui.test_cli import run, start
 
 GREEDY = ("--temperature", "0", "--threads", "1", "--ctx", "2048")
@@ -179,7 +180,7 @@ def test_interrupted_run_keeps_what_it_has_and_is_gone_on_with(
     while not path.exists() or len(path.read_bytes().splitlines()) < 3:
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=WAIT_S)
     assert (process.returncode, out) == (130, "")
     assert "Traceback" not in err
     assert f"--run {path}" in err
@@ -222,7 +223,7 @@ def test_death_of_the_engine_is_a_model_error_and_what_was_measured_is_kept(
     (engine,) = [int(child) for task in tasks for child in task.read_text().split()]
     time.sleep(0.2)  # it is idle while the line above is written
     os.kill(engine, signal.SIGABRT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=WAIT_S)
     assert (process.returncode, out) == (3, "")
     assert "ended while it measured an answer" in err
     assert "Traceback" not in err

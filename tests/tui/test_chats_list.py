@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from assistant.store import Store, Summary
 from models.errors import StorageError
+from tests.patience import WAIT_S
 from tui.widgets.chats import chats
 from tui.widgets.chats.changes import Deleted
 from tui.widgets.chats.chats import PAGE, ChatList
@@ -29,8 +30,8 @@ class Host(App[None]):
         super().__init__()
         self.chats = ChatList(store, folder)
         self.heard: list[Any] = []
-
         self.found: int | None = None
+
     def compose(self) -> ComposeResult:
         yield self.chats
         yield Static("A conversation")
@@ -40,8 +41,8 @@ class Host(App[None]):
 
     def on_chat_list_chosen(self, message: ChatList.Chosen) -> None:
         self.heard.append(("chosen", message.id))
-
         self.found = message.message
+
     def on_chat_list_left(self) -> None:
         self.heard.append("left")
 
@@ -172,8 +173,8 @@ async def test_deleted_conversations_come_back_in_reverse(store: Store) -> None:
         assert [what for what, _ in host.heard] == ["deleted", "deleted"]
         await press(pilot, "down", "u")
         assert titles(host) == ["Sorted lists", "Lentil soup", "Lighthouse"]
-        await press(pilot, "u", "u")
         assert host.chats.shelf.cursor == 0  # on what is back
+        await press(pilot, "u", "u")
         assert titles(host) == list(reversed(TITLES))
 
 
@@ -277,7 +278,7 @@ async def test_list_that_is_read_again_while_something_is_to_be_opened_ends_noth
         await asyncio.to_thread(reading.wait, 60)
         host.chats.refresh_list()  # as at the end of an answer
         go_on.set()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(WAIT_S):
             while list(host.workers):
                 await pilot.pause(0.01)
         assert len(titles(host)) == 4

@@ -8,6 +8,7 @@ import pytest
 from assistant.events import Stats
 from assistant.store.values import Attachment
 from assistant.trace import Step, Trace
+from tests.patience import WAIT_S
 from tests.tui.turns import (
     RESIDUAL,
     answer,
@@ -264,7 +265,7 @@ async def test_bottom_is_followed_while_text_arrives() -> None:
         streaming = await page.stream(said("start"))
         for number in range(40):
             streaming.add(said(f"\nline {number}"))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(WAIT_S):
             while "line 39" not in page.screen():
                 await page.settle()
 

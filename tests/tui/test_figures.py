@@ -1,6 +1,6 @@
 """The figures of an answer that was gone on with."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from assistant.events import Stats, Tally
 from tui.figures import figures, together
@@ -74,3 +74,10 @@ def test_every_count_of_the_figures_is_added_up_or_that_of_the_beginning() -> No
 
 def test_what_nothing_is_known_of_adds_nothing() -> None:
     assert together(None, MORE) == MORE
+
+
+def test_a_stopped_answer_is_told_in_a_line_of_a_small_terminal() -> None:
+    assert figures(replace(FIRST, generated_tokens=1))[0] == "1 token"
+    line = " · ".join(["stopped", *figures(replace(FIRST, generated_tokens=250))])
+    assert "75% accepted" in line
+    assert len(line) <= 80 - 6  # what stands around an answer

@@ -1,12 +1,11 @@
 """`[keys]`: what can be remapped, and what is said of the rest."""
 
-import asyncio
-
 import pytest
 from textual.app import App
 from textual.binding import Binding
 from textual.widgets import Static
 
+from tests.tui.rest import until
 from tui.appearance import appear, say_notices
 from tui.keymap import all_bindings, prompt_keys, readable, usable
 from tui.screens.help import AREAS, HelpScreen
@@ -74,12 +73,6 @@ class Tiny(App[None]):
 
 def notices(app: App[None]) -> list[str]:
     return [notice.message for notice in app._notifications]
-
-
-async def until(pilot, condition) -> None:
-    async with asyncio.timeout(30):
-        while not condition():
-            await pilot.pause(0.01)
 
 
 async def test_keymap_and_theme_come_from_the_settings_and_bad_keys_keep_their_own():

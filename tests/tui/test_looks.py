@@ -9,6 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from assistant.request import Request, Setup
+from tests.patience import WAIT_S
 from tests.tui.race_recorded import PROMPT, Recorded, laps, ready
 from tui.app import SpecchatApp
 from tui.settings import Settings
@@ -50,7 +51,7 @@ async def answered(pilot: Pilot[None]) -> None:
     running = pilot.app
     assert isinstance(running, SpecchatApp)
     chat = running.chat
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(WAIT_S):
         while not (chat.exchange.ready and chat.keeping.begun):
             await pilot.pause(0.02)
         chat.prompt.editor.cursor_blink = False
@@ -86,7 +87,7 @@ async def with_the_list(pilot: Pilot[None]) -> None:
     """Open the list of chats."""
     await answered(pilot)
     await pilot.press("f2")
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(WAIT_S):
         while "Today" not in pilot.app.export_screenshot():
             await pilot.pause(0.1)
     await calm(pilot)

@@ -1,6 +1,5 @@
 """The models screen: what is here, what serves, what fits, and what the keys do with it."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -20,6 +19,7 @@ from tests import tiny
 from tests.models.files.conftest import enter, toy
 from tests.models.files.hub_server import Handler, Hub
 from tests.models.files.stores import file, ollama_model
+from tests.tui.rest import until
 from tui.screens.models import ModelsScreen
 from tui.screens.pulling import Choice
 from tui.settings import Settings
@@ -45,10 +45,7 @@ class Browsing:
         self.pilot, self.app, self.screen = pilot, app, app.shown
 
     async def until(self, condition: Callable[[], Any]) -> None:
-        async with asyncio.timeout(60):
-            while not condition():
-                await self.pilot.pause(0.01)
-        await self.pilot.pause()
+        await until(self.pilot, condition)
 
     async def looked(self) -> None:
         await self.until(lambda: "looking" not in self.lines()[0])
@@ -397,3 +394,20 @@ async def test_hundreds_of_files_are_listed(shelf: Path) -> None:
         file(shelf / f"{number}.gguf", data + number.to_bytes(2, "little"))
     async with browse() as models:
         assert len(models.lines()) > 300 + len(catalog.FILES) - 5
+
+
+async def test_a_screen_of_a_few_lines_shows_the_list_and_what_is_under_the_cursor(
+    shelf: Path,
+) -> None:
+    async with browse(loaded(shelf / "large.gguf"), size=(24, 5)) as models:
+        await models.looked()
+        await models.go_to("small.gguf")
+        await models.pilot.pause(0.1)
+        shown, room = models.screen.browser, models.screen.region
+        for part in (shown.list, shown.details):
+            assert part.region.height >= 1
+            assert room.contains_region(part.region)
+        painted = "".join(
+            str(shown.list.render_line(y).text) for y in range(shown.list.size.height)
+        )
+        assert "small" in painted

@@ -12,6 +12,7 @@ from assistant.proving.findings import Check, Proved
 from assistant.request import Sampling
 from models.errors import EngineDied
 from tests import tiny
+from tests.patience import WAIT_S
 from tests.tui.test_cli import run, start
 from tui.proving.report import PROMISE, lines, report, verdict
 from tui.proving.watching import Outcome
@@ -74,7 +75,7 @@ def test_an_interrupt_ends_it_with_130_and_what_was_found(slow: Path) -> None:
     while "comparing the cache" not in process.stderr.readline():
         pass
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=WAIT_S)
     assert process.returncode == 130
     assert "total variation 0, exactly" in out
     assert "it was stopped before its end" in out
@@ -89,7 +90,7 @@ def test_death_of_the_engine_is_a_model_error_after_what_was_found(slow: Path) -
         pass
     (engine,) = _children(process.pid)
     os.kill(engine, signal.SIGABRT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=WAIT_S)
     assert process.returncode == 3
     assert "it failed before its end" in out
     assert err.splitlines()[-1].startswith("specchat: The engine's process ended while it compared")

@@ -1,6 +1,5 @@
 """The race screen, by its keys, on real models."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -15,6 +14,7 @@ from assistant.events import Event, Finished, Lap, Lined, RaceOver, Stop
 from assistant.request import Message, Race, Request, Setup
 from tests import tiny
 from tests.tui.chat import HOT, TINY, Watched
+from tests.tui.rest import until
 from tui.race.app import RaceApp
 from tui.race.lanes import duel, line_up, parse
 from tui.race.scores import HEADERS
@@ -38,10 +38,7 @@ class Course:
         return self.app._engine
 
     async def until(self, condition: Any) -> None:
-        async with asyncio.timeout(60):
-            while not condition():
-                await self.pilot.pause(0.01)
-        await self.pilot.pause()
+        await until(self.pilot, condition)
 
     async def over(self) -> None:
         """Skip the replay when it comes, and wait for the outcome."""

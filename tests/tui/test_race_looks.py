@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from textual.pilot import Pilot
 
+from tests.patience import WAIT_S
 from tests.tui.race_recorded import RACE, WORDS, Recorded
 from tui.race.app import RaceApp
 from tui.settings import Settings
@@ -16,7 +17,7 @@ async def outcome(pilot: Pilot[None]) -> None:
     """Skip the replay, and wait until everything is painted."""
     app = pilot.app
     assert isinstance(app, RaceApp)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(WAIT_S):
         while app.race.phase != "replay":
             await pilot.pause(0.01)
         await pilot.press("s")

@@ -18,6 +18,7 @@ from click.testing import CliRunner
 
 from models.errors import ModelMissing, StorageError, UsageError
 from tests.assistant.process.test_landlock import attempt
+from tests.patience import WAIT_S
 from tests.tui.test_cli import MAIN, ROOT, start
 from tui.commands.serve import serve
 
@@ -52,7 +53,7 @@ def test_it_serves_until_it_is_told_to_end(target, number, code):
         with socket.create_connection(("127.0.0.1", int(url[:-3].rpartition(":")[2]))) as client:
             client.sendall(b"GET /v1/models HTTP/1.1\r\nHost:")  # in the middle of a request
             process.send_signal(number)
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=WAIT_S)
             assert client.recv(10) == b""
         assert process.returncode == code
     assert workers
@@ -123,7 +124,7 @@ def test_it_listens_and_never_connects(target, tmp_path):
     finally:
         for child in psutil.Process(process.pid).children():
             child.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        process.communicate(timeout=WAIT_S)
     assert "listen(" in trace.read_text()
     assert "AF_INET" not in trace.read_text()
 

@@ -1,6 +1,5 @@
 """The settings screen, by its keys, on a real config.toml."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from tests import tiny
+from tests.tui.rest import until
 from tui.config.file import read
 from tui.config.keys import KEYS
 from tui.config.loading import load
@@ -52,9 +52,7 @@ class Open:
         await self.press("ctrl+a", "ctrl+k", *text)
 
     async def until(self, condition) -> None:
-        async with asyncio.timeout(30):
-            while not condition():
-                await self.pilot.pause(0.01)
+        await until(self.pilot, condition)
 
     async def result(self) -> Settings | None:
         await self.until(lambda: self.results)

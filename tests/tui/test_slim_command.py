@@ -20,6 +20,7 @@ from models.files.discovery import discover, identify
 from models.gguf import read_vocabulary, summarise
 from models.mapping import Mapping
 from tests import tiny
+from tests.patience import WAIT_S
 from tui.commands.models import models
 from tui.locating import find_models
 from tui.settings import Settings
@@ -181,7 +182,7 @@ def test_interrupt_keeps_nothing_and_ends_with_130(here):
     while not list(here.glob(".slim-*")) and program.poll() is None:
         time.sleep(0.01)
     program.send_signal(signal.SIGINT)
-    _, said = program.communicate(timeout=120)
+    _, said = program.communicate(timeout=WAIT_S)
     assert program.returncode == 130, said
     assert said.endswith("Stopped; nothing was kept.\n")
     assert "Traceback" not in said

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import WAIT_S
+
 ROOT = Path(__file__).parents[2]
 MODELS = ("llama_cpp", "numpy", "huggingface_hub", "httpx2", "jinja2", "gguf")
 OTHERS = ("markdown_it", "pygments.lexers", "tree_sitter", "tomlkit", "psutil")
@@ -51,7 +53,7 @@ def imported(tmp_path: Path, names: tuple[str, ...]) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=WAIT_S,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()[-1]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import tiny
+from tests.patience import WAIT_S
 from tests.tui.test_cli import run, start
 
 TUNE = ("tune", "--threads", "1")
@@ -57,7 +58,7 @@ def test_interrupt_ends_it_with_130_and_leaves_nothing(slow: Path, home: Path) -
     while "measuring" not in process.stderr.readline():
         pass
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=WAIT_S)
     assert (process.returncode, out) == (130, "")
     assert "Traceback" not in err
     assert not list(home.rglob("*.json*"))

@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.widgets import Markdown, Static
 
 from assistant.trace import Step
+from tests.patience import WAIT_S
 from tests.tui.turns import (
     Shown,
     answer,
@@ -188,7 +189,7 @@ async def test_words_of_an_answer_that_goes_on_are_made_anew() -> None:
 
 async def reads(page: Shown, shown: Answer, text: str) -> str:
     """Wait until a text can be read in an answer; return all of it."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(WAIT_S):
         while text not in words_of(shown):
             await page.pilot.pause(0.05)
     await page.settle()

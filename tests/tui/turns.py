@@ -12,6 +12,7 @@ from textual.widgets.markdown import MarkdownBlock
 from assistant.events import Ghost, Origin, Token
 from assistant.store.values import Record
 from assistant.trace import Step, Trace
+from tests.tui.rest import rest
 from tui.widgets.conversation.answer import Answer
 from tui.widgets.conversation.conversation import Conversation
 from tui.widgets.conversation.tokens import TokenView
@@ -109,7 +110,8 @@ class Shown:
             await self.app.workers.wait_for_complete(
                 [worker for worker in self.app.workers if worker.node is not self.app]
             )
-            await self.pilot.pause(0.06)
+            await rest(near_s=0.06)  # a little more than tokens take to be painted
+            await self.pilot.pause()
 
     def keys(self) -> dict[str, str]:
         """What the footer offers, by key, to the focused turn."""

@@ -18,8 +18,8 @@ from assistant.endpoint.server import Endpoint, Served
 from assistant.events import Ready
 from assistant.request import Request, Sampling, Setup
 from tests import tiny
+from tests.patience import WAIT_S
 
-WAIT = 30
 # Varied, but for the control tokens, which are not among the likelier half.
 USUAL = Request((), Sampling(temperature=8, top_k=100, top_p=1), max_tokens=20)
 
@@ -61,21 +61,21 @@ class Running:
 
     def client(self, key: str = "none") -> openai.OpenAI:
         return openai.OpenAI(
-            base_url=f"http://127.0.0.1:{self.port}/v1", api_key=key, max_retries=0, timeout=WAIT
+            base_url=f"http://127.0.0.1:{self.port}/v1", api_key=key, max_retries=0, timeout=WAIT_S
         )
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=WAIT)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=WAIT_S)
 
     def until(self, condition: Callable[[list[Served]], object]) -> None:
-        deadline = time.monotonic() + WAIT
+        deadline = time.monotonic() + WAIT_S
         while not condition(self.served):
             assert time.monotonic() < deadline, self.served
             time.sleep(0.01)
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._until.set)
-        self._thread.join(WAIT)
+        self._thread.join(WAIT_S)
         self._loop.close()
         self._listening.close()
 

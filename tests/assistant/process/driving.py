@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 from assistant.events import Event, Failed, Finished, RaceOver, Ready
 from assistant.process.client import EngineProcess
 from assistant.request import Message, Request, Sampling
+from tests.patience import WAIT_S
 
 Kind = TypeVar("Kind")
-WAIT = 60
 HOT = Sampling(temperature=30)  # or a tiny model says one byte for ever
 
 
@@ -24,7 +24,7 @@ class Heard:
 
     def until(self, *kinds: type[Kind]) -> Kind:
         while True:
-            event = self._queue.get(timeout=WAIT)
+            event = self._queue.get(timeout=WAIT_S)
             self.events.append(event)
             if isinstance(event, kinds):
                 return event

@@ -13,7 +13,8 @@ import pytest
 from assistant.events import Counted, Decoded, Failed, Finished, Loading, Prepared, Ready, Stop
 from assistant.process import child
 from assistant.request import Count, Setup
-from tests.assistant.process.driving import WAIT, ask, running
+from tests.assistant.process.driving import ask, running
+from tests.patience import WAIT_S
 
 ROOT = Path(__file__).parents[3]
 FAKES = "tests.assistant.process.fakes"
@@ -50,7 +51,7 @@ def is_gone(pid: int) -> bool:
 
 
 def wait_until_gone(pid: int) -> None:
-    deadline = time.monotonic() + WAIT
+    deadline = time.monotonic() + WAIT_S
     while not is_gone(pid):
         assert time.monotonic() < deadline, "an orphan"
         time.sleep(0.01)
@@ -64,7 +65,7 @@ def test_a_worker_that_dies_in_an_answer_is_told_of_and_the_next_prompt_is_answe
     with running() as (engine, heard):
         engine.load(setup)
         heard.until(Ready)
-        for i in range(7):
+        for i in (0, 1, 6):
             engine.reply(ask(max_tokens=950))
             for _ in range(1 + i):
                 heard.until(Decoded)
@@ -340,12 +341,12 @@ def test_a_worker_whose_commands_have_ended_goes_by_itself_in_the_middle_of_nati
     worker = child.Child()
     worker.send(slow)
     worker.send(ask("x" * 7000))
-    deadline = time.monotonic() + WAIT
+    deadline = time.monotonic() + WAIT_S
     heard: list[object] = []
     while not any(isinstance(said, Prepared) for said in heard):
         assert time.monotonic() < deadline
         heard += worker.receive()
-    assert worker.bury(WAIT) == 0
+    assert worker.bury(WAIT_S) == 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's death")

@@ -14,6 +14,7 @@ from models.files.locate import installed, locate
 from models.files.places import hub_cache
 from models.files.pull import pull
 from tests.models.files.conftest import enter, leftovers, toy
+from tests.patience import WAIT_S
 
 ROOT = Path(__file__).parents[3]
 NO_MIRROR = "org/toy-GGUF:toy.gguf"  # by its repository it is unknown to the package index
@@ -286,7 +287,7 @@ def test_a_full_disk_is_said_before_anything_is_fetched(hub):
 def test_a_disk_that_becomes_full_keeps_what_arrived(hub, data):
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (50000, 50000))\n"
     process = pulling(prepare=limit)
-    _, complaint = process.communicate(timeout=60)
+    _, complaint = process.communicate(timeout=WAIT_S)
     assert b"StorageError: The disk is full" in complaint
     assert 0 < next(storage().glob("blobs/*part")).stat().st_size <= 50000
     assert installed() == []
@@ -332,7 +333,7 @@ def test_two_pulls_at_once_fetch_once(hub, data):
 
     hub.gets = [slowly]
     first, second = pulling(), pulling()
-    outputs = [process.communicate(timeout=60)[0] for process in (first, second)]
+    outputs = [process.communicate(timeout=WAIT_S)[0] for process in (first, second)]
     assert outputs[0] == outputs[1] != b""
     assert locate(NO_MIRROR).read_bytes() == data
     assert hub.ranges == [None]

