@@ -76,8 +76,9 @@ def test_what_nothing_is_known_of_adds_nothing() -> None:
     assert together(None, MORE) == MORE
 
 
-def test_a_stopped_answer_is_told_in_a_line_of_a_small_terminal() -> None:
+def test_the_figures_of_a_long_answer_fit_a_line_of_a_small_terminal() -> None:
     assert figures(replace(FIRST, generated_tokens=1))[0] == "1 token"
-    line = " · ".join(["stopped", *figures(replace(FIRST, generated_tokens=250))])
-    assert "75% accepted" in line
+    long = replace(FIRST, generated_tokens=1250, rounds=100, decode_s=10.0, accepted=20)
+    line = " · ".join(figures(long))
+    assert line == "1,250 tokens · 125.0 tokens/s · 100% accepted · 12.50 tokens/evaluation"
     assert len(line) <= 80 - 6  # what stands around an answer

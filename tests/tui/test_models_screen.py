@@ -407,7 +407,19 @@ async def test_a_screen_of_a_few_lines_shows_the_list_and_what_is_under_the_curs
         for part in (shown.list, shown.details):
             assert part.region.height >= 1
             assert room.contains_region(part.region)
-        painted = "".join(
-            str(shown.list.render_line(y).text) for y in range(shown.list.size.height)
-        )
-        assert "small" in painted
+        lines = [shown.list.render_line(y).text for y in range(shown.list.size.height)]
+        assert "sm….gguf" in "".join(lines)
+
+
+async def test_the_cursor_is_seen_without_colour(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with browse(loaded(shelf / "large.gguf")) as models:
+        await models.looked()
+        await models.go_to("small.gguf")
+        await models.pilot.pause(0.1)
+        shown = models.screen.browser.list
+        lines = [shown.render_line(y) for y in range(shown.size.height)]
+        marked = [line for line in lines if all(s.style and s.style.underline for s in line)]
+        assert ["small.gguf" in line.text for line in marked] == [True]

@@ -52,10 +52,16 @@ class ModelsScreen(PullingScreen):
         background: $surface;
 
         & > Static { height: auto; padding: 0 1; }
-        & > #title { background: $panel; color: $text-accent; text-style: bold; }
+        & > #title {
+            height: 1; background: $panel; color: $text-accent; text-style: bold;
+            text-wrap: nowrap; text-overflow: ellipsis;
+        }
         & > #welcome { margin: 1 0; max-width: 100; color: $text-muted; }
+        &.-low #welcome, &.-low #columns { display: none; }
+        &.-low ModelDetails { height: 2; border-top: none; }
     }
     """
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (14, "-high")]  # noqa: RUF012
 
     def __init__(self, settings: Settings, ready: Ready | None = None) -> None:
         super().__init__(settings, Stock(settings, ready))

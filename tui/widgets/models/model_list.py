@@ -50,6 +50,7 @@ class ModelList(OptionList):
             background: $block-cursor-background;
             color: $block-cursor-foreground;
         }
+        &:nocolor:focus > .option-list--option-highlighted { text-style: bold underline; }
     }
     """
 
