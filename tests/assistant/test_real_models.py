@@ -19,6 +19,7 @@ from models.llama.weights import Weights
 from models.mapping import Mapping
 
 pytestmark = pytest.mark.weights
+LENGTH = 24
 PROMPTS = (
     "Write a Python function that reverses a linked list.",
     "Explain why the sky is blue in three sentences.",
@@ -85,7 +86,7 @@ def ars(smol, request) -> tuple[int, list[int]]:
     """How long a prompt is, and it with what ArS says behind it."""
     tokens = prompt_of(smol, request.param)
     start = len(tokens)
-    decode(autoregressive(smol, tokens, greedy, TokenRule(np.random.default_rng())), tokens, 48)
+    decode(autoregressive(smol, tokens, greedy, TokenRule(np.random.default_rng())), tokens, LENGTH)
     return start, tokens
 
 
@@ -98,7 +99,7 @@ def test_greedy_ars_and_sps_say_the_same_where_batches_compute_bit_for_bit_alike
     start, said = ars
     sps = said[:start]
     rule = TokenRule(np.random.default_rng())
-    decode(speculative(smol, Echo(said), sps, lambda: Fixed(k), greedy, rule), sps, 48)
+    decode(speculative(smol, Echo(said), sps, lambda: Fixed(k), greedy, rule), sps, LENGTH)
     check_same_or_near_tie(smol, said, sps[: len(said)], noise)
 
 

@@ -111,7 +111,7 @@ UNIFORMS = st.one_of(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.data(), st.sampled_from(("token", "block", "coupled")), st.integers(0, 5))
 def test_nothing_comes_out_that_the_target_forbids(data, name, n):
     """Whatever was proposed, accepted or not, every token out has target probability above 0."""

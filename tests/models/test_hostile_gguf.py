@@ -19,12 +19,13 @@ from models import gguf
 from models.errors import ModelError
 from tests.assistant.process.driving import ask, running
 from tests.hostile_gguf import handmade, mutants
+from tests.hostile_texts import ALL
 
 ROOT = Path(__file__).parents[2]
 COUNT = int(os.environ.get("SPECCHAT_HOSTILE", "500"))
 LONGEST = 400  # characters of a sentence, the path aside
 GUARDED, UNGUARDED = "assistant.process.worker", "tests.models.unguarded"
-KILLS = 8  # workers that are given a file which llama.cpp dies of
+KILLS = 8 if ALL else 4  # workers that are given a file which llama.cpp dies of
 
 
 @pytest.fixture(scope="module")

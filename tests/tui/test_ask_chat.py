@@ -69,7 +69,7 @@ def test_an_interrupt_keeps_question_and_answer(endless, home):
 
 def test_a_kill_leaves_what_was_said_a_second_ago(endless, home):
     process = start("ask", "--target", endless, *ENDLESS, "--chat", "new", "Well?")
-    assert process.stdout.read(1)
+    assert process.stdout.read(100)
     time.sleep(2.5)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()

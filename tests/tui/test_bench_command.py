@@ -1,14 +1,15 @@
 """`specchat bench` as a shell sees it."""
 
 import json
-import os
 import re
 import signal
+import subprocess
 import sys
 import time
 from html.parser import HTMLParser
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests import tiny
@@ -158,6 +159,13 @@ def test_paper_has_its_tables_with_this_pair(pair, tmp_path: Path) -> None:
     check_page((tmp_path / "out.html").read_text())
 
 
+def wait_for_lines(process: subprocess.Popen[str], path: Path, number: int) -> None:
+    """Wait until a run's file has so many lines."""
+    while not path.exists() or len(path.read_bytes().splitlines()) < number:
+        assert process.poll() is None
+        time.sleep(0.01)
+
+
 def test_interrupted_run_keeps_what_it_has_and_is_gone_on_with(
     pair, asked: Path, tmp_path: Path
 ) -> None:
@@ -176,9 +184,7 @@ def test_interrupted_run_keeps_what_it_has_and_is_gone_on_with(
         path,
     )
     process = start(*command)
-    assert process.stderr is not None
-    while not path.exists() or len(path.read_bytes().splitlines()) < 3:
-        assert process.poll() is None
+    wait_for_lines(process, path, 3)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=WAIT_S)
     assert (process.returncode, out) == (130, "")
@@ -217,12 +223,12 @@ def test_death_of_the_engine_is_a_model_error_and_what_was_measured_is_kept(
         path,
     )
     process = start(*command)
-    while not path.exists() or len(path.read_bytes().splitlines()) < 3:
-        assert process.poll() is None
-    tasks = Path(f"/proc/{process.pid}/task").glob("*/children")
-    (engine,) = [int(child) for task in tasks for child in task.read_text().split()]
-    time.sleep(0.2)  # it is idle while the line above is written
-    os.kill(engine, signal.SIGABRT)
+    wait_for_lines(process, path, 3)
+    (engine,) = psutil.Process(process.pid).children()
+    spent = engine.cpu_times().user
+    while engine.cpu_times().user < spent + 0.05:  # it is idle while a line is written
+        time.sleep(0.01)
+    engine.send_signal(signal.SIGABRT)
     out, err = process.communicate(timeout=WAIT_S)
     assert (process.returncode, out) == (3, "")
     assert "ended while it measured an answer" in err
