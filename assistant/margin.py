@@ -1,5 +1,7 @@
 """How sure a model is, at the price of two maxima."""
 
+from bisect import bisect
+
 from models.base import Logits
 
 EDGES = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # of the classes, in units of the logits
@@ -13,5 +15,4 @@ def margin(logits: Logits) -> int:
     """
     best = int(logits.argmax())
     rest = [part.max() for part in (logits[:best], logits[best + 1 :]) if len(part)]
-    gap = logits[best] - max(rest, default=logits[best])
-    return sum(bool(gap >= edge) for edge in EDGES)
+    return bisect(EDGES, float(logits[best] - max(rest, default=logits[best])))
