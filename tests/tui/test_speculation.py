@@ -12,6 +12,7 @@ from textual.widgets import Static
 from assistant.events import Decoded, Event, Forecast, Ready, Stats, Tally
 from tests.tui import recorded
 from tests.tui.recorded import watched
+from tests.tui.rest import rest
 from tui.widgets.bars import bar, shares, sparkline
 from tui.widgets.speculation.pace import Pace
 from tui.widgets.speculation.panel import Speculation
@@ -73,7 +74,7 @@ async def test_panel_explains_itself_until_an_answer_comes(answer: list[Event]) 
         assert "While an answer comes" in told(host.panel)
         host.panel.ready(recorded.ready(answer))
         host.panel.show(recorded.rounds(answer)[-1])
-        await pilot.pause(0.3)
+        await rest(near_s=0.3)
         assert "Tokens per evaluation" in told(host.panel)
         host.panel.clear()
         assert "While an answer comes" in told(host.panel)
@@ -81,11 +82,11 @@ async def test_panel_explains_itself_until_an_answer_comes(answer: list[Event]) 
 
 async def test_panel_says_what_the_engine_counted(answer: list[Event]) -> None:
     host = Host()
-    async with host.run_test(size=(140, 50)) as pilot:
+    async with host.run_test(size=(140, 50)):
         host.panel.ready(recorded.ready(answer))
         for round_ in recorded.rounds(answer):
             host.panel.show(round_)
-        await pilot.pause(0.3)
+        await rest(near_s=0.3)
         last = recorded.rounds(answer)[-1]
         text = told(host.panel)
         assert f"{last.stats.tokens_per_eval:.2f}" in text
@@ -128,19 +129,19 @@ async def test_many_rounds_cause_few_paints(
         painted = watched(host.panel, "put", monkeypatch)
         for round_ in recorded.rounds(answer) * 50:
             host.panel.show(round_)
-        await pilot.pause(0.3)
+        await rest(near_s=0.3)
         assert len(painted) == 1
 
 
 async def test_only_changed_lines_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     host = Host()
-    async with host.run_test(size=(140, 50)) as pilot:
+    async with host.run_test(size=(140, 50)):
         host.panel.show(decoded())
-        await pilot.pause(0.3)
+        await rest(near_s=0.3)
         changed = watched(host.panel, "change_lines", monkeypatch)
         more = replace(FAST, rounds=41, tested=110, accepted=90)
         host.panel.show(decoded(more))
-        await pilot.pause(0.3)
+        await rest(near_s=0.3)
         before = [line.plain for line in lines(Reading(decoded()), host.panel.room, 99)]
         assert changed[0]
         assert all("per evaluation" in before[y] or "Accepted" in before[y] for y in changed[0])
@@ -176,7 +177,7 @@ async def test_panel_that_was_closed_shows_the_newest_when_it_is_opened() -> Non
         host.panel.show(decoded())
         await pilot.press("f3")
         host.panel.show(decoded(replace(FAST, rounds=60)))
-        await pilot.pause(0.3)
+        await rest(near_s=0.3)
         await pilot.press("f3")
         await pilot.pause()
         assert "2.00" in told(host.panel)
@@ -185,11 +186,11 @@ async def test_panel_that_was_closed_shows_the_newest_when_it_is_opened() -> Non
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (40, 10), (10, 3), (1, 1)])
 async def test_every_size_works(answer: list[Event], size: tuple[int, int]) -> None:
     host = Host()
-    async with host.run_test(size=size) as pilot:
+    async with host.run_test(size=size):
         host.panel.wanted = True
         for round_ in recorded.rounds(answer):
             host.panel.show(round_)
-        await pilot.pause(0.3)
+        await rest(near_s=0.3)
 
 
 @pytest.mark.parametrize("height", [10, 20, 60])
