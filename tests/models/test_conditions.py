@@ -3,12 +3,12 @@
 import os
 import shutil
 
-import numpy as np
 import pytest
 
 from models import load, threads
 from models.llama.model import LlamaModel
 from models.llama.weights import Weights
+from tests.models.test_llama_cache import assert_same
 
 PROMPT = list(b"The same text, whatever the settings.")
 
@@ -29,7 +29,7 @@ def test_a_setting_makes_other_conditions_but_no_other_model(tiny_target, settin
     usual, conditions = run(tiny_target, threads=1)
     others, other_conditions = run(tiny_target, **{"threads": 1, **settings})
     assert other_conditions != conditions
-    assert np.allclose(others, usual, atol=0.1)
+    assert_same(others, usual)
     assert run(tiny_target, threads=1)[1] == conditions
 
 

@@ -12,7 +12,7 @@ from textual.widgets.markdown import MarkdownBlock
 from assistant.events import Ghost, Origin, Token
 from assistant.store.values import Record
 from assistant.trace import Step, Trace
-from tests.tui.rest import rest
+from tests.tui.rest import until
 from tui.widgets.conversation.answer import Answer
 from tui.widgets.conversation.conversation import Conversation
 from tui.widgets.conversation.tokens import TokenView
@@ -110,8 +110,11 @@ class Shown:
             await self.app.workers.wait_for_complete(
                 [worker for worker in self.app.workers if worker.node is not self.app]
             )
-            await rest(near_s=0.06)  # a little more than tokens take to be painted
-            await self.pilot.pause()
+            await until(self.pilot, self.painted)
+
+    def painted(self) -> bool:
+        """Whether no token waits for its turn to be painted."""
+        return not any(view._timer for view in self.app.query(TokenView))
 
     def keys(self) -> dict[str, str]:
         """What the footer offers, by key, to the focused turn."""
