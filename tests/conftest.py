@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from models.files.pull import pull
 from models.llama.model import LlamaModel
@@ -16,6 +17,10 @@ from tests import tiny
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 ALL = bool(os.environ.get("SPECCHAT_TEST_ALL"))
 Open = Callable[..., LlamaModel]
+
+# A day's run tries the same examples each time; a thorough one others than the last.
+settings.register_profile("day", derandomize=True)
+settings.load_profile("default" if ALL else "day")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

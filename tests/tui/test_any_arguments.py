@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,7 +68,11 @@ def home(tmp_path_factory) -> Iterator[Path]:
         patch.setenv("PIP_CONFIG_FILE", "/dev/null")
         patch.setenv("EDITOR", "true")
         patch.chdir(folder)
+        # who waits for what a pipe brings, as may be, has an end to it
+        writer = subprocess.Popen(["sh", "-c", "while : > pipe.gguf; do :; done"], cwd=folder)
         yield folder
+        writer.kill()
+        writer.wait()
 
 
 def run(arguments: list[str]) -> int:
@@ -98,6 +103,7 @@ def run(arguments: list[str]) -> int:
 @example(arguments=["ask", "hi", "--target", "bad.gguf"])
 @example(arguments=["ask", "hi", "--target", "model.gguf", "--max-tokens", "3", "--threads", "1"])
 @example(arguments=["ask", "-f", "pipe.gguf/x", "--", "-"])
+@example(arguments=["ask", "-f", "pipe.gguf"])
 @example(arguments=["models", "show", "\x1b]0;title\x07"])
 @example(arguments=["models", "pull", "org/repo:file.gguf"])
 @example(arguments=["models", "check", "\udcff.gguf"])
