@@ -10,6 +10,7 @@ from rich.segment import Segment
 from rich.text import Text
 from textual.app import App
 from textual.color import Color
+from textual.events import Event, Key, Paste
 from textual.filter import LineFilter
 
 from tui.safe import safe
@@ -57,10 +58,24 @@ class Program(App[None]):
         super().__init__()
         self._harmless = Harmless()
         self._asked_to_quit = -PATIENCE
+        self._early: list[Event] | None = []  # what was typed before anything could take it
 
     def on_mount(self) -> None:
         """Take care of the terminal."""
         starts_over(self._driver)
+        self.call_after_refresh(self._take_early)
+
+    async def on_event(self, event: Event) -> None:
+        """Keep what is typed while the program starts until there is a place for it."""
+        if self._early is not None and isinstance(event, Key | Paste):
+            self._early.append(event)
+        else:
+            await super().on_event(event)
+
+    async def _take_early(self) -> None:
+        early, self._early = self._early or [], None
+        for event in early:
+            await self.on_event(event)
 
     def on_resize(self) -> None:
         """Paint everything: what a terminal showed is lost also when its size has come back."""

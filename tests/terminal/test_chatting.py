@@ -30,6 +30,16 @@ def test_a_person_chats_and_quits(tmp_path: Path, models: list[str]) -> None:
         assert gone(workers)
 
 
+def test_what_is_typed_before_there_is_a_screen_is_in_the_prompt(
+    tmp_path: Path, models: list[str]
+) -> None:
+    with opened(tmp_path, *models) as terminal:
+        terminal.press("Typed at once")
+        terminal.shows("│ Typed at once", READY)
+        terminal.press(QUIT)
+        assert terminal.end() == 0
+
+
 def test_escape_stops_an_answer_and_the_next_one_comes(tmp_path: Path, slow: list[str]) -> None:
     with opened(tmp_path, *slow) as terminal:
         terminal.shows(READY)
