@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from assistant.lookahead.costs import Costs
-from assistant.lookahead.measuring import Times, time_draft, time_target
+from assistant.lookahead.measuring import ENOUGH, Times, time_draft, time_target
 from assistant.lookahead.records import Records
 from assistant.lookahead.staircase import is_curve
 from models.base import Model
@@ -25,8 +25,8 @@ class Timed(Model, Protocol):
 def cached_or_measured(target: Timed, draft: Timed | None, folder: Path | None) -> Costs:
     """Return what evaluations of a pair cost, or of a target alone.
 
-    What has to be measured is kept in `folder`, if there is one, for the next time; not what was
-    measured while other programs were busy.
+    What has to be measured is kept in `folder`, if there is one, and looked at again in the next
+    loads until looks agree; not what was measured while other programs were busy.
 
     Raises:
         Cancelled: somebody stopped it; nothing was kept of what was being measured.
@@ -65,10 +65,12 @@ def _times(
     model: Timed, what: str, measure: Callable[[Model], Times], folder: Path | None
 ) -> Times:
     known = _records(folder).get(_key(model, what)) if folder else None
-    if known and _is_sound(known):
+    if known and not _is_sound(known):
+        known = None
+    if known and known.looks >= ENOUGH:
         return known
     load = OtherLoad()
-    times = measure(model)
+    times = known.confirmed(measure(model)) if known else measure(model)
     if folder and not load.is_heavy:  # else measure again next time, perhaps in peace
         with suppress(OSError):  # a cache that cannot be written costs a second measurement
             remember(model, what, times, folder)

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
+from statistics import median
 from time import perf_counter
 
 from models.base import Model
@@ -23,6 +25,10 @@ READINGS = ((1, 8), (2, 64))
 """Tokens for the draft: its step, and what it has to catch up."""
 PROBE = 8
 """The width that is timed at the second depth: attention is a part of it that shows."""
+ENOUGH = 3
+"""Looks after which times are believed: one alone may have met a machine in a bad moment."""
+ALIKE = 1.15
+"""By how much looks may differ that confirm each other; no third one is needed then."""
 Clock = Callable[[], float]
 
 
@@ -33,6 +39,24 @@ class Times:
     seconds: dict[int, float]
     slope: float = 0.0
     """Seconds that each token takes longer for each token before it."""
+    looks: int = ENOUGH
+    """In how many looks they were measured; what is measured with care counts as enough."""
+
+    def confirmed(self, other: "Times") -> "Times":
+        """Return the fastest of both, as if this machine had been as fast in the other look.
+
+        Noise only ever adds: what one look found too slow, or had no time for, the other mends.
+        """
+        both = self.seconds.keys() & other.seconds.keys()
+        pace = median(self.seconds[n] / other.seconds[n] for n in both)
+        paced = {n: pace * took for n, took in other.seconds.items()}
+        alike = all(1 / ALIKE < self.seconds[n] / paced[n] < ALIKE for n in both)
+        every = sorted(self.seconds.keys() | paced.keys())
+        return Times(
+            {n: min(self.seconds.get(n, inf), paced.get(n, inf)) for n in every},
+            self.slope or pace * other.slope,
+            ENOUGH if alike else self.looks + 1,
+        )
 
 
 def time_target(target: Model, clock: Clock = perf_counter) -> Times:
@@ -43,9 +67,9 @@ def time_target(target: Model, clock: Clock = perf_counter) -> Times:
         ModelError: it cannot evaluate.
     """
     if not target.can_roll_back:  # it never verifies more than one token
-        return Times(_fastest(target, ((1,),), (1,), PATIENCE, clock))
+        return Times(_fastest(target, ((1,),), (1,), PATIENCE, clock), looks=1)
     times = _fastest(target, WIDTHS, LEAST, PATIENCE, clock)
-    return Times(times, _slope(target, times, clock))
+    return Times(times, _slope(target, times, clock), looks=1)
 
 
 def time_draft(draft: Model, clock: Clock = perf_counter) -> Times:
@@ -56,7 +80,7 @@ def time_draft(draft: Model, clock: Clock = perf_counter) -> Times:
         ModelError: it cannot evaluate.
     """
     times = _fastest(draft, READINGS, (1,), PATIENCE_FOR_DRAFT, clock)
-    return Times(times, _slope(draft, times, clock))
+    return Times(times, _slope(draft, times, clock), looks=1)
 
 
 def seconds(model: Model, width: int, depth: int = SHALLOW, clock: Clock = perf_counter) -> float:

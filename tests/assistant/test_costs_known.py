@@ -7,7 +7,7 @@ import pytest
 
 from assistant.lookahead import known, records
 from assistant.lookahead.known import cached_or_measured, remember
-from assistant.lookahead.measuring import Times
+from assistant.lookahead.measuring import ENOUGH, Times
 from assistant.lookahead.records import Records
 from models.errors import Cancelled
 from tests.assistant.stopwatched import Stopwatched
@@ -37,19 +37,43 @@ def evaluations(folder, conditions="this", draft=None):
     return len(target.widths)
 
 
-def test_the_second_load_measures_nothing(tmp_path):
+def believed(folder, **more):
+    """Load until the times are believed."""
+    for _ in range(ENOUGH):
+        evaluations(folder, **more)
+
+
+def test_the_first_loads_measure_and_the_others_nothing(tmp_path):
     assert evaluations(tmp_path) > 0
+    assert evaluations(tmp_path) > 0
+    evaluations(tmp_path)
     assert evaluations(tmp_path) == 0
 
 
+def test_a_load_in_a_bad_moment_is_mended_by_the_next(tmp_path, monkeypatch):
+    looks = iter(
+        (
+            Times({1: 0.10, 2: 0.19, 4: 0.20, 8: 0.60}, looks=1),
+            Times({1: 0.08, 2: 0.13, 4: 0.15, 8: 0.30, 16: 0.40}, looks=1),
+            Times({1: 0.08, 2: 0.13, 4: 0.15, 8: 0.30, 16: 0.40}, looks=1),
+        )
+    )
+    monkeypatch.setattr(known, "time_target", lambda model: next(looks))
+    costs = [cached_or_measured(model(), None, tmp_path) for _ in range(5)]
+    assert costs[0].verify(8) == 0.6
+    for later in costs[1:]:
+        assert later.verify(8) / later.verify(1) == pytest.approx(3.75, rel=0.15)
+        assert later.verify(16) / later.verify(1) == pytest.approx(5, rel=0.15)
+
+
 def test_other_conditions_are_measured_and_the_first_are_not_forgotten(tmp_path):
-    evaluations(tmp_path)
+    believed(tmp_path)
     assert evaluations(tmp_path, "that") > 0
     assert evaluations(tmp_path) == 0
 
 
 def test_another_draft_leaves_what_is_known_of_the_target(tmp_path):
-    evaluations(tmp_path, draft=model("one draft"))
+    believed(tmp_path, draft=model("one draft"))
     assert evaluations(tmp_path, draft=(other := model("another draft"))) == 0
     assert other.widths
 
@@ -97,10 +121,11 @@ def test_what_was_kept_is_what_is_used(tmp_path):
     ],
 )
 def test_a_damaged_or_foreign_file_is_measured_again_and_mended(tmp_path, damage):
-    evaluations(tmp_path)
+    believed(tmp_path)
     (file,) = tmp_path.iterdir()
     file.write_text(damage(file.read_text()))
     assert evaluations(tmp_path) > 0
+    believed(tmp_path)
     assert evaluations(tmp_path) == 0
 
 
