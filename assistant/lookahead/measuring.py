@@ -8,7 +8,7 @@ from time import perf_counter
 
 from models.base import Model
 
-PATIENCE = 1.8
+PATIENCE = 2.0
 """Seconds after which no other width is begun; a large target is measured at fewer widths."""
 PATIENCE_FOR_DRAFT = 0.4
 PATIENCE_FOR_DEPTH = 0.5
@@ -19,8 +19,8 @@ FURTHER = (128, 1024)
 """How many tokens deeper the second depth lies: at least, or there is none, and at most."""
 LEAST = (1, 4)
 """Widths without which there is no curve, however long they take."""
-WIDTHS = ((1, 4), (2, 8), (3, 16), (5, 32), (6, 12, 9))
-"""The target's widths as they matter: steps are at blocks of four, and just beyond."""
+WIDTHS = ((1, 4), (2, 16), (8, 3), (5, 32), (6, 12, 9))
+"""The target's widths as they matter: a round's, a long copy's, and then where steps may be."""
 READINGS = ((1, 8), (2, 64))
 """Tokens for the draft: its step, and what it has to catch up."""
 PROBE = 8
