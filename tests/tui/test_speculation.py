@@ -241,6 +241,19 @@ def test_draft_of_a_foreign_name_cannot_command_the_terminal(answer: list[Event]
             "Guessing does not pay here: at best it would run at 0.86 times the speed of ArS, so "
             "ArS is used.",
         ),
+        (
+            decoded(FAST, replace(MEASURED, speedup=None)),
+            "Guessing pays here: 1.50 times the speed of ArS so far.",
+        ),
+        (
+            decoded(replace(FAST, decode_s=8.0), replace(MEASURED, speedup=None)),
+            "Guessing does not pay here: so far this answer came at 0.75 times the speed of ArS.",
+        ),
+        (
+            decoded(replace(FAST, drafted=3, tested=3), replace(MEASURED, speedup=None)),
+            "Too little was guessed to say whether it pays.",
+        ),
+        (decoded(FAST, None), "ArS was not measured, so there is nothing to compare with."),
         (decoded(Stats("ars"), None, 0), "Nothing was guessed, so there is nothing to compare."),
     ],
 )

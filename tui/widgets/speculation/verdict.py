@@ -6,6 +6,7 @@ from assistant.events import Decoded, Forecast, Stats
 
 ENOUGH = 8
 """Guessed tokens, or those that met the test, from which on an average means something."""
+PAYS = "Guessing pays here: {:.2f} times the speed of ArS so far."
 
 
 class Verdict(NamedTuple):
@@ -21,7 +22,7 @@ def verdict(decoded: Decoded, no_draft: str | None = None) -> Verdict:
     if no_draft and not stats.drafted:
         return Verdict(f"Nothing was guessed: {no_draft}", None)
     if forecast.speedup is None:
-        return _unmeasured(stats)
+        return _so_far(decoded)
     if forecast.speedup > 1:
         return _promising(decoded, forecast.speedup)
     if decoded.lookahead:
@@ -61,12 +62,23 @@ def _promising(decoded: Decoded, speedup: float) -> Verdict:
     if so_far is None or decoded.stats.drafted < ENOUGH:
         return Verdict(f"Guessing should pay here: {speedup:.2f} times the speed of ArS.", True)
     if so_far < 1:
-        text = f"Guessing should pay here, but so far this answer came at {so_far:.2f} times"
-        return Verdict(f"{text} the speed of ArS.", False)
-    return Verdict(f"Guessing pays here: {so_far:.2f} times the speed of ArS so far.", True)
+        return Verdict(f"Guessing should pay here, but {_came_at(so_far)}.", False)
+    return Verdict(PAYS.format(so_far), True)
 
 
-def _unmeasured(stats: Stats) -> Verdict:
-    if not stats.drafted:
+def _so_far(decoded: Decoded) -> Verdict:
+    """Judge a lookahead that somebody chose, by what it came to."""
+    so_far = realised(decoded.stats, decoded.forecast)
+    if not decoded.stats.drafted:
         return Verdict("Nothing was guessed, so there is nothing to compare.", None)
-    return Verdict("ArS was not measured, so there is nothing to compare with.", None)
+    if so_far is None:
+        return Verdict("ArS was not measured, so there is nothing to compare with.", None)
+    if decoded.stats.drafted < ENOUGH:
+        return Verdict("Too little was guessed to say whether it pays.", None)
+    if so_far < 1:
+        return Verdict(f"Guessing does not pay here: {_came_at(so_far)}.", False)
+    return Verdict(PAYS.format(so_far), True)
+
+
+def _came_at(so_far: float) -> str:
+    return f"so far this answer came at {so_far:.2f} times the speed of ArS"
