@@ -114,7 +114,8 @@ class Shown:
 
     def painted(self) -> bool:
         """Whether no token waits for its turn to be painted."""
-        return not any(view._timer for view in self.app.query(TokenView))
+        views = [view for view in self.app.query(TokenView) if view.display]
+        return not any(view._coming or view._timer for view in views)
 
     def keys(self) -> dict[str, str]:
         """What the footer offers, by key, to the focused turn."""
