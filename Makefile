@@ -31,8 +31,11 @@ chat: .venv/ready
 
 test: .venv/ready-to-test lint types check
 
+# What fails while tests share the machine is run once more, one at a time: a terminal may stall.
 check: .venv/ready-to-test
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist worksteal || { \
+		[ $$? -eq 1 ] && echo "What failed, once more and alone:" && \
+		$(BIN)/python -m pytest --last-failed --last-failed-no-failures none; }
 
 lint: .venv/ready-to-test
 	$(BIN)/ruff check .
