@@ -34,6 +34,7 @@ from tests.terminal.recording import (
 )
 from tui.chat.keeping import OPEN
 
+pytestmark = [pytest.mark.timeout(7200)] if ALL else []
 SEEN = 0.8
 """The share of the texts whose beginning must have been painted, or nothing was tested."""
 TAG = re.compile(r"q\d+")
