@@ -48,9 +48,11 @@ class Times:
         Noise only ever adds: what one look found too slow, or had no time for, the other mends.
         """
         both = self.seconds.keys() & other.seconds.keys()
+        if not both:  # no look of ours: somebody changed the file
+            return other
         pace = median(self.seconds[n] / other.seconds[n] for n in both)
         paced = {n: pace * took for n, took in other.seconds.items()}
-        alike = all(1 / ALIKE < self.seconds[n] / paced[n] < ALIKE for n in both)
+        alike = all(1 / ALIKE < other.seconds[n] * pace / self.seconds[n] < ALIKE for n in both)
         every = sorted(self.seconds.keys() | paced.keys())
         return Times(
             {n: min(self.seconds.get(n, inf), paced.get(n, inf)) for n in every},

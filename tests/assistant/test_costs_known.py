@@ -114,6 +114,9 @@ def test_what_was_kept_is_what_is_used(tmp_path):
         lambda text: text.replace('"1":', '"one":'),
         lambda text: text.replace('"1":', '"-1":'),
         lambda text: json.dumps({key: {"seconds": {}} for key in json.loads(text)}),
+        lambda text: json.dumps(
+            {key: {"seconds": {"7": 1}, "looks": 1} for key in json.loads(text)}
+        ),
         lambda text: json.dumps({key: {"seconds": {"1": 0}} for key in json.loads(text)}),
         lambda text: json.dumps(
             {key: {"seconds": {"1": 1}, "slope": -1} for key in json.loads(text)}
