@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.hostile_texts import ALL
+from tests.patience import WAIT_S
+from tests.terminal.recording import F2, F3, F5, F6
 from tests.terminal.terminal import BROKEN, gone, opened
+from tui.screens.chat import KEEP_EVERY
 
 READY = "ready"
 DONE = " tokens · "  # in the line below an answer
@@ -36,6 +39,21 @@ def test_what_is_typed_before_there_is_a_screen_is_in_the_prompt(
     with opened(tmp_path, *models) as terminal:
         terminal.press("Typed at once")
         terminal.shows("│ Typed at once", READY)
+        terminal.press(QUIT)
+        assert terminal.end() == 0
+
+
+@pytest.mark.parametrize("key", ["", "\x1bOP", F2, F3, F5, F6])
+def test_at_rest_nothing_is_painted_whatever_is_open(
+    tmp_path: Path, models: list[str], key: str
+) -> None:
+    with opened(tmp_path, *models) as terminal:
+        terminal.shows(READY)
+        terminal.press(key)
+        deadline = time.monotonic() + WAIT_S
+        while terminal.read(2.5 * KEEP_EVERY):
+            assert time.monotonic() < deadline, "it paints and paints"
+        terminal.press("\x1b")
         terminal.press(QUIT)
         assert terminal.end() == 0
 

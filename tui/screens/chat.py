@@ -64,11 +64,11 @@ class ChatScreen(Parts):
         """Let the person type from the first frame on."""
         self.prompt.focus()
         self._look()
-        self.set_interval(KEEP_EVERY, self._keep)
+        # Not a timer of its own: each message to a screen under another one has all painted again.
+        self.app.set_interval(KEEP_EVERY, self._keep)
 
-    @work(thread=True, exclusive=True, group="keep")
     def _keep(self) -> None:
-        self.keeping.keep()
+        self.app.run_worker(self.keeping.keep, group="keep", exclusive=True, thread=True)
 
     def learn(self) -> None:
         """Learn what stored answers say often, once models and conversations are there."""

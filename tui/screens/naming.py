@@ -9,6 +9,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from tui.widgets.entry import EntryLine
+
 
 class NamingScreen(ModalScreen[str | None]):
     """Return the name that was typed; None when there is none."""
@@ -34,7 +36,7 @@ class NamingScreen(ModalScreen[str | None]):
 
     def __init__(self, title: str, placeholder: str, name: str = "") -> None:
         super().__init__()
-        self.input = Input(name, placeholder=placeholder, id="name")
+        self.input = EntryLine(name, placeholder=placeholder, id="name")
         self.input.border_title = Content(title)
         self.input.border_subtitle = "Enter takes it · Esc goes back"
 

@@ -21,6 +21,7 @@ from tui.config.reader import Config
 from tui.safe import safe
 from tui.screens.naming import NamingScreen
 from tui.settings import Settings
+from tui.widgets.entry import EntryLine
 from tui.widgets.keyline import KeyLine
 from tui.widgets.settings.chooser import Chooser
 from tui.widgets.settings.field import Field
@@ -98,7 +99,7 @@ class SettingsScreen(ModalScreen[Settings | None]):
         self.form = Form(settings, self.config)
         self.page = Fields(self.form)
         self.fields = self.page.fields
-        self.filter = Input(
+        self.filter = EntryLine(
             placeholder="Filter by name or words (Ctrl+F)", id="filter", compact=True
         )
         self.detail = Static("", id="detail", markup=False)

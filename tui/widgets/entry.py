@@ -1,6 +1,7 @@
-"""A line to type into whose selection is copied once: the next Ctrl+C means something else."""
+"""A line to type into."""
 
 from textual.actions import SkipAction
+from textual.reactive import reactive
 from textual.widgets import Input
 from textual.widgets.input import Selection
 
@@ -8,7 +9,12 @@ from tui.clipboard import copy_and_say
 
 
 class EntryLine(Input):
-    """An input that says what it copied, and drops the selection, so that Ctrl+C twice quits."""
+    """An input that says what it copied, and drops the selection, so that Ctrl+C twice quits.
+
+    Its cursor does not blink, as the prompt's does not.
+    """
+
+    cursor_blink = reactive(False, init=False)
 
     def action_copy(self) -> None:
         """Copy the selection."""

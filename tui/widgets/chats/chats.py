@@ -19,6 +19,7 @@ from tui.widgets.chats.changes import News
 from tui.widgets.chats.editing import ChatEditing
 from tui.widgets.chats.shelf import Shelf
 from tui.widgets.chats.shelf_lines import Listing, listing
+from tui.widgets.entry import EntryLine
 
 if TYPE_CHECKING:
     from assistant.store import Store
@@ -86,7 +87,7 @@ class ChatList(ChatEditing):
     def __init__(self, store: "Store | None" = None, folder: Path | None = None) -> None:
         super().__init__("chats", store, folder or Path.cwd())
         self._more = False  # whether there may be conversations that were not read yet
-        self.search = Input(id="chats-search", placeholder="Search all text", compact=True)
+        self.search = EntryLine(id="chats-search", placeholder="Search all text", compact=True)
 
     def compose(self) -> ComposeResult:
         """Lay out the search, the list, and a line below."""

@@ -15,6 +15,7 @@ from models.files.discovery import Found, identify
 from models.files.locate import find, resolve
 from tui.safe import safe
 from tui.stock import Stock
+from tui.widgets.entry import EntryLine
 
 
 class ModelLines(Vertical):
@@ -53,10 +54,12 @@ class ModelLines(Vertical):
     def __init__(self, stock: Stock) -> None:
         super().__init__()
         self._stock = stock
-        self.filter = Input(
+        self.filter = EntryLine(
             placeholder="words of a name, a quantisation, a place", id="models-filter"
         )
-        self.path = Input(placeholder="/path/to/model.gguf or org/repo:Q4_K_M", id="models-path")
+        self.path = EntryLine(
+            placeholder="/path/to/model.gguf or org/repo:Q4_K_M", id="models-path"
+        )
         self.message = Static("", markup=False)
 
     def compose(self) -> ComposeResult:
