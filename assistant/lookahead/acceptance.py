@@ -1,13 +1,14 @@
 """How likely proposals are to be accepted, learnt for each source and kind of evidence."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from assistant.decoding import Round
 from assistant.drafting.draft import Run
+from assistant.lookahead.odds import SPREAD, Odds, log_odds, probability
 from assistant.row import Row
 
-PRIOR = 3.0  # as many observations the prior counts for
-MEMORY = 40.0  # and as many a class remembers
+SURE = "sure"
+"""No source: what the model's proposals are worth by how sure the target is of its own token."""
 UNKNOWN = (0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99)  # by evidence
 KNOWN = {  # measured on answers of the default pair
     "suffix": (0.5, 0.55, 0.75, 0.7, 0.85, 0.88, 0.92, 0.95),
@@ -17,65 +18,75 @@ KNOWN = {  # measured on answers of the default pair
     "bigram": (0.5, 0.6, 0.5, 0.4, 0.35, 0.25),
     "unigram": (0.05,),
     "random": (0.0,),
+    SURE: (0.48, 0.48, 0.53, 0.6, 0.68, 0.72, 0.85, 0.93, 0.98, 0.99),
 }
-SURE = (0.48, 0.48, 0.53, 0.6, 0.68, 0.72, 0.85, 0.93, 0.98, 0.99)
-"""What the model's proposals are worth by the target's margin, with the default pair."""
-USUAL = 0.7  # mean of those in a text of which nothing is known yet
-PLAIN = 0.85  # and in one where what is copied is worth what `KNOWN` says
+USUAL = 0.7  # the mean of that in a text of which nothing is known yet
+PRIOR = 3.0  # tokens, for as many of which it counts
+STEADY = 30.0  # information on a kind of evidence before any is seen: what is known of it lasts
+LIVELY = {"model": 2.8, SURE: 2.8}  # on a text: one over the variance between texts, measured
+LIVELIEST = 1.0  # the same of sources that copy
+MEMORY = 0.97  # what a token counts for against the one after it
 
 
 class Mean:
-    """A mean that forgets: beyond `MEMORY` observations each new one weighs the same."""
+    """A mean that forgets."""
 
     def __init__(self, value: float) -> None:
-        self.value, self._weight = value, PRIOR
+        self._sum, self._weight = PRIOR * value, PRIOR
 
     @property
-    def learnt(self) -> bool:
-        """Whether it is more than a prior."""
-        return self._weight > PRIOR
-
-    def doubt(self) -> None:
-        """Let what was observed count for little against what will be."""
-        self._weight = min(self._weight, PRIOR)
+    def value(self) -> float:
+        """The mean; before the first observation, what it began with."""
+        return self._sum / self._weight
 
     def add(self, value: float) -> None:
         """Take one observation."""
-        self._weight = min(self._weight + 1, MEMORY)
-        self.value += (value - self.value) / self._weight
+        self._sum = MEMORY * self._sum + value
+        self._weight = MEMORY * self._weight + 1
 
 
 class Acceptance:
     """Estimate the probability that the target accepts a proposal, given that it tests it.
 
-    What is learnt from are not the coins that fell but their odds: the overlap of the two rows.
+    What a kind of evidence is worth is learnt slowly, for good; how much better or worse a source
+    does in this text, quickly, and for all its kinds at once. What is learnt from are not the coins
+    that fell but their odds: the overlap of the two rows.
     """
 
     def __init__(self) -> None:
-        self._classes: dict[tuple[str, int], Mean] = {}
-        self._sources: dict[str, Mean] = {}
-        self._trust = Mean(1.0)  # what the model is worth against what `SURE` says
+        self._kinds: dict[tuple[str, int], Odds] = {}
+        self._moods: dict[str, Odds] = {}
         self._sure = Mean(USUAL)
 
     def begin(self) -> None:
         """Begin another text, in which all of it may be different."""
-        for mean in (*self._classes.values(), *self._sources.values()):
-            mean.doubt()
+        self._moods.clear()
         self._sure = Mean(USUAL)
 
     def of(self, source: str, evidence: int) -> float:
         """Return the estimate for a proposal of which the evidence is known."""
-        return self._class(source, evidence).value * self._share(source)
+        return probability(self._kind(source, evidence).value + self._mood(source).value)
 
     def along(self, run: Run) -> list[float]:
         """Return the estimates for the tokens of a run, each given those before it."""
         return [self.of(run.source, evidence) for evidence in run.evidence]
 
-    def on_average(self, source: str) -> float:
-        """Return the estimate for a proposal of which nothing is known yet."""
-        if source == "model":
-            return min(1.0, self._trust.value * self._sure.value)
-        return self._source(source).value
+    def hoped(self, source: str) -> float:
+        """Return what a proposal of which nothing is known yet may well be worth.
+
+        That is more than is likely, the more the less is known: so a source is tried that may be
+        good in this text, or may have become good, and a bad one soon is not.
+        """
+        usual, mood = self._usual(source)
+        return probability(usual + mood.value + mood.deviation)
+
+    def possible(self, source: str) -> list[tuple[float, float]]:
+        """Return what such a proposal may be worth, as probabilities of estimates."""
+        usual, mood = self._usual(source)
+        return [
+            (weight, probability(usual + mood.value + away * mood.deviation))
+            for weight, away in SPREAD
+        ]
 
     def learn(self, round_: Round, runs: Sequence[Run]) -> None:
         """Learn from a round, and from all `runs` that were on offer where it began.
@@ -83,53 +94,51 @@ class Acceptance:
         Those cost nothing to judge, whether they were taken or not: a source that is not used now
         is known to have become good as soon as it is.
         """
-        first = round_.tokens[0].target_row
-        for run in runs:
-            self._learn(run.source, run.evidence[0], first.prob(run.tokens[0]))
-        judged = {run.source for run in runs}
-        for i, token in enumerate(round_.tokens[: round_.tested]):
-            if (proposal := token.proposal) and (i or proposal.source not in judged):
-                odds = overlap(token.target_row, proposal.row)
-                self._learn(proposal.source, proposal.evidence, odds)
-        self._learn_sureness(round_)
+        shown = set[str]()
+        for source, evidence, odds in _observed(round_, runs):
+            expected = self.of(source, evidence)
+            self._kind(source, evidence).learn(odds, expected)
+            self._mood(source).learn(odds, expected)
+            shown.add(source)
+        for source, mood in self._moods.items():
+            mood.fade(source in shown)
+        for token in round_.tokens:
+            if (margin := token.target_row.margin) is not None:
+                self._sure.add(probability(self._kind(SURE, margin).value))
 
-    def _learn_sureness(self, round_: Round) -> None:
-        """Learn how sure the target is in this text, and what the model is worth against that."""
-        for i, token in enumerate(round_.tokens):
-            margin = token.target_row.margin
-            if margin is None:
-                continue
-            self._sure.add(SURE[margin])
-            if token.proposal and token.proposal.source == "model" and i < round_.tested:
-                self._trust.add(overlap(token.target_row, token.proposal.row) / SURE[margin])
+    def _usual(self, source: str) -> tuple[float, Odds]:
+        """Return the log odds of a proposal of which nothing is known, and how this text differs.
 
-    def _learn(self, source: str, evidence: int, odds: float) -> None:
-        share = self._share(source)
-        self._class(source, evidence).add(min(1.0, odds / share))
-        self._source(source).add(odds)
-
-    def _share(self, source: str) -> float:
-        """Return what proposals are worth in this text, of what they usually are.
-
-        Nothing is likelier than the target's best token. What a model knows of that itself is in
-        its evidence.
+        A draft model need not be asked for that: where the target is sure, most drafts are right.
         """
-        if source == "model" or not self._sure.learnt:
-            return 1.0
-        return min(1.0, self._sure.value / PLAIN)
+        if source == "model":
+            return log_odds(self._sure.value), self._mood(SURE)
+        kinds = KNOWN.get(source, UNKNOWN)
+        return log_odds(kinds[len(kinds) // 2]), self._mood(source)
 
-    def _class(self, source: str, evidence: int) -> Mean:
+    def _kind(self, source: str, evidence: int) -> Odds:
         key = source, evidence
-        if key not in self._classes:
-            prior = KNOWN.get(source, UNKNOWN)
-            self._classes[key] = Mean(prior[min(evidence, len(prior) - 1)])
-        return self._classes[key]
+        if key not in self._kinds:
+            known = KNOWN.get(source, UNKNOWN)
+            self._kinds[key] = Odds(log_odds(known[min(evidence, len(known) - 1)]), STEADY)
+        return self._kinds[key]
 
-    def _source(self, source: str) -> Mean:
-        if source not in self._sources:
-            prior = KNOWN.get(source, UNKNOWN)
-            self._sources[source] = Mean(prior[len(prior) // 2])
-        return self._sources[source]
+    def _mood(self, source: str) -> Odds:
+        return self._moods.setdefault(source, Odds(0.0, LIVELY.get(source, LIVELIEST)))
+
+
+def _observed(round_: Round, runs: Sequence[Run]) -> Iterator[tuple[str, int, float]]:
+    """Yield what a round shows: of which source, by what evidence, the odds of a proposal."""
+    for run in runs:
+        yield run.source, run.evidence[0], round_.tokens[0].target_row.prob(run.tokens[0])
+    judged = {run.source for run in runs}
+    for i, token in enumerate(round_.tokens[: round_.tested]):
+        row, proposal = token.target_row, token.proposal
+        if proposal and (i or proposal.source not in judged):
+            odds = overlap(row, proposal.row)
+            yield proposal.source, proposal.evidence, odds
+            if proposal.source == "model" and row.margin is not None:
+                yield SURE, row.margin, odds
 
 
 def overlap(target: Row, draft: Row) -> float:

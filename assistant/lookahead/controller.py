@@ -13,11 +13,8 @@ from assistant.lookahead.acceptance import Acceptance
 from assistant.lookahead.budget import Budget
 from assistant.lookahead.costs import Costs
 from assistant.lookahead.pace import Pace
-from assistant.lookahead.weighing import ALONE, HOPE, Beside, Weighing
+from assistant.lookahead.weighing import ALONE, Beside, Weighing
 
-PROBE_EVERY = 64  # rounds without the model between two looks whether it has begun to pay
-DOUBT = 0.3  # the probability that it has
-POOR = 0.5  # acceptance that the model hardly ever falls short of
 CHECK_EVERY = 64  # rounds of speculation between two looks how fast ArS is
 CHECK_SOON = 4  # and when it seems to have changed
 CHANGED = 1.25  # times as fast or slow
@@ -34,7 +31,7 @@ class Controller:
         self._acceptance = Acceptance()
         self._budget = Budget()
         self._pace, self._promised = Pace(), Pace()
-        self._without_model = self._without_ars = 0
+        self._without_ars = 0
         self._answer_s = 0.0
         self._ars_token_s = costs.verify(1)
 
@@ -54,7 +51,6 @@ class Controller:
             room,
             least=least,
             patience=SHORT,
-            trusted="model" if self._is_curious else None,
             is_pause=rests and not least,
             beside=beside,
         )
@@ -63,19 +59,19 @@ class Controller:
         """Say whether the draft would earn back the time it takes to read `unread` tokens.
 
         `more` is how many tokens the answer may still have, at most. The answer has to have gone on
-        without for as long as that takes: by then it shows what copies are worth in it, and how
-        sure the target is. Half as long is enough where even poor proposals pay.
+        without for half as long as that takes: by then it shows what copies are worth in it, and
+        how sure the target is. What the draft will be worth is not known before it has read; so
+        what it saves is averaged over what it may be worth, and is nothing where it does not pay.
         """
         read_s = self._costs.draft(unread)
         if self._answer_s < read_s / 2 or not self._budget.allows(self._ars_token_s):
             return False
-        known = self._acceptance.on_average("model")
-        acceptance, chance = (HOPE, DOUBT) if self._is_curious else (known, 1.0)
-        if self._answer_s < read_s:
-            acceptance = min(acceptance, POOR)
         pace = max(self._pace.tokens_per_s, 1 / self._ars_token_s)
-        saved = min(more, TYPICAL_ANSWER) * (1 / pace - 1 / self._model_speed(acceptance))
-        return chance * saved > read_s
+        saved_s = sum(
+            weight * max(0.0, 1 / pace - 1 / self._model_speed(acceptance))
+            for weight, acceptance in self._acceptance.possible("model")
+        )
+        return min(more, TYPICAL_ANSWER) * saved_s > read_s
 
     def observe(self, round_: Round, plan: Plan, seconds: float, draft_s: float) -> None:
         """Learn from a round that took `seconds`, `draft_s` of it in the draft model."""
@@ -86,7 +82,6 @@ class Controller:
             self._acceptance.learn(round_, ())
             return
         self._acceptance.learn(round_, plan.runs)
-        self._without_model = 0 if plan.reads else self._without_model + 1
         if plan.reads:
             expected = [self._costs.draft(unread) for unread in plan.reads]
             for unread, usual in zip(plan.reads, expected, strict=True):
@@ -133,11 +128,6 @@ class Controller:
         ratio = self._costs.verify(1) / self._ars_token_s
         seems_changed = not 1 / CHANGED < ratio < CHANGED
         return self._without_ars >= (CHECK_SOON if seems_changed else CHECK_EVERY)
-
-    @property
-    def _is_curious(self) -> bool:
-        """Whether it is time to look again if the draft model pays."""
-        return self._without_model >= PROBE_EVERY
 
     def _compare(self, proposed: int, seconds: float) -> None:
         """Learn how fast ArS is, from its own rounds alone: it is what all else is held against."""

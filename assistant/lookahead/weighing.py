@@ -9,7 +9,6 @@ from assistant.lookahead.acceptance import Acceptance
 from assistant.lookahead.costs import Costs
 
 DEEPEST = 16  # steps that a source of rows is thought ahead
-HOPE = 0.9  # acceptance taken for granted where one looks whether it has become good
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,6 @@ class Weighing:
         room: how many proposals there may be.
         least: how many proposals there shall be even if nothing pays.
         patience: sources with more tokens to read than this are not asked for rows.
-        trusted: a source that is taken at its word, to see whether it has become good.
         is_pause: propose nothing, and only note what was on offer.
         beside: what the batch has anyhow. The wider it is, the further up the cost curve a proposal
             has its place, and the more tokens wait for it.
@@ -50,7 +48,6 @@ class Weighing:
         *,
         least: int = 0,
         patience: int = 0,
-        trusted: str | None = None,
         is_pause: bool = False,
         beside: Beside = ALONE,
     ) -> None:
@@ -65,7 +62,7 @@ class Weighing:
         self.expected_tokens, self.expected_s = beside.tokens + 1, self._verify_s[0]
         self._beside = beside
         self._costs, self._acceptance = costs, acceptance
-        self._patience, self._trusted = patience, trusted
+        self._patience = patience
         self._survival = 1.0  # the probability that all proposals so far are accepted
 
     @property
@@ -92,7 +89,7 @@ class Weighing:
 
     def include(self, rows: Rows, evidence: int) -> bool:
         """Draw from a row if its evidence promises more than the place in the batch costs."""
-        chance = self._chance(rows, evidence)
+        chance = self._acceptance.of(rows.source, evidence)
         included = self._must or self._ahead(rows, chance)[0] > self._pace
         if included:
             self._take(rows.source, [chance])
@@ -114,22 +111,16 @@ class Weighing:
     def _is_near(self, offer: Offer) -> bool:
         return isinstance(offer, Run) or offer.unread <= self._patience
 
-    def _chance(self, rows: Rows, evidence: int | None = None) -> float:
-        if rows.source == self._trusted:
-            return HOPE
-        if evidence is None:
-            return self._acceptance.on_average(rows.source)
-        return self._acceptance.of(rows.source, evidence)
-
     def _weigh(self, offer: Offer) -> tuple[float, int]:
         """Return the pace of the round with an offer, and how many of its tokens that takes."""
         if isinstance(offer, Run):
             return self._best(self._acceptance.along(offer))
-        return self._ahead(offer, self._chance(offer), self._costs.draft(offer.unread))
+        chance = self._acceptance.hoped(offer.source)
+        return self._ahead(offer, chance, self._costs.draft(offer.unread))
 
     def _ahead(self, rows: Rows, chance: float, first_s: float = 0.0) -> tuple[float, int]:
         """Return the pace of the round with a row, in hand or not, and those that may follow it."""
-        later = [self._chance(rows)] * min(self.room - 1, DEEPEST)
+        later = [self._acceptance.hoped(rows.source)] * min(self.room - 1, DEEPEST)
         return self._best([chance, *later], first_s, self._costs.draft(1))
 
     def _best(

@@ -61,8 +61,8 @@ class WhimsicalPlanner:
 class ControllerPlanner:
     """Decide as mode auto does, on a machine of paper: its clock is the same on every path."""
 
-    VERIFY = {1: 1.0, 2: 1.5, 3: 1.8}  # noqa: RUF012 - where it depends on the odds what pays
-    DRAFT = {1: 0.1, 8: 0.3, 512: 12.0}  # noqa: RUF012 - nobody writes to it
+    VERIFY = {1: 1.0, 2: 1.4, 3: 1.8}  # noqa: RUF012 - where it depends on the odds what pays
+    DRAFT = {1: 0.2, 8: 0.6, 512: 24.0}  # noqa: RUF012 - nobody writes to it
 
     def __init__(self, room: int) -> None:
         self._room = room

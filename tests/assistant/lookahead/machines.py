@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from assistant.decoding import Rejected, Round, Sampled
 from assistant.drafting.draft import Offer, Proposal, Rows, Run
@@ -97,7 +97,8 @@ def judged(proposals: Sequence[Proposal], chances: Sequence[float], text: Text, 
     for proposal, chance in zip(proposals, chances, strict=True):
         uniform = text.rng.random()
         origin = Origin.DRAFT if uniform < chance else Origin.RESIDUAL
-        tokens.append(Sampled(0, origin, coin(chance), proposal.row, proposal, uniform))
+        row = replace(coin(chance), margin=text.evidence)
+        tokens.append(Sampled(0, origin, row, proposal.row, proposal, uniform))
         if origin is Origin.RESIDUAL:
             break
     else:

@@ -130,13 +130,19 @@ def test_how_fast_other_answers_were_is_no_reason_not_to_read_for_this_one():
     assert known.is_worth_reading(100, more=200)
 
 
-@pytest.mark.parametrize(("machine", "share"), [(FLAT, 1 / 2), (STAIRS, 1)], ids=["flat", "stairs"])
-def test_answer_goes_on_without_the_draft_while_reading_may_not_pay(machine, share):
-    """As long as reading takes; half as long where speculation pays even with poor proposals."""
+@pytest.mark.parametrize("machine", [FLAT, STAIRS], ids=["flat", "stairs"])
+def test_an_answer_goes_on_without_the_draft_for_half_as_long_as_reading_takes(machine):
     known, reading = Controller(costs(machine)), costs(machine).draft(300)
     waited = 0.0
     while not known.is_worth_reading(300, more=200):
         waited += decode(known, Text(), costs(machine), rounds=1).seconds
-    assert share * reading <= waited <= share * reading + 1.1
+    assert reading / 2 <= waited <= reading / 2 + 1.1
     known.begin()
     assert not known.is_worth_reading(300, more=200)
+
+
+def test_a_draft_that_hardly_pays_is_read_for_what_it_may_be_worth_but_not_for_a_short_answer():
+    known = Controller(costs(STAIRS))
+    decode(known, Text(), costs(STAIRS), rounds=10)
+    assert known.is_worth_reading(100, more=200)
+    assert not known.is_worth_reading(100, more=8)

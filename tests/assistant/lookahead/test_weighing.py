@@ -17,7 +17,7 @@ class Known(Acceptance):
     def of(self, source, evidence):
         return self._known[source] if evidence else 0.0
 
-    def on_average(self, source):
+    def hoped(self, source):
         return self._known[source]
 
 
@@ -85,12 +85,6 @@ def test_a_pause_proposes_nothing_and_still_notes_what_was_on_offer():
     plan = weighing(FLAT, is_pause=True)
     assert plan.next([run(8)]) is None
     assert plan.runs == (run(8),)
-
-
-def test_a_trusted_source_is_asked_whatever_is_known_of_it():
-    plan = weighing(FLAT, trusted="model", acceptance={"model": 0.0})
-    assert plan.next([Rows("model")])
-    assert plan.include(Rows("model"), 0)
 
 
 def test_there_are_never_more_proposals_than_room():
