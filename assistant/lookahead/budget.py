@@ -10,9 +10,10 @@ OPEN = 16  # rounds whose worth is still open
 class Budget:
     """Keep account of the time that speculation lost, or saved, against ArS.
 
-    While the debt exceeds a fiftieth of all decoding time and a small allowance, it pauses whatever
-    the estimates promise. So decoding takes at most 1.02 times as long as ArS is estimated to, and
-    the allowance, and one round; and what the draft took to read a text that it was to pay for.
+    The debt may be a fiftieth of all decoding time and a small allowance, whatever the estimates
+    promise, and no round may stake more than is left of that. So decoding takes at most 1.02 times
+    as long as ArS is estimated to, and the allowance; and what a round took longer than it was
+    believed to, and the draft to read a text that it was to pay for.
 
     What ArS had taken for the last rounds is not settled yet. When the whole machine becomes
     slower, it looks at first as if speculation had; the rounds of a pause show that it was not.
@@ -36,8 +37,8 @@ class Budget:
             debt = self._settled + oldest_s - oldest * ars_token_s
             self._settled = max(debt, -ALLOWANCE * ars_token_s)
 
-    def allows(self, ars_token_s: float) -> bool:
-        """Say whether speculation may go on, as a token of ArS takes so long now."""
+    def left(self, ars_token_s: float) -> float:
+        """Return the seconds that may be lost yet, as a token of ArS takes so long now."""
         lost = sum(seconds - tokens * ars_token_s for seconds, tokens in self._open)
         debt = max(self._settled + lost, -ALLOWANCE * ars_token_s)
-        return debt <= LOSS_ALLOWED * self._elapsed + ALLOWANCE * ars_token_s
+        return max(0.0, LOSS_ALLOWED * self._elapsed + ALLOWANCE * ars_token_s - debt)

@@ -5,6 +5,7 @@ may be wrong, and then it costs time; but whatever it does, the output keeps the
 """
 
 from collections.abc import Sequence
+from math import inf
 
 from assistant.decoding import Round
 from assistant.drafting.draft import Plan
@@ -44,14 +45,15 @@ class Controller:
 
     def plan(self, room: int, least: int = 0, beside: Beside = ALONE) -> Weighing:
         """Return the plan of the next round, with `least` proposals even if nothing pays."""
-        rests = self._checks_ars or not self._budget.allows(self._ars_token_s)
+        left_s = self._budget.left(self._ars_token_s)
         return Weighing(
             self._costs,
             self._acceptance,
             room,
             least=least,
             patience=SHORT,
-            is_pause=rests and not least,
+            stake_s=inf if least else left_s,
+            is_pause=(self._checks_ars or not left_s) and not least,
             beside=beside,
         )
 
@@ -64,7 +66,7 @@ class Controller:
         what it saves is averaged over what it may be worth, and is nothing where it does not pay.
         """
         read_s = self._costs.draft(unread)
-        if self._answer_s < read_s / 2 or not self._budget.allows(self._ars_token_s):
+        if self._answer_s < read_s / 2 or not self._budget.left(self._ars_token_s):
             return False
         pace = max(self._pace.tokens_per_s, 1 / self._ars_token_s)
         saved_s = sum(

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 from assistant.drafting.draft import Offer, Rows, Run
 from assistant.lookahead.acceptance import Acceptance
@@ -35,6 +36,7 @@ class Weighing:
         room: how many proposals there may be.
         least: how many proposals there shall be even if nothing pays.
         patience: sources with more tokens to read than this are not asked for rows.
+        stake_s: how much longer the round may take than it would without proposals.
         is_pause: propose nothing, and only note what was on offer.
         beside: what the batch has anyhow. The wider it is, the further up the cost curve a proposal
             has its place, and the more tokens wait for it.
@@ -48,6 +50,7 @@ class Weighing:
         *,
         least: int = 0,
         patience: int = 0,
+        stake_s: float = inf,
         is_pause: bool = False,
         beside: Beside = ALONE,
     ) -> None:
@@ -60,6 +63,7 @@ class Weighing:
         """How many proposals each source has made."""
         self._verify_s = [costs.verify(beside.width + width) for width in range(1, room + 2)]
         self.expected_tokens, self.expected_s = beside.tokens + 1, self._verify_s[0]
+        self._limit_s = self.expected_s + stake_s
         self._beside = beside
         self._costs, self._acceptance = costs, acceptance
         self._patience = patience
@@ -126,7 +130,7 @@ class Weighing:
     def _best(
         self, chances: Sequence[float], first_s: float = 0.0, step_s: float = 0.0
     ) -> tuple[float, int]:
-        """Return the best pace with a beginning of proposals, and its length, at least 1."""
+        """Return the best pace with a beginning of proposals, and its length; 0.0, 0 for none."""
         done = self._proposed
         survival, tokens, best = self._survival, self.expected_tokens, (0.0, 0)
         spent = self.expected_s - self._verify_s[done] + first_s
@@ -134,7 +138,8 @@ class Weighing:
             survival *= chance
             tokens += survival
             seconds = spent + self._verify_s[done + i] + step_s * (i - 1)
-            best = max(best, (tokens / seconds, i))
+            if seconds <= self._limit_s:
+                best = max(best, (tokens / seconds, i))
         return best
 
     def _take(self, source: str, chances: Sequence[float]) -> None:

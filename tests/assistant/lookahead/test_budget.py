@@ -1,5 +1,7 @@
 """How much speculation may lose, and what is held against it."""
 
+import pytest
+
 from assistant.lookahead.budget import ALLOWANCE, LOSS_ALLOWED, OPEN, Budget
 
 
@@ -7,9 +9,11 @@ def test_a_debt_beyond_the_allowance_makes_it_pause_until_time_has_passed():
     budget = Budget()
     for _ in range(100):
         budget.spend(2.0, 1, 1.0)
-    assert not budget.allows(1.0)
+    assert budget.left(1.0) == 0
     budget.rest((100 - ALLOWANCE) / LOSS_ALLOWED - 200)
-    assert budget.allows(1.0)
+    assert budget.left(1.0) == pytest.approx(0)
+    budget.rest(50)
+    assert budget.left(1.0) == pytest.approx(50 * LOSS_ALLOWED)
 
 
 def test_what_is_saved_up_is_bounded():
@@ -18,7 +22,7 @@ def test_what_is_saved_up_is_bounded():
         budget.spend(1.0, 3, 1.0)
     for _ in range(60):
         budget.spend(10.0, 1, 1.0)
-    assert not budget.allows(1.0)
+    assert budget.left(1.0) == 0
 
 
 def test_a_slow_moment_of_the_whole_machine_is_not_held_against_it():
@@ -26,5 +30,5 @@ def test_a_slow_moment_of_the_whole_machine_is_not_held_against_it():
     budget = Budget()
     for _ in range(OPEN - 1):
         budget.spend(6.0, 3, 1.0)
-    assert not budget.allows(1.0)
-    assert budget.allows(3.0)
+    assert budget.left(1.0) == 0
+    assert budget.left(3.0) > 0

@@ -91,3 +91,10 @@ def test_there_are_never_more_proposals_than_room():
     plan = weighing(FLAT, room=7, acceptance={"suffix": 0.99})
     assert len(plan.next([run(7)]).tokens) == 7
     assert plan.room == 0
+
+
+def test_a_round_stakes_no_more_than_it_may():
+    plan = weighing(FLAT, stake_s=0.2, acceptance={"suffix": 0.99})
+    assert len(plan.next([run(31)]).tokens) == 7  # verify width 8 takes 0.2 longer than 1
+    assert weighing(FLAT, stake_s=0.05).next([Rows("model")]) is None
+    assert weighing(FLAT, stake_s=0.2).next([Rows("model")]) == Rows("model")
