@@ -89,9 +89,9 @@ def test_the_time_lost_is_a_fiftieth_and_a_constant(chance, machine, truth, sour
 
 
 def test_no_round_stakes_more_than_may_be_lost_yet():
-    """Thirty-two tokens for the price of six and a half are a bargain one cannot afford at first."""
-    dear = {1: 1.0, 2: 1.5, 4: 2.5, 8: 6.0, 32: 6.5}
-    outcome = decoded(dear, Text(copied=lambda i: 0.98), rounds=200)
+    """At first nobody can afford the bargain of thirty-two for the price of eight and a half."""
+    dear = {1: 1.0, 2: 1.5, 4: 2.5, 8: 8.0, 32: 8.5}
+    outcome = decoded(dear, Text(copied=lambda i: 0.98, evidence=7), rounds=200)
     prices = [costs(dear).verify(1 + k) for k in outcome.proposed]
     assert 1 < max(prices[:3]) <= 1 + ALLOWANCE * (1 + 3 * LOSS_ALLOWED)
     assert max(prices) > 1 + ALLOWANCE
