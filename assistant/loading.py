@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 from assistant.assistant import Assistant
@@ -16,7 +17,7 @@ from assistant.drafting.suffix import SuffixSource
 from assistant.drafting.tail import TailSource
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
 from assistant.lookahead.controller import Controller
-from assistant.lookahead.known import cached_or_measured
+from assistant.lookahead.known import cached_or_measured, keep
 from assistant.request import MOST_ANSWERS, Setup
 from assistant.resuming import Resuming
 from assistant.tuning import choices
@@ -85,6 +86,8 @@ class Loader:
         self._cancel = control.cancel
         self._emit = emit
         self._resources = ExitStack()
+        self.keep_costs: Callable[[], None] = nothing
+        """Keep what answers have shown of the costs, for the next load."""
 
     def load(self) -> tuple[Assistant, Ready]:
         """Load the models.
@@ -97,7 +100,8 @@ class Loader:
             target = self._open("target", self._setup.target, MAX_ROWS, opened)
             draft, mapping, reason = self._draft(target, opened)
             model = ModelSource(draft, mapping) if draft and mapping else None
-            sources, controller = self._sources(target, model), self._controller(target, draft)
+            sources = self._sources(target, model)
+            controller = self._controller(target, draft)
             assistant = Assistant(target, target.weights.vocab, sources, controller)
             assistant.resuming = self._resuming(target, opened)
             assistant.several = target if target.most_texts > 1 else None
@@ -181,9 +185,17 @@ class Loader:
         return [*sources, bigram(n_vocab), unigram(n_vocab), RandomSource(n_vocab)]
 
     def _controller(self, target: LlamaModel, draft: LlamaModel | None) -> Controller | None:
+        folder = self._setup.cache
         if not self._setup.measure or not target.can_roll_back:
             return None
-        return Controller(cached_or_measured(target, draft, self._setup.cache))
+        costs = cached_or_measured(target, draft, folder)
+        if folder:
+            self.keep_costs = partial(keep, target, draft, costs, folder)
+        return Controller(costs)
+
+
+def nothing() -> None:
+    """Do nothing."""
 
 
 def _name(model: LlamaModel) -> str:

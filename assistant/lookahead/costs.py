@@ -50,6 +50,16 @@ class Costs:
         if self._draft:
             self._draft.saw(tokens, seconds)
 
+    @property
+    def verify_lately(self) -> dict[int, float]:
+        """What is believed by now of what was measured of the target, in a short context."""
+        return self._verify.lately
+
+    @property
+    def draft_lately(self) -> dict[int, float]:
+        """The same of the draft."""
+        return self._draft.lately if self._draft else {}
+
     def behind(self, depth: int) -> None:
         """Speak from now on of tokens that have `depth` tokens before them: attention takes time.
 

@@ -43,6 +43,12 @@ class Curve:
         """Return the seconds that an evaluation of `tokens` tokens takes now."""
         return self._expected(tokens) * exp(self._shared + self._own.get(tokens, 0.0))
 
+    @property
+    def lately(self) -> dict[int, float]:
+        """What is believed by now of what was measured, with no tokens before it."""
+        measured = self._measured.measured
+        return {n: s * exp(self._shared + self._own.get(n, 0.0)) for n, s in measured.items()}
+
     def saw(self, tokens: int, seconds: float) -> None:
         """Learn from an evaluation; what is no duration is ignored, as when a clock was set."""
         if not (seconds > 0 and isfinite(seconds)):

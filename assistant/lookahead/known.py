@@ -1,6 +1,6 @@
 """The costs of a loaded pair: as they were measured before on this machine, or measured now."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from math import inf
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from assistant.lookahead.costs import Costs
-from assistant.lookahead.measuring import ENOUGH, Times, time_draft, time_target
+from assistant.lookahead.measuring import ENOUGH, FURTHEST, Times, time_draft, time_target
 from assistant.lookahead.records import Records
 from assistant.lookahead.staircase import is_curve
 from models.base import Model
@@ -34,7 +34,32 @@ def cached_or_measured(target: Timed, draft: Timed | None, folder: Path | None) 
     """
     verify = _times(target, "verify", time_target, folder)
     reading = _times(draft, "draft", time_draft, folder) if draft else Times({})
-    return Costs(verify.seconds, reading.seconds, verify.slope, reading.slope)
+    return Costs(verify.now, reading.now, verify.slope, reading.slope)
+
+
+def keep(target: Timed, draft: Timed | None, costs: Costs, folder: Path) -> None:
+    """Keep what rounds have shown of the costs of a pair, for its next load.
+
+    What other programs take of the machine often lasts, and a short answer is over before it has
+    shown that. What is to be measured again anyway is left as it is, and so is a full disk.
+    """
+    _use(target, "verify", costs.verify_lately, folder)
+    if draft:
+        _use(draft, "draft", costs.draft_lately, folder)
+
+
+def _use(model: Timed, what: str, lately: Mapping[int, float], folder: Path) -> None:
+    known = _records(folder).get(_key(model, what))
+    if (
+        known
+        and _is_sound(known)
+        and known.looks >= ENOUGH
+        and known.seconds.keys() == lately.keys()
+    ):
+        used = known.used(lately)
+        if used != known:
+            with suppress(OSError):
+                remember(model, what, used, folder)
 
 
 def recorded(path: Path, what: str, folder: Path) -> Times | None:
@@ -78,7 +103,11 @@ def _times(
 
 
 def _is_sound(times: Times) -> bool:
-    return is_curve(times.seconds) and 0 <= times.slope < inf
+    return (
+        is_curve(times.seconds)
+        and 0 <= times.slope < inf
+        and all(abs(each) < FURTHEST for each in times.drift.values())
+    )
 
 
 def _records(folder: Path) -> Records[Times]:

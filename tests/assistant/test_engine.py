@@ -1,8 +1,10 @@
 """The engine's thread: jobs in order, events out, and no failure that silences it."""
 
+import json
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from queue import Queue
 from typing import Any
 
@@ -11,9 +13,11 @@ import pytest
 from assistant import resuming
 from assistant.engine import Engine
 from assistant.events import Decoded, Failed, Finished, Loading, Prepared, Ready, Stop
+from assistant.lookahead.measuring import ENOUGH
 from assistant.request import Message, Request, Setup
 from assistant.warp import Sampling
 from models.files.snapshots import folder
+from models.load import OtherLoad
 from tests import tiny
 from tests.patience import WAIT_S
 
@@ -59,6 +63,36 @@ def ask(text="Why?", **settings) -> Request:
 @pytest.fixture
 def setup(tiny_target, tiny_draft) -> Setup:
     return Setup(tiny_target, tiny_draft, n_ctx=1024, threads=1)
+
+
+def test_what_an_answer_shows_of_the_costs_is_kept_before_its_last_word(
+    setup, tmp_path, monkeypatch
+):
+    """Whoever asked may end the process as soon as that is heard."""
+    monkeypatch.setattr(OtherLoad, "is_heavy", False)  # or what was measured is not believed
+    loads = [replace(setup, cache=tmp_path) for _ in range(ENOUGH)]
+    with running() as (engine, heard):
+        for each in loads:  # until the costs are believed
+            engine.load(each)
+            assert isinstance(heard.end(), Ready)
+    heard = Heard()
+    engine = Engine(lambda event: (kept.append(drift(tmp_path)), heard.emit(event)))
+    kept: list[bool] = []
+    try:
+        engine.load(loads[-1])
+        heard.end()
+        engine.reply(ask(lookahead=None, mode="auto", seed=None))
+        assert isinstance(heard.end(), Finished)
+        assert kept[-1]
+        assert not kept[0]
+    finally:
+        engine.close()
+
+
+def drift(folder) -> bool:
+    """Say whether the costs of a target are remembered as other than they were measured."""
+    text = (folder / "costs.json").read_text()
+    return any(times["drift"] for key, times in json.loads(text).items() if key[:6] == "verify")
 
 
 @pytest.fixture
