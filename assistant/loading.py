@@ -86,7 +86,7 @@ class Loader:
         self._cancel = control.cancel
         self._emit = emit
         self._resources = ExitStack()
-        self.keep_costs: Callable[[], None] = nothing
+        self.keep_costs: Callable[[], None] = lambda: None
         """Keep what answers have shown of the costs, for the next load."""
 
     def load(self) -> tuple[Assistant, Ready]:
@@ -192,10 +192,6 @@ class Loader:
         if folder:
             self.keep_costs = partial(keep, target, draft, costs, folder)
         return Controller(costs)
-
-
-def nothing() -> None:
-    """Do nothing."""
 
 
 def _name(model: LlamaModel) -> str:

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
-from math import inf
 from pathlib import Path
 from typing import Protocol
 
 from assistant.lookahead.costs import Costs
-from assistant.lookahead.measuring import ENOUGH, FURTHEST, Times, time_draft, time_target
+from assistant.lookahead.measuring import time_draft, time_target
 from assistant.lookahead.records import Records
-from assistant.lookahead.staircase import is_curve
+from assistant.lookahead.times import ENOUGH, Times
 from models.base import Model
 from models.load import OtherLoad
 
@@ -41,7 +40,7 @@ def keep(target: Timed, draft: Timed | None, costs: Costs, folder: Path) -> None
     """Keep what rounds have shown of the costs of a pair, for its next load.
 
     What other programs take of the machine often lasts, and a short answer is over before it has
-    shown that. What is to be measured again anyway is left as it is, and so is a full disk.
+    shown that. Where it cannot be kept, nothing is said: it is only a cache.
     """
     _use(target, "verify", costs.verify_lately, folder)
     if draft:
@@ -49,13 +48,8 @@ def keep(target: Timed, draft: Timed | None, costs: Costs, folder: Path) -> None
 
 
 def _use(model: Timed, what: str, lately: Mapping[int, float], folder: Path) -> None:
-    known = _records(folder).get(_key(model, what))
-    if (
-        known
-        and _is_sound(known)
-        and known.looks >= ENOUGH
-        and known.seconds.keys() == lately.keys()
-    ):
+    known = _known(model, what, folder)
+    if known and known.seconds.keys() == lately.keys():
         used = known.used(lately)
         if used != known:
             with suppress(OSError):
@@ -74,7 +68,7 @@ def recorded(path: Path, what: str, folder: Path) -> Times | None:
     except (OSError, PackageNotFoundError):
         return None
     known = _records(folder).newest(f"{what} | {file} | {library} ")
-    return known if known and _is_sound(known) else None
+    return known if known and known.is_sound else None
 
 
 def remember(model: Timed, what: str, times: Times, folder: Path) -> None:
@@ -89,9 +83,7 @@ def remember(model: Timed, what: str, times: Times, folder: Path) -> None:
 def _times(
     model: Timed, what: str, measure: Callable[[Model], Times], folder: Path | None
 ) -> Times:
-    known = _records(folder).get(_key(model, what)) if folder else None
-    if known and not _is_sound(known):
-        known = None
+    known = _known(model, what, folder) if folder else None
     if known and known.looks >= ENOUGH:
         return known
     load = OtherLoad()
@@ -102,12 +94,9 @@ def _times(
     return times
 
 
-def _is_sound(times: Times) -> bool:
-    return (
-        is_curve(times.seconds)
-        and 0 <= times.slope < inf
-        and all(abs(each) < FURTHEST for each in times.drift.values())
-    )
+def _known(model: Timed, what: str, folder: Path) -> Times | None:
+    known = _records(folder).get(_key(model, what))
+    return known if known and known.is_sound else None
 
 
 def _records(folder: Path) -> Records[Times]:

@@ -1,11 +1,9 @@
 """Measure what evaluations cost, in a couple of seconds."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from math import exp, inf, log
-from statistics import median
 from time import perf_counter
 
+from assistant.lookahead.times import Times
 from models.base import Model
 
 PATIENCE = 2.0
@@ -25,60 +23,7 @@ READINGS = ((1, 8), (2, 64))
 """Tokens for the draft: its step, and what it has to catch up."""
 PROBE = 8
 """The width that is timed at the second depth: attention is a part of it that shows."""
-ENOUGH = 3
-"""Looks after which times are believed: one alone may have met a machine in a bad moment."""
-ALIKE = 1.15
-"""By how much looks may differ that confirm each other; no third one is needed then."""
-REMEMBERED = 0.85
-"""What is left at the next load of what rounds have shown in this one."""
-FURTHEST = 3.0
-"""Drifts beyond that are none, as logarithms: no machine becomes twenty times as slow."""
 Clock = Callable[[], float]
-
-
-@dataclass(frozen=True, slots=True)
-class Times:
-    """The seconds of evaluations by the number of their tokens."""
-
-    seconds: dict[int, float]
-    slope: float = 0.0
-    """Seconds that each token takes longer for each token before it."""
-    looks: int = ENOUGH
-    """In how many looks they were measured; what is measured with care counts as enough."""
-    drift: dict[int, float] = field(default_factory=dict)
-    """Logarithms of how much longer they took when they were used last."""
-
-    @property
-    def now(self) -> dict[int, float]:
-        """The seconds to reckon with."""
-        return {n: s * exp(self.drift.get(n, 0.0)) for n, s in self.seconds.items()}
-
-    def used(self, lately: Mapping[int, float]) -> "Times":
-        """Return what is to be kept after a use in which they were `lately` so long.
-
-        Only a part of that is: who is not seen any more is as it was measured after a few loads.
-        """
-        shown = {n: log(lately[n] / s) for n, s in self.seconds.items()}
-        drift = {n: REMEMBERED * each for n, each in shown.items() if 0 < abs(each) < FURTHEST}
-        return replace(self, drift=drift)
-
-    def confirmed(self, other: "Times") -> "Times":
-        """Return the fastest of both, as if this machine had been as fast in the other look.
-
-        Noise only ever adds: what one look found too slow, or had no time for, the other mends.
-        """
-        both = self.seconds.keys() & other.seconds.keys()
-        if not both:  # no look of ours: somebody changed the file
-            return other
-        pace = median(self.seconds[n] / other.seconds[n] for n in both)
-        paced = {n: pace * took for n, took in other.seconds.items()}
-        alike = all(1 / ALIKE < other.seconds[n] * pace / self.seconds[n] < ALIKE for n in both)
-        every = sorted(self.seconds.keys() | paced.keys())
-        return Times(
-            {n: min(self.seconds.get(n, inf), paced.get(n, inf)) for n in every},
-            self.slope or pace * other.slope,
-            ENOUGH if alike else self.looks + 1,
-        )
 
 
 def time_target(target: Model, clock: Clock = perf_counter) -> Times:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from assistant.lookahead.measuring import SHALLOW, Times, varied
+from assistant.lookahead.measuring import SHALLOW, varied
+from assistant.lookahead.times import Times
 from assistant.tuning.findings import Tuning
 from assistant.tuning.meter import Meter, effort
 from assistant.tuning.opening import Opener

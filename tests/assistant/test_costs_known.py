@@ -7,8 +7,8 @@ import pytest
 
 from assistant.lookahead import known, records
 from assistant.lookahead.known import cached_or_measured, keep, remember
-from assistant.lookahead.measuring import ENOUGH, Times
 from assistant.lookahead.records import Records
+from assistant.lookahead.times import ENOUGH, Times
 from models.errors import Cancelled
 from tests.assistant.stopwatched import Stopwatched
 

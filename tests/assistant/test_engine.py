@@ -13,7 +13,7 @@ import pytest
 from assistant import resuming
 from assistant.engine import Engine
 from assistant.events import Decoded, Failed, Finished, Loading, Prepared, Ready, Stop
-from assistant.lookahead.measuring import ENOUGH
+from assistant.lookahead.times import ENOUGH
 from assistant.request import Message, Request, Setup
 from assistant.warp import Sampling
 from models.files.snapshots import folder

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from assistant.lookahead.known import remember
-from assistant.lookahead.measuring import Times
 from assistant.lookahead.prediction import predict
+from assistant.lookahead.times import Times
 from models.llama.conditions import of_file
 
 ROOT = Path(__file__).parents[3]
