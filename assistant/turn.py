@@ -93,14 +93,15 @@ class Turn:
 
     def _timed(self, loop: Iterator[Round]) -> Round:
         self._plan = self._policy.plan(self._room) if self._speculates else Fixed(0)
-        draft, started = self._draft_s, perf_counter()
+        draft, tables, started = self._draft_s, self._drafter.tables_s, perf_counter()
         round_ = next(loop)
         seconds, draft_s = perf_counter() - started, self._draft_s - draft
+        tables_s = self._drafter.tables_s - tables
         reason = self._reason
         if self._controller is None:
             self.forecast = Forecast(reason)
             return round_
-        self._controller.observe(round_, self._plan, seconds, draft_s)
+        self._controller.observe(round_, self._plan, seconds, draft_s, tables_s)
         self.forecast = self._controller.forecast(reason)
         return round_
 
@@ -134,18 +135,20 @@ class Turn:
         if source is None:
             return
         source.read(self._tokens)
-        unread = source.unread(self._tokens)
-        if not self._policy.reads(unread, self._answer.tokens_left):
+        reading = self._policy.reading(source.ways(self._tokens), self._answer.tokens_left)
+        if reading is None:
             return
+        source.begin(self._tokens, reading.context)
         before = self._draft_s
         try:
             for sign in prefill(source.model, "draft", source.seen(self._tokens[:-1])):
-                if unread > QUICK:
+                if reading.unread > QUICK:
                     yield sign
         except ModelError as error:
             raise DraftFailed(str(error)) from error
-        if self._controller and self._policy.is_free:
-            self._controller.read(unread, self._draft_s - before)
+        finally:
+            if self._controller and self._policy.is_free:
+                self._controller.read(reading.unread, self._draft_s - before)
 
 
 def rule_of(request: Request, number: int = 0) -> Rule:

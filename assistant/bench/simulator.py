@@ -93,12 +93,12 @@ class Simulator:
 
     def _prefill(self, model: Logged | None, tokens: Sequence[int], end: int) -> float:
         """Have the draft model read what it lacks, if that is worth its time; see `Turn`."""
-        if model is None or not self._policy.reads(model.unread(tokens), end - len(tokens)):
+        reading = self._policy.reading(model.ways(tokens), end - len(tokens)) if model else None
+        if model is None or reading is None:
             return 0.0
-        unread = model.unread(tokens)
-        seconds = model.catch_up(tokens[:-1])
+        seconds = model.catch_up(tokens[:-1], reading)
         if self._policy.is_free:
-            self._controller.read(unread, seconds)
+            self._controller.read(reading.unread, seconds)
         return seconds
 
     def _logged(self, profile: Profile) -> dict[str, Logged]:

@@ -1,8 +1,10 @@
 """Several sources in one draft: each position goes to the one that the plan prefers there."""
 
 from collections.abc import Sequence
+from time import perf_counter
 
 from assistant.drafting.draft import Draft, Draw, Plan, Proposal, Rows, Run, Source
+from assistant.drafting.model import ModelSource
 from assistant.drafting.tail import TailSource
 from assistant.warp import Warp, one_hot
 
@@ -12,6 +14,8 @@ class Cascade:
 
     def __init__(self, *sources: Source) -> None:
         self.sources = {source.name: source for source in sources}
+        self.tables_s = 0.0
+        """Seconds that rows of tables have taken so far; a model keeps its own account."""
         self._tails = [source for source in sources if isinstance(source, TailSource)]
 
     def propose(self, tokens: Sequence[int], plan: Plan, warp: Warp, draw: Draw) -> Draft:
@@ -39,7 +43,10 @@ class Cascade:
                     for token, each in zip(tokens, evidence, strict=True)
                 ]
             case Rows(name) as rows:
+                started = perf_counter()
                 row, seen = self.sources[name].row(context, warp)
+                if name != ModelSource.name:
+                    self.tables_s += perf_counter() - started
                 if plan.include(rows, seen):
                     return [Proposal(draw(row, len(context)), row, name, seen)]
         return []

@@ -1,6 +1,8 @@
 """A small model as a draft source."""
 
 from collections.abc import Sequence
+from itertools import takewhile
+from typing import NamedTuple
 
 from assistant.drafting.draft import Rows
 from assistant.row import Row
@@ -10,13 +12,23 @@ from models.errors import DraftFailed, ModelError
 from models.mapping import Mapping
 
 WINDOW = 512  # tokens of a long text that are read, the last ones
+LENGTHS = (16, 32, 64, 128, 256)  # and fewer, where that is what the time allows
+
+
+class Reading(NamedTuple):
+    """A way for a draft model to become able to continue a text."""
+
+    context: int
+    """How many of the last tokens it will know."""
+    unread: int
+    """How many tokens it has to read for that."""
 
 
 class ModelSource:
     """Propose by autoregressive sampling from `model`, warped like the target.
 
-    It need not have read everything: of a text that is long and new to it, it reads the last
-    `window` tokens. That costs acceptance alone, and its time does not grow with the text's length.
+    It need not have read everything: of a text that is new to it, it reads the last tokens, `window`
+    at most. That costs acceptance alone, and its time does not grow with the text's length.
 
     `mapping` is to the target's vocabulary. What only one of them has is never proposed, and read
     by the draft as something else, which costs acceptance alone.
@@ -37,6 +49,18 @@ class ModelSource:
         is_full = len(seen) >= self.model.n_ctx - 32
         if not cached or is_full or len(seen) - cached > self._window:
             self._start = max(0, len(tokens) - self._window)
+
+    def ways(self, tokens: Sequence[int]) -> list[Reading]:
+        """Return the ways to become able to continue `tokens`: go on, or begin anew further on."""
+        anew = takewhile(lambda length: length < min(len(tokens), self._window), LENGTHS)
+        return [
+            Reading(len(tokens) - self._start, self.unread(tokens)),
+            *(Reading(length, length) for length in (*anew, min(len(tokens), self._window))),
+        ]
+
+    def begin(self, tokens: Sequence[int], context: int) -> None:
+        """Read no more than the last `context` of `tokens`."""
+        self._start = max(0, len(tokens) - context)
 
     def seen(self, tokens: Sequence[int]) -> list[int]:
         """Return `tokens` as the draft sees them: tokens of its own, maybe more of them."""

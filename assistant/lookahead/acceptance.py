@@ -1,6 +1,6 @@
 """How likely proposals are to be accepted, learnt for each source and kind of evidence."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from assistant.decoding import Round
 from assistant.drafting.draft import Run
@@ -21,10 +21,12 @@ KNOWN = {  # measured on answers of the default pair
     SURE: (0.48, 0.48, 0.53, 0.6, 0.68, 0.72, 0.85, 0.93, 0.98, 0.99),
 }
 USUAL = 0.7  # the mean of that in a text of which nothing is known yet
+FORGIVEN = 0.97  # of what a source has shown in a text is left in the next: it is tried again
 PRIOR = 3.0  # tokens, for as many of which it counts
 STEADY = 30.0  # information on a kind of evidence before any is seen: what is known of it lasts
 LIVELY = {"model": 2.8, SURE: 2.8}  # on a text: one over the variance between texts, measured
 LIVELIEST = 1.0  # the same of sources that copy
+LASTING = 3.0  # information on a source before any is seen: one over the variance between models
 MEMORY = 0.97  # what a token counts for against the one after it
 
 
@@ -49,23 +51,35 @@ class Acceptance:
     """Estimate the probability that the target accepts a proposal, given that it tests it.
 
     What a kind of evidence is worth is learnt slowly, for good; how much better or worse a source
-    does in this text, quickly, and for all its kinds at once. What is learnt from are not the coins
-    that fell but their odds: the overlap of the two rows.
+    does in this text, quickly, and for all its kinds at once; and how it does on the whole, with
+    these models, over all texts. What is learnt from are not the coins that fell but their odds:
+    the overlap of the two rows.
+
+    Args:
+        lasting: what earlier loads have learnt; see `lasting`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, lasting: Mapping[str, float] | None = None) -> None:
         self._kinds: dict[tuple[str, int], Odds] = {}
         self._moods: dict[str, Odds] = {}
+        self._sources = {name: Odds(value, LASTING) for name, value in (lasting or {}).items()}
         self._sure = Mean(USUAL)
 
     def begin(self) -> None:
-        """Begin another text, in which all of it may be different."""
+        """Begin another text, in which much may be different."""
         self._moods.clear()
         self._sure = Mean(USUAL)
+        for source in self._sources.values():
+            source.value *= FORGIVEN
+
+    @property
+    def lasting(self) -> dict[str, float]:
+        """How much better or worse sources do than usual, in log odds, by name."""
+        return {name: odds.value for name, odds in self._sources.items()}
 
     def of(self, source: str, evidence: int) -> float:
         """Return the estimate for a proposal of which the evidence is known."""
-        return probability(self._kind(source, evidence).value + self._mood(source).value)
+        return probability(self._kind(source, evidence).value + self._tendency(source))
 
     def along(self, run: Run) -> list[float]:
         """Return the estimates for the tokens of a run, each given those before it."""
@@ -77,15 +91,17 @@ class Acceptance:
         That is more than is likely, the more the less is known: so a source is tried that may be
         good in this text, or may have become good, and a bad one soon is not.
         """
-        usual, mood = self._usual(source)
-        return probability(usual + mood.value + mood.deviation)
+        usual, deviation = self._usual(source)
+        return probability(usual + deviation)
 
-    def possible(self, source: str) -> list[tuple[float, float]]:
-        """Return what such a proposal may be worth, as probabilities of estimates."""
-        usual, mood = self._usual(source)
+    def possible(self, source: str, better: float = 0.0) -> list[tuple[float, float]]:
+        """Return what such a proposal may be worth, as probabilities of estimates.
+
+        `better` is by how much it will do better than it did, in log odds.
+        """
+        usual, deviation = self._usual(source)
         return [
-            (weight, probability(usual + mood.value + away * mood.deviation))
-            for weight, away in SPREAD
+            (weight, probability(usual + better + away * deviation)) for weight, away in SPREAD
         ]
 
     def learn(self, round_: Round, runs: Sequence[Run]) -> None:
@@ -99,6 +115,7 @@ class Acceptance:
             expected = self.of(source, evidence)
             self._kind(source, evidence).learn(odds, expected)
             self._mood(source).learn(odds, expected)
+            self._source(source).learn(odds, expected)
             shown.add(source)
         for source, mood in self._moods.items():
             mood.fade(source in shown)
@@ -106,15 +123,21 @@ class Acceptance:
             if (margin := token.target_row.margin) is not None:
                 self._sure.add(probability(self._kind(SURE, margin).value))
 
-    def _usual(self, source: str) -> tuple[float, Odds]:
-        """Return the log odds of a proposal of which nothing is known, and how this text differs.
+    def _usual(self, source: str) -> tuple[float, float]:
+        """Return the log odds of a proposal of which nothing is known, and their deviation.
 
         A draft model need not be asked for that: where the target is sure, most drafts are right.
         """
         if source == "model":
-            return log_odds(self._sure.value), self._mood(SURE)
-        kinds = KNOWN.get(source, UNKNOWN)
-        return log_odds(kinds[len(kinds) // 2]), self._mood(source)
+            usual, source = self._sure.value, SURE
+        else:
+            kinds = KNOWN.get(source, UNKNOWN)
+            usual = kinds[len(kinds) // 2]
+        return log_odds(usual) + self._tendency(source), self._mood(source).deviation
+
+    def _tendency(self, source: str) -> float:
+        """Return how much better or worse than usual a source does, by all that is known."""
+        return self._source(source).value + self._mood(source).value
 
     def _kind(self, source: str, evidence: int) -> Odds:
         key = source, evidence
@@ -122,6 +145,9 @@ class Acceptance:
             known = KNOWN.get(source, UNKNOWN)
             self._kinds[key] = Odds(log_odds(known[min(evidence, len(known) - 1)]), STEADY)
         return self._kinds[key]
+
+    def _source(self, source: str) -> Odds:
+        return self._sources.setdefault(source, Odds(0.0, LASTING))
 
     def _mood(self, source: str) -> Odds:
         return self._moods.setdefault(source, Odds(0.0, LIVELY.get(source, LIVELIEST)))

@@ -1,44 +1,52 @@
-"""How much time speculation may lose against ArS before it has to pause."""
+"""How much time speculation may lose against ArS in one answer."""
 
 from collections import deque
 
-LOSS_ALLOWED = 0.02  # of the decoding time so far
-ALLOWANCE = 4  # evaluations of one token that may be lost, and saved up, on top
-OPEN = 16  # rounds whose worth is still open
+ALLOWANCE = 3.0  # evaluations of one token that an answer may take longer, whatever its length
+SHARE = 0.02  # or this part of those that ArS needs, where that is more
+OPEN = 4  # rounds whose worth is not settled
 
 
 class Budget:
-    """Keep account of the time that speculation lost, or saved, against ArS.
+    """Keep account of what speculation lost, or saved, against ArS, in evaluations of one token.
 
-    The debt may be a fiftieth of all decoding time and a small allowance, whatever the estimates
-    promise, and no round may stake more than is left of that. So decoding takes at most 1.02 times
-    as long as ArS is estimated to, and the allowance; and what a round took longer than it was
-    believed to, and the draft to read a text that it was to pay for.
+    Everything that ArS would not have spent is booked: proposals, draft steps, and what the draft
+    reads. No round and no reading may stake more than `left`. So an answer takes at most
+    `ALLOWANCE` evaluations longer than ArS, or `SHARE` of them, as long as evaluations take as long
+    as they are believed to.
 
-    What ArS had taken for the last rounds is not settled yet. When the whole machine becomes
+    What ArS would have taken for the last rounds is not settled. When the whole machine becomes
     slower, it looks at first as if speculation had; the rounds of a pause show that it was not.
     """
 
     def __init__(self) -> None:
-        self._elapsed = 0.0
-        self._settled = 0.0
+        self._tokens = 0.0
+        self._settled = 0.0  # evaluations lost; below 0: saved
         self._open: deque[tuple[float, float]] = deque()
 
-    def rest(self, seconds: float) -> None:
-        """Take time into account in which nothing was proposed."""
-        self._elapsed += seconds
+    def rest(self, tokens: float, token_s: float) -> None:
+        """Take tokens into account that were decoded as ArS decodes them."""
+        self._tokens += tokens
+        self._settle(token_s, len(self._open) - 1)
 
-    def spend(self, seconds: float, tokens: float, ars_token_s: float) -> None:
-        """Take time into account in which speculation has yielded so many tokens."""
-        self._elapsed += seconds
+    def spend(self, seconds: float, tokens: float, token_s: float) -> None:
+        """Take time into account in which speculation has yielded so many tokens, or none.
+
+        `token_s` are the seconds that ArS takes for a token now.
+        """
+        self._tokens += tokens
         self._open.append((seconds, tokens))
-        if len(self._open) > OPEN:
-            oldest_s, oldest = self._open.popleft()
-            debt = self._settled + oldest_s - oldest * ars_token_s
-            self._settled = max(debt, -ALLOWANCE * ars_token_s)
+        self._settle(token_s, OPEN)
 
-    def left(self, ars_token_s: float) -> float:
-        """Return the seconds that may be lost yet, as a token of ArS takes so long now."""
-        lost = sum(seconds - tokens * ars_token_s for seconds, tokens in self._open)
-        debt = max(self._settled + lost, -ALLOWANCE * ars_token_s)
-        return max(0.0, LOSS_ALLOWED * self._elapsed + ALLOWANCE * ars_token_s - debt)
+    def left(self, token_s: float) -> float:
+        """Return the evaluations that may still be lost, when ArS takes `token_s` for a token."""
+        seconds = sum(each_s for each_s, _ in self._open)
+        tokens = sum(each for _, each in self._open)
+        lost = self._settled + seconds / token_s - tokens
+        return max(0.0, max(ALLOWANCE, SHARE * self._tokens) - lost)
+
+    def _settle(self, token_s: float, most: int) -> None:
+        """Leave at most so many rounds open."""
+        while len(self._open) > max(0, most):
+            seconds, tokens = self._open.popleft()
+            self._settled += seconds / token_s - tokens

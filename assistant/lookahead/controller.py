@@ -5,95 +5,103 @@ may be wrong, and then it costs time; but whatever it does, the output keeps the
 """
 
 from collections.abc import Sequence
-from math import inf
+from math import inf, log2
 
 from assistant.decoding import Round
 from assistant.drafting.draft import Plan
+from assistant.drafting.model import Reading
 from assistant.events import Forecast
 from assistant.lookahead.acceptance import Acceptance
 from assistant.lookahead.budget import Budget
 from assistant.lookahead.costs import Costs
 from assistant.lookahead.pace import Pace
+from assistant.lookahead.reference import Reference
 from assistant.lookahead.weighing import ALONE, Beside, Weighing
 
 CHECK_EVERY = 64  # rounds of speculation between two looks how fast ArS is
-CHECK_SOON = 4  # and when it seems to have changed
-CHANGED = 1.25  # times as fast or slow
-CONFIDENCE = 0.5  # weight of such a look
-SHORT = 8  # tokens that the draft reads in no time worth weighing
+CHECK_SOON = 16  # and where little was saved
+RICH = 10  # evaluations that may still be lost, from which on that is not little
+SHORT = 8  # tokens that the draft reads within a round
+MOST_READ = 0.5  # of what may still be lost; the other half is for the proposals after it
 TYPICAL_ANSWER = 200  # tokens
+HALF = 0.35  # log odds of acceptance that half the context costs a draft, measured
 
 
 class Controller:
     """Make plans that promise the most tokens per second, and learn from what came of them."""
 
-    def __init__(self, costs: Costs) -> None:
+    def __init__(self, costs: Costs, acceptance: Acceptance | None = None) -> None:
         self._costs = costs
-        self._acceptance = Acceptance()
+        self._acceptance = acceptance or Acceptance()
         self._budget = Budget()
         self._pace, self._promised = Pace(), Pace()
-        self._without_ars = 0
-        self._answer_s = 0.0
-        self._ars_token_s = costs.verify(1)
+        self._known = 0  # tokens of context that the draft had when it was judged last
+        self._answered = 0  # tokens of this answer
+        self._reference = Reference(costs.verify(1))
 
     def begin(self) -> None:
         """Begin an answer: what others gained pays for no loss in it, and its text is its own."""
         self._budget = Budget()
         self._pace, self._promised = Pace(), Pace()
-        self._answer_s = 0.0
+        self._known = self._answered = 0
         self._acceptance.begin()
 
     def plan(self, room: int, least: int = 0, beside: Beside = ALONE) -> Weighing:
         """Return the plan of the next round, with `least` proposals even if nothing pays."""
-        left_s = self._budget.left(self._ars_token_s)
+        left = self._budget.left(self._reference.seconds)
         return Weighing(
             self._costs,
             self._acceptance,
             room,
             least=least,
             patience=SHORT,
-            stake_s=inf if least else left_s,
-            is_pause=(self._checks_ars or not left_s) and not least,
+            limit_s=inf if least else (1 + left) * self._reference.seconds,
+            is_pause=(self._checks_ars or not left) and not least,
             beside=beside,
         )
 
-    def is_worth_reading(self, unread: int, more: int) -> bool:
-        """Say whether the draft would earn back the time it takes to read `unread` tokens.
+    def reading(self, ways: Sequence[Reading], more: int) -> Reading | None:
+        """Return what the draft is to read now; None when that is nothing, or next to nothing.
 
-        `more` is how many tokens the answer may still have, at most. The answer has to have gone on
-        without for half as long as that takes: by then it shows what copies are worth in it, and
-        how sure the target is. What the draft will be worth is not known before it has read; so
-        what it saves is averaged over what it may be worth, and is nothing where it does not pay.
+        Of the `ways`, the first of which is to go on, it is the one that saves most in the `more`
+        tokens that the answer may still have, its own time subtracted, and that costs no more than
+        the answer may still lose. So a draft first reads a little, and what it saves with that
+        buys it more.
         """
-        read_s = self._costs.draft(unread)
-        if self._answer_s < read_s / 2 or not self._budget.left(self._ars_token_s):
-            return False
-        pace = max(self._pace.tokens_per_s, 1 / self._ars_token_s)
-        saved_s = sum(
-            weight * max(0.0, 1 / pace - 1 / self._model_speed(acceptance))
-            for weight, acceptance in self._acceptance.possible("model")
-        )
-        return min(more, TYPICAL_ANSWER) * saved_s > read_s
+        best = max(ways, key=lambda way: self._saved_s(way, ways, more))
+        if best.unread <= SHORT or self._saved_s(best, ways, more) <= 0:
+            return None
+        self._known = best.context
+        return best
 
-    def observe(self, round_: Round, plan: Plan, seconds: float, draft_s: float) -> None:
-        """Learn from a round that took `seconds`, `draft_s` of it in the draft model."""
-        self._answer_s += seconds
-        self._costs.saw_verify(round_.proposed + 1, seconds - draft_s)
-        self._compare(round_.proposed, seconds - draft_s)
+    def read(self, tokens: int, seconds: float) -> None:
+        """Learn from the draft's reading of `tokens` tokens: it is owed until it is earned back."""
+        self._costs.saw_draft(tokens, seconds)
+        self._budget.spend(seconds, 0, self._reference.seconds)
+
+    def observe(
+        self, round_: Round, plan: Plan, seconds: float, draft_s: float, tables_s: float = 0.0
+    ) -> None:
+        """Learn from a round of `seconds`, `draft_s` of it in the draft model, `tables_s` in tables."""
+        self._answered += len(round_.tokens)
+        verify_s = seconds - draft_s - tables_s
+        self._compare(round_.proposed, verify_s)
         if not isinstance(plan, Weighing):
             self._acceptance.learn(round_, ())
             return
         self._acceptance.learn(round_, plan.runs)
+        self._costs.saw_tables(plan.table_rows, tables_s)
         if plan.reads:
             expected = [self._costs.draft(unread) for unread in plan.reads]
             for unread, usual in zip(plan.reads, expected, strict=True):
                 self._costs.saw_draft(unread, usual * draft_s / sum(expected))
         if not plan.least:  # else it was the person's wish, and is not owed
-            if round_.proposed or plan.reads:
-                self._budget.spend(seconds, len(round_.tokens), self._ars_token_s)
+            if round_.proposed or plan.reads or plan.table_rows:
+                self._budget.spend(seconds, len(round_.tokens), self._reference.seconds)
             else:
-                self._budget.rest(seconds)
-            self._pace.add(len(round_.tokens), seconds)
+                self._budget.rest(len(round_.tokens), self._reference.seconds)
+            if not plan.reads:
+                self._pace.add(len(round_.tokens), seconds)
             self._promised.add(plan.expected_tokens, plan.expected_s)
 
     def observe_batch(self, rounds: Sequence[tuple[Round, Plan]], seconds: float) -> None:
@@ -102,46 +110,61 @@ class Controller:
         What ArS had taken for them is that it decodes as many answers at once, without proposals.
         """
         count, proposed = len(rounds), sum(round_.proposed for round_, _ in rounds)
-        self._costs.saw_verify(count + proposed, seconds)
         alone = self._costs.verify(1) / self._costs.verify(count)
-        self._compare(proposed, seconds * alone)
+        self._compare(proposed, seconds, count)
         for round_, plan in rounds:
             self._acceptance.learn(round_, plan.runs if isinstance(plan, Weighing) else ())
         if all(isinstance(plan, Weighing) and not plan.least for _, plan in rounds):
             tokens = sum(len(round_.tokens) for round_, _ in rounds) / count
             if proposed:
-                self._budget.spend(seconds * alone, tokens, self._ars_token_s)
+                self._budget.spend(seconds * alone, tokens, self._reference.seconds)
             else:
-                self._budget.rest(seconds * alone)
-
-    def read(self, tokens: int, seconds: float) -> None:
-        """Learn from the draft's reading of `tokens` tokens, which is to be earned back later."""
-        self._costs.saw_draft(tokens, seconds)
-        self._budget.rest(seconds)
+                self._budget.rest(tokens, self._reference.seconds)
 
     def forecast(self, reason: str) -> Forecast:
         """Return what is expected of speculation, beside the reason for what is done."""
-        promised = self._promised.tokens_per_s * self._ars_token_s
-        return Forecast(reason, promised or None, self._ars_token_s)
+        promised = self._promised.tokens_per_s * self._reference.seconds
+        return Forecast(reason, promised or None, self._reference.seconds)
 
     @property
     def _checks_ars(self) -> bool:
         """Whether it is time to see how fast ArS is now."""
-        ratio = self._costs.verify(1) / self._ars_token_s
-        seems_changed = not 1 / CHANGED < ratio < CHANGED
-        return self._without_ars >= (CHECK_SOON if seems_changed else CHECK_EVERY)
+        is_rich = self._budget.left(self._reference.seconds) > RICH
+        interval = CHECK_EVERY if is_rich else CHECK_SOON
+        return self._reference.seems_changed or self._reference.unseen >= interval
 
-    def _compare(self, proposed: int, seconds: float) -> None:
-        """Learn how fast ArS is, from its own rounds alone: it is what all else is held against."""
-        self._without_ars = self._without_ars + 1 if proposed else 0
-        if not proposed:
-            usual = self._ars_token_s
-            seconds = min(max(seconds, usual / 3), usual * 3)  # else it was the machine's doing
-            self._ars_token_s += CONFIDENCE * (seconds - usual)
+    def _compare(self, proposed: int, seconds: float, answers: int = 1) -> None:
+        """Learn how long an evaluation took, and what ArS takes."""
+        width = answers + proposed
+        if proposed:
+            self._reference.saw_other(seconds, self._costs.verify(width))
+        else:
+            alone = self._costs.verify(1) / self._costs.verify(answers)
+            self._reference.saw_plain(seconds * alone)
+        self._costs.saw_verify(width, seconds)
+
+    def _saved_s(self, way: Reading, ways: Sequence[Reading], more: int) -> float:
+        """Return the seconds that the draft saves after a reading, over the rest of the answer.
+
+        What it will be worth is not known before it has read; so what it saves is averaged over
+        what it may be worth, and is nothing where it does not pay.
+        """
+        read_s = self._costs.draft(way.unread)
+        whole = ways[-1].context
+        is_early = self._answered < way.context < whole
+        if is_early or read_s > MOST_READ * self._budget.left(self._reference.seconds) * self._reference.seconds:
+            return -inf
+        better = HALF * log2(way.context / (self._known or whole))
+        pace = max(self._pace.tokens_per_s, 1 / self._reference.seconds)
+        saved_s = sum(
+            weight * max(0.0, 1 / pace - 1 / self._model_speed(chance))
+            for weight, chance in self._acceptance.possible("model", better)
+        )
+        return min(more, TYPICAL_ANSWER) * saved_s - read_s
 
     def _model_speed(self, acceptance: float) -> float:
         """Return the tokens per second that the draft model promises at its best lookahead."""
-        tokens, best = 1.0, 1 / self._ars_token_s
+        tokens, best = 1.0, 1 / self._reference.seconds
         for k in range(1, 16):
             tokens += acceptance**k
             best = max(best, tokens / (k * self._costs.draft(1) + self._costs.verify(k + 1)))

@@ -3,32 +3,28 @@
 from collections.abc import Mapping
 from math import inf
 
+from assistant.drafting.model import ModelSource
 from assistant.lookahead.curve import Curve
+
+TABLE_S = 0.0015  # a row of a table over 150,000 tokens, warped; until one was seen
 
 
 class Costs:
-    """The cost curves t(n) of a target and of its draft.
+    """What evaluations and rows take: the cost curves t(n) of a target and of its draft, and tables.
 
     Args:
         verify: measured seconds of the target's evaluations, by width.
         draft: measured seconds that the draft takes to read tokens and give one row, by tokens;
             empty when there is no draft model.
-        verify_slope: seconds that each token takes the target longer for each token before it.
-        draft_slope: the same of the draft.
 
     Raises:
         ValueError: something in them is no duration, or `verify` is empty.
     """
 
-    def __init__(
-        self,
-        verify: Mapping[int, float],
-        draft: Mapping[int, float],
-        verify_slope: float = 0.0,
-        draft_slope: float = 0.0,
-    ) -> None:
-        self._verify = Curve(verify, verify_slope)
-        self._draft = Curve(draft, draft_slope) if draft else None
+    def __init__(self, verify: Mapping[int, float], draft: Mapping[int, float]) -> None:
+        self._verify = Curve(verify)
+        self._draft = Curve(draft) if draft else None
+        self._table = Curve({1: TABLE_S})
 
     def verify(self, width: int) -> float:
         """Return the seconds of an evaluation of `width` tokens by the target."""
@@ -41,6 +37,13 @@ class Costs:
         """
         return self._draft(tokens) if self._draft else inf
 
+    def row(self, source: str, unread: int = 1) -> float:
+        """Return the seconds in which a source makes a row, with `unread` tokens to read for it.
+
+        Tables have nothing to read, and take the same time for every row.
+        """
+        return self.draft(unread) if source == ModelSource.name else self._table(1)
+
     def saw_verify(self, width: int, seconds: float) -> None:
         """Learn how long an evaluation by the target took."""
         self._verify.saw(width, seconds)
@@ -49,6 +52,11 @@ class Costs:
         """Learn how long the draft took."""
         if self._draft:
             self._draft.saw(tokens, seconds)
+
+    def saw_tables(self, rows: int, seconds: float) -> None:
+        """Learn how long rows of tables took."""
+        if rows:
+            self._table.saw(1, seconds / rows)
 
     @property
     def verify_lately(self) -> dict[int, float]:
@@ -59,12 +67,3 @@ class Costs:
     def draft_lately(self) -> dict[int, float]:
         """The same of the draft."""
         return self._draft.lately if self._draft else {}
-
-    def behind(self, depth: int) -> None:
-        """Speak from now on of tokens that have `depth` tokens before them: attention takes time.
-
-        Whoever never says so gets the costs of a short context, and what is learnt from rounds.
-        """
-        self._verify.depth = depth
-        if self._draft:
-            self._draft.depth = depth

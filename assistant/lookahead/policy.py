@@ -1,9 +1,11 @@
 """Who decides what a round proposes: the person, or what pays."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assistant.control import Control
 from assistant.drafting.draft import Plan
+from assistant.drafting.model import Reading
 from assistant.lookahead.controller import SHORT, Controller
 from assistant.lookahead.fixed import Fixed
 from assistant.lookahead.weighing import ALONE, Beside, Weighing
@@ -53,13 +55,13 @@ class Policy:
         shares = " and ".join(f"{count} from {source}" for source, count in plan.taken.items())
         return f"{shares} {'promises' if len(plan.taken) == 1 else 'promise'} most"
 
-    def reads(self, unread: int, more: int) -> bool:
-        """Say whether the draft model is to read `unread` tokens now, so that it can propose.
+    def reading(self, ways: Sequence[Reading], more: int) -> Reading | None:
+        """Return what the draft model is to read now, so that it can propose; None for nothing.
 
-        `more` is how many tokens the answer may still have.
+        The first of the `ways` is to go on; `more` is how many tokens the answer may still have.
         """
-        if self.control.mode == "ars" or unread <= SHORT:
-            return False
+        if self.control.mode == "ars":
+            return None
         if not self.is_free:
-            return self.control.lookahead != 0
-        return self.controller is not None and self.controller.is_worth_reading(unread, more)
+            return ways[0] if ways[0].unread > SHORT and self.control.lookahead != 0 else None
+        return self.controller.reading(ways, more) if self.controller else None

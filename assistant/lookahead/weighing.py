@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import inf
 
 from assistant.drafting.draft import Offer, Rows, Run
+from assistant.drafting.model import ModelSource
 from assistant.lookahead.acceptance import Acceptance
 from assistant.lookahead.costs import Costs
 
@@ -36,7 +37,7 @@ class Weighing:
         room: how many proposals there may be.
         least: how many proposals there shall be even if nothing pays.
         patience: sources with more tokens to read than this are not asked for rows.
-        stake_s: how much longer the round may take than it would without proposals.
+        limit_s: how long the round may take, if nothing that is proposed is accepted.
         is_pause: propose nothing, and only note what was on offer.
         beside: what the batch has anyhow. The wider it is, the further up the cost curve a proposal
             has its place, and the more tokens wait for it.
@@ -50,7 +51,7 @@ class Weighing:
         *,
         least: int = 0,
         patience: int = 0,
-        stake_s: float = inf,
+        limit_s: float = inf,
         is_pause: bool = False,
         beside: Beside = ALONE,
     ) -> None:
@@ -58,12 +59,14 @@ class Weighing:
         self.runs: tuple[Run, ...] = ()
         """What was on offer at the beginning."""
         self.reads: list[int] = []
-        """How many tokens were to be read for each row that was asked for."""
+        """How many tokens the draft model was to read for each of its rows that were asked for."""
+        self.table_rows = 0
+        """How many rows of tables were asked for."""
         self.taken = Counter[str]()
         """How many proposals each source has made."""
         self._verify_s = [costs.verify(beside.width + width) for width in range(1, room + 2)]
         self.expected_tokens, self.expected_s = beside.tokens + 1, self._verify_s[0]
-        self._limit_s = self.expected_s + stake_s
+        self._limit_s = limit_s
         self._beside = beside
         self._costs, self._acceptance = costs, acceptance
         self._patience = patience
@@ -87,8 +90,7 @@ class Weighing:
                 self._take(best.source, self._acceptance.along(best)[:count])
                 return best.first(count)
             case Rows():
-                self.reads.append(best.unread)
-                self.expected_s += self._costs.draft(best.unread)
+                self._ask(best)
         return best
 
     def include(self, rows: Rows, evidence: int) -> bool:
@@ -120,12 +122,12 @@ class Weighing:
         if isinstance(offer, Run):
             return self._best(self._acceptance.along(offer))
         chance = self._acceptance.hoped(offer.source)
-        return self._ahead(offer, chance, self._costs.draft(offer.unread))
+        return self._ahead(offer, chance, self._costs.row(offer.source, offer.unread))
 
     def _ahead(self, rows: Rows, chance: float, first_s: float = 0.0) -> tuple[float, int]:
         """Return the pace of the round with a row, in hand or not, and those that may follow it."""
         later = [self._acceptance.hoped(rows.source)] * min(self.room - 1, DEEPEST)
-        return self._best([chance, *later], first_s, self._costs.draft(1))
+        return self._best([chance, *later], first_s, self._costs.row(rows.source))
 
     def _best(
         self, chances: Sequence[float], first_s: float = 0.0, step_s: float = 0.0
@@ -141,6 +143,13 @@ class Weighing:
             if seconds <= self._limit_s:
                 best = max(best, (tokens / seconds, i))
         return best
+
+    def _ask(self, rows: Rows) -> None:
+        if rows.source == ModelSource.name:
+            self.reads.append(rows.unread)
+        else:
+            self.table_rows += 1
+        self.expected_s += self._costs.row(rows.source, rows.unread)
 
     def _take(self, source: str, chances: Sequence[float]) -> None:
         for chance in chances:
