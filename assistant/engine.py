@@ -196,7 +196,7 @@ class Engine:
         answer = self._assistant.reply if request.answers == 1 else self._assistant.replies
         for event in answer(request, self._control):
             if isinstance(event, Finished | Answered) and self._loader:
-                self._loader.keep_costs()  # before the last word: then nobody may need this process
+                self._loader.keep_learnt()  # before the last word: then nobody may need this process
             self._emit(event)
 
     def _free(self) -> None:

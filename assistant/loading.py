@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 
 from assistant.assistant import Assistant
@@ -16,8 +15,10 @@ from assistant.drafting.ngram import NgramSource
 from assistant.drafting.suffix import SuffixSource
 from assistant.drafting.tail import TailSource
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
+from assistant.lookahead.acceptance import Acceptance
 from assistant.lookahead.controller import Controller
 from assistant.lookahead.known import cached_or_measured, keep
+from assistant.lookahead.reputation import remember, remembered
 from assistant.request import MOST_ANSWERS, Setup
 from assistant.resuming import Resuming
 from assistant.tuning import choices
@@ -86,8 +87,8 @@ class Loader:
         self._cancel = control.cancel
         self._emit = emit
         self._resources = ExitStack()
-        self.keep_costs: Callable[[], None] = lambda: None
-        """Keep what answers have shown of the costs, for the next load."""
+        self.keep_learnt: Callable[[], None] = lambda: None
+        """Keep what answers have shown of costs and of the draft's worth, for the next load."""
 
     def load(self) -> tuple[Assistant, Ready]:
         """Load the models.
@@ -189,9 +190,17 @@ class Loader:
         if not self._setup.measure or not target.can_roll_back:
             return None
         costs = cached_or_measured(target, draft, folder)
-        if folder:
-            self.keep_costs = partial(keep, target, draft, costs, folder)
-        return Controller(costs)
+        if folder is None:
+            return Controller(costs)
+        files = target.weights.path, draft.weights.path if draft else None
+        acceptance = Acceptance(remembered(*files, folder))
+
+        def keep_learnt() -> None:
+            keep(target, draft, costs, folder)
+            remember(acceptance.lasting, *files, folder)
+
+        self.keep_learnt = keep_learnt
+        return Controller(costs, acceptance)
 
 
 def _name(model: LlamaModel) -> str:

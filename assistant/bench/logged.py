@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from assistant.bench.findings import Judged, Profile
 from assistant.bench.machines import Machine
 from assistant.drafting.draft import Rows
-from assistant.drafting.model import WINDOW
+from assistant.drafting.model import WINDOW, Reading, anew
 from assistant.lookahead.costs import Costs
 from assistant.row import Row
 from assistant.sampling import Uniforms
@@ -33,6 +33,7 @@ class Logged:
         self._judged, self._profile, self._rng = judged, profile, rng
         self._costs = Costs(machine.verify, machine.draft) if name == "model" else None
         self._seen: Sequence[int] = ()
+        self._context = 0  # how many of them it has read
 
     def odds(self, place: int) -> float:
         """Return how likely a proposal at a place is accepted; below 0 there is none."""
@@ -42,10 +43,16 @@ class Logged:
         """Return how many tokens a model would have to read before it gave a row."""
         return max(1, min(WINDOW, len(tokens) - shared(self._seen, tokens)))
 
-    def catch_up(self, tokens: Sequence[int]) -> float:
+    def ways(self, tokens: Sequence[int]) -> list[Reading]:
+        """Return the ways to read them; see `ModelSource.ways`."""
+        on = Reading(self._context + self.unread(tokens), self.unread(tokens))
+        return [on, *anew(min(len(tokens), WINDOW))]
+
+    def catch_up(self, tokens: Sequence[int], reading: Reading | None = None) -> float:
         """Read `tokens` without giving a row; return how long that takes."""
-        seconds = self._costs.draft(self.unread(tokens)) if self._costs else 0.0
-        self._seen = list(tokens)
+        context, unread = reading or self.ways(tokens)[0]
+        seconds = self._costs.draft(unread) if self._costs else 0.0
+        self._seen, self._context = list(tokens), context
         self.seconds += seconds
         return seconds
 

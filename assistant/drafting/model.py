@@ -24,6 +24,11 @@ class Reading(NamedTuple):
     """How many tokens it has to read for that."""
 
 
+def anew(most: int) -> list[Reading]:
+    """Return the ways to begin anew, the shortest first; the last one reads `most` tokens."""
+    return [Reading(length, length) for length in (*takewhile(most.__gt__, LENGTHS), most)]
+
+
 class ModelSource:
     """Propose by autoregressive sampling from `model`, warped like the target.
 
@@ -52,11 +57,8 @@ class ModelSource:
 
     def ways(self, tokens: Sequence[int]) -> list[Reading]:
         """Return the ways to become able to continue `tokens`: go on, or begin anew further on."""
-        anew = takewhile(lambda length: length < min(len(tokens), self._window), LENGTHS)
-        return [
-            Reading(len(tokens) - self._start, self.unread(tokens)),
-            *(Reading(length, length) for length in (*anew, min(len(tokens), self._window))),
-        ]
+        on = Reading(len(tokens) - self._start, self.unread(tokens))
+        return [on, *anew(min(len(tokens), self._window))]
 
     def begin(self, tokens: Sequence[int], context: int) -> None:
         """Read no more than the last `context` of `tokens`."""

@@ -21,12 +21,12 @@ KNOWN = {  # measured on answers of the default pair
     SURE: (0.48, 0.48, 0.53, 0.6, 0.68, 0.72, 0.85, 0.93, 0.98, 0.99),
 }
 USUAL = 0.7  # the mean of that in a text of which nothing is known yet
-FORGIVEN = 0.97  # of what a source has shown in a text is left in the next: it is tried again
+FORGIVEN = 0.98  # of what a source has shown in a text is left in the next: it is tried again
 PRIOR = 3.0  # tokens, for as many of which it counts
 STEADY = 30.0  # information on a kind of evidence before any is seen: what is known of it lasts
 LIVELY = {"model": 2.8, SURE: 2.8}  # on a text: one over the variance between texts, measured
 LIVELIEST = 1.0  # the same of sources that copy
-LASTING = 3.0  # information on a source before any is seen: one over the variance between models
+LASTING = 2.0  # information on a source before any is seen: one over the variance between models
 MEMORY = 0.97  # what a token counts for against the one after it
 
 

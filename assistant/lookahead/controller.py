@@ -20,6 +20,7 @@ from assistant.lookahead.weighing import ALONE, Beside, Weighing
 
 CHECK_EVERY = 64  # rounds of speculation between two looks how fast ArS is
 CHECK_SOON = 16  # and where little was saved
+SURPRISING = 1.2  # times less than expected
 RICH = 10  # evaluations that may still be lost, from which on that is not little
 SHORT = 8  # tokens that the draft reads within a round
 MOST_READ = 0.5  # of what may still be lost; the other half is for the proposals after it
@@ -76,8 +77,8 @@ class Controller:
 
     def read(self, tokens: int, seconds: float) -> None:
         """Learn from the draft's reading of `tokens` tokens: it is owed until it is earned back."""
+        self._spend(seconds, self._costs.draft(tokens), 0)
         self._costs.saw_draft(tokens, seconds)
-        self._budget.spend(seconds, 0, self._reference.seconds)
 
     def observe(
         self, round_: Round, plan: Plan, seconds: float, draft_s: float, tables_s: float = 0.0
@@ -97,7 +98,7 @@ class Controller:
                 self._costs.saw_draft(unread, usual * draft_s / sum(expected))
         if not plan.least:  # else it was the person's wish, and is not owed
             if round_.proposed or plan.reads or plan.table_rows:
-                self._budget.spend(seconds, len(round_.tokens), self._reference.seconds)
+                self._spend(seconds, plan.expected_s, len(round_.tokens))
             else:
                 self._budget.rest(len(round_.tokens), self._reference.seconds)
             if not plan.reads:
@@ -111,13 +112,14 @@ class Controller:
         """
         count, proposed = len(rounds), sum(round_.proposed for round_, _ in rounds)
         alone = self._costs.verify(1) / self._costs.verify(count)
+        expected_s = self._costs.verify(count + proposed)
         self._compare(proposed, seconds, count)
         for round_, plan in rounds:
             self._acceptance.learn(round_, plan.runs if isinstance(plan, Weighing) else ())
         if all(isinstance(plan, Weighing) and not plan.least for _, plan in rounds):
             tokens = sum(len(round_.tokens) for round_, _ in rounds) / count
             if proposed:
-                self._budget.spend(seconds * alone, tokens, self._reference.seconds)
+                self._spend(seconds * alone, expected_s * alone, tokens)
             else:
                 self._budget.rest(tokens, self._reference.seconds)
 
@@ -132,6 +134,16 @@ class Controller:
         is_rich = self._budget.left(self._reference.seconds) > RICH
         interval = CHECK_EVERY if is_rich else CHECK_SOON
         return self._reference.seems_changed or self._reference.unseen >= interval
+
+    def _spend(self, seconds: float, expected_s: float, tokens: float) -> None:
+        """Book time that ArS would not have spent, and the tokens that it yielded.
+
+        When it was much less than expected, the machine has become faster, and ArS with it: that
+        is no gain.
+        """
+        is_surprise = seconds * SURPRISING < expected_s
+        owed_s = expected_s if is_surprise else seconds
+        self._budget.spend(owed_s, tokens, self._reference.seconds)
 
     def _compare(self, proposed: int, seconds: float, answers: int = 1) -> None:
         """Learn how long an evaluation took, and what ArS takes."""

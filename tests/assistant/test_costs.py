@@ -152,21 +152,3 @@ def test_the_target_and_the_draft_learn_apart():
         costs.saw_draft(1, 1.0)
     assert costs.verify(1) == MEASURED[1]
     assert costs.draft(1) > 0.8
-
-
-def test_each_token_takes_longer_for_each_token_before_it():
-    costs = Costs(MEASURED, {1: 0.02}, verify_slope=1e-5, draft_slope=1e-6)
-    costs.behind(1000)
-    assert costs.verify(1) == pytest.approx(MEASURED[1] + 0.01)
-    assert costs.verify(8) == pytest.approx(MEASURED[8] + 0.08)
-    assert costs.draft(1) == pytest.approx(0.021)
-
-
-def test_rounds_that_are_as_slow_as_their_depth_says_teach_nothing():
-    costs = Costs(MEASURED, {}, verify_slope=1e-5)
-    costs.behind(1000)
-    for _ in range(ROUNDS):
-        costs.saw_verify(8, MEASURED[8] + 0.08)
-    costs.behind(0)
-    assert costs.verify(8) == pytest.approx(MEASURED[8])
-    assert costs.verify(1) == pytest.approx(MEASURED[1])

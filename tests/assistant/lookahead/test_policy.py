@@ -3,6 +3,7 @@
 import pytest
 
 from assistant.control import Control
+from assistant.drafting.model import Reading, anew
 from assistant.lookahead.controller import SHORT, Controller
 from assistant.lookahead.fixed import Fixed
 from assistant.lookahead.policy import FIXED_LOOKAHEAD, Policy
@@ -50,19 +51,23 @@ def test_sps_proposes_at_least_one_where_there_is_room():
     assert policy("auto").plan(31).least == 0
 
 
-def test_the_draft_reads_what_it_would_earn_back():
-    assert not policy().reads(SHORT + 1, 200)  # before the answer has gone on without
-    assert under_way().reads(SHORT + 1, 200)
-    assert not under_way().reads(SHORT, 200)  # in no time, as part of its first row
-    assert not under_way().reads(100_000, 200)
-    assert not under_way(machine=STEEP, draft=4).reads(SHORT + 1, 200)
-    assert not under_way().reads(100, 2)
+def ways(unread, context=400):
+    """The ways to go on after `unread` tokens, or to begin anew."""
+    return [Reading(context, unread), *anew(context)]
+
+
+def test_the_draft_reads_what_it_would_earn_back_and_no_more_than_may_be_lost():
+    assert under_way().reading(ways(SHORT + 1), 200) == Reading(400, SHORT + 1)
+    assert under_way().reading(ways(SHORT), 200) is None  # it does that within a round
+    assert under_way().reading(ways(100_000), 200).unread == 16  # a little first
+    assert under_way(machine=STEEP, draft=4).reading(ways(SHORT + 1), 200) is None
+    assert under_way().reading(ways(30, context=30), 1) is None
 
 
 def test_a_person_who_wants_sps_has_the_draft_read():
-    assert policy("sps", machine=STEEP, draft=4).reads(100_000, 200)
-    assert not policy("sps", 0).reads(100_000, 200)
-    assert not policy("ars").reads(100_000, 200)
+    assert policy("sps", machine=STEEP, draft=4).reading(ways(100_000), 200).unread == 100_000
+    assert policy("sps", 0).reading(ways(100_000), 200) is None
+    assert policy("ars").reading(ways(100_000), 200) is None
 
 
 def test_the_reason_says_who_decided():

@@ -4,6 +4,7 @@ import pytest
 
 from assistant.drafting.draft import Rows, Run
 from assistant.lookahead.acceptance import Acceptance
+from assistant.lookahead.costs import Costs
 from assistant.lookahead.weighing import Weighing
 from tests.assistant.lookahead.machines import FLAT, STAIRS, STEEP, costs
 
@@ -87,6 +88,18 @@ def test_a_pause_proposes_nothing_and_still_notes_what_was_on_offer():
     assert plan.runs == (run(8),)
 
 
+def test_a_table_is_paid_for_what_its_own_rows_take():
+    plan = weighing(FLAT, draft=100, acceptance={"bigram": 0.8, "model": 0.8})
+    assert plan.next([Rows("model"), Rows("bigram")]) == Rows("bigram")
+    assert (plan.table_rows, plan.reads) == (1, [])
+    known = Costs(FLAT, {})
+    assert Weighing(known, Known(bigram=0.8), 31).next([Rows("bigram")])
+    known.saw_tables(2, 1000.0)
+    for _ in range(9):
+        known.saw_tables(1, 500.0)
+    assert Weighing(known, Known(bigram=0.8), 31).next([Rows("bigram")]) is None
+
+
 def test_there_are_never_more_proposals_than_room():
     plan = weighing(FLAT, room=7, acceptance={"suffix": 0.99})
     assert len(plan.next([run(7)]).tokens) == 7
@@ -94,7 +107,7 @@ def test_there_are_never_more_proposals_than_room():
 
 
 def test_a_round_stakes_no_more_than_it_may():
-    plan = weighing(FLAT, stake_s=0.2, acceptance={"suffix": 0.99})
+    plan = weighing(FLAT, limit_s=1.2, acceptance={"suffix": 0.99})
     assert len(plan.next([run(31)]).tokens) == 7  # verify width 8 takes 0.2 longer than 1
-    assert weighing(FLAT, stake_s=0.05).next([Rows("model")]) is None
-    assert weighing(FLAT, stake_s=0.2).next([Rows("model")]) == Rows("model")
+    assert weighing(FLAT, limit_s=1.05).next([Rows("model")]) is None
+    assert weighing(FLAT, limit_s=1.2).next([Rows("model")]) == Rows("model")
