@@ -62,7 +62,9 @@ class Turn:
         """
         rule = rule_of(self._request)
         ars = autoregressive(self._target, self._tokens, self._warp, rule)
-        sps = self._speculative(rule)
+        sps = speculative(
+            self._target, self._drafter, self._tokens, lambda: self._plan, self._warp, rule
+        )
         while len(self._tokens) < self._target.n_ctx:
             if self._control.cancel.raised:
                 raise Cancelled
@@ -70,18 +72,13 @@ class Turn:
                 if self._speculates:
                     yield from self._prefill()
                     yield self._timed(sps)
+                    if self._drafter.failure:
+                        raise self._drafter.failure
                 else:
                     yield self._timed(ars)
             except DraftFailed as error:
                 del self._drafter.sources[ModelSource.name]
-                sps = self._speculative(rule)  # an error has ended the loop
                 yield Noticed(f"{error} The answer goes on without the draft model.")
-
-    def _speculative(self, rule: Rule) -> Iterator[Round]:
-        def plan() -> Plan:
-            return self._plan
-
-        return speculative(self._target, self._drafter, self._tokens, plan, self._warp, rule)
 
     @property
     def _speculates(self) -> bool:
