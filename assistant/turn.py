@@ -68,6 +68,7 @@ class Turn:
         while len(self._tokens) < self._target.n_ctx:
             if self._control.cancel.raised:
                 raise Cancelled
+            self._policy = Policy(self._control, self._controller).now()
             try:
                 if self._speculates:
                     yield from self._prefill()
@@ -83,7 +84,7 @@ class Turn:
     @property
     def _speculates(self) -> bool:
         return bool(
-            self._control.mode != "ars"
+            self._policy.control.mode != "ars"
             and self._answer.stats.generated_tokens  # the first one does not wait for a draft
             and self._drafter.sources
         )
@@ -103,7 +104,7 @@ class Turn:
 
     @property
     def _reason(self) -> str:
-        if self._control.mode != "ars":
+        if self._policy.control.mode != "ars":
             if not self._drafter.sources:
                 return "there is nothing that could propose"
             if not self._answer.stats.generated_tokens:

@@ -1,6 +1,7 @@
 """Who decides what a round proposes: the person, or what pays."""
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 
 from assistant.control import Control
 from assistant.drafting.draft import Plan
@@ -21,6 +22,13 @@ class Policy:
 
     control: Control
     controller: Controller | None
+
+    def now(self) -> "Policy":
+        """Return the policy by what the person wants at this moment.
+
+        They may change it at any time. All of one evaluation is to be decided by one policy.
+        """
+        return replace(self, control=copy(self.control))
 
     @property
     def is_free(self) -> bool:

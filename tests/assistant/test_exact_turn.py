@@ -4,6 +4,7 @@ The draft fails on some contexts, which depend on tokens that were drawn. What w
 has to be judged all the same: a round that is thrown away because of a token has looked at it.
 """
 
+import itertools
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -14,16 +15,21 @@ from assistant.decoding import Round
 from assistant.drafting.cascade import Cascade
 from assistant.drafting.suffix import SuffixSource
 from assistant.events import Noticed
+from assistant.lookahead.controller import Controller
+from assistant.lookahead.costs import Costs
 from assistant.proving.coupling import Coupled, Numbers
 from assistant.proving.exact import keep_all
 from assistant.proving.law import distance, law
 from assistant.proving.toy import Toy, chain_rule
 from assistant.proving.toys import FailsAfter, modelled_by
+from assistant.request import Request, Sampling
 from assistant.turn import Turn
 from assistant.verification.block import BlockRule
 from assistant.verification.token import TokenRule
+from tests.assistant.pressing import CHOSEN, Counting, Pressed
 
 START = (1,)
+FLAT = {1: 1.0, 32: 1.1}  # a machine where proposals cost next to nothing
 by_every_rule = pytest.mark.parametrize("rule", [TokenRule, BlockRule])
 
 
@@ -106,3 +112,16 @@ def test_a_draft_that_failed_is_verified_reported_and_asked_no_more(rule):
 
     assert set(law(run)) == {0, 1}
     assert ends == {0, 1}  # failed at once, and with one proposal in hand
+
+
+def test_the_reason_for_a_draft_is_its_own_whatever_is_pressed_meanwhile():
+    tokens, reasons, control = [*range(50)] * 4, set(), Control()
+    answer = SimpleNamespace(stats=SimpleNamespace(generated_tokens=1), tokens_left=99)
+    controller, request = Controller(Costs(FLAT, {})), Request((), Sampling(0), seed=1)
+    turn = Turn(Counting(), [Pressed(control)], controller, request, control, tokens, answer)
+    for round_ in itertools.islice(turn.rounds(), 50):
+        assert round_.proposed in CHOSEN.get(turn.forecast.reason, range(32))
+        reasons.add(turn.forecast.reason)
+        if turn.forecast.reason == "ArS proposes nothing":  # no source is asked, so none presses
+            control.mode = "auto"
+    assert reasons > CHOSEN.keys()

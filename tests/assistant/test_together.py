@@ -10,12 +10,14 @@ import pytest
 
 from assistant.assistant import Assistant
 from assistant.control import Control
+from assistant.drafting.cascade import Cascade
 from assistant.drafting.suffix import SuffixSource
 from assistant.drafting.tail import TailSource
 from assistant.events import Answered, Decoded, Finished, Noticed, OneOf, Prepared, Stop
 from assistant.lookahead.controller import Controller
 from assistant.lookahead.costs import Costs
 from assistant.lookahead.fixed import Fixed
+from assistant.lookahead.policy import Policy
 from assistant.proving.exact import keep_all
 from assistant.proving.law import law
 from assistant.proving.toy import Toy, chain_rule
@@ -23,11 +25,14 @@ from assistant.proving.toys import modelled
 from assistant.request import MOST_ANSWERS, Message, Sampling
 from assistant.together import Together, Voice
 from assistant.verification.block import BlockRule
+from assistant.verification.coupled import CoupledRule
 from assistant.verification.token import TokenRule
+from assistant.warp import warp
 from models.errors import UsageError
 from models.llama.model import LlamaModel
 from models.llama.weights import Weights
 from tests import tiny
+from tests.assistant.pressing import CHOSEN, Counting, Pressed
 from tests.assistant.test_assistant import QUESTION, ask, opened
 
 GREEDY = Sampling(temperature=0)
@@ -45,6 +50,10 @@ def assistant(tiny_target):
     yield made
     model.close()
     weights.close()
+
+
+def greedy(logits, history):
+    return warp(logits, GREEDY, history)
 
 
 def replies(assistant, request):
@@ -105,8 +114,14 @@ class Meddling:
         self._voices = voices
         self.drafts: list[tuple[int, ...]] = []
 
+    def now(self):
+        return self
+
     def plan(self, room, beside):
         return Fixed(min(room, 1 + sum(map(sum, self.drafts[-1:])) % 2))
+
+    def reason(self, plan):
+        return ""
 
 
 def watched(drafter, policy):
@@ -138,6 +153,22 @@ def test_two_answers_have_the_law_of_two_samples_though_one_plans_by_the_others_
 
     one = chain_rule(target, length)
     assert law(run) == {(a, b): one[a] * one[b] for a, b in itertools.product(one, one)}
+
+
+def test_a_key_pressed_between_two_drafts_takes_effect_at_the_next_evaluation():
+    """Any order of keys: the batch keeps to its width, and each reason is that of its draft."""
+    control = Control("auto")
+    policy = Policy(control, Controller(Costs(CHEAP, {})))
+    voices = []
+    for i in range(4):
+        tokens = [*range(50)] * 4
+        drafter = Cascade(Pressed(control))
+        voices.append(Voice(i, tokens, Stub(tokens, 800), drafter, CoupledRule(i)))
+    reasons = set()
+    for _, round_, reason in Together(Counting(), voices, policy, greedy, control).rounds():
+        assert round_.proposed in CHOSEN.get(reason, range(32)), reason
+        reasons.add(reason)
+    assert reasons > CHOSEN.keys()
 
 
 @pytest.mark.parametrize("lookahead", [None, 0, 3])
