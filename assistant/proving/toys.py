@@ -122,12 +122,12 @@ class KeepsThenStops(Stepwise):
 
 
 class FailsAfter(Toy):
-    """A model that computes nothing behind token 0, once something was drawn."""
+    """A model that computes nothing after token 0, once something was drawn."""
 
     def logits(self, tokens: Sequence[int], rows: int = 1) -> Any:
         """Return laws, or fail."""
         if len(tokens) > 1 and tokens[-1] == 0:
-            raise ModelError("It computes no numbers behind token 0.")
+            raise ModelError("It computes no numbers after token 0.")
         return super().logits(tokens, rows)
 
 

@@ -8,7 +8,7 @@ from assistant.resuming import LEAST, Resuming
 from models.files.snapshots import discard
 from models.llama.model import LlamaModel
 from models.prefix import shared
-from tests.models.test_llama_cache import random_tokens
+from tests.models.test_llama_cache import assert_same, fresh, random_tokens, tiny_model
 
 CHAT = random_tokens(random.Random(1), 400)
 OTHER = random_tokens(random.Random(2), 400)
@@ -93,6 +93,20 @@ def test_the_one_that_spares_most_is_taken(start):
         resuming.keep()
     model, resuming = start()
     assert answer(model, resuming, CHAT[:200] + OTHER) == 350
+
+
+def test_what_comes_back_for_a_question_that_differs_is_what_both_begin_with(tmp_path):
+    """Else the model would go on from a text that nobody sees."""
+    with tiny_model(tmp_path) as model:
+        read, again = (Slow(model.weights, n_ctx=1024, threads=1) for _ in range(2))
+        for slow, prompt in ((read, CHAT), (again, CHAT[:200] + OTHER)):
+            resuming = Resuming(slow, "a", tmp_path / "snapshots", 1 << 30)
+            resuming.begin(prompt, stored=True)
+            assert slow.held == tuple(CHAT[:200] if slow is again else ())
+            assert_same(slow.logits(prompt), fresh(model, prompt))
+            resuming.keep()
+            resuming.close()
+            slow.close()
 
 
 def test_what_is_not_stored_leaves_nothing_on_disk(start, places):
