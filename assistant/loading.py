@@ -167,7 +167,7 @@ class Loader:
 
     def _resuming(self, target: LlamaModel, opened: ExitStack) -> Resuming:
         path = target.weights.path.resolve()
-        identity = f"{known_sha256(path) or path} {target.conditions}"
+        identity = f"{known_sha256(path) or path} {target.cache_identity}"
         resuming = Resuming(target, identity, snapshots.folder(), self._setup.snapshots)
         opened.callback(resuming.close)
         opened.callback(resuming.keep)

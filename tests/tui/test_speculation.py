@@ -125,19 +125,6 @@ async def test_the_end_of_an_answer_by_ars_shows_no_lookahead() -> None:
         assert "lookahead 0" in told(host.panel)
 
 
-async def test_many_rounds_cause_few_paints(
-    answer: list[Event], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    host = Host()
-    async with host.run_test(size=(140, 40)) as pilot:
-        await pilot.pause()
-        painted = watched(host.panel, "put", monkeypatch)
-        for round_ in recorded.rounds(answer) * 50:
-            show(host.panel, round_)
-        await rest(near_s=0.3)
-        assert len(painted) == 1
-
-
 async def test_only_changed_lines_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     host = Host()
     async with host.run_test(size=(140, 50)):
