@@ -4,7 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Layer = Literal["enumeration", "mistakes", "noise", "sampling", "greedy", "seed", "rollback"]
+Layer = Literal[
+    "enumeration",
+    "mistakes",
+    "noise",
+    "rollback",
+    "greedy",
+    "seed",
+    "turn",
+    "several",
+    "restored",
+    "sampling",
+]
 FALSE_ALARM = 1e-4
 """How likely all tests of samples together accuse a pair that is right."""
 
@@ -30,3 +41,4 @@ class Proved:
     speculates: bool  # False: the target cannot take tokens back, so nothing of it was compared
     seed: int
     seconds: float
+    times: Mapping[str, float] = field(default_factory=dict)  # seconds of each part
