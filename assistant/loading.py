@@ -1,5 +1,6 @@
 """Load a pair of models into an assistant, or a target alone when the draft cannot serve it."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -162,7 +163,7 @@ class Loader:
         weights = model.weights
         size = weights.path.stat().st_size
         return ModelInfo(
-            role, _name(model), str(weights.path), size, model.n_ctx, model.n_vocab, weights.load_s
+            role, _name(model), weights.path, size, model.n_ctx, model.n_vocab, weights.load_s
         )
 
     def _resuming(self, target: LlamaModel, opened: ExitStack) -> Resuming:
@@ -195,7 +196,9 @@ class Loader:
 
 
 def _name(model: LlamaModel) -> str:
-    return model.weights.header.name or model.weights.path.stem
+    """Return what a model calls itself, or its file's name, as text that can be stored."""
+    stem = os.fsencode(model.weights.path.stem).decode("utf-8", "replace")
+    return model.weights.header.name or stem
 
 
 def _check_rolls_back(model: LlamaModel) -> None:

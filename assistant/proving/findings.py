@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 Layer = Literal[
@@ -36,7 +37,7 @@ class Check:
 class Proved:
     """Everything has been gone through."""
 
-    paths: tuple[str, ...]  # of the target, and of the draft if there is one
+    paths: tuple[Path, ...]  # of the target, and of the draft if there is one
     no_draft: str | None  # why not, if there is none
     speculates: bool  # False: the target cannot take tokens back, so nothing of it was compared
     seed: int

@@ -10,6 +10,7 @@ from assistant.proving.findings import Check
 from assistant.proving.pair import Pair
 from assistant.proving.texts import Text, begun
 from assistant.proving.turns import answer_to, hopeful, request_of
+from assistant.request import Mode
 from assistant.together import Together, Voice, drafter
 from assistant.turn import rule_of, warp_of
 from assistant.verification.coupled import CoupledRule
@@ -17,7 +18,7 @@ from models import base
 from models.base import Logits, Several
 
 ANSWERS = 2
-MODE = "sps"
+MODE: Mode = "sps"
 
 
 class Recording:

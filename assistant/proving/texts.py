@@ -61,7 +61,7 @@ class Recording:
 def ars(pair: Pair, prompt: Sequence[int], length: int, sampling: Sampling, rule: Rule) -> Text:
     """Decode by ArS, from an empty cache on."""
     text, target = begun(pair, prompt), Recording(pair.target)
-    loop = autoregressive(target, text.tokens, warped(sampling), rule)  # type: ignore[arg-type]
+    loop = autoregressive(target, text.tokens, warped(sampling), rule)
     return _decoded(text, loop, target, length)
 
 
@@ -69,7 +69,7 @@ def sps(pair: Pair, prompt: Sequence[int], length: int, sampling: Sampling, rule
     """Decode by SpS with the model's proposals, from an empty cache on."""
     text, target = begun(pair, prompt), Recording(pair.target)
     loop = speculative(
-        target,  # type: ignore[arg-type]
+        target,
         Cascade(pair.source),
         text.tokens,
         lambda: Fixed(pair.lookahead),

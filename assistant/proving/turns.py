@@ -54,7 +54,7 @@ def go_on(pair: Pair, text: Text, mode: Mode, length: int) -> None:
     request, target = request_of(pair, mode, length), Recording(pair.target)
     answer = answer_to(pair, request, text)
     turn = Turn(
-        target,  # type: ignore[arg-type]
+        target,
         pair.sources,
         hopeful(pair, text),
         request,

@@ -1,5 +1,6 @@
 """What was read of stored conversations comes back from disk, and of others nothing is there."""
 
+import os
 import random
 from contextlib import contextmanager
 
@@ -274,3 +275,12 @@ def test_a_snapshot_of_other_settings_of_the_cache_is_read_anew(open_model, tiny
     for name in ("rope_freq_base", "rope_scaling_type", "type_k", "type_v", "swa_full"):
         assert f" {name}=" in identity
     assert open_model(tiny_target, flash_attention=False).cache_identity != identity
+
+
+def test_a_model_whose_name_is_no_text_has_snapshots_too(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
+    path = tmp_path / os.fsdecode(b"\xff\xfe model.gguf")
+    tiny.write(tmp_path / "model.gguf").rename(path)
+    for found in (0, len(CHAT)):
+        with loaded(path, 512, monkeypatch) as assistant:
+            assert answer(assistant.target, assistant.resuming, CHAT) == found

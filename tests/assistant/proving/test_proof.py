@@ -92,7 +92,7 @@ def test_a_sound_pair_passes_everything(tiny_target, tiny_draft):
     setup = Setup(tiny_target, tiny_draft, threads=1)
     result, said = proved(Prove(setup, HOT, seed=7))
     assert isinstance(result, Proved)
-    assert result.paths == (str(tiny_target), str(tiny_draft))
+    assert result.paths == (tiny_target, tiny_draft)
     assert (result.no_draft, result.speculates, result.seed) == (None, True, 7)
     assert not [each for each in said if isinstance(each, Check) and each.holds is False]
     for layer in get_args(Layer):
@@ -120,7 +120,7 @@ def test_a_sound_pair_passes_everything(tiny_target, tiny_draft):
 
 def test_without_a_draft_the_target_stands_in(tiny_target):
     result, said = proved(Prove(Setup(tiny_target, threads=1), HOT))
-    assert result.paths == (str(tiny_target),)
+    assert result.paths == (tiny_target,)
     assert "No draft" in result.no_draft
     assert checks(said, "greedy")[0].figures["accepted"] > 0
     assert not [each for each in said if isinstance(each, Check) and each.holds is False]
