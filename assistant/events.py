@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Literal
 
 from assistant.bench.findings import Gauged, Measured
@@ -39,7 +40,7 @@ class ModelInfo:
 
     role: Role
     name: str
-    path: str
+    path: Path
     size: int  # bytes of the file
     n_ctx: int
     n_vocab: int

@@ -1,5 +1,6 @@
 """Load a pair of models into an assistant, or a target alone when the draft cannot serve it."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -162,12 +163,12 @@ class Loader:
         weights = model.weights
         size = weights.path.stat().st_size
         return ModelInfo(
-            role, _name(model), str(weights.path), size, model.n_ctx, model.n_vocab, weights.load_s
+            role, _name(model), weights.path, size, model.n_ctx, model.n_vocab, weights.load_s
         )
 
     def _resuming(self, target: LlamaModel, opened: ExitStack) -> Resuming:
         path = target.weights.path.resolve()
-        identity = f"{known_sha256(path) or path} {target.conditions}"
+        identity = f"{known_sha256(path) or path} {target.cache_identity}"
         resuming = Resuming(target, identity, snapshots.folder(), self._setup.snapshots)
         opened.callback(resuming.close)
         opened.callback(resuming.keep)
@@ -195,7 +196,9 @@ class Loader:
 
 
 def _name(model: LlamaModel) -> str:
-    return model.weights.header.name or model.weights.path.stem
+    """Return what a model calls itself, or its file's name, as text that can be stored."""
+    stem = os.fsencode(model.weights.path.stem).decode("utf-8", "replace")
+    return model.weights.header.name or stem
 
 
 def _check_rolls_back(model: LlamaModel) -> None:

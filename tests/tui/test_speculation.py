@@ -61,6 +61,11 @@ def told(panel: Speculation) -> str:
     return "\n".join(line.plain for line in panel._shown)
 
 
+def show(panel: Speculation, round_: Decoded) -> None:
+    panel.take(round_)
+    panel.paint()
+
+
 def decoded(
     stats: Stats = FAST, forecast: Forecast | None = MEASURED, lookahead: int = 3
 ) -> Decoded:
@@ -73,7 +78,7 @@ async def test_panel_explains_itself_until_an_answer_comes(answer: list[Event]) 
         await pilot.pause()
         assert "While an answer comes" in told(host.panel)
         host.panel.ready(recorded.ready(answer))
-        host.panel.show(recorded.rounds(answer)[-1])
+        show(host.panel, recorded.rounds(answer)[-1])
         await rest(near_s=0.3)
         assert "Tokens per evaluation" in told(host.panel)
         host.panel.clear()
@@ -85,7 +90,7 @@ async def test_panel_says_what_the_engine_counted(answer: list[Event]) -> None:
     async with host.run_test(size=(140, 50)):
         host.panel.ready(recorded.ready(answer))
         for round_ in recorded.rounds(answer):
-            host.panel.show(round_)
+            show(host.panel, round_)
         await rest(near_s=0.3)
         last = recorded.rounds(answer)[-1]
         text = told(host.panel)
@@ -120,27 +125,14 @@ async def test_the_end_of_an_answer_by_ars_shows_no_lookahead() -> None:
         assert "lookahead 0" in told(host.panel)
 
 
-async def test_many_rounds_cause_few_paints(
-    answer: list[Event], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    host = Host()
-    async with host.run_test(size=(140, 40)) as pilot:
-        await pilot.pause()
-        painted = watched(host.panel, "put", monkeypatch)
-        for round_ in recorded.rounds(answer) * 50:
-            host.panel.show(round_)
-        await rest(near_s=0.3)
-        assert len(painted) == 1
-
-
 async def test_only_changed_lines_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     host = Host()
     async with host.run_test(size=(140, 50)):
-        host.panel.show(decoded())
+        show(host.panel, decoded())
         await rest(near_s=0.3)
         changed = watched(host.panel, "change_lines", monkeypatch)
         more = replace(FAST, rounds=41, tested=110, accepted=90)
-        host.panel.show(decoded(more))
+        show(host.panel, decoded(more))
         await rest(near_s=0.3)
         before = [line.plain for line in lines(Reading(decoded()), host.panel.room, 99)]
         assert changed[0]
@@ -174,9 +166,9 @@ async def test_panel_comes_and_goes_with_the_width() -> None:
 async def test_panel_that_was_closed_shows_the_newest_when_it_is_opened() -> None:
     host = Host()
     async with host.run_test(size=(150, 50)) as pilot:
-        host.panel.show(decoded())
+        show(host.panel, decoded())
         await pilot.press("f3")
-        host.panel.show(decoded(replace(FAST, rounds=60)))
+        show(host.panel, decoded(replace(FAST, rounds=60)))
         await rest(near_s=0.3)
         await pilot.press("f3")
         await pilot.pause()
@@ -189,7 +181,7 @@ async def test_every_size_works(answer: list[Event], size: tuple[int, int]) -> N
     async with host.run_test(size=size):
         host.panel.wanted = True
         for round_ in recorded.rounds(answer):
-            host.panel.show(round_)
+            show(host.panel, round_)
         await rest(near_s=0.3)
 
 
