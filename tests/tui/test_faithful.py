@@ -23,7 +23,7 @@ VERBATIM = [
     "a `b\nc` d", "one\ntwo\nthree", "a  \nb\\\nc", "a    b\tc", "def f(x):\n    return  x",
     "├── a\n│   └── b", "x = a\n+ b", "https://a.example/__init__/b*c*d",
     "https://a.example/%C3%96/\u00d6", "a\u00a0b",  "#5 is not #6",
-    "5 > 3\n3 < 5", "|a|b|\n|c|d|", 
+    "5 > 3\n3 < 5", "|a|b|\n|c|d|",
 ]  # fmt: skip
 """Answers of which no character is formatting."""
 FORMATTED = {
@@ -43,7 +43,7 @@ FORMATTED = {
     "- a\n\n  ***\n- b": "• a\n***\n• b",
     "# Title\ntext": "Title\ntext",
     "> a\n> b": "▌ a\n▌ b",
-    "[words](http://a.example/x \"y\")": 'words (http://a.example/x "y")',
+    '[words](http://a.example/x "y")': 'words (http://a.example/x "y")',
     "![cat](c.png)": "[picture: cat] (c.png)",
     "```python x=1\n\n  __init__\n```": "▌ python x=1\n▌\n▌   __init__",
     "~~~\n```\n~~~": "▌ ```",
