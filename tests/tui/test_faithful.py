@@ -137,3 +137,12 @@ async def test_an_answer_that_comes_in_pieces_looks_as_it_does_at_once(seed: int
             streamed = rows(page)
             await page.open([answer(2, shown.text)])
             assert streamed == rows(page), page.app.query_one(Answer).text
+
+
+async def test_blocks_that_were_written_apart_are_apart() -> None:
+    async with open_page(size=(60, 30)) as page:
+        await page.open([answer(2, "one\n\ntwo\n\n# three\n\n1. four\n\n> five\n\nsix")])
+        seen = [row.strip() for row in page.screen().split("\n")]
+        blocks = ["one", "two", "three", "1. four", "▌ five", "six"]
+        places = [seen.index(block) for block in blocks]
+        assert [b - a for a, b in zip(places, places[1:], strict=False)] == [2] * 5

@@ -23,7 +23,7 @@ class Written(MarkdownBlock):
 
 
 BLOCKS = {
-    name: type(kind.__name__, (Written, kind), {})
+    name: type(kind.__name__, (kind, Written), {})  # styles are those of the first
     for name, kind in Markdown.BLOCKS.items()
     if name in HOLDERS
 }
