@@ -1,5 +1,6 @@
 """What the model said is what one reads: no visible character that it wrote is missing."""
 
+import itertools
 import random
 from collections.abc import Iterator
 
@@ -145,4 +146,4 @@ async def test_blocks_that_were_written_apart_are_apart() -> None:
         seen = [row.strip() for row in page.screen().split("\n")]
         blocks = ["one", "two", "three", "1. four", "▌ five", "six"]
         places = [seen.index(block) for block in blocks]
-        assert [b - a for a, b in zip(places, places[1:], strict=False)] == [2] * 5
+        assert [b - a for a, b in itertools.pairwise(places)] == [2] * 5

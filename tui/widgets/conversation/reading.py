@@ -48,7 +48,8 @@ def parser() -> MarkdownIt:
     markdown = MarkdownIt("gfm-like", {"html": False})
     markdown.disable(["reference", "lheading", "escape", "entity", "autolink"])
     markdown.core.ruler.before("linkify", "keep_marks", keep_marks)
-    markdown.normalizeLink = markdown.normalizeLinkText = lambda url: url  # type: ignore[method-assign]
+    markdown.normalizeLink = lambda url: url  # type: ignore[method-assign]
+    markdown.normalizeLinkText = lambda link: link  # type: ignore[method-assign]
     return markdown
 
 
