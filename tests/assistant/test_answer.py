@@ -10,7 +10,7 @@ import pytest
 from assistant.answer import Answer
 from assistant.decoding import Rejected, Round, Sampled
 from assistant.drafting.draft import Proposal
-from assistant.events import Alternative, Finished, Forecast, Origin, Stop, Tally
+from assistant.events import Alternative, Finished, Forecast, Origin, Reason, Stop, Tally
 from assistant.request import Message, Request
 from assistant.stopwatch import Stopwatch
 from assistant.warp import Row
@@ -176,7 +176,9 @@ def test_origins_of_the_tokens_add_up_to_the_counts():
 
 def test_rejected_proposals_are_reported_as_ghosts_of_which_the_first_was_tested():
     begun = answer()
-    first, second = begun.add(Round(sps(1, 2).tokens, ghosts(8, END)), Forecast("because")).ghosts
+    first, second = begun.add(
+        Round(sps(1, 2).tokens, ghosts(8, END)), Forecast(Reason.CHOSEN)
+    ).ghosts
     assert (first.id, first.text, first.position, first.uniform) == (8, "i", 1, 0.9)
     assert (first.target_prob, first.draft_prob, first.acceptance_prob) == (0.5, 0.5, 1)
     assert (second.id, second.text, second.position) == (END, f"<{END}>", 2)
@@ -184,8 +186,8 @@ def test_rejected_proposals_are_reported_as_ghosts_of_which_the_first_was_tested
 
 
 def test_a_round_tells_its_lookahead_and_the_reason():
-    decoded = answer().add(Round(sps(1, 2).tokens, ghosts(8, 9)), Forecast("because", 1.5, 0.1))
-    assert (decoded.lookahead, decoded.forecast) == (3, Forecast("because", 1.5, 0.1))
+    decoded = answer().add(Round(sps(1, 2).tokens, ghosts(8, 9)), Forecast(Reason.CHOSEN, 1.5, 0.1))
+    assert (decoded.lookahead, decoded.forecast) == (3, Forecast(Reason.CHOSEN, 1.5, 0.1))
 
 
 def test_proposals_behind_the_end_of_the_answer_are_no_ghosts():

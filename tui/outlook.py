@@ -1,0 +1,100 @@
+"""What speculation does now, why, and what it has brought: all that is said of it comes from here.
+
+A newcomer reads it. So proposals are guesses, ArS is plain decoding, and each outlook makes one
+claim at most of whether guessing saves time: what was measured goes before what is expected.
+"""
+
+from dataclasses import dataclass
+
+from assistant.events import Decoded, Forecast, Reason, Stats
+
+ENOUGH = 8
+"""Guesses from which on an average of them means something."""
+CLEAR = 0.05
+"""Share by which a speed has to differ: what plain decoding takes is not known any better."""
+NOT_TIMED = "Plain decoding was not timed, so there is nothing to compare with."
+TOO_FEW = "There were too few guesses to say what they bring."
+NONE_LIKELY = "No guess looks likely enough to save time."
+DOING = {
+    Reason.ARS: "Guessing is off: you chose ArS.",
+    Reason.SPS: "You chose SpS: tokens are guessed wherever possible.",
+    Reason.CHOSEN: "You chose how many tokens are guessed.",
+    Reason.UNMEASURED: "Guessing is off: its cost was not measured on this computer.",
+    Reason.NO_SOURCE: "Nothing can be guessed here.",
+    Reason.FIRST: "The first token is never guessed, so it comes at once.",
+    Reason.PAUSE: "Guessing pauses while plain decoding is timed.",
+    Reason.UNLIKELY: "Guessing is off for now.",
+    Reason.LIKELY: "Guessing is on, wherever a guess looks likely enough.",
+}
+BY_WISH = (Reason.SPS, Reason.CHOSEN, Reason.NO_SOURCE)
+"""Guessing was asked for, or cannot be: then the lack of a draft model explains something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """Two sentences, and the figures that go with them."""
+
+    doing: str = ""  # what is guessed now, and why
+    worth: str = ""  # what guessing brings; empty while nothing can be said
+    saves: bool | None = None  # what `worth` claims; None: neither
+    plain_tokens_per_s: float | None = None  # what ArS would come to, where they are compared
+
+    @property
+    def is_informed(self) -> bool:
+        """Whether `worth` rests on something that was measured."""
+        return self.saves is not None or self.plain_tokens_per_s is not None
+
+    @property
+    def text(self) -> str:
+        """Both sentences."""
+        return " ".join(filter(None, (self.doing, self.worth)))
+
+
+def outlook(last: Decoded, no_draft: str | None = None) -> Outlook:
+    """Return what is to be said after a round; `no_draft` is why there is no draft model."""
+    stats, forecast = last.stats, last.forecast
+    doing = DOING[forecast.reason] if forecast else ""
+    if stats.drafted >= ENOUGH:
+        return _measured(doing, stats, forecast)
+    if forecast and forecast.reason is Reason.UNLIKELY:
+        return Outlook(doing, _too_dear(forecast), False)
+    if forecast and forecast.reason is Reason.LIKELY and (forecast.speedup or 0) >= 1 + CLEAR:
+        worth = f"These guesses should be {forecast.speedup:.2f} times as fast as plain decoding."
+        return Outlook(doing, worth, True)
+    if stats.drafted:
+        return Outlook(doing, TOO_FEW)
+    explains = forecast is not None and forecast.reason in BY_WISH
+    return Outlook(doing, no_draft or "" if explains else "")
+
+
+def _measured(doing: str, stats: Stats, forecast: Forecast | None) -> Outlook:
+    """Compare the answer so far with what ArS would have taken for it."""
+    token_s = forecast.ars_token_s if forecast else None
+    if not token_s or not stats.decode_s:
+        return Outlook(doing, NOT_TIMED)
+    speedup, plain = round(stats.tokens_per_s * token_s, 2), 1 / token_s
+    if speedup >= 1 + CLEAR:
+        worth = f"Guessing has made this answer {speedup:.2f} times as fast."
+        return Outlook(doing, worth, True, plain)
+    if speedup > 1 - CLEAR:
+        worth = f"Guessing has made no clear difference: {speedup:.2f} times the plain speed."
+        return Outlook(doing, worth, None, plain)
+    worth = f"Guessing has slowed this answer to {speedup:.2f} times the plain speed"
+    cost = (stats.decode_s / token_s - stats.rounds) / stats.drafted
+    saved = (stats.generated_tokens - stats.rounds) / stats.drafted
+    if f"{cost:.0%}" != f"{saved:.0%}":  # the former is larger: else it were no loss
+        worth += f": a guess took {cost:.0%} of the time of a plain token and saved {saved:.0%}"
+    return Outlook(doing, f"{worth}.", False, plain)
+
+
+def _too_dear(forecast: Forecast) -> str:
+    """Say why no guess was made, in figures where they show it."""
+    cost, right = forecast.cost, forecast.right
+    if cost is None:
+        return NONE_LIKELY
+    costs = f"a guess costs {cost:.0%} of the time of a plain token"
+    if right is None:
+        return f"On this computer {costs}, and none looks that likely to be right."
+    if f"{right:.0%}" != f"{cost:.0%}" and right < cost:
+        return f"On this computer {costs}, and only about {right:.0%} of guesses would be right."
+    return NONE_LIKELY
