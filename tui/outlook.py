@@ -68,23 +68,35 @@ def outlook(last: Decoded, no_draft: str | None = None) -> Outlook:
 
 
 def _measured(doing: str, stats: Stats, forecast: Forecast | None) -> Outlook:
-    """Compare the answer so far with what ArS would have taken for it."""
+    """Compare the answer so far with what ArS would have taken for it.
+
+    Rounds that guessed are held against the plain ones of the same answer, where it has some. They
+    are never the faster: where it seems so, the machine has changed its pace meanwhile.
+    """
+    plain = stats.lookahead_counts.get(0, 0)
+    guessed = stats.rounds - plain
     token_s = forecast.ars_token_s if forecast else None
-    if not token_s or not stats.decode_s:
+    if plain >= ENOUGH:
+        token_s = (stats.decode_s - stats.guessing_s) / plain
+    if not (token_s and guessed and stats.guessing_s):
         return Outlook(doing, NOT_TIMED)
-    speedup, plain = round(stats.tokens_per_s * token_s, 2), 1 / token_s
+    token_s = min(token_s, stats.guessing_s / guessed)
+    gained = stats.generated_tokens - stats.rounds
+    cost = stats.guessing_s / token_s - guessed
+    speedup = 1 + (gained - cost) * token_s / stats.decode_s
+    plain_tokens_per_s = stats.tokens_per_s / speedup
+    speedup = round(speedup, 2)
     if speedup >= 1 + CLEAR:
         worth = f"Guessing has made this answer {speedup:.2f} times as fast."
-        return Outlook(doing, worth, True, plain)
+        return Outlook(doing, worth, True, plain_tokens_per_s)
     if speedup > 1 - CLEAR:
         worth = f"Guessing has made no clear difference: {speedup:.2f} times the plain speed."
-        return Outlook(doing, worth, None, plain)
+        return Outlook(doing, worth, None, plain_tokens_per_s)
     worth = f"Guessing has slowed this answer to {speedup:.2f} times the plain speed"
-    cost = (stats.decode_s / token_s - stats.rounds) / stats.drafted
-    saved = (stats.generated_tokens - stats.rounds) / stats.drafted
-    if f"{cost:.0%}" != f"{saved:.0%}":  # the former is larger: else it were no loss
-        worth += f": a guess took {cost:.0%} of the time of a plain token and saved {saved:.0%}"
-    return Outlook(doing, f"{worth}.", False, plain)
+    took, saved = f"{cost / stats.drafted:.0%}", f"{gained / stats.drafted:.0%}"
+    if took != saved:  # the former is larger: else it were no loss
+        worth += f": a guess took {took} of the time of a plain token and saved {saved}"
+    return Outlook(doing, f"{worth}.", False, plain_tokens_per_s)
 
 
 def _too_dear(forecast: Forecast) -> str:

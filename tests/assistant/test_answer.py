@@ -248,3 +248,21 @@ def test_an_answer_that_nothing_ended_was_cancelled():
     begun = answer()
     begun.add(sps(0))
     assert finish(begun).stop is Stop.CANCELLED
+
+
+def test_the_time_of_guessing_is_that_of_rounds_that_proposed_and_of_the_draft_between_rounds():
+    draft = SimpleNamespace(busy_s=0.0)
+    clock = SimpleNamespace(time=0.0)
+    stopwatch = Stopwatch(IDLE, draft, lambda: clock.time)
+    begun = Answer(Request((Message("user", "?"),)), VOCAB, stopwatch, 7, 3)
+    begun.begin()
+
+    def round_(sampled, at_s, drafting_s=0.0):
+        clock.time, draft.busy_s = at_s, draft.busy_s + drafting_s
+        return begun.add(sampled).stats.guessing_s
+
+    assert round_(sps(1), 2.0) == 0.0
+    assert round_(sps(1, 2, proposed=3), 5.0, 0.5) == 3.0
+    assert round_(sps(1), 9.0, 1.0) == 4.0  # it read what it lacked, and proposed nothing
+    assert round_(sps(1), 10.0) == 4.0
+    assert begun.stats.decode_s == 10.0
