@@ -17,15 +17,18 @@ TOO_FEW = "There were too few guesses to say what they bring."
 NONE_LIKELY = "No guess looks likely enough to save time."
 DOING = {
     Reason.ARS: "Guessing is off: you chose ArS.",
-    Reason.SPS: "You chose SpS: tokens are guessed wherever possible.",
-    Reason.CHOSEN: "You chose how many tokens are guessed.",
-    Reason.UNMEASURED: "Guessing is off: its cost was not measured on this computer.",
+    Reason.SPS: "You chose SpS, so tokens are guessed.",
+    Reason.CHOSEN: "You chose the number of guesses.",
+    Reason.UNMEASURED: "Guessing is off: not measured here.",
     Reason.NO_SOURCE: "Nothing can be guessed here.",
-    Reason.FIRST: "The first token is never guessed, so it comes at once.",
-    Reason.PAUSE: "Guessing pauses while plain decoding is timed.",
+    Reason.FIRST: "The first token is never guessed.",
+    Reason.PAUSE: "Plain decoding is being timed.",
     Reason.UNLIKELY: "Guessing is off for now.",
-    Reason.LIKELY: "Guessing is on, wherever a guess looks likely enough.",
+    Reason.LIKELY: "Guessing is on: good guesses at hand.",
 }
+"""Each fits a line of the panel."""
+GUESSING = (Reason.LIKELY, Reason.SPS)
+"""What guesses are worth was weighed, and some were made."""
 BY_WISH = (Reason.SPS, Reason.CHOSEN, Reason.NO_SOURCE)
 """Guessing was asked for, or cannot be: then the lack of a draft model explains something."""
 
@@ -58,7 +61,7 @@ def outlook(last: Decoded, no_draft: str | None = None) -> Outlook:
         return _measured(doing, stats, forecast)
     if forecast and forecast.reason is Reason.UNLIKELY:
         return Outlook(doing, _too_dear(forecast), False)
-    if forecast and forecast.reason is Reason.LIKELY and (forecast.speedup or 0) >= 1 + CLEAR:
+    if forecast and forecast.reason in GUESSING and (forecast.speedup or 0) >= 1 + CLEAR:
         worth = f"These guesses should be {forecast.speedup:.2f} times as fast as plain decoding."
         return Outlook(doing, worth, True)
     if stats.drafted:
@@ -95,7 +98,7 @@ def _measured(doing: str, stats: Stats, forecast: Forecast | None) -> Outlook:
     worth = f"Guessing has slowed this answer to {speedup:.2f} times the plain speed"
     took, saved = f"{cost / stats.drafted:.0%}", f"{gained / stats.drafted:.0%}"
     if took != saved:  # the former is larger: else it were no loss
-        worth += f": a guess took {took} of the time of a plain token and saved {saved}"
+        worth += f": a guess cost {took} of the time of a plain token and saved {saved}"
     return Outlook(doing, f"{worth}.", False, plain_tokens_per_s)
 
 

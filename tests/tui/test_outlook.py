@@ -7,7 +7,8 @@ from itertools import product
 import pytest
 
 from assistant.events import Decoded, Forecast, Reason, Stats
-from tui.outlook import CLEAR, DOING, NONE_LIKELY, NOT_TIMED, TOO_FEW, Outlook, outlook
+from tui.outlook import CLEAR, DOING, ENOUGH, NONE_LIKELY, NOT_TIMED, TOO_FEW, Outlook, outlook
+from tui.widgets.speculation.panel import WIDTH
 
 TOKEN_S = 0.05
 FAST = Stats(
@@ -50,7 +51,7 @@ def likely(speedup: float | None = 1.31) -> Forecast:
         (
             SLOW,
             likely(),
-            "Guessing has slowed this answer to 0.75 times the plain speed: a guess took 100% of "
+            "Guessing has slowed this answer to 0.75 times the plain speed: a guess cost 100% of "
             "the time of a plain token and saved 67%.",
             False,
         ),
@@ -112,7 +113,17 @@ def every_moment():
     """Yield a moment for every combination of fields, at and around each bound."""
     reasons = [None, *Reason]
     counts = [(0, 40, 40), (3, 41, 38), (7, 40, 30), (8, 40, 36), (120, 40, 0), (120, 70, 0)]
-    seconds = [(0.0, 0.0), (0.5, 0.5), (2.0, 1.9), (2.1, 0.3), (2.2, 2.2), (3.5, 0.1), (9.0, 8.0)]
+    counts += [(1240, 40, 0)]  # a guess more or less is no percent of them
+    seconds = [
+        (0.0, 0.0),
+        (0.5, 0.5),
+        (2.0, 1.9),
+        (2.1, 0.3),
+        (2.15, 2.15),
+        (2.2, 2.2),
+        (3.5, 0.1),
+        (9.0, 8.0),
+    ]
     shares = [None, 0.0, 0.3, 0.699, 0.7, 0.701, 1.4]
     for reason, (drafted, generated, plain), times in product(reasons, counts, seconds):
         stats = Stats(
@@ -137,7 +148,9 @@ def test_no_moment_is_told_with_two_claims_or_with_figures_against_its_words():
         factors = [float(each) for each in TIMES.findall(found.text)]
         shares = [int(each) for each in SHARES.findall(found.text)]
         assert len(factors) <= 1
-        assert not re.search("should", found.worth) or found.saves
+        if re.search("should", found.text):
+            assert last.forecast.reason in (Reason.LIKELY, Reason.SPS)
+            assert last.stats.drafted < ENOUGH
         match found.saves:
             case True:
                 assert min(factors) >= 1 + CLEAR
@@ -159,6 +172,7 @@ def test_no_moment_is_told_with_two_claims_or_with_figures_against_its_words():
 def test_every_reason_has_its_sentence():
     assert set(DOING) == set(Reason)
     assert len(set(DOING.values())) == len(DOING)
+    assert max(map(len, DOING.values())) <= WIDTH - 3
 
 
 def test_the_lack_of_a_draft_is_told_where_it_explains_that_nothing_was_guessed():

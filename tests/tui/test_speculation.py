@@ -200,8 +200,12 @@ def test_no_line_is_wider_than_the_panel(height: int) -> None:
         assert max(line.cell_length for line in shown) <= 37
 
 
-def test_panel_at_80x24_shows_everything_without_scrolling() -> None:
-    assert len(lines(Reading(decoded(), [1.0] * 20, 8192), 37, 17)) <= 17
+@pytest.mark.parametrize("decode_s", [2.0, 3.0, 6.0, 9.0])
+@pytest.mark.parametrize("reason", Reason)
+def test_panel_at_80x24_shows_everything_without_scrolling(reason: Reason, decode_s: float) -> None:
+    stats = replace(FAST, decode_s=decode_s, guessing_s=decode_s, lookahead_counts={3: 40})
+    last = decoded(stats, Forecast(reason, 1.31, 0.05, 0.7, 0.5))
+    assert len(lines(Reading(last, [1.0] * 20, 8192), 37, 17)) <= 17
 
 
 def test_draft_of_a_foreign_name_cannot_command_the_terminal(answer: list[Event]) -> None:

@@ -80,7 +80,7 @@ def _sections(reading: Reading, width: int, compact: bool) -> list[Section]:
         _yield(last, width),
         _positions(last.stats.positions, width, compact),
         _sources(reading, width, compact),
-        _speed(reading, found, width),
+        _speed(reading, found, width, compact),
         _times(last, width),
         _context(reading, width, compact),
     ]
@@ -134,11 +134,11 @@ def _sources(reading: Reading, width: int, compact: bool) -> Section:
     return [Content.styled("Accepted by source", MUTED), *rated]
 
 
-def _speed(reading: Reading, found: Outlook, width: int) -> Section:
+def _speed(reading: Reading, found: Outlook, width: int, compact: bool) -> Section:
     section = [pair("Tokens per second", f"{reading.last.stats.tokens_per_s:.1f}", width)]
     if reading.rates:
         section.append(Content.styled(sparkline(reading.rates[-width:]), "$primary"))
-    if found.plain_tokens_per_s is not None:
+    if found.plain_tokens_per_s is not None and not compact:
         section.append(pair("By ArS, estimated", f"{found.plain_tokens_per_s:.1f}", width))
     return section
 
