@@ -8,6 +8,7 @@ from typing import Literal
 from assistant.bench.findings import Gauged, Measured
 from assistant.proving.findings import Check, Proved
 from assistant.stats import Forecast as Forecast
+from assistant.stats import Reason as Reason
 from assistant.stats import Stats as Stats
 from assistant.stats import Tally as Tally
 from assistant.tuning.findings import Measuring, Tuned
@@ -126,6 +127,7 @@ class Ready:
     target: ModelInfo
     draft: ModelInfo | None
     no_draft: str | None
+    rolls_back: bool = True  # whether the target can take tokens back; else nothing is proposed
 
 
 @dataclass(frozen=True, slots=True)

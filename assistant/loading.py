@@ -109,7 +109,8 @@ class Loader:
             self._resources = opened.pop_all()
         about_draft = self._about("draft", draft) if draft else None
         assistant.draft_name = about_draft.name if about_draft else None
-        return assistant, Ready(self._about("target", target), about_draft, reason)
+        about_target, rolls_back = self._about("target", target), target.can_roll_back
+        return assistant, Ready(about_target, about_draft, reason, rolls_back)
 
     def close(self) -> None:
         """Free everything that was loaded."""

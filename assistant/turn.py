@@ -11,7 +11,7 @@ from assistant.decoding import Round, autoregressive, speculative
 from assistant.drafting.cascade import Cascade
 from assistant.drafting.draft import Plan, Source
 from assistant.drafting.model import ModelSource
-from assistant.events import Forecast, Noticed, Prefilled, Role
+from assistant.events import Forecast, Noticed, Prefilled, Reason, Role
 from assistant.lookahead.controller import Controller
 from assistant.lookahead.fixed import Fixed
 from assistant.lookahead.policy import Policy
@@ -50,7 +50,7 @@ class Turn:
         self._tokens, self._answer = tokens, answer
         self._warp = warp_of(request, control)
         self._plan: Plan = Fixed(0)
-        self.forecast = Forecast("")
+        self.forecast = Forecast(Reason.FIRST)
         """What is expected of speculation, and why the last round proposed what it did."""
 
     def rounds(self) -> Iterator[Round | Prefilled | Noticed]:
@@ -99,16 +99,16 @@ class Turn:
             self.forecast = Forecast(reason)
             return round_
         self._controller.observe(round_, self._plan, seconds, draft_s)
-        self.forecast = self._controller.forecast(reason)
+        self.forecast = self._controller.forecast(reason, self._plan)
         return round_
 
     @property
-    def _reason(self) -> str:
+    def _reason(self) -> Reason:
         if self._policy.control.mode != "ars":
             if not self._drafter.sources:
-                return "there is nothing that could propose"
+                return Reason.NO_SOURCE
             if not self._answer.stats.generated_tokens:
-                return "the first token does not wait for a draft"
+                return Reason.FIRST
         return self._policy.reason(self._plan)
 
     @property

@@ -9,8 +9,9 @@ from math import inf
 
 from assistant.decoding import Round
 from assistant.drafting.draft import Plan
-from assistant.events import Forecast
+from assistant.events import Forecast, Reason
 from assistant.lookahead.acceptance import Acceptance
+from assistant.lookahead.breakeven import cheapest
 from assistant.lookahead.budget import Budget
 from assistant.lookahead.costs import Costs
 from assistant.lookahead.pace import Pace
@@ -119,10 +120,19 @@ class Controller:
         self._costs.saw_draft(tokens, seconds)
         self._budget.rest(seconds)
 
-    def forecast(self, reason: str) -> Forecast:
-        """Return what is expected of speculation, beside the reason for what is done."""
-        promised = self._promised.tokens_per_s * self._ars_token_s
-        return Forecast(reason, promised or None, self._ars_token_s)
+    def forecast(self, reason: Reason, plan: Plan) -> Forecast:
+        """Return what is expected of speculation, beside the reason for what a plan has done.
+
+        A plan promises by the cost curve, so it is held against ArS by the cost curve too.
+        """
+        token_s, step_s = self._costs.verify(1), self._costs.draft(1)
+        speedup = right = None
+        if isinstance(plan, Weighing) and plan.taken:
+            speedup = plan.expected_tokens / plan.expected_s * token_s
+        if step_s < inf:
+            right = sum(weight * each for weight, each in self._acceptance.possible("model"))
+        cost = cheapest(self._costs.verify, step_s if step_s < inf else 0.0)
+        return Forecast(reason, speedup, self._ars_token_s, cost, right)
 
     @property
     def _checks_ars(self) -> bool:

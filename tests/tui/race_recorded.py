@@ -16,6 +16,7 @@ from assistant.events import (
     Prepared,
     RaceOver,
     Ready,
+    Reason,
     Stats,
     Stop,
     Tally,
@@ -94,7 +95,7 @@ def laps(lane: int) -> Iterator[Lap]:
             * lane,
             sources={"model": Tally(tested, accepted)} if lane else {},
         )
-        forecast = Forecast("the most tokens per second", 1.7, EVALUATION_S[0])
+        forecast = Forecast(Reason.LIKELY, 1.7, EVALUATION_S[0])
         decoded = Decoded(tuple(tokens), ghosts, 3 * lane, 24 + said, stats, forecast)
         yield Lap(lane, seconds, decoded)
     yield Lap(lane, seconds, Finished("".join(WORDS), (), Stop.STOP_TOKEN, stats))
