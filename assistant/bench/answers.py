@@ -67,6 +67,14 @@ class Sum:
         return float(sum(getattr(each.stats, name) for each in self.answers))
 
     @property
+    def steps_s(self) -> float:
+        """Seconds of the draft's steps, without what it took to read the conversation before them.
+
+        `draft_s` has both; a step's cost, as the papers' formulas mean it, is of these alone.
+        """
+        return sum(round_.draft_s for each in self.answers for round_ in each.rounds)
+
+    @property
     def tokens_per_s(self) -> float:
         """Generated tokens over decoding time."""
         return self.total("generated_tokens") / self.total("decode_s")
