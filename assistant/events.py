@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from assistant.bench.findings import Gauged, Measured
+from assistant.bench.findings import Compared, Gauged
 from assistant.proving.findings import Check, Proved
 from assistant.stats import Forecast as Forecast
 from assistant.stats import Stats as Stats
@@ -258,7 +258,7 @@ Event = (
     | RaceOver
     | Measuring
     | Tuned
-    | Measured
+    | Compared
     | Gauged
     | Check
     | Proved

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assistant.bench import sweep
-from assistant.bench.answers import Answer, Sum, kinds, sums
+from assistant.bench.answers import Answer, Sum, kinds, speedup, sums
 from assistant.bench.paper.plan import CHEN_K, GREEDY, NUCLEUS, parts
 from assistant.bench.report import Section, Table, interval, number
 from assistant.bench.statistics import Interval, geometric_mean, mean, ratio_of_sums, sign_flip
@@ -97,9 +97,7 @@ def _line(
             name,
             mean([score for score, _ in scored]) if scored else None,
             ratio_of_sums([(o.total("decode_s"), o.total("generated_tokens")) for o, _ in points]),
-            None
-            if is_ars
-            else geometric_mean([o.tokens_per_s / a.tokens_per_s for o, a in points]),
+            None if is_ars else geometric_mean([speedup(o, a) for o, a in points]),
             None if is_ars else _estimate(points),
             None if is_ars or not scored else sign_flip([score - ref for score, ref in scored]),
         )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assistant.bench.answers import Answer, Sum, kinds, sums
+from assistant.bench.answers import Answer, Sum, kinds, speedup, sums
 from assistant.bench.paper.plan import DRAFTS, GREEDY, LOOKAHEADS, parts
 from assistant.bench.report import Plot, Point, Section, Series, Table, interval, number, share
 from assistant.bench.statistics import Interval, geometric_mean, ratio_of_sums
@@ -186,7 +186,7 @@ def _speed(
         batch_s / token_s,
         total("generated_tokens") / total("rounds"),
         expected,
-        geometric_mean([own.tokens_per_s / ars.tokens_per_s for own, ars in both]),
+        geometric_mean([speedup(own, ars) for own, ars in both]),
         theory.wall_clock_factor(alpha, k, cost_ratio),
         expected / (k * cost_ratio + batch_s / token_s),
         evaluated / total("generated_tokens"),
