@@ -57,12 +57,13 @@ class Measured:
     profile: Profile | None = None
     names: Mapping[str, str] = field(default_factory=dict)  # of the models, by role
     notice: str | None = None  # what goes on differently from what was asked
-    pace: tuple[tuple[int, float], ...] = ()  # tokens, and seconds of decoding, after each round
+    pace: Mapping[int, float] = field(default_factory=dict)
+    """Seconds of decoding by tokens, after each round of an answer in lockstep."""
 
     def seconds_to(self, tokens: int) -> float:
         """Return how long decoding took up to so many tokens; those of a round come evenly."""
         before, before_s = 0, 0.0
-        for count, seconds in self.pace:
+        for count, seconds in self.pace.items():
             if count >= tokens:
                 return before_s + (seconds - before_s) * (tokens - before) / (count - before)
             before, before_s = count, seconds

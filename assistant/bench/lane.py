@@ -124,13 +124,13 @@ class Lane:
             self._pace(),
         )
 
-    def _pace(self) -> tuple[tuple[int, float], ...]:
-        """Return tokens and seconds after each round."""
+    def _pace(self) -> dict[int, float]:
+        """Return the seconds by tokens after each round."""
         counted = [event.stats for event in self._said if isinstance(event, Decoded)]
         seconds: dict[int, float] = {}
         for stats in counted:
             seconds.setdefault(stats.generated_tokens, stats.decode_s)
-        return tuple(seconds.items())
+        return seconds
 
     def _profile(self, answer: Sequence[int]) -> Profile | None:
         assistant = self._pair.assistant

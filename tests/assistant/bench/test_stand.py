@@ -52,7 +52,7 @@ def test_each_answers_in_lockstep_as_it_does_alone(trials, stand):
         assert alone.stats.accepted == ours.stats.accepted
     for ours in together:
         assert ours.stats.generated_tokens == LENGTH
-        counts, seconds = zip(*ours.pace, strict=True)
+        counts, seconds = zip(*ours.pace.items(), strict=True)
         assert (counts[-1], seconds[-1]) == (LENGTH, pytest.approx(ours.stats.decode_s))
         assert all(a < b for a, b in pairwise(counts))
         assert all(a < b for a, b in pairwise(seconds))
@@ -141,7 +141,7 @@ def test_three_per_cent_are_seen_on_a_machine_that_is_three_times_as_slow_at_tim
 
 def measured(*pace: tuple[int, float]) -> Sum:
     stats = Stats("ars", generated_tokens=pace[-1][0], decode_s=pace[-1][1])
-    return Sum("q", "k", (Measured("", "", stats, pace=pace),))
+    return Sum("q", "k", (Measured("", "", stats, pace=dict(pace)),))
 
 
 def test_answers_are_compared_up_to_the_last_token_that_both_have():
