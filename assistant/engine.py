@@ -12,7 +12,7 @@ from assistant.bench.findings import Gauged
 from assistant.bench.stand import Stand
 from assistant.chat.counting import count as count_tokens
 from assistant.control import Control
-from assistant.events import Answered, Counted, Event, Failed, Finished
+from assistant.events import Counted, Event, Failed
 from assistant.loading import Loader, Pool
 from assistant.proving.proof import Proof
 from assistant.race import run
@@ -195,8 +195,6 @@ class Engine:
             raise ModelError("No model is loaded, so there is nothing to answer with.")
         answer = self._assistant.reply if request.answers == 1 else self._assistant.replies
         for event in answer(request, self._control):
-            if isinstance(event, Finished | Answered) and self._loader:
-                self._loader.keep_costs()  # before the last word: then nobody may need this process
             self._emit(event)
 
     def _free(self) -> None:
