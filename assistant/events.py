@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
-from assistant.bench.findings import Gauged, Measured
+from assistant.bench.findings import Compared, Gauged
 from assistant.proving.findings import Check, Proved
 from assistant.stats import Forecast as Forecast
 from assistant.stats import Reason as Reason
@@ -261,7 +261,7 @@ Event = (
     | RaceOver
     | Measuring
     | Tuned
-    | Measured
+    | Compared
     | Gauged
     | Check
     | Proved

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 
 from assistant.assistant import Assistant
@@ -18,7 +17,7 @@ from assistant.drafting.suffix import SuffixSource
 from assistant.drafting.tail import TailSource
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
 from assistant.lookahead.controller import Controller
-from assistant.lookahead.known import cached_or_measured, keep
+from assistant.lookahead.known import cached_or_measured
 from assistant.request import MOST_ANSWERS, Setup
 from assistant.resuming import Resuming
 from assistant.tuning import choices
@@ -87,8 +86,6 @@ class Loader:
         self._cancel = control.cancel
         self._emit = emit
         self._resources = ExitStack()
-        self.keep_costs: Callable[[], None] = lambda: None
-        """Keep what answers have shown of the costs, for the next load."""
 
     def load(self) -> tuple[Assistant, Ready]:
         """Load the models.
@@ -187,13 +184,9 @@ class Loader:
         return [*sources, bigram(n_vocab), unigram(n_vocab), RandomSource(n_vocab)]
 
     def _controller(self, target: LlamaModel, draft: LlamaModel | None) -> Controller | None:
-        folder = self._setup.cache
         if not self._setup.measure or not target.can_roll_back:
             return None
-        costs = cached_or_measured(target, draft, folder)
-        if folder:
-            self.keep_costs = partial(keep, target, draft, costs, folder)
-        return Controller(costs)
+        return Controller(cached_or_measured(target, draft, self._setup.cache))
 
 
 def _name(model: LlamaModel) -> str:

@@ -13,22 +13,14 @@ class Costs:
         verify: measured seconds of the target's evaluations, by width.
         draft: measured seconds that the draft takes to read tokens and give one row, by tokens;
             empty when there is no draft model.
-        verify_slope: seconds that each token takes the target longer for each token before it.
-        draft_slope: the same of the draft.
 
     Raises:
         ValueError: something in them is no duration, or `verify` is empty.
     """
 
-    def __init__(
-        self,
-        verify: Mapping[int, float],
-        draft: Mapping[int, float],
-        verify_slope: float = 0.0,
-        draft_slope: float = 0.0,
-    ) -> None:
-        self._verify = Curve(verify, verify_slope)
-        self._draft = Curve(draft, draft_slope) if draft else None
+    def __init__(self, verify: Mapping[int, float], draft: Mapping[int, float]) -> None:
+        self._verify = Curve(verify)
+        self._draft = Curve(draft, self._verify) if draft else None
 
     def verify(self, width: int) -> float:
         """Return the seconds of an evaluation of `width` tokens by the target."""
@@ -49,22 +41,3 @@ class Costs:
         """Learn how long the draft took."""
         if self._draft:
             self._draft.saw(tokens, seconds)
-
-    @property
-    def verify_lately(self) -> dict[int, float]:
-        """What is believed by now of what was measured of the target, in a short context."""
-        return self._verify.lately
-
-    @property
-    def draft_lately(self) -> dict[int, float]:
-        """The same of the draft."""
-        return self._draft.lately if self._draft else {}
-
-    def behind(self, depth: int) -> None:
-        """Speak from now on of tokens that have `depth` tokens before them: attention takes time.
-
-        Whoever never says so gets the costs of a short context, and what is learnt from rounds.
-        """
-        self._verify.depth = depth
-        if self._draft:
-            self._draft.depth = depth
