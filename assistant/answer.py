@@ -104,6 +104,8 @@ class Answer:
         """Count what became part of the answer."""
         stats, k = self.stats, round_.proposed
         tested = [(t.source or "", t.origin is Origin.DRAFT) for t in taken[: round_.tested]]
+        decode_s, draft_s = self._stopwatch.decode_s, self._stopwatch.draft_s
+        guessing_s = decode_s - stats.decode_s if k else draft_s - stats.draft_s
         self.stats = replace(
             stats,
             rounds=stats.rounds + 1,
@@ -112,10 +114,11 @@ class Answer:
             accepted=stats.accepted + sum(accepted for _, accepted in tested),
             generated_tokens=stats.generated_tokens + len(taken),
             first_token_s=stats.first_token_s or self._stopwatch.since_asked_s,
-            decode_s=self._stopwatch.decode_s,
+            decode_s=decode_s,
             lookahead_counts={**stats.lookahead_counts, k: stats.lookahead_counts.get(k, 0) + 1},
-            draft_s=self._stopwatch.draft_s,
+            draft_s=draft_s,
             verify_s=self._stopwatch.verify_s,
+            guessing_s=stats.guessing_s + guessing_s,
             positions=_by_position(stats.positions, [accepted for _, accepted in tested]),
             sources=_by_source(stats.sources, tested),
         )

@@ -126,8 +126,8 @@ class Assistant:
             yield from prefill(self.target, "target", tokens[:-1])
             for answer in answers:
                 answer.begin()
-            for voice, round_, plan in together.rounds():
-                decoded = answers[voice.number].add(round_, Forecast(policy.reason(plan)))
+            for voice, round_, reason in together.rounds():
+                decoded = answers[voice.number].add(round_, Forecast(reason))
                 yield OneOf(voice.number, decoded)
                 yield from _endings(open_)
         except Cancelled:

@@ -20,13 +20,13 @@ from assistant.request import (
     Count,
     Gauge,
     Job,
+    Lockstep,
     Mode,
     Prove,
     Race,
     Request,
     Sampling,
     Setup,
-    Trial,
     Tune,
 )
 from assistant.tuning.tune import Tuner
@@ -81,8 +81,8 @@ class Engine:
         """Measure this machine; ends in `Tuned` or `Failed`."""
         self._give(tune)
 
-    def measure(self, job: Trial | Gauge) -> None:
-        """Measure an answer or the memory; ends in `Measured`, `Gauged` or `Failed`."""
+    def measure(self, job: Lockstep | Gauge) -> None:
+        """Measure answers or the memory; ends in `Compared`, `Gauged` or `Failed`."""
         self._give(job)
 
     def prove(self, prove: Prove) -> None:
@@ -171,7 +171,7 @@ class Engine:
                 run(job, self._pool, self._control, self._emit)
             case Tune():
                 self._emit(Tuner(job, self._control.cancel, self._emit).run())
-            case Trial():
+            case Lockstep():
                 self._emit(self._stand.measure(job))
             case Gauge(threads):
                 self._emit(Gauged(bandwidth(threads)))
@@ -196,7 +196,7 @@ class Engine:
         answer = self._assistant.reply if request.answers == 1 else self._assistant.replies
         for event in answer(request, self._control):
             if isinstance(event, Finished | Answered) and self._loader:
-                self._loader.keep_learnt()  # before the last word: then nobody may need this process
+                self._loader.keep_learnt()  # before the last word: this process may end with it
             self._emit(event)
 
     def _free(self) -> None:

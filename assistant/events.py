@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Literal
 
-from assistant.bench.findings import Gauged, Measured
+from assistant.bench.findings import Compared, Gauged
 from assistant.proving.findings import Check, Proved
 from assistant.stats import Forecast as Forecast
+from assistant.stats import Reason as Reason
 from assistant.stats import Stats as Stats
 from assistant.stats import Tally as Tally
 from assistant.tuning.findings import Measuring, Tuned
@@ -39,7 +41,7 @@ class ModelInfo:
 
     role: Role
     name: str
-    path: str
+    path: Path
     size: int  # bytes of the file
     n_ctx: int
     n_vocab: int
@@ -125,6 +127,7 @@ class Ready:
     target: ModelInfo
     draft: ModelInfo | None
     no_draft: str | None
+    rolls_back: bool = True  # whether the target can take tokens back; else nothing is proposed
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +261,7 @@ Event = (
     | RaceOver
     | Measuring
     | Tuned
-    | Measured
+    | Compared
     | Gauged
     | Check
     | Proved

@@ -1,5 +1,6 @@
 """Load a pair of models into an assistant, or a target alone when the draft cannot serve it."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ from assistant.drafting.tail import TailSource
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
 from assistant.lookahead.acceptance import Acceptance
 from assistant.lookahead.controller import Controller
-from assistant.lookahead.known import cached_or_measured, keep
+from assistant.lookahead.known import cached_or_measured
 from assistant.lookahead.reputation import remember, remembered
 from assistant.request import MOST_ANSWERS, Setup
 from assistant.resuming import Resuming
@@ -88,7 +89,7 @@ class Loader:
         self._emit = emit
         self._resources = ExitStack()
         self.keep_learnt: Callable[[], None] = lambda: None
-        """Keep what answers have shown of costs and of the draft's worth, for the next load."""
+        """Keep what answers have shown of the draft's worth, for the next load."""
 
     def load(self) -> tuple[Assistant, Ready]:
         """Load the models.
@@ -109,7 +110,8 @@ class Loader:
             self._resources = opened.pop_all()
         about_draft = self._about("draft", draft) if draft else None
         assistant.draft_name = about_draft.name if about_draft else None
-        return assistant, Ready(self._about("target", target), about_draft, reason)
+        about_target, rolls_back = self._about("target", target), target.can_roll_back
+        return assistant, Ready(about_target, about_draft, reason, rolls_back)
 
     def close(self) -> None:
         """Free everything that was loaded."""
@@ -163,12 +165,12 @@ class Loader:
         weights = model.weights
         size = weights.path.stat().st_size
         return ModelInfo(
-            role, _name(model), str(weights.path), size, model.n_ctx, model.n_vocab, weights.load_s
+            role, _name(model), weights.path, size, model.n_ctx, model.n_vocab, weights.load_s
         )
 
     def _resuming(self, target: LlamaModel, opened: ExitStack) -> Resuming:
         path = target.weights.path.resolve()
-        identity = f"{known_sha256(path) or path} {target.conditions}"
+        identity = f"{known_sha256(path) or path} {target.cache_identity}"
         resuming = Resuming(target, identity, snapshots.folder(), self._setup.snapshots)
         opened.callback(resuming.close)
         opened.callback(resuming.keep)
@@ -186,25 +188,22 @@ class Loader:
         return [*sources, bigram(n_vocab), unigram(n_vocab), RandomSource(n_vocab)]
 
     def _controller(self, target: LlamaModel, draft: LlamaModel | None) -> Controller | None:
-        folder = self._setup.cache
         if not self._setup.measure or not target.can_roll_back:
             return None
+        folder = self._setup.cache
         costs = cached_or_measured(target, draft, folder)
         if folder is None:
             return Controller(costs)
         files = target.weights.path, draft.weights.path if draft else None
         acceptance = Acceptance(remembered(*files, folder))
-
-        def keep_learnt() -> None:
-            keep(target, draft, costs, folder)
-            remember(acceptance.lasting, *files, folder)
-
-        self.keep_learnt = keep_learnt
+        self.keep_learnt = lambda: remember(acceptance.lasting, *files, folder)
         return Controller(costs, acceptance)
 
 
 def _name(model: LlamaModel) -> str:
-    return model.weights.header.name or model.weights.path.stem
+    """Return what a model calls itself, or its file's name, as text that can be stored."""
+    stem = os.fsencode(model.weights.path.stem).decode("utf-8", "replace")
+    return model.weights.header.name or stem
 
 
 def _check_rolls_back(model: LlamaModel) -> None:

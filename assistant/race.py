@@ -7,7 +7,17 @@ from time import perf_counter
 
 from assistant.assistant import Assistant
 from assistant.control import Control
-from assistant.events import Event, Failed, Finished, Lap, Lined, RaceOver, Ready, Spoken
+from assistant.events import (
+    Decoded,
+    Event,
+    Failed,
+    Finished,
+    Lap,
+    Lined,
+    RaceOver,
+    Ready,
+    Spoken,
+)
 from assistant.loading import Loader, Pool
 from assistant.request import Lane, Race, Request, Setup
 from models.errors import ModelError, SpecchatError
@@ -41,6 +51,10 @@ class Runner:
     def __init__(self, number: int, assistant: Assistant, request: Request, control: Control):
         self.number = number
         self.clock = LaneClock()
+        self.tokens = 0
+        """How many tokens it has by now."""
+        self.error: SpecchatError | None = None
+        """What it ended with, if it failed."""
         self.over = False
         self._answer = assistant.reply(request, control, self.clock)
 
@@ -50,7 +64,10 @@ class Runner:
             try:
                 event: Spoken = next(self._answer)
             except SpecchatError as error:
+                self.error = error
                 event = failed(error)
+        if isinstance(event, Decoded):
+            self.tokens = event.stats.generated_tokens
         self.over = isinstance(event, Finished | Failed)
         return Lap(self.number, self.clock(), event)
 
@@ -76,11 +93,16 @@ def run(race: Race, pool: Pool, control: Control, emit: Callable[[Event], None])
     emit(RaceOver())
 
 
-def laps(runners: Sequence[Runner]) -> Iterator[Lap]:
-    """Step the one that has computed least, again and again: no two are ever a step apart."""
+def seconds(runner: Runner) -> float:
+    """Return for how long a lane has computed: what lanes of a race have equally much of."""
+    return runner.clock()
+
+
+def laps(runners: Sequence[Runner], done: Callable[[Runner], float] = seconds) -> Iterator[Lap]:
+    """Step the one that has done least, the first of equals: no two are ever a step apart."""
     running = list(runners)
     while running:
-        runner = min(running, key=lambda runner: runner.clock())
+        runner = min(running, key=done)
         yield runner.step()
         if runner.over:
             running.remove(runner)

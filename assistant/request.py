@@ -146,13 +146,24 @@ class Tune:
 class Trial:
     """An answer to be measured, from cold caches; its models stay loaded for the next trial.
 
-    Trials of the same `system` share what mode auto learns; others learn nothing from them.
+    Trials of the same `system`, one after the other, share what mode auto learns; others learn
+    nothing from them.
     """
 
     setup: Setup
     system: str
     request: Request
     profiled: tuple[str, ...] = ()  # draft sources to be judged along the answer, afterwards
+
+
+@dataclass(frozen=True, slots=True)
+class Lockstep:
+    """Trials that advance together, the one with the fewest tokens first.
+
+    What slows this machine down, or lets it go, does so to all of them alike.
+    """
+
+    trials: tuple[Trial, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,5 +184,5 @@ class Prove:
     thorough: bool = False
 
 
-Job = Setup | Request | Race | Count | Tune | Trial | Gauge | Prove
+Job = Setup | Request | Race | Count | Tune | Lockstep | Gauge | Prove
 """What the engine does, one after the other."""

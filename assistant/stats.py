@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +24,34 @@ class Tally:
         return Tally(self.tested + 1, self.accepted + accepted)
 
 
+class Reason(StrEnum):
+    """Why a round proposed as many tokens as it did."""
+
+    ARS = "ars"  # the person chose ArS
+    SPS = "sps"  # the person chose SpS
+    CHOSEN = "chosen"  # the person chose the lookahead
+    UNMEASURED = "unmeasured"  # nothing is known of what evaluations cost here
+    NO_SOURCE = "no-source"  # nothing can propose
+    FIRST = "first"  # the first token does not wait for a draft
+    TIMING = "timing"  # it is time to see how fast ArS is now
+    SPENT = "spent"  # proposals have cost this answer what they may
+    UNLIKELY = "unlikely"  # no proposal on offer promised to save time
+    LIKELY = "likely"  # these proposals promised to save time
+
+
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Why the lookahead in force is what it is."""
+    """Why a round proposed what it did, and what is expected of proposals. Times are in ArS tokens.
 
-    reason: str  # a clause: "you chose it", "3 promises most"
-    speedup: float | None = None  # of the best lookahead above 0 against ArS, as predicted
+    A proposal costs at least `cost`: that is what the cheapest lookahead comes to for each of its
+    tokens, the draft's steps included. So those that are right less often cannot save time.
+    """
+
+    reason: Reason
+    speedup: float | None = None  # of a round like this against ArS, as its plan expects
     ars_token_s: float | None = None  # what a token takes by ArS, as measured so far
+    cost: float | None = None
+    right: float | None = None  # share of the draft model's proposals that may be accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +72,7 @@ class Stats:
     lookahead_counts: Mapping[int, int] = field(default_factory=dict)  # rounds by tokens proposed
     draft_s: float = 0.0  # of decode_s, in the draft model, the prompt that it reads included
     verify_s: float = 0.0  # of decode_s, in the target
+    guessing_s: float = 0.0  # of decode_s, in rounds that proposed, and in the draft between rounds
     positions: tuple[Tally, ...] = ()  # by place in the round
     sources: Mapping[str, Tally] = field(default_factory=dict)  # by draft source
     draft: str | None = None  # the draft model's name, if one was loaded

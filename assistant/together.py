@@ -88,8 +88,10 @@ class Together:
         if policy.controller:
             policy.controller.begin()
 
-    def rounds(self) -> Iterator[tuple[Voice, Round, Plan]]:
+    def rounds(self) -> Iterator[tuple[Voice, Round, str]]:
         """Yield the rounds of all answers that have not ended, by the evaluation.
+
+        Beside each is why its draft is what it is.
 
         An answer ends when its `stop` is set: by whoever takes its rounds, or here, when it has had
         its share of the context. What one does not need any more is the others'.
@@ -102,7 +104,8 @@ class Together:
             if self._control.cancel.raised:
                 raise Cancelled
             started = perf_counter()
-            drafts = self._drafts(live)
+            policy = self._policy.now()
+            drafts = self._drafts(live, policy)
             rounds = self._verified([(voice, draft) for voice, draft, _ in drafts])
             plans = [plan for _, _, plan in drafts]
             self.evaluations += 1
@@ -110,7 +113,8 @@ class Together:
                 seconds = perf_counter() - started
                 observed = list(zip(rounds, plans, strict=True))
                 self._policy.controller.observe_batch(observed, seconds)
-            yield from zip((voice for voice, _, _ in drafts), rounds, plans, strict=True)
+            voices, reasons = (voice for voice, _, _ in drafts), map(policy.reason, plans)
+            yield from zip(voices, rounds, reasons, strict=True)
 
     def _live(self) -> list[Voice]:
         """Return the answers that go on, the shortest first: it has the cheaper places."""
@@ -129,24 +133,24 @@ class Together:
         eager = stops.count(None) + stops.count(Stop.CONTEXT)
         return self._prompt + (self._target.n_ctx - self._prompt) // max(1, eager)
 
-    def _drafts(self, live: Sequence[Voice]) -> list[tuple[Voice, Draft, Plan]]:
+    def _drafts(self, live: Sequence[Voice], policy: Policy) -> list[tuple[Voice, Draft, Plan]]:
         drafts: list[tuple[Voice, Draft, Plan]] = []
         beside = Beside(len(live) - 1, len(live) - 1)
         for voice in live:
-            plan = self._plan(voice, live, beside)
+            plan = self._plan(voice, live, beside, policy)
             draft = voice.drafter.propose(voice.tokens, plan, self._warp, voice.rule.draw)
             if isinstance(plan, Weighing):
                 beside = plan.beside
             drafts.append((voice, draft, plan))
         return drafts
 
-    def _plan(self, voice: Voice, live: Sequence[Voice], beside: Beside) -> Plan:
-        if self._control.mode == "ars" or not voice.answer.stats.generated_tokens:
+    def _plan(self, voice: Voice, live: Sequence[Voice], beside: Beside, policy: Policy) -> Plan:
+        if not voice.answer.stats.generated_tokens:
             return Fixed(0)  # the first token does not wait for a draft
         rows = self._target.max_rows
-        most = rows - beside.width if self._policy.is_free else rows // len(live)
+        most = rows - beside.width if policy.is_free else rows // len(live)
         room = min(most, self._limit - len(voice.tokens), voice.answer.tokens_left) - 1
-        return self._policy.plan(max(0, room), beside)
+        return policy.plan(max(0, room), beside)
 
     def _verified(self, drafts: Sequence[tuple[Voice, Draft]]) -> list[Round]:
         texts = {

@@ -11,7 +11,7 @@ from assistant.decoding import Round, autoregressive, speculative
 from assistant.drafting.cascade import Cascade
 from assistant.drafting.draft import Plan, Source
 from assistant.drafting.model import ModelSource
-from assistant.events import Forecast, Noticed, Prefilled, Role
+from assistant.events import Forecast, Noticed, Prefilled, Reason, Role
 from assistant.lookahead.controller import Controller
 from assistant.lookahead.fixed import Fixed
 from assistant.lookahead.policy import Policy
@@ -50,7 +50,7 @@ class Turn:
         self._tokens, self._answer = tokens, answer
         self._warp = warp_of(request, control)
         self._plan: Plan = Fixed(0)
-        self.forecast = Forecast("")
+        self.forecast = Forecast(Reason.FIRST)
         """What is expected of speculation, and why the last round proposed what it did."""
 
     def rounds(self) -> Iterator[Round | Prefilled | Noticed]:
@@ -62,31 +62,29 @@ class Turn:
         """
         rule = rule_of(self._request)
         ars = autoregressive(self._target, self._tokens, self._warp, rule)
-        sps = self._speculative(rule)
+        sps = speculative(
+            self._target, self._drafter, self._tokens, lambda: self._plan, self._warp, rule
+        )
         while len(self._tokens) < self._target.n_ctx:
             if self._control.cancel.raised:
                 raise Cancelled
+            self._policy = Policy(self._control, self._controller).now()
             try:
                 if self._speculates:
                     yield from self._prefill()
                     yield self._timed(sps)
+                    if self._drafter.failure:
+                        raise self._drafter.failure
                 else:
                     yield self._timed(ars)
             except DraftFailed as error:
                 del self._drafter.sources[ModelSource.name]
-                sps = self._speculative(rule)  # an error has ended the loop
                 yield Noticed(f"{error} The answer goes on without the draft model.")
-
-    def _speculative(self, rule: Rule) -> Iterator[Round]:
-        def plan() -> Plan:
-            return self._plan
-
-        return speculative(self._target, self._drafter, self._tokens, plan, self._warp, rule)
 
     @property
     def _speculates(self) -> bool:
         return bool(
-            self._control.mode != "ars"
+            self._policy.control.mode != "ars"
             and self._answer.stats.generated_tokens  # the first one does not wait for a draft
             and self._drafter.sources
         )
@@ -102,16 +100,16 @@ class Turn:
             self.forecast = Forecast(reason)
             return round_
         self._controller.observe(round_, self._plan, seconds, draft_s, tables_s)
-        self.forecast = self._controller.forecast(reason)
+        self.forecast = self._controller.forecast(reason, self._plan)
         return round_
 
     @property
-    def _reason(self) -> str:
-        if self._control.mode != "ars":
+    def _reason(self) -> Reason:
+        if self._policy.control.mode != "ars":
             if not self._drafter.sources:
-                return "there is nothing that could propose"
+                return Reason.NO_SOURCE
             if not self._answer.stats.generated_tokens:
-                return "the first token does not wait for a draft"
+                return Reason.FIRST
         return self._policy.reason(self._plan)
 
     @property

@@ -26,6 +26,7 @@ from assistant.events import (
     Ghost,
     Origin,
     Prepared,
+    Reason,
     Stats,
     Stop,
     Token,
@@ -129,7 +130,7 @@ class Said:
             decode_s=time.perf_counter() - self._began,
         )
         used = 20 + self.stats.generated_tokens
-        forecast = Forecast("the most tokens per second", 1.5, 0.02)
+        forecast = Forecast(Reason.LIKELY, 1.5, 0.02)
         return Decoded(step.tokens, step.ghosts, k, used, self.stats, forecast)
 
 

@@ -36,6 +36,7 @@ def write(
     name: str | None = None,
     file_type: int = 0,
     words: tuple[str, ...] = (),
+    longrope: int | None = None,
 ) -> Path:
     """Write a model of one architecture and return its path.
 
@@ -43,7 +44,8 @@ def write(
     that it drafts for the other with a middling acceptance rate. With `stops=False` a llama says
     no control token at any temperature, so that no answer ends by itself. `name` and `file_type`
     are what the header says; the weights are 32 bits whatever it claims. `words` are tokens of
-    their own, which the model says as readily as any byte.
+    their own, which the model says as readily as any byte. A llama with `longrope` rotates its keys
+    in another way in contexts of more tokens than that.
     """
     layers = layers or {"lfm2": 4, "gemma3": 6}.get(kind, 2)
     writer = gguf.GGUFWriter(path, kind)
@@ -56,6 +58,8 @@ def write(
     writer.add_file_type(file_type)
     if name is not None:
         writer.add_name(name)
+    if longrope is not None:
+        _write_longrope(writer, longrope)
     _Tensors(writer, kind, layers, vocabulary, seed, like, noise, stops).write()
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -86,6 +90,13 @@ def _write_vocabulary(
     if template is not None:
         writer.add_chat_template(template)
     return len(tokens)
+
+
+def _write_longrope(writer: gguf.GGUFWriter, n_ctx: int) -> None:
+    writer.add_rope_scaling_type(gguf.RopeScalingType.LONGROPE)
+    writer.add_rope_scaling_orig_ctx_len(n_ctx)
+    writer.add_tensor("rope_factors_short.weight", np.ones(HEAD // 2, np.float32))
+    writer.add_tensor("rope_factors_long.weight", np.full(HEAD // 2, 3.0, np.float32))
 
 
 def _byte_names() -> list[str]:

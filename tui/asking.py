@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from rich.text import Text
 
@@ -18,10 +19,12 @@ from assistant.events import (
     Token,
 )
 from assistant.request import Message, Request
+from tui import draft_use
 from tui.continuing import Continuing
 from tui.figures import figures, of_several
 from tui.listening import Listening
 from tui.locating import NO_DRAFT, find_models
+from tui.outlook import outlook
 from tui.printing import Printing
 from tui.safe import safe
 from tui.settings import Settings
@@ -32,6 +35,7 @@ class Given:
     """What came of one answer."""
 
     tokens: list[Token] = field(default_factory=list)
+    last: Decoded | None = None  # round
     finished: Finished | None = None
 
 
@@ -68,6 +72,7 @@ class Asking:
         self._quiet = quiet
         self._printing = Printing(quiet, answers)
         self._listening = Listening("looking for the models", lively=True)
+        self._draft_failed = False  # in the answer, which the engine has said
         self._outcome = Outcome([Given() for _ in range(answers)])
 
     def run(self) -> Outcome:
@@ -103,6 +108,8 @@ class Asking:
     def _show(self, event: Event) -> None:
         match event:
             case Noticed(text):
+                draft = self._outcome.ready and self._outcome.ready.draft
+                self._draft_failed |= bool(draft and Path(draft.path).name in text)
                 self._say(text)
             case Prefilled(role, done, total):
                 self._listening.say(f"the {role} reads the question: {done} of {total} tokens")
@@ -119,6 +126,7 @@ class Asking:
         given = self._outcome.answers[number]
         if isinstance(event, Decoded):
             given.tokens += event.tokens
+            given.last = event if event.forecast else given.last  # not text that was held back
             self._printing.add(number, event.tokens)
             if self._continued is not None:
                 self._continued.add(event, number)
@@ -130,10 +138,23 @@ class Asking:
 
     def _warn(self, no_draft: str | None) -> None:
         """Say why there is no draft, if somebody may expect one."""
-        reason = no_draft or (self._outcome.ready and self._outcome.ready.no_draft)
-        wanted = self._settings.mode != "ars" and self._settings.draft != NO_DRAFT
-        if reason and wanted:
-            self._say(f"{reason} Proposals come from the conversation alone.")
+        ready, settings = self._outcome.ready, self._settings
+        expected = settings.draft or settings.mode != "ars"
+        if ready is None or ready.draft or settings.draft == NO_DRAFT or not expected:
+            return
+        self._say(draft_use.refused(no_draft or str(ready.no_draft), ready, settings))
+        if ready.rolls_back and not no_draft:  # the file was found, and another one may serve
+            self._say(draft_use.fitting(settings))
+
+    def _doubt_draft(self, ends: Sequence[Finished]) -> None:
+        """Say that a draft was no help; of one that was asked for, also that it was not used."""
+        settings, draft = self._settings, self._outcome.ready and self._outcome.ready.draft
+        if not draft or not ends:
+            return
+        if text := draft_use.rejected(ends[0].stats, draft):
+            self._say(f"{text} {draft_use.fitting(settings)}")
+        elif draft_use.is_named(settings) and not self._draft_failed:
+            self._say(draft_use.unused(ends[0].stats, draft, settings, len(ends)))
 
     def _say(self, text: str | None) -> None:
         if text:
@@ -164,6 +185,7 @@ class Asking:
 
     def _summarise(self) -> None:
         ends = [given.finished for given in self._outcome.answers if given.finished]
+        self._doubt_draft(ends)
         if not ends or self._quiet:
             return
         if self._outcome.answered is None:
@@ -172,11 +194,16 @@ class Asking:
             line = [*of_several(self._outcome.answered, len(ends)), self._mode(ends)]
         if self._continued is not None:
             line.append(f"conversation {self._continued.number}")
-        self._listening.console.print(Text(" · ".join(line), "dim"), soft_wrap=True)
+        self._close(" · ".join(line))
+        last = self._outcome.answers[0].last if self._outcome.answered is None else None
+        if last is not None and (found := outlook(last)).is_informed:
+            self._close(found.worth)
+
+    def _close(self, text: str) -> None:
+        if text:
+            self._listening.console.print(Text(safe(text), "dim"), soft_wrap=True)
 
     def _mode(self, ends: Sequence[Finished]) -> str:
-        """Return the mode, and why an automatic choice was not to speculate."""
-        proposed = any(end.stats.lookahead_counts.keys() - {0} for end in ends)
-        if self._settings.mode != "auto" or proposed:
-            return self._settings.mode
-        return "ars: speculation does not pay here"
+        """Return the mode, and whether that came to nothing else than ArS."""
+        mode, proposed = self._settings.mode, any(end.stats.drafted for end in ends)
+        return mode if mode == "ars" or proposed else f"{mode}, nothing guessed"

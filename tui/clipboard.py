@@ -91,10 +91,10 @@ def run(tool: Tool, text: str) -> str:
 
 
 def code_blocks(markdown: str) -> tuple[str, ...]:
-    """Return the code blocks of a text in order, without their fences."""
-    from markdown_it import MarkdownIt  # 15 ms that the first frame need not wait for
+    """Return the code blocks of a text in order, without their fences, as they were written."""
+    from tui.widgets.conversation.reading import parser  # 15 ms that the first frame need not wait
 
-    blocks = MarkdownIt("commonmark").parse(markdown)
+    blocks = parser().disable("normalize").parse(markdown)
     return tuple(
         block.content.removesuffix("\n")
         for block in blocks

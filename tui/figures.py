@@ -7,7 +7,7 @@ from itertools import zip_longest
 from assistant.events import Answered, Stats, Tally
 
 SUMMED = ("rounds", "drafted", "tested", "accepted", "generated_tokens")
-TIMES = ("prefill_s", "decode_s", "draft_s", "verify_s")
+TIMES = ("prefill_s", "decode_s", "draft_s", "verify_s", "guessing_s")
 
 
 def figures(stats: Stats) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from rich.console import Console
+from rich.segment import Segment, Segments
 from rich.text import Text
 
 from assistant.events import Origin, Token
@@ -66,5 +67,7 @@ class Printing:
                 above = "\n" if self._turn else ""
                 self._out.print(Text(f"{above}--- {self._turn + 1} of {len(self._over)} ---"))
         for token in tokens:
-            self._out.print(Text(safe(token.text), self._styles[token.origin]), end="")
+            style = self._out.get_style(self._styles[token.origin])
+            # Text would make spaces of tabs.
+            self._out.print(Segments([Segment(safe(token.text), style)]), end="")
         self._out.file.flush()

@@ -1,7 +1,6 @@
 """The JSON object that `ask --json` prints."""
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from assistant.events import Answered, Finished, ModelInfo, Stats, Token
@@ -74,9 +73,9 @@ def _stats(stats: Stats) -> dict[str, Any]:
 
 
 def _model(model: ModelInfo) -> dict[str, Any]:
-    path = Path(model.path)
+    path = model.path
     digest = checksum.known_sha256(path)
     if digest is None:
         digest = checksum.sha256(path)
         checksum.remember(path, digest)
-    return {"name": model.name, "path": model.path, "sha256": digest}
+    return {"name": model.name, "path": str(path), "sha256": digest}

@@ -56,7 +56,7 @@ class Stock:
     def __init__(self, settings: Settings, ready: Ready | None) -> None:
         self._settings = settings
         loaded = (ready.draft, ready.target) if ready else ()  # a file may be both
-        self._loaded = {Path(info.path).resolve(): info.role for info in loaded if info}
+        self._loaded = {info.path.resolve(): info.role for info in loaded if info}
         self._freed = 0  # what the loaded models will give back
         self._advice: dict[tuple[Path, int], Advice] = {}
         self.models: list[Found] = []

@@ -67,6 +67,19 @@ class Sum:
         return float(sum(getattr(each.stats, name) for each in self.answers))
 
     @property
+    def is_lockstep(self) -> bool:
+        """Whether the answers advanced together with those of other systems."""
+        return all(each.pace for each in self.answers)
+
+    @property
+    def steps_s(self) -> float:
+        """Seconds of the draft's steps, without what it took to read the conversation before them.
+
+        `draft_s` has both; a step's cost, as the papers' formulas mean it, is of these alone.
+        """
+        return sum(round_.draft_s for each in self.answers for round_ in each.rounds)
+
+    @property
     def tokens_per_s(self) -> float:
         """Generated tokens over decoding time."""
         return self.total("generated_tokens") / self.total("decode_s")
@@ -82,6 +95,27 @@ def sums(answers: Iterable[Answer], system: str) -> dict[tuple[str, str], Sum]:
         (kind, question): Sum(question, kind, tuple(measured))
         for (kind, question), measured in found.items()
     }
+
+
+def speedup(own: Sum, reference: Sum) -> float:
+    """Return how many times as fast a system was as another one at the same question.
+
+    Answers in lockstep are held against each other up to the last token that both have: there,
+    each token of one came within a second or so of the same token of the other. What a longer
+    answer has beyond it came when the other was over, perhaps to a machine in another mood. Others
+    are compared by all their tokens.
+    """
+    pairs = [*zip(own.answers, reference.answers, strict=False)]
+    common = [min(a.stats.generated_tokens, b.stats.generated_tokens) for a, b in pairs]
+    if len(own.answers) != len(reference.answers) or not (
+        own.is_lockstep and reference.is_lockstep
+    ):
+        return own.tokens_per_s / reference.tokens_per_s
+    own_s, reference_s = (
+        sum(pair[side].seconds_to(tokens) for pair, tokens in zip(pairs, common, strict=True))
+        for side in (0, 1)
+    )
+    return reference_s / own_s
 
 
 def kinds(answers: Sequence[Answer]) -> list[str]:

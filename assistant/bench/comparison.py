@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assistant.bench.answers import Answer, Sum, kinds, sums
+from assistant.bench.answers import Answer, Sum, kinds, speedup, sums
 from assistant.bench.statistics import Interval, geometric_mean
 
 ALL = "all"
@@ -23,6 +23,7 @@ class Standing:
     acceptance_rate: float | None
     first_token_s: float  # mean
     predicted: float | None = None  # ratio, as the simulator has it
+    in_lockstep: bool = True  # with ArS; else they answered one after the other
 
 
 def standings(
@@ -55,7 +56,7 @@ def _standing(
     kind: str, system: str, both: Sequence[tuple[Sum, Sum]], predicted: float | None
 ) -> Standing:
     own = [sum_ for sum_, _ in both]
-    ratios = [sum_.tokens_per_s / ars.tokens_per_s for sum_, ars in both]
+    ratios = [speedup(sum_, ars) for sum_, ars in both]
     is_reference = all(sum_ is ars for sum_, ars in both)
 
     def total(name: str) -> float:
@@ -72,4 +73,5 @@ def _standing(
         total("accepted") / total("tested") if total("tested") else None,
         total("first_token_s") / sum(len(each.answers) for each in own),
         predicted,
+        all(sum_.is_lockstep for pair in both for sum_ in pair),
     )

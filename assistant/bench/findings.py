@@ -57,6 +57,24 @@ class Measured:
     profile: Profile | None = None
     names: Mapping[str, str] = field(default_factory=dict)  # of the models, by role
     notice: str | None = None  # what goes on differently from what was asked
+    pace: Mapping[int, float] = field(default_factory=dict)
+    """Seconds of decoding by tokens, after each round of an answer in lockstep."""
+
+    def seconds_to(self, tokens: int) -> float:
+        """Return how long decoding took up to so many tokens; those of a round come evenly."""
+        before, before_s = 0, 0.0
+        for count, seconds in self.pace.items():
+            if count >= tokens:
+                return before_s + (seconds - before_s) * (tokens - before) / (count - before)
+            before, before_s = count, seconds
+        return before_s
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What came of trials in lockstep, in their order; a text says why one came to nothing."""
+
+    found: tuple[Measured | str, ...]
 
 
 @dataclass(frozen=True, slots=True)

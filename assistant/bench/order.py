@@ -9,15 +9,13 @@ System = TypeVar("System")
 
 def interleaved(
     items: Sequence[Item], systems: Sequence[System], repeats: int = 1
-) -> Iterator[tuple[int, Item, System]]:
-    """Yield every item with every system, `repeats` times, as repeat, item, system.
+) -> Iterator[tuple[int, Item, list[System]]]:
+    """Yield every item `repeats` times, as repeat, item, and the systems that answer it in order.
 
-    The systems answer one item after the other, and the next item in the opposite order: what
-    makes the machine steadily slower, or faster, makes it so for all alike.
+    The next item has the opposite order, so that it is nobody's advantage to come first.
     """
-    turn = 0
+    order = list(systems)
     for repeat in range(repeats):
         for item in items:
-            order = systems if turn % 2 == 0 else [*reversed(systems)]
-            turn += 1
-            yield from ((repeat, item, system) for system in order)
+            yield repeat, item, order
+            order = order[::-1]

@@ -29,10 +29,18 @@ HEADER = (
     "accepted",
 )
 CAVEAT = (
-    "× ArS is the geometric mean over the prompts of a kind, with its 95 % bootstrap interval; "
+    "The systems advance together, a few tokens each in turn, so that a machine's moods cancel. "
+    "× ArS compares the time up to the last token that both answers have, from the end of the "
+    "prompt's reading on: the geometric mean over the prompts of a kind, with its 95 % bootstrap "
+    "interval; "
     "worst is the smallest ratio of a prompt; predicted is what the simulator made of ArS's own "
     "answers and the cost curve, without having seen the system answer; "
     "per eval are tokens per evaluation of the target."
+)
+ALONE = "*"
+CAVEAT_ALONE = (
+    f" {ALONE} answers one prompt after the other beside the rest, and not in turns with them: its "
+    "ratio has what the machine did meanwhile in it, and the interval shows how much that was."
 )
 
 
@@ -55,7 +63,7 @@ def _table(found: Sequence[Standing]) -> Table:
     rows = tuple(
         (
             each.kind,
-            each.system,
+            each.system + ("" if each.in_lockstep else ALONE),
             number(each.tokens_per_s, 1),
             interval(each.ratio),
             number(each.worst),
@@ -65,7 +73,8 @@ def _table(found: Sequence[Standing]) -> Table:
         )
         for each in found
     )
-    return Table("Tokens per second", HEADER, rows, CAVEAT, names=2)
+    note = CAVEAT if all(each.in_lockstep for each in found) else CAVEAT + CAVEAT_ALONE
+    return Table("Tokens per second", HEADER, rows, note, names=2)
 
 
 def _sentences(answers: Sequence[Answer], found: Sequence[Standing]) -> list[str]:

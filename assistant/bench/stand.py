@@ -1,152 +1,100 @@
-"""Where answers are measured: loaded pairs, each answer from cold caches."""
+"""Where answers are measured: loaded models, and several answers in lockstep."""
 
 from collections.abc import Callable
-from copy import deepcopy
+from contextlib import ExitStack
 from dataclasses import replace
 
 from assistant.assistant import Assistant
-from assistant.bench.findings import CostCurves, Measured, Profile, Timed
-from assistant.bench.profiling import profile
-from assistant.chat.tokens import ChatTokens
+from assistant.bench.findings import Compared
+from assistant.bench.lane import Lane, Pair, Recording
 from assistant.control import Control
-from assistant.decoding import Round
-from assistant.drafting.draft import Plan
-from assistant.events import Event, Finished, Noticed, Stop
+from assistant.events import Event
 from assistant.loading import Loader, Pool
-from assistant.lookahead.controller import Controller
 from assistant.lookahead.costs import Costs
 from assistant.lookahead.known import cached_or_measured
-from assistant.request import Request, Setup, Trial
-from models.errors import Cancelled, ModelError
+from assistant.race import Runner, laps
+from assistant.request import Lockstep, Setup, Trial
 from models.llama.model import LlamaModel
 
-WIDTHS = range(1, 33)
-READINGS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
-
-
-class Recording(Controller):
-    """A controller that keeps what it observes."""
-
-    def __init__(self, costs: Costs) -> None:
-        super().__init__(costs)
-        self.rounds: list[Timed] = []
-
-    def observe(self, round_: Round, plan: Plan, seconds: float, draft_s: float) -> None:
-        """Note what a round cost, and learn from it."""
-        timed = Timed(round_.proposed + 1, len(round_.tokens), seconds - draft_s, draft_s)
-        self.rounds.append(timed)
-        super().observe(round_, plan, seconds, draft_s)
+STRIDE = 4
+"""Tokens that a system generates while the others wait: a fraction of a second."""
 
 
 class Stand:
-    """Measure answers; whatever pairs they need are loaded once and stay until it is closed."""
+    """Measure answers; what they need is loaded once, and stays until it is closed.
+
+    Each system of a lockstep has contexts, sources and costs of its own, as if it were alone; only
+    weights are shared. Its clock stands while it waits. It waits for `STRIDE` tokens of the others:
+    short against the moods of a machine, long against what it takes to have its own data in the
+    processor's caches again.
+
+    The fewest tokens go first, and not the least time. So all are at the same place of their
+    answers, behind contexts of the same length, whatever the machine does; and no fast one ends
+    early and leaves the slow ones to another minute.
+    """
 
     def __init__(self, pool: Pool, control: Control, emit: Callable[[Event], None]) -> None:
         self._pool, self._control, self._emit = pool, control, emit
-        self._pairs: dict[Setup, _Pair] = {}
+        self._loaded = ExitStack()
+        self._pairs: dict[tuple[Setup, int], Pair] = {}
+        self._costs: dict[Setup, Costs | None] = {}
+        self._learnt: dict[tuple[Setup, str], Recording] = {}
 
-    def measure(self, trial: Trial) -> Measured:
-        """Answer from cold caches, and judge sources along the answer if that is asked for.
+    def measure(self, job: Lockstep) -> Compared:
+        """Answer from cold caches, and judge sources along the answers if that is asked for.
+
+        An answer's time begins when the target has read the prompt, and ends with the last token.
+        Everything between is in it: evaluations, the draft's reading of the prompt and its steps,
+        warping, verifying, text. Loading, the target's reading and the judging of sources are not.
 
         Raises:
             ModelError: the models cannot be loaded, or cannot go on.
             Cancelled: somebody stopped it.
         """
-        if trial.setup not in self._pairs:
-            self._pairs[trial.setup] = _Pair(trial.setup, self._pool, self._control, self._emit)
-        return self._pairs[trial.setup].measure(trial, self._control)
+        setups = [trial.setup for trial in job.trials]
+        lanes = [
+            self._lane(i, trial, setups[:i].count(trial.setup))
+            for i, trial in enumerate(job.trials)
+        ]
+        for lap in laps([lane.runner for lane in lanes], _strides):
+            lanes[lap.lane].hear(lap.event)
+        return Compared(tuple(lane.measured() for lane in lanes))
 
     def close(self) -> None:
         """Free everything that was loaded."""
-        for pair in self._pairs.values():
-            pair.close()
+        self._loaded.close()
         self._pairs.clear()
+        self._costs.clear()
+        self._learnt.clear()
+
+    def _lane(self, number: int, trial: Trial, others: int) -> Lane:
+        """Return a trial at its start; `others` of the same lockstep have the same models."""
+        pair = self._pair(trial.setup, others)
+        learnt = None
+        if pair.costs:
+            key = trial.setup, trial.system
+            learnt = self._learnt.setdefault(key, Recording(pair.costs))
+        return Lane(number, trial, pair, learnt, self._control)
+
+    def _pair(self, setup: Setup, others: int) -> Pair:
+        if (setup, others) not in self._pairs:
+            bare = replace(setup, measure=False, recalls=False, snapshots=0)
+            loader = Loader(bare, self._control, self._emit, self._pool)
+            assistant, ready = loader.load()
+            self._loaded.callback(loader.close)
+            if setup not in self._costs:
+                self._costs[setup] = _measured(assistant, setup)
+            self._pairs[setup, others] = Pair(assistant, ready, self._costs[setup])
+        return self._pairs[setup, others]
 
 
-class _Pair:
-    """A loaded pair, and what each system has learnt with it."""
-
-    def __init__(
-        self, setup: Setup, pool: Pool, control: Control, emit: Callable[[Event], None]
-    ) -> None:
-        bare = replace(setup, measure=False, recalls=False, snapshots=0)
-        self._loader = Loader(bare, control, emit, pool)
-        self._assistant, self._ready = self._loader.load()
-        try:
-            self._costs = self._measured(setup)
-        except BaseException:  # nobody else could free what was loaded
-            self._loader.close()
-            raise
-        self._learnt: dict[str, Recording] = {}
-        self._chat = ChatTokens(self._assistant.vocab)
-
-    def close(self) -> None:
-        self._loader.close()
-
-    def measure(self, trial: Trial, control: Control) -> Measured:
-        assistant, request = self._assistant, trial.request
-        self._check(request)
-        recording = self._recording(trial.system)
-        assistant.controller = recording
-        for model in (assistant.target, assistant.draft):
-            if model:
-                model.logits([0])  # forgets the prompt
-        last, notice = _answered(assistant, request, control)
-        if last.stop is Stop.CANCELLED:
-            raise Cancelled
-        rounds = tuple(recording.rounds) if recording else ()
-        found = self._profile(trial, last, control) if trial.profiled else None
-        about = (self._ready.target, self._ready.draft)
-        names: dict[str, str] = {each.role: each.name for each in about if each}
-        return Measured(
-            last.text, str(last.stop), last.stats, rounds, self._curves(), found, names, notice
-        )
-
-    def _check(self, request: Request) -> None:
-        """Refuse to measure SpS where nothing can propose."""
-        if request.mode == "sps" and not self._assistant.sources.keys() & set(request.sources):
-            raise ModelError(f"{self._ready.no_draft} SpS needs a draft.")
-
-    def _measured(self, setup: Setup) -> Costs | None:
-        target, draft = self._assistant.target, self._assistant.draft
-        if not isinstance(target, LlamaModel) or not target.can_roll_back:
-            return None
-        known = draft if isinstance(draft, LlamaModel) else None
-        return cached_or_measured(target, known, setup.cache)
-
-    def _curves(self) -> CostCurves | None:
-        costs = self._costs
-        if costs is None:
-            return None
-        draft = {n: costs.draft(n) for n in READINGS} if self._assistant.draft else {}
-        return CostCurves({n: costs.verify(n) for n in WIDTHS}, draft)
-
-    def _recording(self, system: str) -> Recording | None:
-        """Return what a system has learnt so far, with no rounds noted."""
-        if self._costs is None:
-            return None
-        if system not in self._learnt:
-            self._learnt[system] = Recording(deepcopy(self._costs))
-        self._learnt[system].rounds.clear()
-        return self._learnt[system]
-
-    def _profile(self, trial: Trial, last: Finished, control: Control) -> Profile | None:
-        sources = self._assistant.sources
-        wanted = [sources[name] for name in trial.profiled if name in sources]
-        ids = last.token_ids
-        if not wanted or not ids:
-            return None
-        prompt = self._chat.encode(trial.request.messages)
-        return profile(self._assistant.target, wanted, prompt, ids, trial.request.sampling, control)
+def _measured(assistant: Assistant, setup: Setup) -> Costs | None:
+    target, draft = assistant.target, assistant.draft
+    if not isinstance(target, LlamaModel) or not target.can_roll_back:
+        return None
+    return cached_or_measured(target, draft if isinstance(draft, LlamaModel) else None, setup.cache)
 
 
-def _answered(
-    assistant: Assistant, request: Request, control: Control
-) -> tuple[Finished, str | None]:
-    steering = Control(request.mode, request.lookahead)
-    steering.cancel = control.cancel
-    events = list(assistant.reply(request, steering))
-    notices = [event.text for event in events if isinstance(event, Noticed)]
-    last = events[-1]
-    assert isinstance(last, Finished)
-    return last, " ".join(notices) or None
+def _strides(runner: Runner) -> int:
+    """Return how many whole strides an answer is long."""
+    return runner.tokens // STRIDE

@@ -7,6 +7,7 @@ from assistant.drafting.draft import Draft, Draw, Plan, Proposal, Rows, Run, Sou
 from assistant.drafting.model import ModelSource
 from assistant.drafting.tail import TailSource
 from assistant.warp import Warp, one_hot
+from models.errors import DraftFailed
 
 
 class Cascade:
@@ -16,20 +17,27 @@ class Cascade:
         self.sources = {source.name: source for source in sources}
         self.tables_s = 0.0
         """Seconds that rows of tables have taken so far; a model keeps its own account."""
+        self.failure: DraftFailed | None = None
+        """Why the last draft ended where it did, if a source could not go on."""
         self._tails = [source for source in sources if isinstance(source, TailSource)]
 
     def propose(self, tokens: Sequence[int], plan: Plan, warp: Warp, draw: Draw) -> Draft:
-        """Propose what `plan` takes of the sources' offers.
+        """Propose what `plan` takes of the sources' offers, until a source fails.
 
-        Raises:
-            DraftFailed: a source cannot go on.
+        What was proposed before a failure stays. Whether a row can be computed may depend on those
+        tokens, so a draft without them would be biased; but it depends on no later one, so the
+        draft may end there.
         """
+        self.failure = None
         for source in self.sources.values():
             source.read(tokens)
         context, proposals = list(tokens), list[Proposal]()
-        while new := self._next(context, plan, warp, draw):
-            proposals += new
-            context += (proposal.token for proposal in new)
+        try:
+            while new := self._next(context, plan, warp, draw):
+                proposals += new
+                context += (proposal.token for proposal in new)
+        except DraftFailed as error:
+            self.failure = error
         for tail in self._tails:
             tail.keep(tokens, proposals)
         return Draft(tuple(proposals))

@@ -32,8 +32,8 @@ def anew(most: int) -> list[Reading]:
 class ModelSource:
     """Propose by autoregressive sampling from `model`, warped like the target.
 
-    It need not have read everything: of a text that is new to it, it reads the last tokens, `window`
-    at most. That costs acceptance alone, and its time does not grow with the text's length.
+    It need not have read everything: of a text that is new to it, it reads the last tokens, at most
+    `window`. That costs acceptance alone, and its time does not grow with the text's length.
 
     `mapping` is to the target's vocabulary. What only one of them has is never proposed, and read
     by the draft as something else, which costs acceptance alone.

@@ -100,9 +100,7 @@ class Acceptance:
         `better` is by how much it will do better than it did, in log odds.
         """
         usual, deviation = self._usual(source)
-        return [
-            (weight, probability(usual + better + away * deviation)) for weight, away in SPREAD
-        ]
+        return [(weight, probability(usual + better + away * deviation)) for weight, away in SPREAD]
 
     def learn(self, round_: Round, runs: Sequence[Run]) -> None:
         """Learn from a round, and from all `runs` that were on offer where it began.

@@ -1,11 +1,13 @@
 """When a lookahead pays, from measured costs alone."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from assistant.lookahead.theory import expected_tokens
 
 STEPS = 20
 """Halvings of the interval in which the acceptance rate lies: to a millionth."""
+LONGEST = 15
+"""Proposals of a round that are thought of here: verify width 16."""
 
 
 def break_even(k: int, round_s: float, token_s: float) -> float | None:
@@ -39,3 +41,14 @@ def best_lookahead(
     }
     best = max(speeds, key=lambda k: speeds[k])
     return best, speeds[best] / speeds[0]
+
+
+def cheapest(verify: Callable[[int], float], step_s: float) -> float:
+    """Return the least that a proposal costs, in evaluations of one token.
+
+    `verify` gives the seconds of an evaluation by its width, `step_s` is what a proposal takes to
+    make. A proposal saves at most the token that it is right about; so one that is accepted less
+    often than this cannot save time, whatever the lookahead.
+    """
+    token_s = verify(1)
+    return min(((verify(k + 1) - token_s) / k + step_s) / token_s for k in range(1, LONGEST + 1))

@@ -10,8 +10,9 @@ from math import inf, log2
 from assistant.decoding import Round
 from assistant.drafting.draft import Plan
 from assistant.drafting.model import Reading
-from assistant.events import Forecast
+from assistant.events import Forecast, Reason
 from assistant.lookahead.acceptance import Acceptance
+from assistant.lookahead.breakeven import cheapest
 from assistant.lookahead.budget import Budget
 from assistant.lookahead.costs import Costs
 from assistant.lookahead.pace import Pace
@@ -35,7 +36,7 @@ class Controller:
         self._costs = costs
         self._acceptance = acceptance or Acceptance()
         self._budget = Budget()
-        self._pace, self._promised = Pace(), Pace()
+        self._pace = Pace()
         self._known = 0  # tokens of context that the draft had when it was judged last
         self._answered = 0  # tokens of this answer
         self._reference = Reference(costs.verify(1))
@@ -43,7 +44,7 @@ class Controller:
     def begin(self) -> None:
         """Begin an answer: what others gained pays for no loss in it, and its text is its own."""
         self._budget = Budget()
-        self._pace, self._promised = Pace(), Pace()
+        self._pace = Pace()
         self._known = self._answered = 0
         self._acceptance.begin()
 
@@ -57,7 +58,7 @@ class Controller:
             least=least,
             patience=SHORT,
             limit_s=inf if least else (1 + left) * self._reference.seconds,
-            is_pause=(self._checks_ars or not left) and not least,
+            pause=None if least else self._pause(left),
             beside=beside,
         )
 
@@ -83,7 +84,10 @@ class Controller:
     def observe(
         self, round_: Round, plan: Plan, seconds: float, draft_s: float, tables_s: float = 0.0
     ) -> None:
-        """Learn from a round of `seconds`, `draft_s` of it in the draft model, `tables_s` in tables."""
+        """Learn from a round that took `seconds`.
+
+        Of these, `draft_s` were spent in the draft model and `tables_s` in tables.
+        """
         self._answered += len(round_.tokens)
         verify_s = seconds - draft_s - tables_s
         self._compare(round_.proposed, verify_s)
@@ -103,7 +107,6 @@ class Controller:
                 self._budget.rest(len(round_.tokens), self._reference.seconds)
             if not plan.reads:
                 self._pace.add(len(round_.tokens), seconds)
-            self._promised.add(plan.expected_tokens, plan.expected_s)
 
     def observe_batch(self, rounds: Sequence[tuple[Round, Plan]], seconds: float) -> None:
         """Learn from rounds of several answers, which one evaluation has served.
@@ -123,17 +126,26 @@ class Controller:
             else:
                 self._budget.rest(tokens, self._reference.seconds)
 
-    def forecast(self, reason: str) -> Forecast:
-        """Return what is expected of speculation, beside the reason for what is done."""
-        promised = self._promised.tokens_per_s * self._reference.seconds
-        return Forecast(reason, promised or None, self._reference.seconds)
+    def forecast(self, reason: Reason, plan: Plan) -> Forecast:
+        """Return what is expected of speculation, beside the reason for what a plan has done.
 
-    @property
-    def _checks_ars(self) -> bool:
-        """Whether it is time to see how fast ArS is now."""
-        is_rich = self._budget.left(self._reference.seconds) > RICH
-        interval = CHECK_EVERY if is_rich else CHECK_SOON
-        return self._reference.seems_changed or self._reference.unseen >= interval
+        A plan promises by the cost curve, so it is held against ArS by the cost curve too.
+        """
+        token_s, step_s = self._costs.verify(1), self._costs.draft(1)
+        speedup = right = None
+        if isinstance(plan, Weighing) and plan.taken:
+            speedup = plan.expected_tokens / plan.expected_s * token_s
+        if step_s < inf:
+            right = sum(weight * each for weight, each in self._acceptance.possible("model"))
+        cost = cheapest(self._costs.verify, step_s if step_s < inf else 0.0)
+        return Forecast(reason, speedup, self._reference.seconds, cost, right)
+
+    def _pause(self, left: float) -> Reason | None:
+        """Return why the next round is to be plain, when `left` evaluations may still be lost."""
+        interval = CHECK_EVERY if left > RICH else CHECK_SOON
+        if self._reference.seems_changed or self._reference.unseen >= interval:
+            return Reason.TIMING
+        return None if left else Reason.SPENT
 
     def _spend(self, seconds: float, expected_s: float, tokens: float) -> None:
         """Book time that ArS would not have spent, and the tokens that it yielded.
@@ -163,8 +175,9 @@ class Controller:
         """
         read_s = self._costs.draft(way.unread)
         whole = ways[-1].context
+        left_s = self._budget.left(self._reference.seconds) * self._reference.seconds
         is_early = self._answered < way.context < whole
-        if is_early or read_s > MOST_READ * self._budget.left(self._reference.seconds) * self._reference.seconds:
+        if is_early or read_s > MOST_READ * left_s:
             return -inf
         better = HALF * log2(way.context / (self._known or whole))
         pace = max(self._pace.tokens_per_s, 1 / self._reference.seconds)

@@ -10,7 +10,7 @@ TABLE_S = 0.0015  # a row of a table over 150,000 tokens, warped; until one was 
 
 
 class Costs:
-    """What evaluations and rows take: the cost curves t(n) of a target and of its draft, and tables.
+    """What evaluations take, the cost curves t(n) of a target and its draft, and rows of tables.
 
     Args:
         verify: measured seconds of the target's evaluations, by width.
@@ -23,7 +23,7 @@ class Costs:
 
     def __init__(self, verify: Mapping[int, float], draft: Mapping[int, float]) -> None:
         self._verify = Curve(verify)
-        self._draft = Curve(draft) if draft else None
+        self._draft = Curve(draft, self._verify) if draft else None
         self._table = Curve({1: TABLE_S})
 
     def verify(self, width: int) -> float:
@@ -57,13 +57,3 @@ class Costs:
         """Learn how long rows of tables took."""
         if rows:
             self._table.saw(1, seconds / rows)
-
-    @property
-    def verify_lately(self) -> dict[int, float]:
-        """What is believed by now of what was measured of the target, in a short context."""
-        return self._verify.lately
-
-    @property
-    def draft_lately(self) -> dict[int, float]:
-        """The same of the draft."""
-        return self._draft.lately if self._draft else {}

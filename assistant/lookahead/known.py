@@ -1,6 +1,6 @@
 """The costs of a loaded pair: as they were measured before on this machine, or measured now."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -33,27 +33,7 @@ def cached_or_measured(target: Timed, draft: Timed | None, folder: Path | None) 
     """
     verify = _times(target, "verify", time_target, folder)
     reading = _times(draft, "draft", time_draft, folder) if draft else Times({})
-    return Costs(verify.now, reading.now, verify.slope, reading.slope)
-
-
-def keep(target: Timed, draft: Timed | None, costs: Costs, folder: Path) -> None:
-    """Keep what rounds have shown of the costs of a pair, for its next load.
-
-    What other programs take of the machine often lasts, and a short answer is over before it has
-    shown that. Where it cannot be kept, nothing is said: it is only a cache.
-    """
-    _use(target, "verify", costs.verify_lately, folder)
-    if draft:
-        _use(draft, "draft", costs.draft_lately, folder)
-
-
-def _use(model: Timed, what: str, lately: Mapping[int, float], folder: Path) -> None:
-    known = _known(model, what, folder)
-    if known and known.seconds.keys() == lately.keys():
-        used = known.used(lately)
-        if used != known:
-            with suppress(OSError):
-                remember(model, what, used, folder)
+    return Costs(verify.seconds, reading.seconds)
 
 
 def recorded(path: Path, what: str, folder: Path) -> Times | None:

@@ -1,6 +1,6 @@
 """Measure what evaluations cost, in a couple of seconds."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from assistant.lookahead.times import Times
@@ -9,20 +9,14 @@ from models.base import Model
 PATIENCE = 2.0
 """Seconds after which no other width is begun; a large target is measured at fewer widths."""
 PATIENCE_FOR_DRAFT = 0.4
-PATIENCE_FOR_DEPTH = 0.5
-"""Seconds that reading up to a second depth may take, or there is none."""
 SHALLOW = 16
 """Tokens before those that are timed."""
-FURTHER = (128, 1024)
-"""How many tokens deeper the second depth lies: at least, or there is none, and at most."""
 LEAST = (1, 4)
 """Widths without which there is no curve, however long they take."""
 WIDTHS = ((1, 4), (2, 16), (8, 3), (5, 32), (6, 12, 9))
 """The target's widths as they matter: a round's, a long copy's, and then where steps may be."""
 READINGS = ((1, 8), (2, 64))
 """Tokens for the draft: its step, and what it has to catch up."""
-PROBE = 8
-"""The width that is timed at the second depth: attention is a part of it that shows."""
 Clock = Callable[[], float]
 
 
@@ -35,8 +29,7 @@ def time_target(target: Model, clock: Clock = perf_counter) -> Times:
     """
     if not target.can_roll_back:  # it never verifies more than one token
         return Times(_fastest(target, ((1,),), (1,), PATIENCE, clock), looks=1)
-    times = _fastest(target, WIDTHS, LEAST, PATIENCE, clock)
-    return Times(times, _slope(target, times, clock), looks=1)
+    return Times(_fastest(target, WIDTHS, LEAST, PATIENCE, clock), looks=1)
 
 
 def time_draft(draft: Model, clock: Clock = perf_counter) -> Times:
@@ -46,8 +39,7 @@ def time_draft(draft: Model, clock: Clock = perf_counter) -> Times:
         Cancelled: somebody stopped it.
         ModelError: it cannot evaluate.
     """
-    times = _fastest(draft, READINGS, (1,), PATIENCE_FOR_DRAFT, clock)
-    return Times(times, _slope(draft, times, clock), looks=1)
+    return Times(_fastest(draft, READINGS, (1,), PATIENCE_FOR_DRAFT, clock), looks=1)
 
 
 def seconds(model: Model, width: int, depth: int = SHALLOW, clock: Clock = perf_counter) -> float:
@@ -84,16 +76,3 @@ def _fastest(
             took = seconds(model, width, clock=clock)
             fastest[width] = min(took, fastest.get(width, took))
     return fastest
-
-
-def _slope(model: Model, shallow: Mapping[int, float], clock: Clock) -> float:
-    """Compare with a depth that can be read in time; 0 if there is none."""
-    if PROBE not in shallow:
-        return 0.0
-    token_s = min(took / width for width, took in shallow.items())
-    readable = int(PATIENCE_FOR_DEPTH / token_s)
-    further = min(readable, FURTHER[1], model.n_ctx - SHALLOW - PROBE)
-    if further < FURTHER[0]:
-        return 0.0
-    deep = min(seconds(model, PROBE, SHALLOW + further, clock) for _ in range(3))
-    return max(0.0, deep - shallow[PROBE]) / (PROBE * further)

@@ -1,11 +1,13 @@
 """Who decides what a round proposes: the person, or what pays."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 
 from assistant.control import Control
 from assistant.drafting.draft import Plan
 from assistant.drafting.model import Reading
+from assistant.events import Reason
 from assistant.lookahead.controller import SHORT, Controller
 from assistant.lookahead.fixed import Fixed
 from assistant.lookahead.weighing import ALONE, Beside, Weighing
@@ -24,6 +26,13 @@ class Policy:
     control: Control
     controller: Controller | None
 
+    def now(self) -> "Policy":
+        """Return the policy by what the person wants at this moment.
+
+        They may change it at any time. All of one evaluation is to be decided by one policy.
+        """
+        return replace(self, control=copy(self.control))
+
     @property
     def is_free(self) -> bool:
         """Whether the program may choose to propose nothing."""
@@ -40,20 +49,19 @@ class Policy:
             return Fixed(min(FIXED_LOOKAHEAD, room) if control.mode == "sps" else 0)
         return controller.plan(room, min(1, room) if control.mode == "sps" else 0, beside)
 
-    def reason(self, plan: Plan) -> str:
-        """Return why the draft of a plan that has been carried out is what it is, as a clause."""
+    def reason(self, plan: Plan) -> Reason:
+        """Return why a plan that has been carried out proposed what it did."""
         if self.control.mode == "ars":
-            return "ArS proposes nothing"
+            return Reason.ARS
         if self.control.lookahead is not None:
-            return "you chose it"
+            return Reason.CHOSEN
+        if self.control.mode == "sps":
+            return Reason.SPS
         if not isinstance(plan, Weighing):
-            return "fixed, as nothing was measured"
-        if plan.is_pause:
-            return "a pause, as guessing has lost time"
-        if not plan.taken:
-            return "guessing does not pay here"
-        shares = " and ".join(f"{count} from {source}" for source, count in plan.taken.items())
-        return f"{shares} {'promises' if len(plan.taken) == 1 else 'promise'} most"
+            return Reason.UNMEASURED
+        if plan.pause:
+            return plan.pause
+        return Reason.LIKELY if plan.taken else Reason.UNLIKELY
 
     def reading(self, ways: Sequence[Reading], more: int) -> Reading | None:
         """Return what the draft model is to read now, so that it can propose; None for nothing.

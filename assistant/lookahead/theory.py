@@ -18,6 +18,19 @@ def wall_clock_factor(acceptance_rate: float, k: int, cost_ratio: float) -> floa
     return expected_tokens(acceptance_rate, k) / (k * cost_ratio + 1)
 
 
+def estimated_seconds(
+    tokens: float, share: float, k: int, draft_step_s: float, target_s: float
+) -> float:
+    """Return how long `tokens` tokens take in rounds of `k` proposals.
+
+    The estimate that explainers of Chen et al. 2023 give: N / (r (K + 1)) * (K t_draft + t_target),
+    where r is the share of its K + 1 possible tokens that a round yields. It takes a batch to take
+    as long as one token. With K = 4, a draft step of 1.8 ms and a target's token of 14.1 ms (those
+    of Chen et al.) decoding is 2.65 times as fast where r = 0.8, and 2.05 times where r = 0.62.
+    """
+    return tokens / (share * (k + 1)) * (k * draft_step_s + target_s)
+
+
 def operations_factor(acceptance_rate: float, k: int, operations_ratio: float) -> float:
     """Return how many times the arithmetic operations a token takes.
 

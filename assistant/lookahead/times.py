@@ -1,8 +1,6 @@
-"""What evaluations were measured to take, and what has become of that since."""
+"""What evaluations were measured to take."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from math import exp, inf, log
+from dataclasses import dataclass
 from statistics import median
 
 from assistant.lookahead.staircase import is_curve
@@ -11,58 +9,38 @@ ENOUGH = 3
 """Looks after which times are believed: one alone may have met a machine in a bad moment."""
 ALIKE = 1.15
 """By how much looks may differ that confirm each other; no third one is needed then."""
-REMEMBERED = 0.85
-"""What is left at the next load of what rounds have shown in this one."""
-FURTHEST = 3.0
-"""Drifts beyond that are none, as logarithms: no machine becomes twenty times as slow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """The seconds of evaluations by the number of their tokens."""
+    """The seconds of evaluations by the number of their tokens.
+
+    They are of a machine at rest, as far as looks have met one. What rounds show of it since, other
+    programs among it, is learnt by `Curve` anew in each load, and is not kept.
+    """
 
     seconds: dict[int, float]
-    slope: float = 0.0
-    """Seconds that each token takes longer for each token before it."""
     looks: int = ENOUGH
     """In how many looks they were measured; what is measured with care counts as enough."""
-    drift: dict[int, float] = field(default_factory=dict)
-    """Logarithms of how much longer they took when they were used last."""
-
-    @property
-    def now(self) -> dict[int, float]:
-        """The seconds to reckon with."""
-        return {n: s * exp(self.drift.get(n, 0.0)) for n, s in self.seconds.items()}
-
-    def used(self, lately: Mapping[int, float]) -> "Times":
-        """Return what is to be kept after a use in which they were `lately` so long.
-
-        Only a part of that is: who is not seen any more is as it was measured after a few loads.
-        """
-        shown = {n: log(lately[n] / s) for n, s in self.seconds.items()}
-        drift = {n: REMEMBERED * each for n, each in shown.items() if 0 < abs(each) < FURTHEST}
-        return replace(self, drift=drift)
 
     def confirmed(self, other: "Times") -> "Times":
-        """Return the fastest of both, as if this machine had been as fast in the other look.
+        """Return the fastest of both looks, by number of tokens: noise only ever adds.
 
-        Noise only ever adds: what one look found too slow, or had no time for, the other mends.
+        What only one of them had time for is as it would be on the machine of the fastest.
         """
         both = self.seconds.keys() & other.seconds.keys()
         if not both:  # no look of ours: somebody changed the file
             return other
-        pace = median(self.seconds[n] / other.seconds[n] for n in both)
-        paced = {n: pace * took for n, took in other.seconds.items()}
-        alike = all(1 / ALIKE < other.seconds[n] * pace / self.seconds[n] < ALIKE for n in both)
-        every = sorted(self.seconds.keys() | paced.keys())
-        return Times(
-            {n: min(self.seconds.get(n, inf), paced.get(n, inf)) for n in every},
-            self.slope or pace * other.slope,
-            ENOUGH if alike else self.looks + 1,
-        )
+        fastest = {n: min(self.seconds[n], other.seconds[n]) for n in both}
+        for look in (self, other):
+            pace = median(fastest[n] / look.seconds[n] for n in both)
+            paced = {n: pace * took for n, took in look.seconds.items() if n not in both}
+            fastest |= paced
+        shifts = [other.seconds[n] / self.seconds[n] for n in both]
+        alike = max(shifts) < ALIKE * median(shifts) and min(shifts) > median(shifts) / ALIKE
+        return Times(dict(sorted(fastest.items())), ENOUGH if alike else self.looks + 1)
 
     @property
     def is_sound(self) -> bool:
         """Whether these can be times: what a file says may be anything."""
-        drifts = all(abs(drift) < FURTHEST for drift in self.drift.values())
-        return is_curve(self.seconds) and 0 <= self.slope < inf and drifts
+        return is_curve(self.seconds)

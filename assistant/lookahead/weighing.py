@@ -7,6 +7,7 @@ from math import inf
 
 from assistant.drafting.draft import Offer, Rows, Run
 from assistant.drafting.model import ModelSource
+from assistant.events import Reason
 from assistant.lookahead.acceptance import Acceptance
 from assistant.lookahead.costs import Costs
 
@@ -38,7 +39,7 @@ class Weighing:
         least: how many proposals there shall be even if nothing pays.
         patience: sources with more tokens to read than this are not asked for rows.
         limit_s: how long the round may take, if nothing that is proposed is accepted.
-        is_pause: propose nothing, and only note what was on offer.
+        pause: why to propose nothing, and only note what is on offer; None to go on.
         beside: what the batch has anyhow. The wider it is, the further up the cost curve a proposal
             has its place, and the more tokens wait for it.
     """
@@ -52,10 +53,10 @@ class Weighing:
         least: int = 0,
         patience: int = 0,
         limit_s: float = inf,
-        is_pause: bool = False,
+        pause: Reason | None = None,
         beside: Beside = ALONE,
     ) -> None:
-        self.room, self.least, self.is_pause = room, least, is_pause
+        self.room, self.least, self.pause = room, least, pause
         self.runs: tuple[Run, ...] = ()
         """What was on offer at the beginning."""
         self.reads: list[int] = []
@@ -83,7 +84,7 @@ class Weighing:
             self.runs = tuple(offer for offer in offers if isinstance(offer, Run))
         weighed = [(*self._weigh(offer), offer) for offer in offers if self._is_near(offer)]
         pace, count, best = max(weighed, key=lambda each: each[0], default=(0.0, 0, None))
-        if self.is_pause or (pace <= self._pace and not self._must):
+        if self.pause or (pace <= self._pace and not self._must):
             return None
         match best:
             case Run():

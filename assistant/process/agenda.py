@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from assistant.bench.findings import Gauged, Measured
+from assistant.bench.findings import Compared, Gauged
 from assistant.events import Answered, Event, Failed, Finished, RaceOver, Ready
 from assistant.process.backoff import Backoff
 from assistant.process.messages import Steer
@@ -12,7 +12,7 @@ from assistant.request import Count, Job, Request, Setup
 from assistant.tuning.findings import Tuned
 from models.errors import Cancelled, EngineDied
 
-ENDS = (Ready, Finished, Answered, RaceOver, Tuned, Measured, Gauged, Proved, Failed)
+ENDS = (Ready, Finished, Answered, RaceOver, Tuned, Compared, Gauged, Proved, Failed)
 """What a job says last."""
 STOPPED = Failed("Stopped before it began.", Cancelled.__name__)
 

@@ -11,7 +11,18 @@ from assistant.events import Event
 from assistant.process.keeper import Keeper
 from assistant.process.messages import Cancel, Command, Steer
 from assistant.process.watch import PATIENCE
-from assistant.request import Count, Gauge, Mode, Prove, Race, Request, Sampling, Setup, Trial, Tune
+from assistant.request import (
+    Count,
+    Gauge,
+    Lockstep,
+    Mode,
+    Prove,
+    Race,
+    Request,
+    Sampling,
+    Setup,
+    Tune,
+)
 
 
 class EngineProcess:
@@ -53,8 +64,8 @@ class EngineProcess:
         """Measure this machine; ends in `Tuned` or `Failed`."""
         self._give(tune)
 
-    def measure(self, job: Trial | Gauge) -> None:
-        """Measure an answer or the memory; ends in `Measured`, `Gauged` or `Failed`."""
+    def measure(self, job: Lockstep | Gauge) -> None:
+        """Measure answers or the memory; ends in `Compared`, `Gauged` or `Failed`."""
         self._give(job)
 
     def prove(self, prove: Prove) -> None:

@@ -3,7 +3,7 @@
 import re
 import signal
 
-from assistant.request import Gauge, Job, Prove, Race, Setup, Trial, Tune
+from assistant.request import Gauge, Job, Lockstep, Prove, Race, Setup, Tune
 
 CAUSES = {
     signal.SIGABRT: "llama.cpp gave up",
@@ -38,8 +38,8 @@ def _when(doing: Job | None) -> str:
             return "it measured this machine"
         case Prove():
             return "it compared SpS with ArS"
-        case Trial():
-            return "it measured an answer"
+        case Lockstep():
+            return "it measured answers"
     return "it answered"
 
 
@@ -66,7 +66,7 @@ def _telling_line(words: str) -> str:
 def _advice(doing: Job | None, status: int | None) -> str:
     if status in (-signal.SIGILL, 1):
         return "Run `specchat doctor`."
-    if isinstance(doing, Trial):
+    if isinstance(doing, Lockstep):
         return "What was measured so far is kept."
     if not isinstance(doing, Setup | Tune | Prove):
         return "What was said so far is kept; ask again, and the models are loaded anew."

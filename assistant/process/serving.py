@@ -19,7 +19,7 @@ from assistant.process.messages import (
     Said,
     Steer,
 )
-from assistant.request import Count, Gauge, Job, Prove, Race, Request, Setup, Trial, Tune
+from assistant.request import Count, Gauge, Job, Lockstep, Prove, Race, Request, Setup, Tune
 
 CHUNK = 65536
 
@@ -85,7 +85,7 @@ def _obey(command: Command, engine: Engine, outlet: Outlet) -> None:
             engine.race(command)
         case Tune():
             engine.tune(command)
-        case Trial() | Gauge():
+        case Lockstep() | Gauge():
             engine.measure(command)
         case Prove():
             engine.prove(command)

@@ -6,8 +6,8 @@ that very token from a row of that width, with nothing in the batch that was pro
 and if the row is no farther from that of ArS than the noise that was measured.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,11 +19,13 @@ from assistant.request import Sampling
 from assistant.verification.coupled import CoupledRule
 from assistant.verification.rule import Rule
 from assistant.verification.token import TokenRule
+from models.base import Logits
 
 APART = 2.0
 """Times the largest noise measured that a row may be off: there may be larger noise than that."""
 STRAYS = "the target by itself, at the same widths, says something else"
 TOO_FAR = "the rows differ by more than the noise of batches"
+TRACE = "the target by itself, at the same widths, has other rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +38,15 @@ class Replay:
     rows: int
 
 
-def compare(
-    pair: Pair, name: str, prompt: list[int], length: int, noise: float, seed: int | None
-) -> Iterator[Check]:
-    """Decode behind a prompt by both, at temperature 0 or with a seed, and yield what was found."""
-    sampling = Sampling(0) if seed is None else pair.warm
-    rule = TokenRule(np.random.default_rng(0)) if seed is None else CoupledRule(seed)
-    alone = ars(pair, prompt, length, sampling, rule)
+def by_ars(pair: Pair, prompt: list[int], length: int, seed: int | None) -> Text:
+    """Decode after a prompt by ArS, at temperature 0 or with a seed."""
+    return ars(pair, prompt, length, *_chance(pair, seed))
+
+
+def compare(pair: Pair, name: str, alone: Text, noise: float, seed: int | None) -> Iterator[Check]:
+    """Decode by SpS what was decoded by ArS, and yield what was found."""
+    sampling, rule = _chance(pair, seed)
+    prompt, length = alone.tokens[: alone.begin], alone.end - alone.begin
     batched = sps(pair, prompt, length, sampling, rule)
     replay = replayed_with(pair, batched, sampling, rule)
     layer: Layer = "greedy" if seed is None else "seed"
@@ -50,10 +54,23 @@ def compare(
     yield rolled_back(name, batched, replay, noise)
 
 
+def _chance(pair: Pair, seed: int | None) -> tuple[Sampling, Rule]:
+    if seed is None:
+        return Sampling(0), TokenRule(np.random.default_rng(0))
+    return pair.warm, CoupledRule(seed)
+
+
 def replayed_with(pair: Pair, text: Text, sampling: Sampling, rule: Rule) -> Replay:
     """Draw each token of a text again, from rows of the same widths."""
+    return redrawn(text, replayed(pair, text), sampling, rule)
+
+
+def redrawn(
+    text: Text, rows: Iterable[tuple[int, Logits]], sampling: Sampling, rule: Rule
+) -> Replay:
+    """Draw tokens of a text again, from rows that the target has by itself."""
     warp, same, identical, largest, count = warped(sampling), 0, 0, 0.0, 0
-    for place, row in replayed(pair, text):
+    for place, row in rows:
         drawn = rule.draw(warp(row, text.tokens[:place]), place)
         same += drawn == text.tokens[place]
         identical += np.array_equal(row, text.rows[place])
@@ -89,6 +106,17 @@ def same_text(
     }
     explained = figures["off"] <= APART * noise
     return Check(layer, name, explained, figures, note="" if explained else TOO_FAR)
+
+
+def untouched(
+    layer: Layer, name: str, alone: Text, batched: Text, replay: Replay, noise: float
+) -> Check:
+    """Say whether two texts are the same, and the rows of the second the target's own."""
+    check = same_text(layer, name, alone, batched, replay, noise)
+    figures = {**check.figures, "identical": replay.identical, "largest": replay.largest}
+    if check.holds and replay.largest > noise:
+        return Check(layer, name, False, figures | {"noise": noise}, note=TRACE)
+    return replace(check, figures=figures)
 
 
 def _parting(alone: Text, batched: Text, length: int) -> int | None:

@@ -15,7 +15,7 @@ from assistant.drafting.draft import Draft, Drafter, Plan, Proposal, Rows
 from assistant.proving.enumeration import FIXED, WHIMS, Case
 from assistant.proving.planners import FixedPlanner, WhimsicalPlanner
 from assistant.proving.toy import Toy
-from assistant.proving.toys import DiscardsUnlikely, modelled, modelled_by
+from assistant.proving.toys import DiscardsUnlikely, FailsAfter, modelled, modelled_by
 from assistant.proving.whims import Parrot
 from assistant.row import Row
 from assistant.sampling import Uniforms, draw
@@ -78,6 +78,14 @@ class AcceptsTheBest(InParts):
         return bool(proposal.token == targets[i].ids[np.argmax(targets[i].probs)])
 
 
+class AcceptsTheTypical(InParts):
+    """Keep also what the target is all but certain of."""
+
+    def accepts(self, targets: Sequence[Row], i: int, proposal: Proposal) -> bool:
+        """Say whether to keep the i-th proposal."""
+        return targets[i].prob(proposal.token) > 0.9 or super().accepts(targets, i, proposal)
+
+
 class ComparesTheNextRow(InParts):
     """Judge each proposal by the row behind its own."""
 
@@ -100,6 +108,16 @@ class ReplacesByTheDistance(InParts):
     def replaced(self, target: Row, draft: Row) -> Row:
         """Return what a rejected one is replaced from."""
         return Row(target.ids, abs(target.probs - draft.probs_of(target.ids)))
+
+
+class DropsSmallDifferences(InParts):
+    """Take differences of a thousandth and less for none."""
+
+    def replaced(self, target: Row, draft: Row) -> Row:
+        """Return what a rejected one is replaced from."""
+        left = super().replaced(target, draft)
+        kept = left.probs > 1 / 1000
+        return Row(left.ids[kept], left.probs[kept])
 
 
 class ExtraFromTheRowBefore(InParts):
@@ -141,6 +159,25 @@ class Hindsight(Cascade):
         return draft
 
 
+class DropsTheRare(Cascade):
+    """End the draft before a token that it drew against the odds."""
+
+    def propose(self, tokens: Sequence[int], plan: Plan, warp: Warp, draw: Any) -> Draft:
+        """Propose as far as nothing rare was drawn."""
+        draft = super().propose(tokens, plan, warp, draw)
+        rare = (i for i, each in enumerate(draft.proposals) if each.row.prob(each.token) < 0.05)
+        return Draft(draft.proposals[: next(rare, None)])
+
+
+class ForgetsWhatFailed(Cascade):
+    """Throw a draft away if a source fails in the middle of it."""
+
+    def propose(self, tokens: Sequence[int], plan: Plan, warp: Warp, draw: Any) -> Draft:
+        """Propose all or nothing."""
+        draft = super().propose(tokens, plan, warp, draw)
+        return Draft() if self.failure else draft
+
+
 def _hindsight() -> Drafter:
     return Hindsight(Parrot(2, 1), modelled_by(Toy(2, 91), 2))
 
@@ -158,6 +195,14 @@ class Mistake:
     case: Case
 
 
+def _rare() -> Drafter:
+    return DropsTheRare(modelled_by(Toy(3, 1006, "sharp")))
+
+
+def _failing() -> Drafter:
+    return ForgetsWhatFailed(modelled_by(FailsAfter(3, 1002)))
+
+
 def _case(n_vocab: int, k: int, length: int, drafter: Callable[[], Drafter] | None = None) -> Case:
     drafter = drafter or partial(modelled, Toy(n_vocab, 1002), n_vocab)
     planner = partial(FixedPlanner, k)
@@ -165,15 +210,25 @@ def _case(n_vocab: int, k: int, length: int, drafter: Callable[[], Drafter] | No
 
 
 _ONE, _TWO, _ENDS = _case(3, 1, 2), _case(3, 2, 2), _case(3, 1, 2, _unlikely)
+_FAILS = _case(3, 2, 2, _failing)
+_CERTAIN, _TINY = (
+    replace(_ONE, target=Toy(3, seed, "sharp"), drafter=partial(modelled, draft))
+    for seed, draft in ((5, Toy(3, 1006, "sharp")), (6, Toy(3, 1007, "sharp")))
+)
+_RARE = replace(_CERTAIN, drafter=_rare)
 _PEEKS = replace(_case(2, 2, 3, _hindsight), stop=WHIMS, planner=partial(WhimsicalPlanner, 2, 1))
 MISTAKES = (
     Mistake("every proposal is accepted", AcceptsAll, _ONE),
     Mistake("a proposal is accepted if the target likes it best", AcceptsTheBest, _ONE),
+    Mistake("a proposal is accepted if the target is nearly certain", AcceptsTheTypical, _CERTAIN),
     Mistake("a proposal is compared with the row behind its own", ComparesTheNextRow, _ONE),
     Mistake("a rejected one is replaced from the target's own row", ReplacesFromTheTarget, _ONE),
     Mistake("the residual keeps the sizes, not the signs", ReplacesByTheDistance, _ONE),
+    Mistake("the residual drops small differences", DropsSmallDifferences, _TINY),
     Mistake("the extra token is drawn from the row before", ExtraFromTheRowBefore, _ONE),
     Mistake("a draft that ended by chance counts as whole", ForgetsHowItEnded, _ENDS),
     Mistake("the block rule forgets the share in its residual", BlockForgetsItsShare, _TWO),
+    Mistake("a rare token is drawn and not proposed", InParts, _RARE),
+    Mistake("what was proposed before a draft failed is thrown away", InParts, _FAILS),
     Mistake("the plan sees the token before it proposes it", InParts, _PEEKS),
 )

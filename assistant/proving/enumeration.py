@@ -18,13 +18,15 @@ from assistant.proving.planners import (
 )
 from assistant.proving.sources import SHORT_START, SOURCES, START, by_counts, cascade
 from assistant.proving.toy import Toy, best_two, chain_rule, repeats_halved
-from assistant.proving.toys import STEPWISE, ToyWarp, modelled
+from assistant.proving.toys import STEPWISE, FailsAfter, ToyWarp, modelled
 from assistant.verification.block import BlockRule
 from assistant.verification.rule import Rule
 from assistant.verification.token import TokenRule
 
 RULES: dict[str, Callable[[Any], Rule]] = {"token": TokenRule, "block": BlockRule}
 """Those that draw from a stream of uniforms."""
+STYLES = (("full", 0), ("zeros", 0), ("disjoint", 0), ("one-hot", 0), ("sharp", 5), ("sharp", 6))
+"""What rows are like, and a seed; with these, sharp ones differ by much and by next to nothing."""
 FIXED, WHIMS, CONTROLLER = "a fixed lookahead", "whims", "the controller"
 
 
@@ -80,13 +82,15 @@ def cases(thorough: bool = False) -> Iterator[Case]:
 def _rounds(n_vocab: int, k: int, length: int) -> Iterator[Case]:
     """Yield drafts of all shapes, each end of them, and warps that cut or look back."""
     fixed = partial(FixedPlanner, k)
-    for style in ("full", "zeros", "disjoint", "one-hot"):
-        target, draft = Toy(n_vocab, 0, style), Toy(n_vocab, 1001, style)
+    for style, seed in STYLES:
+        target, draft = Toy(n_vocab, seed, style), Toy(n_vocab, seed + 1001, style)
         yield Case("model", FIXED, target, partial(modelled, draft, n_vocab), fixed, length)
     for kind in STEPWISE:
         target, draft = Toy(n_vocab, 0), Toy(n_vocab, 700, "zeros")
         name = f"one that {kind.habit}"
         yield Case(name, FIXED, target, partial(kind, draft), fixed, length)
+    fails = partial(modelled, FailsAfter(n_vocab, 700), n_vocab)
+    yield Case("model that fails", FIXED, Toy(n_vocab, 0), fails, fixed, length)
     for warp in (best_two, repeats_halved):
         target, drafter = Toy(n_vocab, 0), partial(modelled, Toy(n_vocab, 9), n_vocab)
         yield Case("model, warped", FIXED, target, drafter, fixed, length, warp=warp)

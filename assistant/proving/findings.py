@@ -2,9 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
-Layer = Literal["enumeration", "mistakes", "noise", "sampling", "greedy", "seed", "rollback"]
+Layer = Literal[
+    "enumeration",
+    "mistakes",
+    "noise",
+    "rollback",
+    "greedy",
+    "seed",
+    "turn",
+    "several",
+    "restored",
+    "sampling",
+]
 FALSE_ALARM = 1e-4
 """How likely all tests of samples together accuse a pair that is right."""
 
@@ -25,8 +37,9 @@ class Check:
 class Proved:
     """Everything has been gone through."""
 
-    paths: tuple[str, ...]  # of the target, and of the draft if there is one
+    paths: tuple[Path, ...]  # of the target, and of the draft if there is one
     no_draft: str | None  # why not, if there is none
     speculates: bool  # False: the target cannot take tokens back, so nothing of it was compared
     seed: int
     seconds: float
+    times: Mapping[str, float] = field(default_factory=dict)  # seconds of each part

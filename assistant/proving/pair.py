@@ -12,7 +12,7 @@ from assistant.drafting.model import ModelSource
 from assistant.request import Message, Sampling
 from assistant.row import Row
 from assistant.warp import Warp, warp
-from models.base import Logits, Model
+from models.base import Logits, Model, Several, Vocab
 from models.mapping import Mapping
 
 TURNS = (
@@ -55,6 +55,11 @@ class Pair:
 
     target: Model
     source: Source
+    sources: tuple[Source, ...]
+    """All that may propose in an answer, `source` among them."""
+    several: Several | None
+    """The target, where it can hold several texts side by side."""
+    vocab: Vocab
     chat: ChatTokens
     sampling: Sampling
     lookahead: int
@@ -79,7 +84,10 @@ def paired(assistant: Assistant, sampling: Sampling, lookahead: int, seed: int) 
     source = assistant.sources.get(ModelSource.name)
     if source is None:
         source = StandIn(target, Mapping.by_number(target.n_vocab, target.n_vocab))
-    return Pair(target, source, ChatTokens(assistant.vocab), sampling, lookahead, seed)
+    sources = tuple({**assistant.sources, source.name: source}.values())
+    vocab, several = assistant.vocab, assistant.several
+    chat = ChatTokens(vocab)
+    return Pair(target, source, sources, several, vocab, chat, sampling, lookahead, seed)
 
 
 def warped(sampling: Sampling) -> Warp:

@@ -10,12 +10,15 @@ from assistant.control import Control
 from assistant.events import Event
 from assistant.loading import Loader, Pool
 from assistant.proving import rollback, rules
-from assistant.proving.beside import compare
+from assistant.proving.beside import by_ars, compare
 from assistant.proving.findings import Check, Proved
 from assistant.proving.pair import TASKS, TURNS, Pair, paired
+from assistant.proving.restored import restored
 from assistant.proving.samples import Sampler
+from assistant.proving.several import several
 from assistant.proving.significance import Comparison
-from assistant.proving.texts import ars
+from assistant.proving.texts import Text, ars
+from assistant.proving.turns import turns
 from assistant.proving.widths import measured
 from assistant.request import Prove, Sampling, Setup
 from assistant.tuning.meter import Meter
@@ -28,6 +31,7 @@ USUAL_LOOKAHEAD = 3
 USUAL_SIZE = 1.6e9
 """Bytes of the usual pair, with which the efforts below are about seconds."""
 A_TURN, A_TEXT, NOISE, TRACES = 9.0, 6.0, 6.0, 5.0
+TURN, SEVERAL, RESTORED = 5.0, 5.0, 4.0
 A_RULE, A_THOUSAND = 0.12, 3.0
 """Those that no model takes part in: of a step with the rules, and of samples."""
 
@@ -58,6 +62,8 @@ class Proof:
         self._amounts = amounts = THOROUGH if job.thorough else QUICK
         self._turns, self._tasks = TURNS[: amounts.turns], TASKS[: amounts.tasks]
         self._weight = _bytes(setup) / USUAL_SIZE * amounts.length / QUICK.length
+        self._first: Text | None = None  # by seed, which all that is shipped is to say
+        self._times: dict[str, float] = {}
         self._meter = Meter(self._planned(), emit)
 
     def run(self) -> Proved:
@@ -80,13 +86,16 @@ class Proof:
             self._loader.close()
         models = tuple(model.path for model in (ready.target, ready.draft) if model)
         seconds = perf_counter() - started
-        return Proved(models, ready.no_draft, speculates, self._job.seed, seconds)
+        return Proved(
+            models, ready.no_draft, speculates, self._job.seed, seconds, dict(self._times)
+        )
 
     def _planned(self) -> float:
         texts = 2 * len(self._tasks) * A_TEXT * self._weight
         noise = (NOISE + TRACES) * self._weight
+        shipped = (TURN + SEVERAL + RESTORED) * self._weight
         samples = len(self._turns) * self._a_turn
-        return A_RULE * rules.count(self._job.thorough) + texts + noise + samples
+        return A_RULE * rules.count(self._job.thorough) + texts + noise + shipped + samples
 
     @property
     def _a_turn(self) -> float:
@@ -94,7 +103,7 @@ class Proof:
 
     def _go(self, what: str, checks: Iterator[Check | None], effort: float) -> None:
         """Tell what is compared, step by step; each takes some effort."""
-        self._meter.what = what
+        self._meter.what, started = what, perf_counter()
         self._meter.tell()
         for check in checks:
             if check is not None:
@@ -102,6 +111,7 @@ class Proof:
             self._meter.skip(effort)
             if self._cancel.raised:
                 raise Cancelled
+        self._times[what] = perf_counter() - started
 
     def _rules(self) -> Iterator[Check | None]:
         yield from rules.enumerated(self._job.thorough)
@@ -124,6 +134,14 @@ class Proof:
         largest = max(check.figures["largest"] for check in noises)
         self._go("the cache", rollback.traces(pair, text, widths, largest), TRACES * each)
         self._go("texts", self._texts(pair, largest), self._weight * A_TEXT / 2)
+        alone, half = self._first, self._amounts.length // 2
+        assert alone is not None
+        for what, checks, effort in (
+            ("the shipped turn", turns(pair, alone, half, largest), TURN / 2),
+            ("several answers at once", several(pair, alone, half, largest), SEVERAL / 2),
+            ("an answer after a restore", restored(pair, half, largest), RESTORED),
+        ):
+            self._go(what, checks, self._weight * effort)
         self._go("samples", self._sampled(pair), self._a_turn)
 
     def _texts(self, pair: Pair, noise: float) -> Iterator[Check]:
@@ -131,7 +149,10 @@ class Proof:
             for task in self._tasks:
                 self._meter.what = "texts at temperature 0" if seed is None else "texts by seed"
                 name = f"“{task[:50]}…”" if len(task) > 50 else f"“{task}”"
-                yield from compare(pair, name, pair.prompt(task), self._amounts.length, noise, seed)
+                alone = by_ars(pair, pair.prompt(task), self._amounts.length, seed)
+                yield from compare(pair, name, alone, noise, seed)
+                if self._first is None and seed is not None:
+                    self._first = alone
 
     def _sampled(self, pair: Pair) -> Iterator[Check | None]:
         comparison = Comparison()

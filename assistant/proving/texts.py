@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,15 @@ class Text:
         """How many tokens there are."""
         return len(self.tokens)
 
+    def add(self, round_: Round, rows: Logits) -> None:
+        """Note where a round's tokens, which are the last ones, were drawn from."""
+        used = len(round_.tokens)
+        start = self.end - used
+        self.batches.append((start, len(rows), used))
+        self.rows.update((start + i, rows[i]) for i in range(used))
+        self.accepted += round_.accepted
+        self.proposed += round_.proposed
+
 
 class Recording:
     """A model whose last rows are kept."""
@@ -44,19 +54,22 @@ class Recording:
         self.rows = self._model.logits(tokens, rows).copy()
         return self.rows
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
 
 def ars(pair: Pair, prompt: Sequence[int], length: int, sampling: Sampling, rule: Rule) -> Text:
     """Decode by ArS, from an empty cache on."""
-    text, target = _begun(pair, prompt), Recording(pair.target)
-    loop = autoregressive(target, text.tokens, warped(sampling), rule)  # type: ignore[arg-type]
+    text, target = begun(pair, prompt), Recording(pair.target)
+    loop = autoregressive(target, text.tokens, warped(sampling), rule)
     return _decoded(text, loop, target, length)
 
 
 def sps(pair: Pair, prompt: Sequence[int], length: int, sampling: Sampling, rule: Rule) -> Text:
     """Decode by SpS with the model's proposals, from an empty cache on."""
-    text, target = _begun(pair, prompt), Recording(pair.target)
+    text, target = begun(pair, prompt), Recording(pair.target)
     loop = speculative(
-        target,  # type: ignore[arg-type]
+        target,
         Cascade(pair.source),
         text.tokens,
         lambda: Fixed(pair.lookahead),
@@ -72,20 +85,15 @@ def emptied(model: Model) -> Model:
     return model
 
 
-def _begun(pair: Pair, prompt: Sequence[int]) -> Text:
+def begun(pair: Pair, prompt: Sequence[int]) -> Text:
+    """Return a text of which only the prompt has been read, but for its last token."""
     emptied(pair.target).logits(prompt[:-1], rows=0)
     return Text(list(prompt), len(prompt))
 
 
 def _decoded(text: Text, loop: Iterator[Round], target: Recording, length: int) -> Text:
     while text.end < text.begin + length:
-        start = text.end
-        round_ = next(loop)
-        used = len(round_.tokens)
-        text.batches.append((start, len(target.rows), used))
-        text.rows.update((start + i, target.rows[i]) for i in range(used))
-        text.accepted += round_.accepted
-        text.proposed += round_.proposed
+        text.add(next(loop), target.rows)
     return text
 
 

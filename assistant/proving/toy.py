@@ -16,8 +16,8 @@ from assistant.warp import Row
 class Toy:
     """A model whose logits are probabilities, a function of everything before and of a seed.
 
-    `style` is what the rows are like: "full", "zeros", "one-hot", "uniform", or "disjoint" by the
-    parity of the seed.
+    `style` is what the rows are like: "full", "zeros", "one-hot", "uniform", "sharp" if some tokens
+    are all but certain and others rare, or "disjoint" by the parity of the seed.
     """
 
     n_ctx = 64
@@ -43,6 +43,8 @@ class Toy:
                 weights = [random.randint(1, 6) for _ in tokens]
             case "zeros":
                 weights = [random.choice((0, 0, 1, 2, 5)) for _ in tokens]
+            case "sharp":
+                weights = [random.choice((1, 3, 40, 900)) for _ in tokens]
             case "one-hot":
                 weights = [0 for _ in tokens]
             case "uniform":

@@ -10,6 +10,7 @@ from assistant.drafting.model import ModelSource
 from assistant.proving.exact import row_of
 from assistant.proving.toy import Toy
 from assistant.warp import EMPTY, Row, one_hot
+from models.errors import ModelError
 from models.mapping import Mapping
 
 ToyWarp = Callable[[Any, Sequence[int]], Row]
@@ -118,6 +119,16 @@ class KeepsThenStops(Stepwise):
         if context and self.model.probs(context[:-1])[context[-1]] < THRESHOLD:
             return EMPTY
         return super().row(context, warp)
+
+
+class FailsAfter(Toy):
+    """A model that computes nothing after token 0, once something was drawn."""
+
+    def logits(self, tokens: Sequence[int], rows: int = 1) -> Any:
+        """Return laws, or fail."""
+        if len(tokens) > 1 and tokens[-1] == 0:
+            raise ModelError("It computes no numbers after token 0.")
+        return super().logits(tokens, rows)
 
 
 def modelled(draft: Toy, n_vocab: int = 3) -> Cascade:

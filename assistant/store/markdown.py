@@ -46,7 +46,7 @@ def _quoted(text: str) -> str:
 def _message(message: Record) -> Iterator[str]:
     yield f"## {_WHO[message.role]}"
     yield from map(_attachment, message.attachments)
-    yield message.content.rstrip()
+    yield message.content
     if message.state in ("stopped", "failed"):
         yield f"*({message.stop or message.state})*"
 
@@ -55,4 +55,5 @@ def _attachment(attachment: Attachment) -> str:
     runs = re.findall("`{3,}", attachment.text)
     fence = "`" * (max(map(len, runs), default=2) + 1)
     name = " ".join(attachment.name.split()).replace("`", "'")
-    return f"`{name}`\n\n{fence}\n{attachment.text.rstrip()}\n{fence}"
+    text = attachment.text.removesuffix("\n")
+    return f"`{name}`\n\n{fence}\n{text}\n{fence}"

@@ -51,11 +51,6 @@ class Wholes:
             title, bool(named), system, created, updated, bool(pinned), leaf, messages, traces
         )
 
-    def adopt(self, whole: Whole) -> int:
-        """Add a conversation, and return its number here; its messages get new ones, too."""
-        with self._taking_in() as sql:
-            return _adopt(sql, whole)
-
     def take_in(self, wholes: Sequence[Whole]) -> tuple[Taken, ...]:
         """Add conversations that are not here yet, all or, when one cannot be added, none.
 

@@ -14,8 +14,6 @@ from models.llama.model import LlamaModel
 
 DEEP = 1024
 ROUNDS = 3
-SLOPED = 8
-"""The slope is that of the widths up to here: they are what matters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +37,8 @@ class Curve:
 
     @property
     def times(self) -> Times:
-        """What it takes at the shallow depth, and how that grows with the depth."""
-        near, far = self.seconds[SHALLOW], self.seconds.get(DEEP)
-        if far is None:
-            return Times(near)
-        widths = [width for width in near if width <= SLOPED]
-        longer = sum(far[width] - near[width] for width in widths)
-        return Times(near, max(0.0, longer) / (sum(widths) * (DEEP - SHALLOW)))
+        """What it takes at the shallow depth."""
+        return Times(self.seconds[SHALLOW])
 
 
 def planned(side: Side) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 Source = Literal["draft", "copying"]
@@ -72,7 +73,7 @@ class Depth:
 class Tuned:
     """Everything that was found; if it is kept, it is in use from the next load on."""
 
-    paths: tuple[str, ...]  # of the target, and of the draft if there is one
+    paths: tuple[Path, ...]  # of the target, and of the draft if there is one
     tunings: tuple[Tuning, ...]  # what is used for each
     trials: tuple[Trial, ...]
     is_kept: bool  # False: other programs were too busy for figures that last

@@ -140,7 +140,7 @@ class Tuner:
     def _tuned(self, measured: Sequence[Curve], tunings: Sequence[Tuning]) -> Tuned:
         depths = sorted(set.intersection(*(set(curve.seconds) for curve in measured)))
         return Tuned(
-            tuple(str(side.path) for side in self._sides),
+            tuple(side.path for side in self._sides),
             tuple(tunings),
             tuple(self._trials),
             not self._load.is_heavy,

@@ -78,7 +78,7 @@ class Snapshots:
         private.folder(place)
         self._folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
         os.fchmod(self._folder, 0o700)
-        self._identity = blake2b(identity.encode(), digest_size=_CHECKSUM).digest()
+        self._identity = blake2b(os.fsencode(identity), digest_size=_CHECKSUM).digest()
         self._room = room
 
     def find(self) -> Iterator[Found]:

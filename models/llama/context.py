@@ -15,6 +15,23 @@ from models.llama.weights import Weights
 from models.prefix import shared
 
 BATCH = 256  # tokens per evaluation of a long prompt: few enough to stop soon
+KEYED_BY = (
+    "rope_scaling_type",
+    "rope_freq_base",
+    "rope_freq_scale",
+    "yarn_ext_factor",
+    "yarn_attn_factor",
+    "yarn_beta_fast",
+    "yarn_beta_slow",
+    "yarn_orig_ctx",
+    "attention_type",
+    "flash_attn_type",
+    "type_k",
+    "type_v",
+    "swa_full",
+    "kv_unified",
+)
+"""Settings of a context that decide what its cache holds, or how."""
 NO_ROOM, ABORTED = 1, 2  # what llama_decode returns
 
 
@@ -49,6 +66,9 @@ class Context:
         """Cells of the cache: what was asked for, padded to a multiple of 256."""
         self.held: list[list[int]] = [[] for _ in range(sequences)]
         """The tokens of each sequence that the cache holds."""
+        # Where a model has two sets of rotations (longrope), the size says which one is used.
+        self.cache_format = f"n_ctx={self.n_ctx} {self._settings}"
+        """All settings that the bytes of its cache depend on, as text."""
 
     def _open(
         self, n_ctx: int, max_rows: int, sequences: int, threads: int, flash_attention: bool | None
@@ -63,6 +83,7 @@ class Context:
             params.flash_attn_type = int(flash_attention)
         params.swa_full = True  # else a rollback beyond the window corrupts the cache in silence
         native.forget_complaints()
+        self._settings = " ".join(f"{name}={getattr(params, name)}" for name in KEYED_BY)
         handle: int | None = llama.llama_init_from_model(self.weights.handle, params)
         if not handle:
             raise ModelError(

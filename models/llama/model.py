@@ -9,6 +9,7 @@ from time import perf_counter
 from models.base import Logits, Text
 from models.cancel import CancelFlag
 from models.errors import ContextFull, ModelError
+from models.llama import native
 from models.llama.batch import SEQUENCE, Part
 from models.llama.context import BATCH as BATCH
 from models.llama.context import Context
@@ -63,6 +64,9 @@ class LlamaModel:
             flash_attention=flash_attention,
             cancel=CancelFlag() if cancel is None else cancel,
         )
+        settings = self._context.cache_format
+        self.cache_identity = f"{self.conditions} {native.build()} {settings}"
+        """All that a state depends on beside the tokens, but for the name of the file."""
         # llama.cpp pads the context to a multiple of 256; more than was trained for is no use.
         self.n_ctx = min(self._context.n_ctx, weights.n_ctx_train)
         self.busy_s = 0.0

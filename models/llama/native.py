@@ -8,6 +8,7 @@ from _thread import interrupt_main
 from collections import deque
 from collections.abc import Callable
 from functools import cache, partial
+from pathlib import Path
 from threading import Timer
 
 os.environ.setdefault("GGML_NO_BACKTRACE", "1")  # else an abort starts a debugger on this process
@@ -106,6 +107,14 @@ def version() -> str:
     """Return the version of llama.cpp that is compiled in."""
     text: bytes = llama.llama_version()
     return text.decode()
+
+
+@cache
+def build() -> str:
+    """Return the size and the time of each file of the loaded library: no two builds share them."""
+    files = sorted(Path(llama._lib._name).resolve().parent.glob("*"))
+    stamps = ((file.name, file.stat()) for file in files if file.is_file())
+    return " ".join(f"{name}:{stat.st_size}:{stat.st_mtime_ns}" for name, stat in stamps)
 
 
 def features() -> str:

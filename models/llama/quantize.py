@@ -64,7 +64,7 @@ def _quantize(source: str, place: str, kind: str, layers: str) -> str | None:
     if dropped:
         params.prune_layers = (ctypes.c_int32 * (len(dropped) + 1))(*dropped, -1)
     native.forget_complaints()
-    code = llama.llama_model_quantize(source.encode(), place.encode(), ctypes.byref(params))
+    code = llama.llama_model_quantize(os.fsencode(source), os.fsencode(place), ctypes.byref(params))
     return native.complaints().rstrip(".") if code else None
 
 

@@ -1,6 +1,7 @@
 """The weights of a GGUF file, in memory once however many contexts use them."""
 
 import ctypes
+import os
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
@@ -105,7 +106,7 @@ def _load(
     params.progress_callback = callback
     params.progress_callback_user_data = ctypes.c_void_p()
     native.forget_complaints()
-    handle: int | None = llama.llama_model_load_from_file(str(path).encode(), params)
+    handle: int | None = llama.llama_model_load_from_file(os.fsencode(path), params)
     if handle:
         return handle
     if cancel.raised:

@@ -10,7 +10,7 @@ import pytest
 from assistant.answer import Answer
 from assistant.decoding import Rejected, Round, Sampled
 from assistant.drafting.draft import Proposal
-from assistant.events import Alternative, Finished, Forecast, Origin, Stop, Tally
+from assistant.events import Alternative, Finished, Forecast, Origin, Reason, Stop, Tally
 from assistant.request import Message, Request
 from assistant.stopwatch import Stopwatch
 from assistant.warp import Row
@@ -176,7 +176,9 @@ def test_origins_of_the_tokens_add_up_to_the_counts():
 
 def test_rejected_proposals_are_reported_as_ghosts_of_which_the_first_was_tested():
     begun = answer()
-    first, second = begun.add(Round(sps(1, 2).tokens, ghosts(8, END)), Forecast("because")).ghosts
+    first, second = begun.add(
+        Round(sps(1, 2).tokens, ghosts(8, END)), Forecast(Reason.CHOSEN)
+    ).ghosts
     assert (first.id, first.text, first.position, first.uniform) == (8, "i", 1, 0.9)
     assert (first.target_prob, first.draft_prob, first.acceptance_prob) == (0.5, 0.5, 1)
     assert (second.id, second.text, second.position) == (END, f"<{END}>", 2)
@@ -184,8 +186,8 @@ def test_rejected_proposals_are_reported_as_ghosts_of_which_the_first_was_tested
 
 
 def test_a_round_tells_its_lookahead_and_the_reason():
-    decoded = answer().add(Round(sps(1, 2).tokens, ghosts(8, 9)), Forecast("because", 1.5, 0.1))
-    assert (decoded.lookahead, decoded.forecast) == (3, Forecast("because", 1.5, 0.1))
+    decoded = answer().add(Round(sps(1, 2).tokens, ghosts(8, 9)), Forecast(Reason.CHOSEN, 1.5, 0.1))
+    assert (decoded.lookahead, decoded.forecast) == (3, Forecast(Reason.CHOSEN, 1.5, 0.1))
 
 
 def test_proposals_behind_the_end_of_the_answer_are_no_ghosts():
@@ -246,3 +248,21 @@ def test_an_answer_that_nothing_ended_was_cancelled():
     begun = answer()
     begun.add(sps(0))
     assert finish(begun).stop is Stop.CANCELLED
+
+
+def test_the_time_of_guessing_is_that_of_rounds_that_proposed_and_of_the_draft_between_rounds():
+    draft = SimpleNamespace(busy_s=0.0)
+    clock = SimpleNamespace(time=0.0)
+    stopwatch = Stopwatch(IDLE, draft, lambda: clock.time)
+    begun = Answer(Request((Message("user", "?"),)), VOCAB, stopwatch, 7, 3)
+    begun.begin()
+
+    def round_(sampled, at_s, drafting_s=0.0):
+        clock.time, draft.busy_s = at_s, draft.busy_s + drafting_s
+        return begun.add(sampled).stats.guessing_s
+
+    assert round_(sps(1), 2.0) == 0.0
+    assert round_(sps(1, 2, proposed=3), 5.0, 0.5) == 3.0
+    assert round_(sps(1), 9.0, 1.0) == 4.0  # it read what it lacked, and proposed nothing
+    assert round_(sps(1), 10.0) == 4.0
+    assert begun.stats.decode_s == 10.0

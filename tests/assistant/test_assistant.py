@@ -11,7 +11,7 @@ import pytest
 from assistant.assistant import Assistant
 from assistant.control import Control
 from assistant.drafting.model import ModelSource
-from assistant.events import Decoded, Finished, Noticed, Origin, Prefilled, Prepared, Stop
+from assistant.events import Decoded, Finished, Noticed, Origin, Prefilled, Prepared, Reason, Stop
 from assistant.request import Message, Request
 from assistant.warp import Sampling
 from models.errors import ContextFull, ModelError
@@ -393,5 +393,5 @@ def test_all_times_are_taken_from_the_clock_that_is_given(pair):
 def test_every_round_says_why_it_proposes_what_it_does(pair):
     events = [event for event in answer(pair, ask()) if isinstance(event, Decoded)]
     reasons = [event.forecast.reason for event in events]
-    assert reasons[0] == "the first token does not wait for a draft"
-    assert set(reasons[1:]) == {"you chose it"}
+    assert reasons[0] is Reason.FIRST
+    assert set(reasons[1:]) == {Reason.CHOSEN}

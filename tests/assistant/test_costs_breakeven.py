@@ -2,7 +2,8 @@
 
 import pytest
 
-from assistant.lookahead.breakeven import best_lookahead, break_even
+from assistant.lookahead.breakeven import LONGEST, best_lookahead, break_even, cheapest
+from assistant.lookahead.curve import Curve
 from assistant.lookahead.theory import expected_tokens
 
 TOKEN_S = 0.04
@@ -36,3 +37,24 @@ def test_the_best_lookahead_leaps_over_a_dear_width_to_a_cheap_one():
 def test_when_nothing_pays_the_best_lookahead_is_none_at_all():
     assert best_lookahead(0.9, {1: 0.04, 2: 0.08, 4: 0.16}, 0.0) == (0, 1.0)
     assert best_lookahead(0.9, {1: 0.04, 2: 0.05, 4: 0.06}, 0.04) == (0, 1.0)
+
+
+@pytest.mark.parametrize("step_s", [0.0, 0.01, 0.03])
+@pytest.mark.parametrize(
+    "verify",
+    [
+        {1: 0.04, 2: 0.075, 4: 0.09, 8: 0.2, 16: 0.3},
+        {1: 0.04, 2: 0.041, 16: 0.05},
+        {1: 0.04, 2: 0.08, 16: 0.64},
+    ],
+)
+def test_guesses_that_are_right_less_often_than_the_cheapest_costs_lose_at_every_lookahead(
+    verify, step_s
+):
+    curve = Curve(verify)
+    cost = cheapest(curve, step_s)
+    for k in range(1, LONGEST + 1):
+        round_s = curve(k + 1) + k * step_s
+        assert expected_tokens(min(1.0, 0.99 * cost), k) * TOKEN_S < round_s
+    least = [((curve(k + 1) + k * step_s) / TOKEN_S - 1) / k for k in range(1, LONGEST + 1)]
+    assert cost == pytest.approx(min(least))

@@ -251,7 +251,7 @@ def test_a_new_load_replaces_the_models(setup, tmp_path):
     with running() as (engine, heard):
         for path in (setup.target, other, setup.target):
             engine.load(Setup(path, setup.draft, n_ctx=512, threads=1))
-            assert heard.end().target.path == str(path)
+            assert heard.end().target.path == path
             engine.reply(ask())
             assert isinstance(heard.end(), Finished)
 

@@ -100,6 +100,13 @@ def test_a_round_has_the_law_of_the_target_whatever_the_draft_is(rule, styles):
 
 
 @by_every_rule
+def test_rare_and_nearly_certain_tokens_have_the_law_of_the_target(rule):
+    for seed, k in itertools.product(range(8), (1, 2)):
+        target, draft = Toy(3, seed, "sharp"), Toy(3, seed + 1001, "sharp")
+        assert is_exact(rule, target, modelled(draft), k), (seed, k)
+
+
+@by_every_rule
 @pytest.mark.parametrize("seed", range(60))
 def test_one_position_has_the_law_of_the_target_for_many_random_rows(rule, seed):
     target, draft = Toy(4, seed, STYLES[seed % 2]), Toy(4, -seed, STYLES[seed % 3])

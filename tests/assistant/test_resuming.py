@@ -1,14 +1,21 @@
 """What was read of stored conversations comes back from disk, and of others nothing is there."""
 
+import os
 import random
+from contextlib import contextmanager
 
 import pytest
 
+from assistant.control import Control
+from assistant.loading import Loader, Pool
+from assistant.request import Setup
 from assistant.resuming import LEAST, Resuming
 from models.files.snapshots import discard
+from models.llama import native
 from models.llama.model import LlamaModel
 from models.prefix import shared
-from tests.models.test_llama_cache import random_tokens
+from tests import tiny
+from tests.models.test_llama_cache import assert_same, fresh, random_tokens, tiny_model
 
 CHAT = random_tokens(random.Random(1), 400)
 OTHER = random_tokens(random.Random(2), 400)
@@ -93,6 +100,20 @@ def test_the_one_that_spares_most_is_taken(start):
         resuming.keep()
     model, resuming = start()
     assert answer(model, resuming, CHAT[:200] + OTHER) == 350
+
+
+def test_what_comes_back_for_a_question_that_differs_is_what_both_begin_with(tmp_path):
+    """Else the model would go on from a text that nobody sees."""
+    with tiny_model(tmp_path) as model:
+        read, again = (Slow(model.weights, n_ctx=1024, threads=1) for _ in range(2))
+        for slow, prompt in ((read, CHAT), (again, CHAT[:200] + OTHER)):
+            resuming = Resuming(slow, "a", tmp_path / "snapshots", 1 << 30)
+            resuming.begin(prompt, stored=True)
+            assert slow.held == tuple(CHAT[:200] if slow is again else ())
+            assert_same(slow.logits(prompt), fresh(model, prompt))
+            resuming.keep()
+            resuming.close()
+            slow.close()
 
 
 def test_what_is_not_stored_leaves_nothing_on_disk(start, places):
@@ -216,3 +237,64 @@ def test_a_model_that_cannot_take_tokens_back_only_goes_on(start):
         model, resuming = start()
         model.can_roll_back = False
         assert answer(model, resuming, prompt) == found
+
+
+@contextmanager
+def loaded(path, n_ctx, monkeypatch):
+    """Load a model as the program does; it reads slowly enough for its snapshots to be kept."""
+    monkeypatch.setattr(LlamaModel, "seconds_a_token", Slow.seconds_a_token)
+    setup = Setup(path, n_ctx=n_ctx, threads=1, measure=False)
+    loader = Loader(setup, Control(), lambda event: None, Pool())
+    try:
+        yield loader.load()[0]
+    finally:
+        loader.close()
+
+
+@pytest.fixture
+def longrope(tmp_path, monkeypatch):
+    """A model whose keys are of another kind in contexts of more than 512 tokens."""
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
+    return tiny.write(tmp_path / "longrope.gguf", n_ctx=2048, longrope=512)
+
+
+@pytest.mark.parametrize("n_ctx", [512, 1024])
+def test_a_snapshot_of_another_context_size_is_read_anew(longrope, monkeypatch, n_ctx):
+    with loaded(longrope, n_ctx, monkeypatch) as assistant:
+        answer(assistant.target, assistant.resuming, CHAT, stored=False)
+        expected = assistant.target.logits([*CHAT, 7]).copy()
+    with loaded(longrope, 1536 - n_ctx, monkeypatch) as assistant:
+        answer(assistant.target, assistant.resuming, CHAT)
+        other = assistant.target.logits([*CHAT, 7]).copy()
+    assert (other != expected).any()  # else it would not matter
+    with loaded(longrope, n_ctx, monkeypatch) as assistant:
+        found = answer(assistant.target, assistant.resuming, CHAT)
+        assert (assistant.target.logits([*CHAT, 7]) == expected).all()
+        assert found == 0
+    with loaded(longrope, n_ctx, monkeypatch) as assistant:
+        assert answer(assistant.target, assistant.resuming, CHAT) == len(CHAT)
+
+
+def test_a_snapshot_of_another_build_of_the_library_is_read_anew(longrope, monkeypatch):
+    with loaded(longrope, 512, monkeypatch) as assistant:
+        answer(assistant.target, assistant.resuming, CHAT)
+    monkeypatch.setattr(native, "build", lambda: "another")
+    with loaded(longrope, 512, monkeypatch) as assistant:
+        assert answer(assistant.target, assistant.resuming, CHAT) == 0
+
+
+def test_a_snapshot_of_other_settings_of_the_cache_is_read_anew(open_model, tiny_target):
+    """Each setting that llama.cpp lays out or computes the cache by is part of the identity."""
+    identity = open_model(tiny_target).cache_identity
+    for name in ("rope_freq_base", "rope_scaling_type", "type_k", "type_v", "swa_full"):
+        assert f" {name}=" in identity
+    assert open_model(tiny_target, flash_attention=False).cache_identity != identity
+
+
+def test_a_model_whose_name_is_no_text_has_snapshots_too(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
+    path = tmp_path / os.fsdecode(b"\xff\xfe model.gguf")
+    tiny.write(tmp_path / "model.gguf").rename(path)
+    for found in (0, len(CHAT)):
+        with loaded(path, 512, monkeypatch) as assistant:
+            assert answer(assistant.target, assistant.resuming, CHAT) == found

@@ -10,24 +10,31 @@ import pytest
 
 from assistant.assistant import Assistant
 from assistant.control import Control
+from assistant.drafting.cascade import Cascade
 from assistant.drafting.suffix import SuffixSource
 from assistant.drafting.tail import TailSource
 from assistant.events import Answered, Decoded, Finished, Noticed, OneOf, Prepared, Stop
 from assistant.lookahead.controller import Controller
 from assistant.lookahead.costs import Costs
 from assistant.lookahead.fixed import Fixed
+from assistant.lookahead.policy import Policy
 from assistant.proving.exact import keep_all
 from assistant.proving.law import law
 from assistant.proving.toy import Toy, chain_rule
 from assistant.proving.toys import modelled
 from assistant.request import MOST_ANSWERS, Message, Sampling
+from assistant.row import Row
 from assistant.together import Together, Voice
+from assistant.turn import rule_of
 from assistant.verification.block import BlockRule
+from assistant.verification.coupled import CoupledRule
 from assistant.verification.token import TokenRule
+from assistant.warp import warp
 from models.errors import UsageError
 from models.llama.model import LlamaModel
 from models.llama.weights import Weights
 from tests import tiny
+from tests.assistant.pressing import CHOSEN, Counting, Pressed
 from tests.assistant.test_assistant import QUESTION, ask, opened
 
 GREEDY = Sampling(temperature=0)
@@ -45,6 +52,10 @@ def assistant(tiny_target):
     yield made
     model.close()
     weights.close()
+
+
+def greedy(logits, history):
+    return warp(logits, GREEDY, history)
 
 
 def replies(assistant, request):
@@ -105,8 +116,14 @@ class Meddling:
         self._voices = voices
         self.drafts: list[tuple[int, ...]] = []
 
+    def now(self):
+        return self
+
     def plan(self, room, beside):
         return Fixed(min(room, 1 + sum(map(sum, self.drafts[-1:])) % 2))
+
+    def reason(self, plan):
+        return ""
 
 
 def watched(drafter, policy):
@@ -140,6 +157,47 @@ def test_two_answers_have_the_law_of_two_samples_though_one_plans_by_the_others_
     assert law(run) == {(a, b): one[a] * one[b] for a, b in itertools.product(one, one)}
 
 
+@pytest.mark.parametrize("rule", [TokenRule, BlockRule])
+def test_two_answers_that_the_controller_plans_have_the_law_of_two_samples(rule):
+    """On a machine of paper, where a proposal costs little; its clock stands still."""
+    target, length, lookaheads = Crowd(2, 3), 2, set()
+    target.max_rows = 3  # one answer's proposal takes the other's place
+
+    def run(rng):
+        controller = Controller(Costs(CHEAP, {1: 0.05, 8: 0.06, 512: 24.0}))
+        policy = Policy(Control(), controller)
+        texts: list[list[int]] = [[1], [1]]
+        voices = [
+            Voice(i, text, Stub(text, length + 1), modelled(Toy(2, 4 + i), 2), rule(rng))
+            for i, text in enumerate(texts)
+        ]
+        for _, round_, _ in Together(target, voices, policy, keep_all, Control()).rounds():
+            lookaheads.add(round_.proposed)
+        return tuple(tuple(text[1:][:length]) for text in texts)
+
+    one = chain_rule(target, length, start=[1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("assistant.together.perf_counter", lambda: 0.0)
+        assert law(run) == {(a, b): one[a] * one[b] for a, b in itertools.product(one, one)}
+    assert max(lookaheads) > 0
+
+
+def test_a_key_pressed_between_two_drafts_takes_effect_at_the_next_evaluation():
+    """Any order of keys: the batch keeps to its width, and each reason is that of its draft."""
+    control = Control("auto")
+    policy = Policy(control, Controller(Costs(CHEAP, {})))
+    voices = []
+    for i in range(4):
+        tokens = [*range(50)] * 4
+        drafter = Cascade(Pressed(control))
+        voices.append(Voice(i, tokens, Stub(tokens, 800), drafter, CoupledRule(i)))
+    reasons = set()
+    for _, round_, reason in Together(Counting(), voices, policy, greedy, control).rounds():
+        assert round_.proposed in CHOSEN.get(reason, range(32)), reason
+        reasons.add(reason)
+    assert reasons > CHOSEN.keys()
+
+
 @pytest.mark.parametrize("lookahead", [None, 0, 3])
 def test_greedy_answers_are_all_the_single_one(assistant, lookahead):
     request = ask(sampling=GREEDY, max_tokens=60, lookahead=lookahead, seed=None)
@@ -158,6 +216,23 @@ def test_with_a_seed_each_answer_is_the_one_that_its_own_seed_gives_alone(assist
     alone = [single(assistant, replace(request, mode="ars", seed=7 + i)).text for i in range(4)]
     assert [ends[i].text for i in range(4)] == alone
     assert len(set(alone)) == 4
+
+
+@pytest.mark.parametrize("kind", ["token", "block"])
+def test_without_a_seed_each_answer_has_chance_of_its_own(kind):
+    """Two of 128 tosses are the same in 1 of 2**128 runs."""
+    coin = Row(np.array([0, 1]), np.array([0.5, 0.5]))
+    request = ask(seed=None, rule=kind, answers=2)
+    rules = [rule_of(request, i) for i in range(2)]
+    first, second = ([rule.draw(coin, place) for place in range(128)] for rule in rules)
+    assert first != second
+
+
+def test_with_a_seed_the_chance_of_an_answer_is_that_of_its_number_more():
+    coin = Row(np.array([0, 1]), np.array([0.5, 0.5]))
+    rules = rule_of(ask(seed=7, answers=3), 2), CoupledRule(9)
+    third, ninth = ([rule.draw(coin, place) for place in range(128)] for rule in rules)
+    assert third == ninth
 
 
 def test_first_tokens_of_several_answers_are_as_often_each_as_the_target_says(assistant):

@@ -61,7 +61,7 @@ def _imported(data: bytes) -> object:
     with closing(Store(None)) as store:
         for whole in read(data.split(b"\n")):
             list(lines(whole))
-            store.path(store.adopt(whole))
+            store.path(store.take_in([whole])[0].number)
     return None
 
 

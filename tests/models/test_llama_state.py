@@ -74,6 +74,17 @@ def test_what_llama_cpp_refuses_leaves_an_empty_cache_that_works(tmp_path):
         weights.close()
 
 
+@pytest.mark.parametrize("held", [TOKENS[:-1], [*TOKENS, 7], [], TOKENS[:1]], ids=len)
+def test_a_state_is_refused_if_it_holds_more_or_fewer_tokens_than_is_said(tmp_path, held):
+    with tiny_model(tmp_path) as model:
+        model.logits(TOKENS, rows=0)
+        other = another(model)
+        assert not other.restore(held, model.state())
+        assert other.held == ()
+        assert_same(other.logits([*held, *MORE]), fresh(model, [*held, *MORE]))
+        other.close()
+
+
 def test_a_context_too_small_for_a_state_refuses_it(open_model, tiny_target):
     model = open_model(tiny_target)
     model.logits(TOKENS, rows=0)

@@ -7,7 +7,7 @@ import pytest
 
 from assistant.decoding import speculative
 from assistant.drafting.cascade import Cascade
-from assistant.drafting.draft import Rows
+from assistant.drafting.model import ModelSource
 from assistant.lookahead.fixed import Fixed
 from assistant.proving.law import law
 from assistant.proving.toy import Toy, best_two, chain_rule, completed, repeats_halved
@@ -89,6 +89,17 @@ def test_control_tokens_are_the_same_by_name_and_never_text():
     assert 256 not in pairs(Mapping.between(target, as_text), 258)
 
 
+def test_ids_ascend_wherever_the_control_tokens_are_so_that_each_can_be_looked_up():
+    target = gpt2("<|end|>", "ab", kinds={256: CONTROL})
+    draft = gpt2("ab", "cd", "<|end|>", kinds={258: CONTROL})
+    mapping = Mapping.between(target, draft)
+    probs = np.arange(1.0, mapping.size + 1)
+    row = Row(mapping.named(np.arange(mapping.size)), probs / probs.sum())
+    assert row.ids.tolist() == list(range(258))
+    assert [row.prob(token) for token in range(258)] == row.probs.tolist()
+    assert pairs(mapping, draft.size)[256] == 258
+
+
 def test_each_token_is_mapped_at_most_once_whatever_the_vocabularies_are():
     rng = np.random.default_rng(0)
     words = ["ab", "abc", " a", "a ", "né", "<x>"]
@@ -161,26 +172,6 @@ def test_warping_what_is_shared_is_warping_a_row_in_which_all_else_is_impossible
         np.testing.assert_allclose(row.probs, expected.probs, rtol=1e-6)
 
 
-class Mapped:
-    """A draft whose rows are renamed, as a source."""
-
-    name = "model"
-
-    def __init__(self, model: Toy, mapping: Mapping) -> None:
-        self.model, self.mapping = model, mapping
-
-    def read(self, tokens):
-        pass
-
-    def offer(self, tokens, room):
-        return Rows(self.name, 1)
-
-    def row(self, tokens, warp):
-        logits = self.model.logits(self.mapping.known(tokens))[0]
-        row = warp(self.mapping.shared(logits), self.mapping.places(tokens))
-        return Row(self.mapping.named(row.ids), row.probs), 0
-
-
 # Draft tokens 0 and 3 are the target's 3 and 1; its 1 and 2 mean nothing to the target.
 PERMUTED = Mapping(np.array([1, 3]), np.array([3, 0]), 4, lambda token: (1, 2) if token else ())
 
@@ -202,21 +193,21 @@ def test_output_keeps_the_law_of_the_target_though_ids_are_permuted_and_missing(
     lengths = set()
     for seed, style in itertools.product(range(3), ("full", "zeros")):
         target, draft = Toy(4, seed, style), Toy(4, seed + 300)
-        round_ = law_of_round(rule, target, Mapped(draft, PERMUTED), k, warped)
+        round_ = law_of_round(rule, target, ModelSource(draft, PERMUTED), k, warped)
         assert completed(round_, target, k + 1, warped) == chain_rule(target, k + 1, warped)
         lengths |= set(map(len, round_))
     assert lengths == set(range(1, k + 2))  # rejected at each place, and accepted
 
 
 def test_draft_that_is_verified_by_its_row_before_tokens_were_taken_from_it_is_biased():
-    class BeforeTrimming(Mapped):
+    class BeforeTrimming(ModelSource):
         def row(self, tokens, warp):
             row, evidence = super().row(tokens, warp)
-            whole = self.model.probs(self.mapping.known(tokens))
+            whole = self.model.probs(PERMUTED.known(tokens))
             return Row(row.ids, np.array([whole[3], whole[0]], object)), evidence
 
     target, draft = Toy(4, 0), Toy(4, 300)
-    for source, exact in ((Mapped, True), (BeforeTrimming, False)):
+    for source, exact in ((ModelSource, True), (BeforeTrimming, False)):
         round_ = law_of_round(TokenRule, target, source(draft, PERMUTED), 1, repeats_halved)
         law_ = completed(round_, target, 2, repeats_halved)
         assert (law_ == chain_rule(target, 2, repeats_halved)) is exact
@@ -224,7 +215,7 @@ def test_draft_that_is_verified_by_its_row_before_tokens_were_taken_from_it_is_b
 
 def test_a_row_of_the_draft_speaks_of_the_targets_tokens():
     draft = Toy(4, 301)
-    row, _ = Mapped(draft, PERMUTED).row([], best_two)
+    row, _ = ModelSource(draft, PERMUTED).row([], best_two)
     shares = draft.probs(())[3], draft.probs(())[0]
     assert row.ids.tolist() == [1, 3]
     assert list(row.probs) == [share / sum(shares) for share in shares]

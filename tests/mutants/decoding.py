@@ -5,9 +5,12 @@ from functools import partial
 from assistant.decoding import verified
 from assistant.drafting.cascade import Cascade
 from assistant.proving import toy
+from assistant.proving.exact import keep_all
 from assistant.verification.token import TokenRule
+from tests.assistant import test_exact_turn as turns
 from tests.assistant import test_exactness as exact
 from tests.assistant import test_plans as plans
+from tests.assistant.verification import test_coupled as coupled
 from tests.mutants.mutant import Mutant
 
 ROUND = exact.test_a_round_has_the_law_of_the_target_whatever_the_draft_is
@@ -15,6 +18,13 @@ WARPED = exact.test_warped_rows_have_the_law_of_the_warped_target
 plain_round = partial(ROUND, TokenRule, ("full", "full"))
 warped_rows = partial(WARPED, TokenRule, toy.best_two)
 penalised_rows = partial(WARPED, TokenRule, toy.repeats_halved)
+sharp_rows = partial(
+    exact.test_rare_and_nearly_certain_tokens_have_the_law_of_the_target, TokenRule
+)
+failing_draft = partial(
+    turns.test_a_draft_that_fails_on_what_was_drawn_leaves_the_law_of_the_target, TokenRule, 0
+)
+same_text = partial(coupled.test_sps_says_what_ars_says_whatever_the_lookahead, keep_all)
 whims = partial(plans.test_plans_may_depend_on_evidence_offers_and_past_rounds, TokenRule, 0)
 
 ONE_UNIFORM_OLD = """\
@@ -30,6 +40,19 @@ TARGET_UNWARPED = (
     "rows = (Row(*map(__import__('numpy').array, (range(len(row)), row))) "
     "for i, row in enumerate(logits))"
 )
+PROPOSED = "return [Proposal(draw(row, len(context)), row, name, seen)]"
+NOT_IF_RARE = """\
+token = draw(row, len(context))
+                return [Proposal(token, row, name, seen)] * (row.prob(token) >= 0.05)"""
+NOT_IF_CONTRADICTED = """\
+token = draw(row, len(context))
+                runs = [offer for offer in offers if isinstance(offer, Run)]
+                agreed = all(run.tokens[0] == token for run in runs)
+                return [Proposal(token, row, name, seen)] * agreed"""
+EVIDENCE_OF_THE_TOKEN = """\
+            token = draw(row, len(context))
+            if plan.include(rows, int(3 * row.prob(token))):
+                return [Proposal(token, row, name, seen)]"""
 INCLUDED = """\
             if plan.include(rows, seen):
                 return [Proposal(draw(row, len(context)), row, name, seen)]"""
@@ -67,6 +90,48 @@ MUTANTS = (
         "return [Proposal(draw(row, len(context)), row, name, seen)]",
         "return [Proposal(t, row, name, seen) for t in [draw(row, len(context))] if t]",
         plain_round,
+    ),
+    Mutant(
+        "a rare token is drawn and not proposed",
+        Cascade._next,
+        PROPOSED,
+        NOT_IF_RARE,
+        sharp_rows,
+    ),
+    Mutant(
+        "a drawn token is not proposed if a copy says something else",
+        Cascade._next,
+        PROPOSED,
+        NOT_IF_CONTRADICTED,
+        whims,
+    ),
+    Mutant(
+        "the evidence for a row is how likely the drawn token was",
+        Cascade._next,
+        INCLUDED,
+        EVIDENCE_OF_THE_TOKEN,
+        whims,
+    ),
+    Mutant(
+        "a draft that fails throws away what it proposed",
+        Cascade.propose,
+        "self.failure = error",
+        "self.failure, proposals = error, []",
+        failing_draft,
+    ),
+    Mutant(
+        "the draft draws with the numbers of the next place",
+        Cascade._next,
+        "draw(row, len(context))",
+        "draw(row, len(context) + 1)",
+        coupled.test_a_draft_that_equals_the_target_is_always_accepted,
+    ),
+    Mutant(
+        "the token after a draft is drawn with the numbers of the next place",
+        verified,
+        "len(tokens) + verdict.accepted)",
+        "len(tokens) + verdict.accepted + 1)",
+        same_text,
     ),
     Mutant(
         "warp the draft's side only",

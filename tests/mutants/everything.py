@@ -1,5 +1,6 @@
 """All mutants."""
 
-from tests.mutants import decoding, rules, sampling, text
+from tests.mutants import decoding, models, rules, sampling, several, text
 
-MUTANTS = (*decoding.MUTANTS, *rules.MUTANTS, *sampling.MUTANTS, *text.MUTANTS)
+ROOMS = (decoding, rules, several, models, sampling, text)
+MUTANTS = tuple(mutant for room in ROOMS for mutant in room.MUTANTS)

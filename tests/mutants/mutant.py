@@ -44,7 +44,8 @@ class Mutant:
         names: dict[str, Any] = {}
         text = source.replace(self.old, self.new)
         exec(compile(text, f"<{self.name}>", "exec"), function.__globals__, names)
-        return cast(FunctionType, names[function.__name__]).__code__
+        changed = names[function.__name__]
+        return cast(FunctionType, getattr(changed, "__func__", changed)).__code__
 
     def death(self) -> str | None:
         """Return how the test ends with the mutant alive; None if it does not notice."""

@@ -12,6 +12,7 @@ from assistant.verification.token import TokenRule
 from tests.assistant import test_exactness as exact
 from tests.assistant.verification import test_block as blocks
 from tests.assistant.verification import test_coupled as coupled
+from tests.assistant.verification import test_noise as noise
 from tests.assistant.verification import test_token as tokens
 from tests.mutants.mutant import Mutant
 
@@ -21,6 +22,13 @@ plain_round = partial(ROUND, TokenRule, ("full", "full"))
 block_round = partial(ROUND, BlockRule, ("full", "full"))
 discarded_proposals = partial(SOURCES, TokenRule, toys.DiscardsUnlikely, 1)
 discarded_of_a_block = partial(SOURCES, BlockRule, toys.DiscardsUnlikely, 2)
+sharp_rows = partial(
+    exact.test_rare_and_nearly_certain_tokens_have_the_law_of_the_target, TokenRule
+)
+sharp_blocks = partial(
+    exact.test_rare_and_nearly_certain_tokens_have_the_law_of_the_target, BlockRule
+)
+diagonals = partial(noise.test_it_is_exponential, noise.along_diagonals.__wrapped__, 0)
 same_text = partial(coupled.test_sps_says_what_ars_says_whatever_the_lookahead, keep_all)
 
 RESIDUAL_WITHOUT_TOKEN = """\
@@ -61,6 +69,20 @@ TOKEN_RULE = (
         ") < target",
         ") <= target",
         tokens.test_token_the_target_forbids_is_never_accepted_even_when_the_uniform_is_0,
+    ),
+    Mutant(
+        "accept what the target is nearly certain of",
+        token.accepts,
+        "return bool(",
+        "return bool(target.prob(token) > 0.9 or ",
+        sharp_rows,
+    ),
+    Mutant(
+        "the residual drops small differences",
+        residual.excess,
+        "difference > 0",
+        "difference > 1 / 1000",
+        sharp_rows,
     ),
     Mutant(
         "compare probabilities without the uniform",
@@ -150,6 +172,13 @@ BLOCK_RULE = (
         blocks.test_a_forbidden_token_is_rejected_though_the_draft_could_not_draw_it_either,
     ),
     Mutant(
+        "what the target is nearly certain of costs a block no share",
+        block.carried,
+        "return wanted / drawn if",
+        "return 1.0 if target.prob(proposal.token) > 0.9 else wanted / drawn if",
+        sharp_blocks,
+    ),
+    Mutant(
         "one uniform for all beginnings",
         BlockRule.verify,
         "uniform = self._rng.random()",
@@ -201,6 +230,13 @@ COUPLED_RULE = (
         "Noise(seed)",
         "Noise(0)",
         coupled.test_another_seed_says_something_else_and_the_same_one_the_same,
+    ),
+    Mutant(
+        "a seed is the next one, a place further on",
+        Noise.__init__,
+        "_mixed(np.array([seed % 2**64], np.uint64))",
+        "np.array([seed % 2**64], np.uint64)",
+        diagonals,
     ),
     Mutant(
         "judge every proposal by the noise of the first",

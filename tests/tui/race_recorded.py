@@ -16,6 +16,7 @@ from assistant.events import (
     Prepared,
     RaceOver,
     Ready,
+    Reason,
     Stats,
     Stop,
     Tally,
@@ -48,8 +49,10 @@ EVALUATION_S = (0.060, 0.095)
 
 def ready(drafting: bool) -> Ready:
     """What is loaded."""
-    target = ModelInfo("target", "Qwen2.5 Coder 1.5B", "target.gguf", 10**9, 4096, 151_936, 1.0)
-    draft = ModelInfo("draft", "Qwen2.5 Coder 0.5B", "draft.gguf", 10**8, 4096, 151_936, 1.0)
+    target = ModelInfo(
+        "target", "Qwen2.5 Coder 1.5B", Path("target.gguf"), 10**9, 4096, 151_936, 1.0
+    )
+    draft = ModelInfo("draft", "Qwen2.5 Coder 0.5B", Path("draft.gguf"), 10**8, 4096, 151_936, 1.0)
     return Ready(target, draft if drafting else None, None)
 
 
@@ -92,7 +95,7 @@ def laps(lane: int) -> Iterator[Lap]:
             * lane,
             sources={"model": Tally(tested, accepted)} if lane else {},
         )
-        forecast = Forecast("the most tokens per second", 1.7, EVALUATION_S[0])
+        forecast = Forecast(Reason.LIKELY, 1.7, EVALUATION_S[0])
         decoded = Decoded(tuple(tokens), ghosts, 3 * lane, 24 + said, stats, forecast)
         yield Lap(lane, seconds, decoded)
     yield Lap(lane, seconds, Finished("".join(WORDS), (), Stop.STOP_TOKEN, stats))

@@ -118,3 +118,14 @@ def test_a_model_with_one_text_says_that_they_come_in_turn(tmp_path):
     assert code == 0
     assert "the answers come in turn" in err
     assert "--- 2 of 2 ---" in out
+
+
+@pytest.mark.parametrize(
+    "text", ["all:\n\tgcc  x\n", "  2*3*4 [b]\\ \n\n", "x" * 300, "\u00a0\u200b重"]
+)
+def test_an_answer_on_a_pipe_is_what_the_model_said_and_the_end_of_a_line(capsys, text):
+    printing = Printing(quiet=False, count=1)
+    for piece in (text[:7], text[7:]):
+        printing.add(0, words(piece))
+    printing.end(0)
+    assert capsys.readouterr().out == text + "\n"

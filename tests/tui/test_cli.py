@@ -174,7 +174,7 @@ def test_draft_of_another_vocabulary_proposes_what_both_can_say(target, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
-        (["ask"], 2, "There is no question"),
+        (["ask"], 2, "There is no question. Give one as PROMPT: specchat ask "),
         (["ask", "hi", "--temperature", "-1"], 2, "must be a number from 0 to 100: '-1'"),
         (["ask", "hi", "--lookahead", "99"], 2, "whole number from 0 to 31: '99'"),
         (["ask", "hi", "--mode", "fast"], 2, "mode must be one of auto, sps, ars: 'fast'"),

@@ -270,30 +270,6 @@ async def test_bottom_is_followed_while_text_arrives() -> None:
                 await page.settle()
 
 
-async def test_removed_turns_come_back_when_that_is_undone() -> None:
-    async with open_page() as page:
-        await page.open(talk(4))
-        page.view.note("a note")
-        hidden = page.view.remove_from(page.view.turns[2])
-        await page.settle()
-        assert user_turns(page) == ["question 1"]
-        assert "a note" not in page.screen()
-        page.view.put_back(hidden)
-        await page.settle()
-        assert user_turns(page) == ["question 1", "question 3"]
-        assert "a note" in page.screen()
-
-
-async def test_focus_goes_to_what_is_left_when_its_turn_is_removed() -> None:
-    async with open_page() as page:
-        await page.open(talk(4))
-        page.view.focus_last()
-        page.view.remove_from(page.view.turns[3])
-        await page.settle()
-        assert page.app.focused is page.view.turns[-1]
-        assert page.view.turns[-1].text == "question 3"
-
-
 async def test_another_branch_leaves_the_turns_before_it_in_place() -> None:
     async with open_page() as page:
         records = talk(10)
@@ -354,15 +330,6 @@ async def test_store_that_is_slow_holds_nothing_up() -> None:
         assert page.wanted == [("copy", "late")]
         slow.set()
         await page.settle()
-
-
-async def test_answer_is_found_by_its_id_however_old() -> None:
-    async with open_page() as page:
-        await page.open(talk(100))
-        assert page.view.answer_of(2).text.startswith("answer 2")
-        assert page.view.last_answer().startswith("answer 100")
-        with pytest.raises(LookupError):
-            page.view.answer_of(3)
 
 
 @pytest.mark.parametrize("size", [(200, 60), (40, 10), (12, 4), (1, 1)])

@@ -20,6 +20,7 @@ FIRST = Stats(
     lookahead_counts={3: 10},
     draft_s=0.5,
     verify_s=1.4,
+    guessing_s=0.5,
     positions=(Tally(10, 8), Tally(10, 7)),
     sources={"model": Tally(20, 15)},
 )
@@ -38,6 +39,7 @@ MORE = Stats(
     lookahead_counts={3: 1, 0: 1},
     draft_s=0.1,
     verify_s=0.3,
+    guessing_s=0.4,
     positions=(Tally(1, 1), Tally(1, 1), Tally(1, 1)),
     sources={"ngram": Tally(3, 3)},
 )
@@ -59,6 +61,7 @@ def test_parts_add_up_and_the_beginning_is_that_of_the_first() -> None:
         lookahead_counts={3: 11, 0: 1},
         draft_s=0.6,
         verify_s=1.7,
+        guessing_s=0.9,
         positions=(Tally(11, 9), Tally(11, 8), Tally(1, 1)),
         sources={"model": Tally(20, 15), "ngram": Tally(3, 3)},
     )

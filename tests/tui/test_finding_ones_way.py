@@ -257,7 +257,7 @@ async def test_ctrl_r_says_why_there_is_nothing_to_answer(pair: Pair) -> None:
 def test_a_loaded_file_that_no_store_has_is_listed_as_the_target(
     bare_machine: Path, target: Path
 ) -> None:
-    info = ModelInfo("target", target.stem, str(target), 1, 512, 259, 0.1)
+    info = ModelInfo("target", target.stem, target, 1, 512, 259, 0.1)
     stock = Stock(Settings(n_ctx=512), Ready(info, None, None))
     assert [model.path for model in stock.look()] == [target]
     assert stock.target() is not None

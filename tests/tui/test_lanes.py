@@ -107,3 +107,16 @@ def test_duel_is_ars_against_sps_of_the_pair_at_hand(models):
     assert race.lanes == (Lane("ArS", setup, "ars"), Lane("SpS", setup, "sps", 4))
     assert race.request == replace(request, max_tokens=LONGEST)
     assert duel(setup, TINY, replace(request, max_tokens=7)).request.max_tokens == 7
+
+
+def test_lanes_without_a_seed_share_one_that_is_drawn(models):
+    setup = Setup(models / "target.gguf", models / "draft.gguf")
+    settings = replace(TINY, target=str(setup.target), draft=str(setup.draft), seed=None)
+    races = [
+        duel(setup, settings, Request((Message("user", "Why?"),))),
+        duel(setup, settings, Request((Message("user", "Why?"),))),
+        line_up(parse("ars,sps"), settings, "Why?"),
+    ]
+    seeds = [race.request.seed for race in races]
+    assert None not in seeds
+    assert len(set(seeds)) == 3  # else two of 2**32 were alike: once in 10**9

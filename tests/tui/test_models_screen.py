@@ -99,8 +99,8 @@ async def browse(
 
 def loaded(target: Path, draft: Path | None = None) -> Ready:
     """What the engine says when these files are loaded."""
-    about = ModelInfo("target", target.stem, str(target), 1, 512, 259, 0.1)
-    other = ModelInfo("draft", draft.stem, str(draft), 1, 512, 259, 0.1) if draft else None
+    about = ModelInfo("target", target.stem, target, 1, 512, 259, 0.1)
+    other = ModelInfo("draft", draft.stem, draft, 1, 512, 259, 0.1) if draft else None
     return Ready(about, other, None)
 
 

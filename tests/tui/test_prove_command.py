@@ -42,7 +42,7 @@ CHECKS = [
     Check("sampling", "“x” token rule: the first token", True, {"samples": 10, "outcomes": 2}, 0.4),
     Check("sampling", "“x” token rule: acceptance of proposal 1", True, RATE, 0.3),
 ]
-PROVED = Proved(("/t.gguf", "/d.gguf"), None, True, 5, 61.0)
+PROVED = Proved((Path("/t.gguf"), Path("/d.gguf")), None, True, 5, 61.0)
 FOUND = Outcome(Sampling(), False, CHECKS, PROVED)
 
 
@@ -132,7 +132,7 @@ def test_whatever_is_broken_is_named_and_is_exit_code_1(check: Check) -> None:
 
 
 def test_verdicts_say_what_was_not_tested() -> None:
-    alone = replace(PROVED, paths=("/t.gguf",), no_draft="No draft model was chosen.")
+    alone = replace(PROVED, paths=(Path("/t.gguf"),), no_draft="No draft model was chosen.")
     assert "were not tested" in verdict(replace(FOUND, proved=alone))
     recurrent = replace(alone, speculates=False)
     assert "never speculates" in verdict(replace(FOUND, proved=recurrent))

@@ -43,6 +43,19 @@ def test_json_has_every_lane_and_its_figures_agree(target: Path, draft: Path) ->
     assert report["prompt"] == "Who is faster?"
 
 
+def test_lanes_draw_the_same_text_with_one_seed_that_is_told(target: Path, draft: Path) -> None:
+    seedless = [each for each in RACE if each not in ("--seed", "5")]
+    seedless += ["--temperature", "30"]
+    models = ("--target", target, "--draft", draft)
+    code, out, _ = run(*seedless, *models, "--lanes", "ars,sps=2,auto", "--json", "Who is faster?")
+    assert code == 0
+    report = json.loads(out)
+    assert len({lane["text"] for lane in report["lanes"]}) == 1
+    assert f"seed, {report['seed']}" in report["verdict"]
+    again = ("--seed", report["seed"], *models, "--lanes", "ars,sps", "--json", "Who is faster?")
+    assert json.loads(run(*seedless, *again)[1])["lanes"][1]["text"] == report["lanes"][0]["text"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

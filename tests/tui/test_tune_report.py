@@ -1,6 +1,7 @@
 """What a tuning found, in words."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from assistant.tuning.findings import Depth, Outlook, Payoff, Trial, Tuned, Tuning
 from tui.tuning.report import lines
@@ -15,7 +16,7 @@ NEAR = Depth(
 LOSER = Trial("flash attention off", "target", {1: 1.05, 8: 1.25}, 1.1456)
 WINNER = Trial("threads: 6", "target", {1: 0.9}, 0.9, is_used=True)
 FILE = Trial("/here/other-q8_0.gguf", "file", {1: 1.5}, 1.5, speedup=0.9)
-TUNED = Tuned(("/t.gguf", "/d.gguf"), (Tuning(), Tuning()), (LOSER,), True, (NEAR,))
+TUNED = Tuned((Path("/t.gguf"), Path("/d.gguf")), (Tuning(), Tuning()), (LOSER,), True, (NEAR,))
 
 
 def text(tuned: Tuned) -> str:
@@ -79,5 +80,5 @@ def test_what_could_not_be_measured_says_why() -> None:
 
 def test_a_target_alone_has_no_draft_in_its_tables() -> None:
     alone = replace(NEAR, draft={}, outlooks=NEAR.outlooks[1:], payoffs=(Payoff(1, None, 0.5),))
-    said = text(replace(TUNED, paths=("/t.gguf",), tunings=(Tuning(),), depths=(alone,)))
+    said = text(replace(TUNED, paths=(Path("/t.gguf"),), tunings=(Tuning(),), depths=(alone,)))
     assert "step of the draft" not in said

@@ -1,6 +1,7 @@
 """Answers as Markdown: what a model wrote may neither hide nor run anything."""
 
 import asyncio
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given
@@ -77,7 +78,7 @@ async def test_html_is_text() -> None:
     html = "<script>alert(1)</script>\n\nList<String> and <b>bold</b> &lt;i&gt;"
     async with open_page() as page:
         await page.open([answer(2, html)])
-        for text in ("<script>alert(1)</script>", "List<String>", "<b>bold</b>", "<i>"):
+        for text in ("<script>alert(1)</script>", "List<String>", "<b>bold</b>", "&lt;i&gt;"):
             assert text in page.screen()
 
 
@@ -132,6 +133,22 @@ async def test_nothing_is_read_but_not_shown(text: str) -> None:
     async with open_page() as page:
         await page.open([answer(2, text)])
         assert "told" in page.screen()
+
+
+async def test_letters_of_a_link_that_look_like_others_are_told_apart() -> None:
+    async with open_page() as page:
+        await page.open([answer(2, "[words](http://\u0430.example)")])
+        assert "words (http://\u0430.example = http://xn--80a.example)" in page.screen()
+
+
+async def test_a_table_that_is_too_wide_for_the_screen_is_shown_as_it_was_written() -> None:
+    table = f"|name|{'|'.join(f'column{i}' for i in range(9))}|\n{'|-' * 10}|\n{'|1' * 10}|"
+    for width, is_source in ((120, False), (40, True), (160, False)):
+        async with open_page(size=(width, 30)) as page:
+            await page.open([answer(2, table)])
+            assert ("|-|-|" in page.screen()) is is_source
+            for i in range(9):
+                assert f"column{i}" in page.screen().replace("\n", "").replace(" ", "")
 
 
 async def test_picture_is_words() -> None:
@@ -265,14 +282,20 @@ async def test_an_answer_that_grows_too_long_for_markdown_goes_on_as_it_came(tex
         assert "The end" in page.screen()
 
 
-@given(st.text(alphabet="ab1 -*`|>#.\n[](){}~_\t", max_size=300), st.data())
+@given(st.text(alphabet="ab1 -+*`|>#.\n[](){}~_\t\\", max_size=300), st.data())
 def test_blocks_that_are_complete_are_those_of_the_whole_text(
     text: str, data: st.DataObject
 ) -> None:
     entire = read(text)
 
-    def blocks(tokens: list[Token]) -> list[tuple[str, str]]:
-        return [(token.type, token.content) for token in tokens]
+    def blocks(tokens: list[Token]) -> list[tuple[str, ...]]:
+        return [
+            (token.type, token.content, token.info, str(token.meta), *kinds(token.children or ()))
+            for token in tokens
+        ]
+
+    def kinds(tokens: Iterable[Token]) -> list[str]:
+        return [f"{token.type} {token.content}" for token in tokens]
 
     coming, done = "", []
     while text:

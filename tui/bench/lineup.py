@@ -1,7 +1,7 @@
 """From settings and systems to answers that can be measured."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,13 +11,13 @@ import click
 
 from assistant.bench.answers import Answer, key, plain
 from assistant.bench.completion import Asked
-from assistant.bench.findings import Measured
+from assistant.bench.findings import Compared, Measured
 from assistant.bench.machine import facts
 from assistant.bench.order import interleaved
 from assistant.bench.peers import Server
 from assistant.bench.questions import Question
 from assistant.bench.systems import System
-from assistant.request import Message, Request, Sampling, Setup, Trial
+from assistant.request import Lockstep, Message, Request, Sampling, Setup, Trial
 from models.errors import ModelError
 from models.files.check import ready
 from models.files.progress import Report, silent
@@ -136,37 +136,60 @@ def answers(
     predict: bool = True,
     peers: Sequence[Server] = (),
 ) -> Iterator[Task]:
-    """Yield a task for every answer, the systems and other programs interleaved."""
+    """Yield a task for every question to all systems, and one for each other program.
+
+    Another program cannot be held between two tokens: it answers before or after the systems.
+    """
     settings = lineup.settings
     ways: list[System | Server] = [*lineup.systems, *peers]
-    for repeat, question, system in interleaved(questions, ways, repeats):
-        if isinstance(system, Server):
-            yield answer_task(question, repeat, system.name, _peer_job(lineup, question, system))
-            continue
+
+    def trial(repeat: int, question: Question, system: System) -> Trial:
         is_reference = system is lineup.systems[0]
         profiled = lineup.profiled if predict and is_reference and not repeat else ()
         seed = None if settings.seed is None else settings.seed + repeat
-        job = lineup.trial(system, question, settings.sampling, seed, profiled)
-        yield answer_task(question, repeat, system.name, job)
+        return lineup.trial(system, question, settings.sampling, seed, profiled)
+
+    for repeat, question, ordered in interleaved(questions, ways, repeats):
+        systems = [way for way in ordered if isinstance(way, System)]
+        lockstep = lockstep_task(
+            question, repeat, {way.name: trial(repeat, question, way) for way in systems}
+        )
+        alone = [
+            _peer_task(lineup, question, repeat, way) for way in ordered if isinstance(way, Server)
+        ]
+        yield from [lockstep, *alone] if ordered[0] is systems[0] else [*alone, lockstep]
 
 
-def _peer_job(lineup: Lineup, question: Question, server: Server) -> Any:
+def lockstep_task(question: Question, repeat: int, trials: Mapping[str, Trial]) -> Task:
+    """Return the task of a question to several systems, by name, which advance together."""
+
+    def keep(compared: Compared) -> list[Any]:
+        return [
+            plain(_answer(question, repeat, name, found))
+            for name, found in zip(trials, compared.found, strict=True)
+        ]
+
+    keys = tuple(key(question.name, question.kind, repeat, name) for name in trials)
+    return Task(keys, question.name, Lockstep(tuple(trials.values())), keep)
+
+
+def _answer(question: Question, repeat: int, system: str, found: Measured | str) -> Answer:
+    if isinstance(found, str):
+        return Answer(question.name, question.kind, repeat, system, None, found)
+    return Answer(question.name, question.kind, repeat, system, found)
+
+
+def _peer_task(lineup: Lineup, question: Question, repeat: int, server: Server) -> Task:
     request = lineup.trial(lineup.systems[0], question, lineup.settings.sampling, None).request
     length = request.max_tokens or ANSWER_TOKENS
     seed = lineup.settings.seed
-    return partial(server.measure, Asked(request.messages, request.sampling, length, seed))
+    job = partial(server.measure, Asked(request.messages, request.sampling, length, seed))
 
+    def keep(found: Measured) -> list[Any]:
+        return [plain(_answer(question, repeat, server.name, found))]
 
-def answer_task(question: Question, repeat: int, system: str, job: Any) -> Task:
-    """Return the task of an answer."""
-
-    def keep(found: Measured | str) -> Any:
-        failure = found if isinstance(found, str) else None
-        measured = found if isinstance(found, Measured) else None
-        return plain(Answer(question.name, question.kind, repeat, system, measured, failure))
-
-    name = key(question.name, question.kind, repeat, system)
-    return Task(name, f"{system}, {question.name}", job, keep)
+    keys = (key(question.name, question.kind, repeat, server.name),)
+    return Task(keys, f"{server.name}, {question.name}", job, keep)
 
 
 def digest(questions: Sequence[Question]) -> str:

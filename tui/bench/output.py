@@ -45,6 +45,7 @@ def brief(found: Sequence[Answer]) -> list[dict[str, Any]]:
             measured = asdict(answer.measured)
             measured.pop("profile")
             measured.pop("rounds")
+            measured.pop("pace")
             rates = ("tokens_per_s", "tokens_per_eval", "acceptance_rate")
             stats = {name: getattr(answer.measured.stats, name) for name in rates}
             fields |= {**measured, "stats": {**measured["stats"], **stats}}

@@ -16,11 +16,11 @@ from assistant.bench.runfile import RunFile
 from assistant.bench.sandbox.runner import leak
 from assistant.bench.scoring import passes
 from assistant.bench.summaries import SUMMARIES
-from assistant.bench.systems import System
-from assistant.request import Gauge
+from assistant.bench.systems import ARS, System
+from assistant.request import Gauge, Trial
 from models.errors import ModelMissing, UsageError
 from models.files.variants import variant
-from tui.bench.lineup import Lineup, answer_task, line_up
+from tui.bench.lineup import Lineup, line_up, lockstep_task
 from tui.bench.output import brief
 from tui.bench.running import Running, Task
 from tui.locating import find_models
@@ -75,7 +75,7 @@ class Paper:
         """Measure what the run lacks, score it, and return the report."""
         running = Running(run)
         gauge = Task(
-            BANDWIDTH, "the memory's bandwidth", Gauge(self._lineup.settings.threads), _rate
+            (BANDWIDTH,), "the memory's bandwidth", Gauge(self._lineup.settings.threads), _rate
         )
         running.run([*self._answers(), gauge])
         answers = [*kept(run.results)]
@@ -92,11 +92,12 @@ class Paper:
 
     def _answers(self) -> Iterator[Task]:
         for each in asked(self._tasks, self._mixed, self.ways):
-            job = self._job(each)
-            yield answer_task(each.question, 0, each.system.name, job)
+            trials = {system.name: self._trial(each, system) for system in each.systems}
+            yield lockstep_task(each.question, 0, trials)
 
-    def _job(self, each: Asked) -> Any:
-        trial = self._lineup.trial(each.system, each.question, each.sampling, None, each.profiled)
+    def _trial(self, each: Asked, system: System) -> Trial:
+        profiled = each.profiled if system == ARS else ()
+        trial = self._lineup.trial(system, each.question, each.sampling, None, profiled)
         if each.max_tokens is None or self._lineup.settings.max_tokens:
             return trial
         return replace(trial, request=replace(trial.request, max_tokens=each.max_tokens))
@@ -107,7 +108,8 @@ class Paper:
             if answer.measured is None or question is None or question.test is None:
                 continue
             job = partial(passes, answer.measured.text, question, confines)
-            yield Task(_score_key(answer), f"running the code of {answer.question}", job, bool)
+            what = f"running the code of {answer.question}"
+            yield Task((_score_key(answer),), what, job, lambda passed: [bool(passed)])
 
 
 def _here(settings: Settings) -> list[str]:
@@ -124,9 +126,9 @@ def _here(settings: Settings) -> list[str]:
     return found
 
 
-def _rate(found: Any) -> float:
+def _rate(found: Any) -> list[float]:
     assert isinstance(found, Gauged)
-    return found.bytes_per_s
+    return [found.bytes_per_s]
 
 
 def _score_key(answer: Answer) -> str:

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from assistant.bench.findings import Gauged, Measured
+from assistant.bench.findings import Compared, Gauged
 from assistant.bench.runfile import RunFile
-from assistant.request import Gauge, Trial
-from models.errors import ContextFull, SpecchatError
+from assistant.request import Gauge, Lockstep
+from models.errors import SpecchatError
 from tui.listening import Listening
 from tui.safe import safe
 from tui.widgets.amounts import left
@@ -23,10 +23,10 @@ LINE_EVERY_S = 30.0
 class Task:
     """Something to be measured, and how what comes of it is kept."""
 
-    key: str
+    keys: tuple[str, ...]  # of its results, which are all there or are measured again
     what: str  # as a person would say it
-    job: Trial | Gauge | Callable[[], Any]
-    keep: Callable[[Any], Any]  # hears what came of it; a text says why it came to nothing
+    job: Lockstep | Gauge | Callable[[], Any]
+    keep: Callable[[Any], Sequence[Any]]  # hears what came of it, and returns the results
 
 
 class Running:
@@ -44,7 +44,7 @@ class Running:
             SpecchatError: a model cannot be used, or the engine has died; what was done is kept.
             KeyboardInterrupt: Ctrl-C; what was done is kept.
         """
-        lacking = [task for task in tasks if task.key not in self._file.results]
+        lacking = [task for task in tasks if not self._is_done(task)]
         if not lacking:
             return
         if len(lacking) < len(tasks):
@@ -53,7 +53,7 @@ class Running:
             with self._listening.shown():
                 self._run(lacking, len(tasks))
         except (KeyboardInterrupt, SpecchatError):
-            done = sum(task.key in self._file.results for task in tasks)
+            done = sum(map(self._is_done, tasks))
             self._say(
                 f"{done} of {len(tasks)} are kept. To go on, give the same command with "
                 f"--run {self._file.path}"
@@ -65,24 +65,26 @@ class Running:
         for done, task in enumerate(tasks):
             left_s = (monotonic() - started) / done * (len(tasks) - done) if done else None
             self._progress(total - len(tasks) + done, total, task, left_s)
-            self._file.add(task.key, task.keep(self._do(task.job)))
+            results = task.keep(self._do(task.job))
+            for key, result in zip(task.keys, results, strict=True):
+                self._file.add(key, result)
 
-    def _do(self, job: Trial | Gauge | Callable[[], Any]) -> Any:
-        """Return what comes of a job, or a text that says why nothing does."""
+    def _is_done(self, task: Task) -> bool:
+        return all(key in self._file.results for key in task.keys)
+
+    def _do(self, job: Lockstep | Gauge | Callable[[], Any]) -> Any:
+        """Return what comes of a job."""
         if self._listening.interrupted:
             raise KeyboardInterrupt
-        if not isinstance(job, Trial | Gauge):
+        if not isinstance(job, Lockstep | Gauge):
             self._listening.keeps = False  # it is done in this process
             try:
                 return job()
             finally:
                 self._listening.keeps = True
-        end: type[Measured | Gauged] = Measured if isinstance(job, Trial) else Gauged
+        end: type[Compared | Gauged] = Compared if isinstance(job, Lockstep) else Gauged
         self._listening.engine.measure(job)
-        try:
-            return self._listening.until(end)
-        except ContextFull as error:
-            return str(error)
+        return self._listening.until(end)
 
     def _progress(self, done: int, total: int, task: Task, left_s: float | None) -> None:
         due = not done or monotonic() - self._said > LINE_EVERY_S

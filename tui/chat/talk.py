@@ -20,10 +20,12 @@ from assistant.events import (
     Prefilled,
     Prepared,
     Ready,
+    Stats,
 )
 from assistant.request import Mode, Request, Setup
 from assistant.service import Service
 from models.errors import StorageError
+from tui import draft_use
 from tui.safe import safe
 from tui.widgets.conversation.turn import Turn
 from tui.widgets.conversation.turns import UserTurn
@@ -36,9 +38,6 @@ if TYPE_CHECKING:
 FIGURES_EVERY = 0.5
 """Seconds."""
 
-FROM_THE_TALK = "Proposals come from the conversation alone."
-UNGUESSED = "Answers come without speculation."
-
 
 class Talk:
     """Keep the parts of a chat screen in step with its dialogue and the engine."""
@@ -49,6 +48,7 @@ class Talk:
         self._waiting: UserTurn | None = None  # sent, and to be answered when that is possible
         self.no_draft: str | None = None
         """Why answers come without speculation, if they do."""
+        self._doubts_draft = False  # whether it is still to be said that the draft is no help
         self._figures: Decoded | None = None  # to be shown
         self._deleted: int | None = None  # the conversation that was open when it was deleted
 
@@ -83,6 +83,7 @@ class Talk:
             case Decoded():
                 self._decoded(event)
             case Finished():
+                self._doubt_draft(event.stats)
                 self._end(self._dialogue.finished(event))
             case OneOf() | Answered():
                 self._screen.several.take(event)
@@ -216,8 +217,8 @@ class Talk:
 
     def _be_ready(self, ready: Ready) -> None:
         screen, n_ctx = self._screen, ready.target.n_ctx
-        tables = [source for source in screen.settings.draft_sources if source != "model"]
-        drafting = ready.draft is not None or bool(tables)
+        tables = [source for source in screen.settings.draft_sources if source != draft_use.MODEL]
+        drafting = ready.draft is not None or (ready.rolls_back and bool(tables))
         screen.banner.ready(ready)
         screen.panel.ready(ready)
         screen.status.show(loaded=True, activity=None, drafting=drafting, n_ctx=n_ctx, last=None)
@@ -225,11 +226,19 @@ class Talk:
         screen.prompt.recount()
         self.no_draft = None if ready.draft else self.no_draft or ready.no_draft
         if self.no_draft:
-            text = f"{self.no_draft} {FROM_THE_TALK if tables else UNGUESSED}"
+            text = draft_use.refused(self.no_draft, ready, screen.settings)
             screen.conversation.note(text, "warning")
+        self._doubts_draft = ready.draft is not None
         self._exchange.loaded(ready)
         self._screen.learn()
         self._go_on()
+
+    def _doubt_draft(self, stats: Stats) -> None:
+        """Say once of a pair that nothing its draft proposes is accepted."""
+        draft = self._exchange.ready.draft if self._exchange.ready else None
+        if draft and self._doubts_draft and (text := draft_use.rejected(stats, draft)):
+            self._doubts_draft = False
+            self._dialogue.note(f"{text} F5 chooses another draft, or none.")
 
     def _fail(self, event: Failed) -> None:
         if not self._screen.is_active:  # where the note in the conversation is not seen

@@ -116,5 +116,8 @@ def join(prompt: str | None, piped: bytes | None, files: tuple[Path, ...]) -> st
     text = "\n\n".join(part for part in words if part.strip())
     question = joined(text, [read(path, pipes=True) for path in files])
     if not question:
-        raise UsageError("There is no question. Try: specchat ask 'Why is the sky blue?'")
+        raise UsageError(
+            'There is no question. Give one as PROMPT: specchat ask "Why is the sky blue?", or '
+            'pipe one in: echo "Why is the sky blue?" | specchat ask'
+        )
     return question

@@ -26,6 +26,6 @@ def tune(as_json: bool, **options: Any) -> None:
 
     tuned = measure(chosen)
     if as_json:
-        click.echo(json.dumps(asdict(tuned)))
+        click.echo(json.dumps(asdict(tuned), default=str))
     else:
         click.echo("\n".join(map(safe, lines(tuned))))

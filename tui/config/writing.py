@@ -41,6 +41,11 @@ def write(seen: Config, changes: Mapping[str, Value], presets: Mapping[str, Pres
     except OSError as error:
         reason = error.strerror or str(error)
         raise StorageError(f"{seen.path} cannot be written: {reason}.") from error
+    except UnicodeEncodeError as error:  # TOML has no other bytes
+        raise StorageError(
+            f"{seen.path} can hold UTF-8 alone, and a value is none. If it is the name of a file, "
+            "rename the file, or name it on the command line each time."
+        ) from error
     return understand(new, seen.path)
 
 

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from assistant.proving.findings import FALSE_ALARM, Check, Layer
 
@@ -87,6 +88,17 @@ def _texts(checks: Sequence[Check]) -> Iterator[str]:
         )
 
 
+def _shipped(proved: str, checks: Sequence[Check]) -> Iterator[str]:
+    """Yield what became of each text, and what that proves."""
+    tested = [check for check in checks if check.holds is not None]
+    yield from _texts(tested)
+    for check in checks:
+        if check.holds is None:
+            yield f"{check.what}: not tested, as {check.note}"
+    if tested and all(check.holds for check in tested):
+        yield proved
+
+
 def _sampling(checks: Sequence[Check]) -> Iterator[str]:
     """Yield a line for each prompt and rule, and what the p-values mean."""
     groups: defaultdict[str, list[Check]] = defaultdict(list)
@@ -122,6 +134,9 @@ LAYERS: Mapping[Layer, Lines] = {
     "rollback": _rollback,
     "greedy": _texts,
     "seed": _texts,
+    "turn": partial(_shipped, "The shipped turn says what ArS says, whatever proposes and when."),
+    "several": partial(_shipped, "Each of several answers is what its seed says alone."),
+    "restored": partial(_shipped, "What comes back from disk is what had been read."),
     "sampling": _sampling,
 }
 """What says it, by layer."""

@@ -24,6 +24,9 @@ TITLES: Mapping[Layer, str] = {
     "rollback": "Taking back: rows after a rollback beside those of a cache that never held more",
     "greedy": "At temperature 0: SpS beside ArS",
     "seed": "With a seed: SpS beside ArS at the temperature asked for",
+    "turn": "An answer as it is shipped, with a seed: every source, the controller decides",
+    "several": "Several answers at once, with seeds: each beside its own ArS",
+    "restored": "A snapshot on disk, forgotten and restored: the answer goes on beside ArS",
     "sampling": "By samples: SpS beside ArS, and acceptance beside its closed form",
 }
 ORDER: tuple[Layer, ...] = tuple(TITLES)
@@ -38,6 +41,9 @@ def lines(outcome: Outcome) -> Iterator[str]:
             yield TITLES[layer]
             yield from (f"  {line}" for line in LAYERS[layer](checks))
             yield ""
+    if outcome.proved is not None:
+        yield from wrap(_times(outcome.proved.times), WIDTH)
+        yield ""
     yield from wrap(verdict(outcome), WIDTH)
     if noise := by_layer["noise"]:
         yield ""
@@ -56,12 +62,13 @@ def report(outcome: Outcome) -> dict[str, Any]:
         "promise": PROMISE,
         "false_alarm": FALSE_ALARM,
         "thorough": outcome.thorough,
-        "target": proved.paths[0] if proved else None,
-        "draft": proved.paths[1] if proved and len(proved.paths) > 1 else None,
+        "target": str(proved.paths[0]) if proved else None,
+        "draft": str(proved.paths[1]) if proved and len(proved.paths) > 1 else None,
         "no_draft": proved.no_draft if proved else None,
         "sampling": asdict(outcome.sampling),
         "seed": proved.seed if proved else None,
         "seconds": proved.seconds if proved else None,
+        "times": dict(proved.times) if proved else {},
         "layers": {layer: [_plain(check) for check in by_layer[layer]] for layer in ORDER},
     }
 
@@ -86,6 +93,10 @@ def verdict(outcome: Outcome) -> str:
         f"All holds. {proved.no_draft or 'There is no draft.'} So the target itself proposed "
         f"what it likes best: a draft's rows and vocabulary were not tested. {took}"
     )
+
+
+def _times(times: Mapping[str, float]) -> str:
+    return "Time: " + ", ".join(f"{what} {seconds:.1f} s" for what, seconds in times.items())
 
 
 def _by_layer(checks: Sequence[Check]) -> Mapping[Layer, list[Check]]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from assistant.request import Request
 from tui.race.track import Standing
 
 ENOUGH = 16
@@ -13,14 +14,14 @@ QUOTED = 24
 """Characters that are quoted from where two texts part."""
 
 
-def verdict(standings: Sequence[Standing], greedy: bool) -> str:
-    """Return the outcome; `greedy` says that all took the most probable tokens."""
+def verdict(standings: Sequence[Standing], request: Request) -> str:
+    """Return the outcome of a race in which all lanes were asked for `request`."""
     ran = [each for each in standings if each.stats and each.stats.generated_tokens >= ENOUGH]
     failed = [f"{each.lane.name} did not run." for each in standings if each.failed]
     if len(ran) < 2:
         return " ".join([*failed, "The lanes said too little to compare their speed."])
     pair = len(ran) == 2
-    return " ".join([*failed, _pair(*ran) if pair else _field(ran), *_texts(ran, greedy)])
+    return " ".join([*failed, _pair(*ran) if pair else _field(ran), *_texts(ran), *_seed(request)])
 
 
 def pays(standings: Sequence[Standing]) -> bool:
@@ -60,7 +61,13 @@ def _evals(standing: Standing) -> str:
     return f", with {standing.stats.tokens_per_eval:.2f} tokens per evaluation"
 
 
-def _texts(ran: Sequence[Standing], greedy: bool) -> list[str]:
+def _seed(request: Request) -> list[str]:
+    """Say which seed the lanes drew with, if they drew."""
+    drew = request.seed is not None and request.sampling.temperature > 0
+    return [f"The lanes drew with the same seed, {request.seed}."] if drew else []
+
+
+def _texts(ran: Sequence[Standing]) -> list[str]:
     """Compare what lanes of the same weights said."""
     found: list[tuple[str, str]] = []
     for i, other in enumerate(ran):
@@ -68,7 +75,7 @@ def _texts(ran: Sequence[Standing], greedy: bool) -> list[str]:
         first = next(same_weights, None)
         if first is not None and first.finished and other.finished:
             who = f"{first.lane.name} and {other.lane.name}" if len(ran) > 2 else "Both"
-            found.append((who, _wording(first.finished.text, other.finished.text, greedy)))
+            found.append((who, _wording(first.finished.text, other.finished.text)))
     wordings = {wording for _, wording in found}
     if len(found) == len(ran) - 1 > 1 and len(wordings) == 1:
         found = [("All", wordings.pop())]
@@ -79,16 +86,14 @@ def _target(standing: Standing) -> Path:
     return standing.lane.setup.target
 
 
-def _wording(ours: str, theirs: str, greedy: bool) -> str:
+def _wording(ours: str, theirs: str) -> str:
     if ours == theirs:
         return "wrote the same text"
     same = _alike(ours, theirs)
-    if greedy and same == min(len(ours), len(theirs)):
+    if same == min(len(ours), len(theirs)):
         return "wrote the same text, as far as the shorter one goes"
-    if greedy:
-        quotes = f"“{_quote(theirs, same)}” for “{_quote(ours, same)}”"
-        return f"wrote the same text up to character {same:,}: {quotes}"
-    return "drew from the same distribution, each its own text"
+    quotes = f"“{_quote(theirs, same)}” for “{_quote(ours, same)}”"
+    return f"wrote the same text up to character {same:,}: {quotes}"
 
 
 def _alike(one: str, other: str) -> int:

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from random import randrange
 from typing import cast
 
 from assistant.request import Lane, Message, Mode, Race, Request, Setup
@@ -17,6 +18,8 @@ DEFAULT = "ars,sps"
 MOST_LANES = 4
 LONGEST = 256
 """Tokens of a lane's answer, where the person sets no length: enough to see who is faster."""
+SEEDS = 2**32
+"""How many seeds there are for a race without one."""
 
 NAMES: dict[str, str] = {"ars": "ArS", "sps": "SpS", "auto": "auto"}
 _LANE = re.compile(r"(?:(?P<target>.+):)?(?P<mode>ars|sps|auto)(?:=(?P<lookahead>\d+))?", re.I)
@@ -73,13 +76,22 @@ def line_up(
         ModelError: a lane lacks its target, or an SpS lane its draft.
     """
     lanes = tuple(_lane(entry, settings, report) for entry in entries)
-    return Race(lanes, _request(settings, prompt))
+    return Race(lanes, _fair(_request(settings, prompt)))
 
 
 def duel(setup: Setup, settings: Settings, request: Request) -> Race:
     """Return the race of ArS against SpS between models that are found already."""
     lanes = tuple(_with(setup, entry, settings) for entry in parse(DEFAULT))
-    return Race(lanes, replace(request, max_tokens=request.max_tokens or LONGEST))
+    return Race(lanes, _fair(request))
+
+
+def _fair(request: Request) -> Request:
+    """Return a request that lanes of the same weights answer with the same text.
+
+    Without a seed of the person's they share one that is drawn here.
+    """
+    seed = randrange(SEEDS) if request.seed is None else request.seed
+    return replace(request, seed=seed, max_tokens=request.max_tokens or LONGEST)
 
 
 def _lane(entry: Entry, settings: Settings, report: Report) -> Lane:
@@ -105,7 +117,7 @@ def _request(settings: Settings, prompt: str) -> Request:
     return Request(
         (*system, Message("user", prompt)),
         settings.sampling,
-        max_tokens=settings.max_tokens or LONGEST,
+        max_tokens=settings.max_tokens,
         seed=settings.seed,
         sources=settings.draft_sources,
         rule=settings.rule,

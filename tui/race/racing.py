@@ -37,7 +37,7 @@ def run(race: Race, as_json: bool) -> int:
     """
     racing = Racing(race)
     racing.run()
-    sentence = verdict(racing.standings, race.request.sampling.temperature == 0)
+    sentence = verdict(racing.standings, race.request)
     if as_json:
         click.echo(json.dumps(report(race, racing.tracks, sentence)))
     else:

@@ -153,7 +153,7 @@ class RaceScreen(Screen[None]):
             case "over" if self._failed is not None:
                 self.line.failed(self._failed)
             case "over":
-                self.line.outcome(self.lanes.standings, self.race.request.sampling.temperature == 0)
+                self.line.outcome(self.lanes.standings, self.race.request)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer the keys that do something now."""

@@ -54,5 +54,5 @@ class Banner(Horizontal):
         """Name the loaded models."""
         draft = f"  ⇠  {ready.draft.name}" if ready.draft else ", without a draft"
         self.show(ready.target.name + draft)
-        paths = "\n".join(m.path for m in (ready.target, ready.draft) if m)
+        paths = "\n".join(str(m.path) for m in (ready.target, ready.draft) if m)
         self._models.tooltip = Content(safe(paths))  # a str would be read as markup

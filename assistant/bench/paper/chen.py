@@ -4,18 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assistant.bench import sweep
-from assistant.bench.answers import Answer, kinds, sums
+from assistant.bench.answers import Answer, Sum, kinds, speedup, sums
 from assistant.bench.paper.plan import CHEN_K, GREEDY, NUCLEUS, parts
 from assistant.bench.report import Section, Table, interval, number
 from assistant.bench.statistics import Interval, geometric_mean, mean, ratio_of_sums, sign_flip
 from assistant.bench.systems import System
+from assistant.lookahead import theory
 
 Scores = Mapping[tuple[str, str, str], float]
 """By kind, question and system: ROUGE-2 of a summary; 1 or 0 of code that passed or did not."""
-HEADER = ("task", "method", "score [95 %]", "ms/token", "speed-up [95 %]", "parity, p")
+HEADER = ("task", "method", "score [95 %]", "ms/token", "speed-up [95 %]", "estimate", "parity, p")
 NOTE = (
     "Score: ROUGE-2 (F1, no stemming) of summaries, pass@1 of code. Parity: permutation test of "
     "the scores' differences by question; a small p would say that SpS changes the score. "
+    "Estimate: the speed-up by N / (r (K + 1)) (K t_draft + t_target), r the share of its K + 1 "
+    "tokens that a round yields, times as measured; it takes a batch to take as long as one token. "
     "Chen et al., Chinchilla 70B with a 4B draft, K = 4: XSum nucleus 0.112 and 0.114 at 1.92x, "
     "greedy 0.157 and 0.156 at 2.01x; HumanEval nucleus 45.1 % and 47.0 % at 2.46x."
 )
@@ -30,6 +33,7 @@ class Line:
     score: Interval | None
     token_s: Interval
     speedup: Interval | None  # against ArS; None: it is ArS
+    estimate: float | None  # of the speed-up, from the share of a round that comes
     parity: float | None
 
 
@@ -54,6 +58,7 @@ def section(answers: Sequence[Answer], scores: Scores, remark: str) -> tuple[Sec
             interval(each.score),
             number(1000 * each.token_s.value, 1),
             interval(each.speedup),
+            number(each.estimate),
             number(each.parity),
         )
         for each in lines
@@ -92,12 +97,26 @@ def _line(
             name,
             mean([score for score, _ in scored]) if scored else None,
             ratio_of_sums([(o.total("decode_s"), o.total("generated_tokens")) for o, _ in points]),
-            None
-            if is_ars
-            else geometric_mean([o.tokens_per_s / a.tokens_per_s for o, a in points]),
+            None if is_ars else geometric_mean([speedup(o, a) for o, a in points]),
+            None if is_ars else _estimate(points),
             None if is_ars or not scored else sign_flip([score - ref for score, ref in scored]),
         )
     ]
+
+
+def _estimate(points: Sequence[tuple[Sum, Sum]]) -> float | None:
+    """Return the speed-up by the estimate, from the times and the share that were measured."""
+
+    def total(name: str, of: int = 0) -> float:
+        return sum(point[of].total(name) for point in points)
+
+    if not total("drafted"):
+        return None
+    tokens, k = total("generated_tokens"), CHEN_K
+    step_s = sum(own.steps_s for own, _ in points) / total("drafted")
+    token_s = total("decode_s", 1) / total("rounds", 1)
+    share = tokens / total("rounds") / (k + 1)
+    return tokens * token_s / theory.estimated_seconds(tokens, share, k, step_s, token_s)
 
 
 def _sentences(lines: Sequence[Line]) -> list[str]:

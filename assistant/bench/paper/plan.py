@@ -26,12 +26,12 @@ FILES = "files"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An answer to be measured; the question's kind tells the sampling too."""
+    """A question to several systems; its kind tells the sampling too."""
 
     question: Question
-    system: System
+    systems: tuple[System, ...]  # in the order in which they go
     sampling: Sampling
-    profiled: tuple[str, ...] = ()
+    profiled: tuple[str, ...] = ()  # sources that are judged along ArS's answer
     max_tokens: int | None = None
 
 
@@ -44,7 +44,7 @@ def systems(labels: Sequence[str]) -> tuple[System, ...]:
 def asked(
     tasks: Sequence[Question], mixed: Sequence[Question], ways: Sequence[System]
 ) -> Iterator[Asked]:
-    """Yield all answers, systems interleaved.
+    """Yield all that is asked.
 
     Args:
         tasks: what can be scored: code and summaries.
@@ -76,8 +76,7 @@ def _arm(
     profiled: tuple[str, ...] = (),
 ) -> Iterator[Asked]:
     sampling = SAMPLINGS.get(name, SAMPLINGS[GREEDY])
-    for _, question, way in interleaved(questions, ways):
+    for _, question, order in interleaved(questions, ways):
         kind = f"{question.kind}{SEPARATOR}{name}"
-        wanted = profiled if way.mode == "ars" and way.target is None else ()
         length = LENGTHS.get(question.kind)
-        yield Asked(replace(question, kind=kind), way, sampling, wanted, length)
+        yield Asked(replace(question, kind=kind), tuple(order), sampling, profiled, length)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assistant.bench.answers import Answer, Sum, sums
+from assistant.bench.answers import Answer, Sum, speedup, sums
 from assistant.bench.paper.plan import CHEN_K, FILES, parts
 from assistant.bench.report import (
     NOTHING,
@@ -159,7 +159,7 @@ def _column(
     name: str, own: Mapping[tuple[str, str], Sum], first: Mapping[tuple[str, str], Sum]
 ) -> Column:
     speeds = [each.tokens_per_s for each in own.values()]
-    both = [own[place].tokens_per_s / first[place].tokens_per_s for place in own if place in first]
+    both = [speedup(own[place], first[place]) for place in own if place in first]
     tokens = sum(each.total("generated_tokens") for each in own.values())
     seconds = sum(each.total("decode_s") for each in own.values())
     factor = None if own is first or not both else geometric_mean(both)

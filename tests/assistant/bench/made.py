@@ -5,9 +5,14 @@ from assistant.bench.findings import Measured, Timed
 from assistant.stats import Stats
 
 
-def answer(question, system, seconds, *, kind="code", tokens=100, repeat=0, **stats) -> Answer:
-    """An answer of so many tokens that took so many seconds."""
-    figures = {"rounds": tokens, **stats}
-    made = Stats(system, generated_tokens=tokens, decode_s=seconds, verify_s=seconds, **figures)
-    rounds = tuple(Timed(1, 1, seconds / tokens, 0.0) for _ in range(figures["rounds"]))
+def answer(
+    question, system, seconds, *, kind="code", tokens=100, repeat=0, reading_s=0.0, **stats
+) -> Answer:
+    """An answer of so many tokens that took so many seconds, `reading_s` of them for the draft."""
+    figures = {"rounds": tokens, "drafted": 0, "draft_s": 0.0, **stats}
+    count, drafted, draft_s = figures["rounds"], figures["drafted"], figures["draft_s"]
+    verify_s = seconds - draft_s
+    made = Stats(system, generated_tokens=tokens, decode_s=seconds, verify_s=verify_s, **figures)
+    width, step_s = 1 + drafted // count, (draft_s - reading_s) / count
+    rounds = (Timed(width, round(tokens / count), verify_s / count, step_s),) * count
     return Answer(question, kind, repeat, system, Measured("text", "length", made, rounds))

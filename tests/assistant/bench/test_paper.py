@@ -22,11 +22,11 @@ def profiled(made, overlaps):
     return replace(made, measured=replace(made.measured, profile=profile))
 
 
-def ideal(question, k):
+def ideal(question, k, reading_s=0.0):
     """An answer of a machine that is as the theory takes it, with `ALPHA` accepted."""
     rounds = 100
     tokens = rounds * theory.expected_tokens(ALPHA, k)
-    seconds = rounds * (k * STEP_S + TOKEN_S)
+    seconds = reading_s + rounds * (k * STEP_S + TOKEN_S)
     return answer(
         question,
         f"model={k}",
@@ -35,7 +35,8 @@ def ideal(question, k):
         tokens=tokens,
         rounds=rounds,
         drafted=rounds * k,
-        draft_s=rounds * k * STEP_S,
+        draft_s=reading_s + rounds * k * STEP_S,
+        reading_s=reading_s,
     )
 
 
@@ -63,6 +64,25 @@ def test_on_a_machine_as_the_theory_takes_it_the_formulas_are_what_is_measured(a
         assert each.operations == pytest.approx(each.operations_formula)
 
 
+def test_cost_of_a_step_and_its_formulas_are_without_the_reading_of_the_prompt(answers):
+    alphas = leviathan.table_3(answers)
+    read = [*answers[:2], *(ideal(name, k, reading_s=7.0) for name in "ab" for k in LOOKAHEADS)]
+    speeds = leviathan.table_2(read, alphas, operations_ratio=0.3)
+    for each in speeds:
+        assert each.cost_ratio == pytest.approx(STEP_S / TOKEN_S)
+        assert each.batch_ratio == pytest.approx(1)
+        assert each.formula == pytest.approx(
+            theory.wall_clock_factor(ALPHA, each.lookahead, STEP_S / TOKEN_S)
+        )
+        assert each.speedup.value < each.formula  # which counts the reading
+    ways = systems([])
+    for step in chen.figure_1(read, ways)[1]:
+        assert step.draft_s == pytest.approx(step.lookahead * STEP_S)
+        assert step.loop_s == pytest.approx(step.draft_s + TOKEN_S)
+    _, line = chen.table_1(read, {})
+    assert line.estimate == pytest.approx(theory.wall_clock_factor(ALPHA, 4, STEP_S / TOKEN_S))
+
+
 def test_draft_that_often_has_nothing_to_propose_has_a_small_alpha(answers):
     first = answers[0]
     judged = {"suffix": Judged((1.0, -1, -1, -1), (3, -1, -1, -1))}
@@ -82,6 +102,7 @@ def test_table_1_compares_the_same_questions_and_their_scores(answers):
     assert ars.token_s.value == pytest.approx(0.1)
     expected = theory.wall_clock_factor(ALPHA, 4, STEP_S / TOKEN_S)
     assert sps.speedup.value == pytest.approx(expected)
+    assert (ars.estimate, sps.estimate) == (None, pytest.approx(expected))
     assert sps.parity == 1.0  # one difference tells nothing
 
 
@@ -132,11 +153,12 @@ def test_factors_are_against_the_widest_weights_and_ceilings_against_bandwidth()
 def test_everything_that_the_tables_need_is_asked_once():
     ways = systems(["f16"])
     all_ = list(asked([*SUMMARIES, *PROBLEMS], shipped(), ways))
-    keys = [(each.question.kind, each.question.name, each.system.name) for each in all_]
+    keys = [(each.question.kind, each.question.name) for each in all_]
     assert len(keys) == len(set(keys))
-    assert {parts(kind)[1] for kind, _, _ in keys} == {*SAMPLINGS, "files"}
+    assert {parts(kind)[1] for kind, _ in keys} == {*SAMPLINGS, "files"}
     for each in all_:
-        assert bool(each.profiled) == (
-            each.system.name == "ars" and parts(each.question.kind)[1] in ("greedy", "T=1")
-        )
+        names = {system.name for system in each.systems}
+        assert len(names) == len(each.systems)
+        assert "ars" in names
+        assert bool(each.profiled) == (parts(each.question.kind)[1] in ("greedy", "T=1"))
         assert set(each.profiled) <= set(DRAFTS)

@@ -26,6 +26,14 @@ def test_leviathan_operations_and_speed_of_table_1(rate, k, operations, speed):
     assert theory.expected_tokens(rate, k) == pytest.approx(closed)
 
 
+@pytest.mark.parametrize(("share", "speedup"), [(0.8, 2.65), (0.62, 2.05)])
+def test_estimate_from_the_share_of_a_round_gives_the_published_examples(share, speedup):
+    """Chen et al.'s times: a draft step of 1.8 ms, a token of the target of 14.1 ms, K = 4."""
+    seconds = theory.estimated_seconds(1000, share, 4, 0.0018, 0.0141)
+    assert round(1000 * 0.0141 / seconds, 2) == speedup
+    assert theory.estimated_seconds(1000, 1.0, 0, 0.0018, 0.0141) == pytest.approx(14.1)  # ArS
+
+
 def test_qualcomm_residual_of_figure_10():
     target = Row(np.arange(4), np.array([0.30, 0.45, 0.10, 0.15]))
     draft = Row(np.arange(4), np.array([0.4, 0.3, 0.2, 0.1]))

@@ -16,7 +16,7 @@ from assistant.bench.systems import parse
 from assistant.control import Control
 from assistant.loading import Pool
 from assistant.margin import margin
-from assistant.request import USUAL_SOURCES, Message, Request, Sampling, Setup, Trial
+from assistant.request import USUAL_SOURCES, Lockstep, Message, Request, Sampling, Setup, Trial
 from models.errors import UsageError
 from tests import tiny
 
@@ -41,6 +41,7 @@ def measured(tmp_path_factory):
     stand = Stand(Pool(), Control(), lambda event: None)
     found = {}
     for text in QUESTIONS:
+        trials = []
         for system in SYSTEMS:
             request = Request(
                 (Message("user", text),),
@@ -52,7 +53,11 @@ def measured(tmp_path_factory):
             )
             profiled = ("model", "bigram") if system.mode == "ars" else ()
             setup = Setup(target, draft, 1024, threads=1)
-            found[text, system.name] = stand.measure(Trial(setup, system.name, request, profiled))
+            trials.append(Trial(setup, system.name, request, profiled))
+        compared = stand.measure(Lockstep(tuple(trials)))
+        found |= {
+            (text, each.name): came for each, came in zip(SYSTEMS, compared.found, strict=True)
+        }
     stand.close()
     return found
 

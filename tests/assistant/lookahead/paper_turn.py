@@ -13,7 +13,6 @@ from assistant.decoding import Round
 from assistant.drafting.model import ModelSource
 from assistant.drafting.suffix import SuffixSource
 from assistant.drafting.tail import TailSource
-from assistant.lookahead.controller import Controller
 from assistant.lookahead.costs import Costs
 from assistant.request import Message, Request, Sampling
 from models.mapping import Mapping
@@ -150,7 +149,7 @@ class Outcome:
         return self.tokens / self.evaluations
 
 
-def answered(controller: Controller, machine: Machine, text: Text, monkeypatch) -> Outcome:
+def answered(controller, machine: Machine, text: Text, monkeypatch):
     """Decode an answer with the shipped turn; how long it will be nobody knows before it ends."""
     monkeypatch.setattr(shipped, "perf_counter", lambda: machine.now)
     target, draft = (PaperModel(role, machine, text) for role in ("target", "draft"))
@@ -170,6 +169,4 @@ def answered(controller: Controller, machine: Machine, text: Text, monkeypatch) 
             if answer.stats.generated_tokens >= text.length:
                 break
     draft_evaluations = draft.busy_s / machine.verify[1]
-    return Outcome(
-        answer.stats.generated_tokens, machine.evaluations, draft_evaluations, proposed
-    )
+    return Outcome(answer.stats.generated_tokens, machine.evaluations, draft_evaluations, proposed)

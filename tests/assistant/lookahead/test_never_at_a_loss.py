@@ -141,7 +141,7 @@ def test_a_bad_draft_is_read_less_and_less_from_answer_to_answer_and_after_a_loa
 
     acceptance = Acceptance()
     first, later = share(acceptance), share(acceptance)
-    assert 0 < first
+    assert first > 0
     assert later < first / 2
     assert share(Acceptance(acceptance.lasting)) < first / 2
 

@@ -3,7 +3,9 @@
 import pytest
 
 from assistant.control import Control
+from assistant.drafting.draft import Run
 from assistant.drafting.model import Reading, anew
+from assistant.events import Reason
 from assistant.lookahead.controller import SHORT, Controller
 from assistant.lookahead.fixed import Fixed
 from assistant.lookahead.policy import FIXED_LOOKAHEAD, Policy
@@ -70,8 +72,28 @@ def test_a_person_who_wants_sps_has_the_draft_read():
     assert policy("ars").reading(ways(100_000), 200) is None
 
 
-def test_the_reason_says_who_decided():
-    for chosen, words in ((policy("ars"), "ArS"), (policy("sps", 3), "you chose")):
-        assert words in chosen.reason(chosen.plan(31))
-    nothing = policy("auto")
-    assert "does not pay" in nothing.reason(nothing.plan(31))
+@pytest.mark.parametrize(
+    ("mode", "lookahead", "machine", "reason"),
+    [
+        ("ars", None, FLAT, Reason.ARS),
+        ("ars", 5, FLAT, Reason.ARS),
+        ("sps", 3, FLAT, Reason.CHOSEN),
+        ("auto", 0, FLAT, Reason.CHOSEN),
+        ("sps", None, FLAT, Reason.SPS),
+        ("sps", None, None, Reason.SPS),
+        ("auto", None, None, Reason.UNMEASURED),
+        ("auto", None, FLAT, Reason.UNLIKELY),
+    ],
+)
+def test_the_reason_says_who_decided(mode, lookahead, machine, reason):
+    chosen = policy(mode, lookahead, machine)
+    assert chosen.reason(chosen.plan(31)) is reason
+
+
+def test_the_reason_tells_a_likely_guess_from_a_pause():
+    chosen = policy()
+    plan = chosen.plan(31)
+    plan.next([Run("suffix", (0,) * 5, (9,) * 5)])
+    assert chosen.reason(plan) is Reason.LIKELY
+    plan.pause = Reason.SPENT
+    assert chosen.reason(plan) is Reason.SPENT

@@ -3,6 +3,7 @@
 import pytest
 
 from assistant.drafting.draft import Rows, Run
+from assistant.events import Reason
 from assistant.lookahead.acceptance import Acceptance
 from assistant.lookahead.costs import Costs
 from assistant.lookahead.weighing import Weighing
@@ -83,7 +84,7 @@ def test_what_is_demanded_is_proposed_even_at_a_loss():
 
 
 def test_a_pause_proposes_nothing_and_still_notes_what_was_on_offer():
-    plan = weighing(FLAT, is_pause=True)
+    plan = weighing(FLAT, pause=Reason.SPENT)
     assert plan.next([run(8)]) is None
     assert plan.runs == (run(8),)
 

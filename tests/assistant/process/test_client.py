@@ -33,7 +33,7 @@ def test_loading_reports_progress_and_ends_in_ready(setup: Setup) -> None:
     with running() as (engine, heard):
         engine.load(setup)
         ready = heard.until(Ready)
-        assert ready.target.path == str(setup.target)
+        assert ready.target.path == setup.target
         assert ready.draft is not None
         loading = [event for event in heard.events if isinstance(event, Loading)]
         assert {event.role for event in loading} == {"target", "draft"}

@@ -75,7 +75,7 @@ def test_a_worker_that_dies_in_an_answer_is_told_of_and_the_next_prompt_is_answe
             assert number.name in failed.message
             assert "is kept" in failed.message
             engine.reply(ask())
-            assert heard.until(Ready).target.path == str(setup.target)
+            assert heard.until(Ready).target.path == setup.target
             finished = heard.until(Finished)
             assert finished.stop is Stop.LENGTH
             assert finished.stats.generated_tokens == 20

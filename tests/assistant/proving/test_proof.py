@@ -1,6 +1,8 @@
 """A proof of real files: it holds for what is right, and breaks where something is wrong."""
 
+from dataclasses import replace
 from functools import partial
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -8,12 +10,16 @@ import pytest
 from assistant.assistant import Assistant
 from assistant.control import Control
 from assistant.drafting.model import ModelSource
+from assistant.drafting.suffix import SuffixSource
+from assistant.drafting.tail import TailSource
 from assistant.loading import Pool
-from assistant.proving import beside, proof, rollback, samples, statistics
+from assistant.proving import beside, proof, rollback, samples, statistics, turns
+from assistant.proving import restored as restored_
+from assistant.proving import several as several_
 from assistant.proving.acceptance import of_tokens
-from assistant.proving.beside import STRAYS, TOO_FAR, compare, same_text
+from assistant.proving.beside import STRAYS, TOO_FAR, TRACE, by_ars, compare, same_text
 from assistant.proving.broken import AcceptsAll
-from assistant.proving.findings import Check, Proved
+from assistant.proving.findings import Check, Layer, Proved
 from assistant.proving.pair import StandIn, paired
 from assistant.proving.proof import Amounts, Proof
 from assistant.proving.samples import Sampler
@@ -23,8 +29,13 @@ from assistant.proving.widths import gap, measured, variation
 from assistant.request import Prove, Sampling, Setup
 from assistant.row import Row
 from assistant.tuning.findings import Measuring
+from assistant.turn import rule_of
+from assistant.verification.coupled import CoupledRule
+from assistant.verification.rule import Verdict
 from assistant.verification.token import TokenRule
+from models.base import Text
 from models.errors import Cancelled, ModelError
+from models.files.snapshots import Snapshots
 from models.mapping import Mapping
 from tests import tiny
 
@@ -81,11 +92,17 @@ def test_a_sound_pair_passes_everything(tiny_target, tiny_draft):
     setup = Setup(tiny_target, tiny_draft, threads=1)
     result, said = proved(Prove(setup, HOT, seed=7))
     assert isinstance(result, Proved)
-    assert result.paths == (str(tiny_target), str(tiny_draft))
+    assert result.paths == (tiny_target, tiny_draft)
     assert (result.no_draft, result.speculates, result.seed) == (None, True, 7)
     assert not [each for each in said if isinstance(each, Check) and each.holds is False]
-    for layer in ("enumeration", "mistakes", "noise", "rollback", "greedy", "seed", "sampling"):
+    for layer in get_args(Layer):
         assert checks(said, layer), layer
+    for layer, count in (("turn", 2), ("several", 2), ("restored", 1)):
+        found = checks(said, layer)
+        assert [each.holds for each in found] == [True] * count
+        assert all(each.figures["proposed"] for each in found)
+        assert {each.figures["rows"] - each.figures["identical"] for each in found} == {0}
+    assert set(result.times) >= {"the shipped turn", "samples"}
     (greedy,) = checks(said, "greedy")
     assert greedy.figures["tokens"] >= 48
     assert greedy.figures["accepted"] > 0
@@ -103,7 +120,7 @@ def test_a_sound_pair_passes_everything(tiny_target, tiny_draft):
 
 def test_without_a_draft_the_target_stands_in(tiny_target):
     result, said = proved(Prove(Setup(tiny_target, threads=1), HOT))
-    assert result.paths == (str(tiny_target),)
+    assert result.paths == (tiny_target,)
     assert "No draft" in result.no_draft
     assert checks(said, "greedy")[0].figures["accepted"] > 0
     assert not [each for each in said if isinstance(each, Check) and each.holds is False]
@@ -230,7 +247,8 @@ def test_rows_that_remember_rejected_proposals_break_it(models):
     vocab = models[0].weights.vocab
     pair = paired(Assistant(Forgetful(models[0]), vocab), HOT, 3, 0)
     found = {
-        each.layer: each for each in compare(pair, "a task", pair.prompt("Why?"), 24, 0.0, None)
+        each.layer: each
+        for each in compare(pair, "a task", by_ars(pair, pair.prompt("Why?"), 24, None), 0.0, None)
     }
     assert found["rollback"].holds is False
     assert found["greedy"].holds is False
@@ -259,7 +277,9 @@ def test_a_parting_is_explained_by_noise_alone(pair, noise, holds):
 
 def test_a_seed_says_the_same_by_both(pair):
     for seed in (0, 3):
-        first, trace = compare(pair, "a task", pair.prompt("Why?"), 24, 0.0, seed)
+        first, trace = compare(
+            pair, "a task", by_ars(pair, pair.prompt("Why?"), 24, seed), 0.0, seed
+        )
         assert (first.layer, first.holds, trace.holds) == ("seed", True, True)
         assert "place" not in first.figures
 
@@ -295,3 +315,148 @@ def test_at_temperature_0_samples_are_drawn_at_1(models):
     assert pair_of(*models, Sampling(0)).warm.temperature == 1
     assert pair_of(*models, HOT).warm is HOT
     assert partial(samples.narrowed, HOT)().top_k == samples.NARROW
+
+
+@pytest.fixture
+def shared(open_model, tiny_target, tiny_draft):
+    """A pair whose target holds several texts, and what ArS says with its seed."""
+    return pair_of_several(open_model(tiny_target, texts=4), open_model(tiny_draft, max_rows=1))
+
+
+def pair_of_several(target, draft):
+    source = ModelSource(draft, Mapping.by_number(target.n_vocab, draft.n_vocab))
+    assistant = Assistant(target, target.weights.vocab, [SuffixSource(), TailSource(), source])
+    assistant.several = target
+    return paired(assistant, HOT, 3, 5)
+
+
+def turned(pair, noise=0.0):
+    alone = by_ars(pair, pair.prompt("Why?"), 24, pair.seed)
+    return list(turns.turns(pair, alone, 24, noise))
+
+
+def together(pair, noise=0.0):
+    alone = by_ars(pair, pair.prompt("Why?"), 24, pair.seed)
+    return list(several_.several(pair, alone, 24, noise))
+
+
+def restored(pair, noise=0.0):
+    return list(restored_.restored(pair, 24, noise))
+
+
+@pytest.mark.parametrize("layer", [turned, together, restored])
+def test_what_is_shipped_says_what_ars_says(shared, layer):
+    for check in layer(shared):
+        assert check.holds, check
+        assert check.figures["tokens"] == 24
+        assert check.figures["proposed"] > 0
+
+
+class Biased(CoupledRule):
+    """Accept every proposal."""
+
+    def verify(self, draft, target_rows, position):
+        rows = tuple(target_rows)
+        count = len(draft.proposals)
+        return Verdict(count, rows[count], rows, (None,) * count)
+
+
+def test_a_turn_with_a_biased_rule_is_found(shared, monkeypatch):
+    monkeypatch.setattr("assistant.turn.rule_of", lambda request: Biased(request.seed))
+    for check in turned(shared):
+        assert check.holds is False
+        assert check.note == STRAYS
+
+
+def test_two_answers_that_share_a_seed_are_found(shared, monkeypatch):
+    monkeypatch.setattr(several_, "rule_of", lambda request, number: rule_of(request))
+    one, other = together(shared)
+    assert one.holds
+    assert other.holds is False
+    assert other.note == STRAYS
+
+
+class OneText:
+    """A model of several texts that computes the first one's rows for all of them."""
+
+    def __init__(self, model):
+        self._model = model
+
+    def logits_of(self, texts):
+        first = texts[0] if 0 in texts else next(iter(texts.values()))
+        mixed = {
+            i: Text([*first.tokens[: len(text.tokens)]][: len(text.tokens)], text.rows)
+            for i, text in texts.items()
+        }
+        return self._model.logits_of(mixed)
+
+    def __getattr__(self, name):
+        return getattr(self._model, name)
+
+
+class Crosstalk(OneText):
+    """A model in which the second text reads the first one's last token in place of its own."""
+
+    def logits_of(self, texts):
+        mixed = dict(texts)
+        if len(mixed) == 2:
+            known = len(mixed[1].tokens) - mixed[1].rows
+            tokens = list(mixed[1].tokens)
+            tokens[known - 1] = mixed[0].tokens[len(mixed[0].tokens) - mixed[0].rows]
+            mixed[1] = Text(tokens, mixed[1].rows)
+        return self._model.logits_of(mixed)
+
+
+@pytest.mark.parametrize("broken", [OneText, Crosstalk])
+def test_two_answers_that_share_a_text_are_found(shared, broken):
+    checks = together(replace(shared, several=broken(shared.target)))
+    assert checks[1].holds is False
+
+
+def one_too_many(tokens):
+    middle = len(tokens) // 2
+    return [*tokens[:middle], 9, *tokens[middle:-1]]
+
+
+def another_first(tokens):
+    return [9, *tokens[1:]]
+
+
+@pytest.mark.parametrize("spoilt", [one_too_many, another_first])
+def test_a_snapshot_whose_state_is_of_other_tokens_is_found(shared, monkeypatch, spoilt):
+    write = Snapshots.write
+
+    def wrong(snapshots, tokens, state):
+        shared.target.logits(spoilt(tokens), rows=0)
+        write(snapshots, tokens, shared.target.state())
+
+    monkeypatch.setattr(Snapshots, "write", wrong)
+    (check,) = restored(shared)
+    assert check.holds is False
+
+
+def test_rows_that_a_restore_changes_a_little_are_found(shared, monkeypatch):
+    """Not enough to draw another token: the rows alone tell."""
+    go_on = turns.go_on
+
+    def off(pair, text, mode, length):
+        go_on(pair, text, mode, length)
+        text.rows[text.end - 1] = text.rows[text.end - 1] + np.float32(0.01)
+
+    monkeypatch.setattr(restored_, "go_on", off)
+    (check,) = restored(shared)
+    assert (check.holds, check.note) == (False, TRACE)
+    (check,) = restored(shared, noise=0.02)
+    assert check.holds
+
+
+def test_what_was_not_restored_was_not_tested(shared, monkeypatch):
+    monkeypatch.setattr(Snapshots, "write", lambda snapshots, tokens, state: None)
+    (check,) = restored(shared)
+    assert check.holds is None
+    assert "no room for a snapshot" in check.note
+
+
+def test_a_target_of_one_text_at_a_time_says_so(pair):
+    (check,) = together(pair)
+    assert check.holds is None

@@ -14,7 +14,7 @@ from assistant.proving.law import distance
 from assistant.proving.sources import SOURCES
 from assistant.verification.token import TokenRule
 
-RIGHT = [mistake for mistake in MISTAKES if mistake.case.stop == FIXED]
+RIGHT = [mistake for mistake in MISTAKES if mistake.rule is not InParts]  # else it is the draft's
 
 
 def names(case):

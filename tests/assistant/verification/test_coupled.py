@@ -94,6 +94,16 @@ def test_sps_says_what_ars_says_whatever_the_plan_and_even_if_it_looks_at_what_w
     assert max(lengths) > 0
 
 
+def test_a_draft_that_equals_the_target_is_always_accepted():
+    """Both draw with the same numbers at the same place."""
+    for seed in range(3):
+        tokens, drafter = [], modelled(Toy(5, 1), 5)
+        loop = speculative(
+            Toy(5, 1), drafter, tokens, lambda: Fixed(3), keep_all, CoupledRule(seed)
+        )
+        assert [next(loop).accepted for _ in range(6)] == [3] * 6
+
+
 def test_another_seed_says_something_else_and_the_same_one_the_same():
     texts = [tuple(ars(Toy(5, 1), seed)) for seed in (1, 2, 3, 1)]
     assert len(set(texts)) == 3

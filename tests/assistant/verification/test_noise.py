@@ -34,7 +34,15 @@ def along_seeds(position):
     return np.concatenate([Noise(seed).exponentials(position, ids) for seed in range(MANY)])
 
 
-every_way = pytest.mark.parametrize("along", [along_tokens, along_positions, along_seeds])
+@cache
+def along_diagonals(token):
+    """Return what each seed says one place before the seed that comes before it."""
+    ids = np.array([token])
+    return np.concatenate([Noise(seed).exponentials(MANY - seed, ids) for seed in range(MANY)])
+
+
+WAYS = (along_tokens, along_positions, along_seeds, along_diagonals)
+every_way = pytest.mark.parametrize("along", WAYS)
 
 
 def cells(numbers, count):

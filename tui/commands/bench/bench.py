@@ -13,7 +13,8 @@ from tui.commands.bench.sweep import sweep
 def bench() -> None:
     """Measure what speculation is worth with your pair, on your machine.
 
-    Systems answer the same prompts in turns, so that drift cancels. What is measured is kept at
+    Systems answer the same prompts together, a few tokens each in turn, so that the moods of a busy
+    machine cancel; each has contexts of its own, which take memory. What is measured is kept at
     once: Ctrl-C stops, and the same command with --run FILE goes on.
     """
 

@@ -1,24 +1,37 @@
-"""Textual's Markdown, with code that wraps, tables without tooltips and links that only ask."""
+"""Textual's Markdown: code wraps, lists keep their numbers, tables have no tooltips."""
 
 from functools import lru_cache
 from typing import ClassVar, cast
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from rich.cells import cell_len
 from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.events import Resize
 from textual.highlight import (
     ANSIDarkHighlightTheme,
     ANSILightHighlightTheme,
     HighlightTheme,
     highlight,
 )
-from textual.widgets import Markdown
-from textual.widgets._markdown import MarkdownTable, MarkdownTableContent
+from textual.widgets import Label, Markdown, Static
+from textual.widgets._markdown import (
+    MarkdownBullet,
+    MarkdownListItem,
+    MarkdownOrderedList,
+    MarkdownTable,
+    MarkdownTableContent,
+)
 from textual.widgets.markdown import MarkdownBlock, MarkdownFence
+
+from tui.widgets.conversation.inline import BLOCKS as INLINE
 
 LONGEST = 20_000
 """Characters of code that are highlighted."""
+PADDING = 2
+"""Columns that a table's cell takes beside its text."""
 
 
 @lru_cache(maxsize=128)
@@ -45,12 +58,33 @@ class Fence(MarkdownFence):
     }
     Fence:light { background: $panel 60%; }
     Fence > Label { width: 100%; padding: 0 1; }
+    Fence > .language { color: $text-muted; }
     """
 
     @classmethod
     def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:
         """Return the code in colours."""
         return highlighted(code, language, ansi, dark)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the language and the code."""
+        if self.lexer.strip():
+            yield Label(self.lexer.strip(), classes="language", expand=True, markup=False)
+        yield from super().compose()
+
+
+class Numbered(MarkdownOrderedList):
+    """A list with the numbers that it was given."""
+
+    def compose(self) -> ComposeResult:
+        """Lay out the items; the numbers end in one column."""
+        items = [block for block in self._blocks if isinstance(block, MarkdownListItem)]
+        width = max(len(item.bullet) for item in items)
+        for item in items:
+            number = MarkdownBullet()
+            number.symbol = f" {item.bullet:>{width}} "
+            yield Horizontal(number, Vertical(*item._blocks))
+        self._blocks.clear()
 
 
 class Cells(MarkdownTableContent):
@@ -64,12 +98,30 @@ class Cells(MarkdownTableContent):
 
 
 class Table(MarkdownTable):
-    """A table."""
+    """A table, or its source where the screen is too narrow for its columns."""
+
+    DEFAULT_CSS = """
+    Table > .source { display: none; height: auto; }
+    Table.too-wide > Cells { display: none; }
+    Table.too-wide > .source { display: block; }
+    """
 
     def compose(self) -> ComposeResult:
         """Lay out the table."""
         self._headers, self._rows = self._get_headers_and_rows()
         yield Cells(self._headers, self._rows)
+        yield Static(self._token.meta["source"], classes="source", markup=False)
+
+    def on_resize(self, event: Resize) -> None:
+        """Look whether a character fits into every column where long words must be folded."""
+        columns = zip(self._headers, *self._rows, strict=True)
+        least = [max(map(_longest_word, column)) + PADDING for column in columns]
+        share = (event.size.width - len(least) - 1) / sum(least)
+        self.set_class(share < 1 and share * min(least) < PADDING + 3, "too-wide")
+
+
+def _longest_word(cell: Content) -> int:
+    return max(map(cell_len, cell.plain.split()), default=1)
 
 
 class Document(Markdown):
@@ -77,9 +129,11 @@ class Document(Markdown):
 
     BLOCKS: ClassVar[dict[str, type[MarkdownBlock]]] = {  # type: ignore[misc]
         **Markdown.BLOCKS,
+        **INLINE,
         "fence": Fence,
         "code_block": Fence,
         "table_open": Table,
+        "ordered_list_open": Numbered,
     }
     DEFAULT_CSS = """
     Document {
@@ -89,9 +143,11 @@ class Document(Markdown):
         & MarkdownH3, & MarkdownH4, & MarkdownH5, & MarkdownH6 {
             color: $text-accent; text-style: bold; width: 1fr;
         }
+        & MarkdownBullet { min-height: 1; }
         & MarkdownBlockQuote { margin: 0 0 1 0; }
         & MarkdownHorizontalRule { border-bottom: solid $foreground 25%; }
         & MarkdownTableContent > .header { text-style: bold; color: $text-accent; }
+        & MarkdownTableContent > .cell, & MarkdownTableContent > .header { text-overflow: fold; }
     }
     """
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from textual.app import ComposeResult
-from textual.widget import Widget
 
 from assistant.trace import Trace
 from tui.widgets.conversation.answer import Answer
@@ -29,7 +28,6 @@ class Conversation(Pages):
         scrollbar-color: $panel-lighten-2;
         scrollbar-background: $background;
     }
-    Conversation > .removed { display: none; }
     """
 
     def __init__(self) -> None:
@@ -61,19 +59,6 @@ class Conversation(Pages):
         self.anchor()
         self.call_after_refresh(self.fill)
 
-    def answer_of(self, message: int) -> Answer:
-        """Return the answer that the store knows by that id.
-
-        Raises:
-            LookupError: it is not part of this conversation.
-        """
-        while True:
-            for answer in self.query_children(Answer):
-                if answer.record is not None and answer.record.id == message:
-                    return answer
-            if not self.bring():
-                raise LookupError(f"no answer {message} in this conversation")
-
     def last_answer(self) -> str:
         """Return the text of the newest answer; empty when there is none."""
         answers = [turn for turn in self.turns if isinstance(turn, Answer)]
@@ -86,7 +71,7 @@ class Conversation(Pages):
         attachments: Sequence[File] = (),
     ) -> UserTurn:
         """Add what the person said, and go there."""
-        self.query_children("Welcome, .removed").remove()
+        self.query_children("Welcome").remove()
         self.shed()
         turn = UserTurn(text, record, attachments)
         self.mount(turn)
@@ -95,7 +80,6 @@ class Conversation(Pages):
 
     def begin(self, model: str = "", record: "Record | None" = None) -> Answer:
         """Add an empty answer."""
-        self.query_children(".removed").remove()
         answer = self.dressed(Answer(model, record))
         self.mount(answer)
         return answer
@@ -108,29 +92,6 @@ class Conversation(Pages):
     ) -> None:
         """Add a sentence of the app's own."""
         self.mount(Note(text, kind), before=before)
-
-    def clear(self) -> None:
-        """Take everything away."""
-        self._empty(History(), ())
-        self.mount(Welcome())
-        self.anchor()
-
-    def remove_from(self, turn: Turn) -> list[Widget]:
-        """Hide a turn and all that follows it; return what can be put back until more is said."""
-        children = list(self.children)
-        hidden = children[children.index(turn) :]
-        focused = self.screen.focused in hidden
-        for child in hidden:
-            child.add_class("removed")
-        if focused:
-            self.focus_last()
-        return hidden
-
-    def put_back(self, hidden: Sequence[Widget]) -> None:
-        """Show again what was hidden."""
-        for child in hidden:
-            child.remove_class("removed")
-        self.anchor()
 
     def _empty(self, history: History, kept: Sequence[Turn]) -> None:
         self.history = history

@@ -64,6 +64,8 @@ class Growing(Words):
                 return
             began, text = monotonic(), self._coming
             tokens = await asyncio.to_thread(read, text) if len(self._text) <= LONGEST else None
+            if not self.is_attached:  # the app may have been quit meanwhile
+                return
             if tokens is None or self._blocks > MOST_BLOCKS:
                 await self._give_up()
             else:

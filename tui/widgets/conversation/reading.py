@@ -1,11 +1,15 @@
-"""Reading Markdown that a model wrote: nothing in it may hide, run or command."""
+"""Reading Markdown that a model wrote: nothing in it may be lost, hide, run or command."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from urllib.parse import unquote
 
 from markdown_it import MarkdownIt
+from markdown_it.common.normalize_url import normalizeLink
 from markdown_it.token import Token
 
 from tui.safe import safe
+from tui.widgets.conversation.emphasis import keep_marks, leads
+from tui.widgets.conversation.literal import kept
 
 LONGEST, MOST_BLOCKS, MOST_CELLS = 60_000, 1200, 600
 """Characters, blocks and table cells up to which a text is shown as Markdown; a screen with more
@@ -21,17 +25,32 @@ def read(text: str) -> list[Token] | None:
     """Parse a text; None when it is too much to be shown as Markdown. May run on any thread."""
     if len(text) > LONGEST:
         return None
-    # HTML is text, and so are definitions of links: they would be read but not shown.
-    parser = MarkdownIt("gfm-like", {"html": False}).disable("reference")
-    tokens = parser.parse(safe(text))
+    text = safe(text)
+    tokens = parser().parse(text)
     cells = sum(token.type in ("td_open", "th_open") for token in tokens)
     if cells > MOST_CELLS or sum(token.nesting >= 0 for token in tokens) - cells > MOST_BLOCKS:
         return None
     if any(token.level >= DEEPEST for token in tokens):
         return None
+    tokens = list(kept(tokens, text))
     for token in tokens:
-        _clean(token)
+        if token.children:
+            token.children = list(_inline(token.children))
     return tokens
+
+
+def parser() -> MarkdownIt:
+    """Return a parser of the Markdown that models write.
+
+    What other parsers read and do not show is text: HTML, definitions of links, character
+    references, backslashes. A line above a rule is no heading.
+    """
+    markdown = MarkdownIt("gfm-like", {"html": False})
+    markdown.disable(["reference", "lheading", "escape", "entity", "autolink"])
+    markdown.core.ruler.before("linkify", "keep_marks", keep_marks)
+    markdown.normalizeLink = lambda url: url  # type: ignore[method-assign]
+    markdown.normalizeLinkText = lambda link: link  # type: ignore[method-assign]
+    return markdown
 
 
 def addresses(tokens: Iterable[Token]) -> list[str]:
@@ -53,27 +72,28 @@ def portions(tokens: Sequence[Token]) -> Iterator[list[Token]]:
         yield portion
 
 
-def _clean(token: Token) -> None:
-    """Make a token harmless: character references may stand for what `safe` would not let by."""
-    token.content, token.info = safe(token.content), safe(token.info)
-    if token.children:
-        token.children = list(_inline(token.children))
-
-
 def _inline(children: Iterable[Token]) -> Iterator[Token]:
     """Yield inline tokens in which every link says where it leads, and pictures are words."""
-    target, words = "", ""
+    link, written, words = Token("link_open", "a", 1), "", ""
     for child in children:
-        child.content = safe(child.content)
         if child.type == "image":
-            child = _text(f"[picture: {child.content}] ({safe(str(child.attrs.get('src', '')))})")
+            child = _text(f"[picture: {child.content}] ({safe(leads(child))})")
         elif child.type == "link_open":
-            target, words = safe(str(child.attrs.get("href", ""))), ""
-            child.attrs["href"] = target
+            link, written, words = child, leads(child), ""
+            link.attrs["href"] = safe(normalizeLink(str(link.attrs["href"])))
         words += child.content
         yield child
-        if child.type == "link_close" and not _says(words, target):
+        if child.type == "link_close" and (target := _target(link, written, words)):
             yield _text(f" ({target})")
+
+
+def _target(link: Token, written: str, words: str) -> str:
+    """Return where a link leads, as far as its words do not say it."""
+    address = str(link.attrs["href"])
+    told = [] if _says(words, written) else [safe(written)]
+    if not unquote(safe(written)).startswith(unquote(address)):  # letters that look like others
+        told.append(address)
+    return " = ".join(told)
 
 
 def _says(words: str, target: str) -> bool:

@@ -22,7 +22,7 @@ class Walk(Steady):
     def turns(self) -> list[Turn]:
         """The turns on the screen, the newest last."""
         turns = self.query_children(Turn)
-        return [turn for turn in turns if turn.display and not turn.has_class("removed")]
+        return [turn for turn in turns if turn.display]
 
     def bring(self) -> bool:
         """Put older turns on the screen; return whether there are any."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from textual.content import Content
 from textual.widgets import Static
 
+from assistant.request import Request
 from tui.race.judging import pays, verdict
 from tui.race.replay import Replay
 from tui.race.track import Standing
@@ -48,9 +49,9 @@ class PhaseLine(Static):
         text = "Paused." if replay.paused else "Replay at true speed, each lane as if alone."
         self._say(Content(text) + Content.styled(where, "$accent"))
 
-    def outcome(self, standings: Sequence[Standing], greedy: bool) -> None:
+    def outcome(self, standings: Sequence[Standing], request: Request) -> None:
         """Say who won."""
-        self._say(Content(safe(verdict(standings, greedy))), "outcome")
+        self._say(Content(safe(verdict(standings, request))), "outcome")
         self.set_class(pays(standings), "won")
 
     def failed(self, reason: str) -> None:

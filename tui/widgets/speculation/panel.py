@@ -14,8 +14,6 @@ from tui.widgets.speculation.readings import Reading, lines, paragraph
 WIDTH = 40
 WIDE = 120
 """Cells of the screen from which on the panel shows unless it is unwanted."""
-PAUSE_S = 1 / 60
-"""In which rounds that come together are painted together."""
 EXPLAINED = (
     "While an answer comes, you will see here how its tokens are guessed and checked:",
     "",
@@ -52,7 +50,6 @@ class Speculation(Lines):
         self._last: Decoded | None = None
         self._before: Decoded | None = None  # the round before it, of the same answer
         self._pace = Pace(WIDTH - 3)
-        self._due = False
 
     def on_mount(self) -> None:
         """Come and go with the width of the screen."""
@@ -63,13 +60,6 @@ class Speculation(Lines):
         """Begin with other models."""
         self._ready = ready
         self.clear()
-
-    def show(self, decoded: Decoded) -> None:
-        """Take one round, and show soon what it changes."""
-        self.take(decoded)
-        if self.display and not self._due:
-            self._due = True
-            self.set_timer(PAUSE_S, self.paint)
 
     def take(self, decoded: Decoded) -> None:
         """Take one round, to be shown by `paint`."""
@@ -125,7 +115,6 @@ class Speculation(Lines):
 
     def paint(self) -> None:
         """Show what was taken."""
-        self._due = False
         if self.display and self.is_mounted:
             self.put(self._lines())
 

@@ -7,9 +7,9 @@ from textwrap import wrap
 from textual.content import Content
 
 from assistant.events import Decoded, Tally
+from tui.outlook import Outlook, outlook
 from tui.safe import safe
 from tui.widgets.bars import bar, gauge, level, shares, sparkline
-from tui.widgets.speculation.verdict import realised, verdict
 
 NEARLY_FULL = 0.85
 SOURCES = {
@@ -73,29 +73,23 @@ def _joined(sections: Iterable[Section], gaps: int) -> list[Content]:
 
 
 def _sections(reading: Reading, width: int, compact: bool) -> list[Section]:
-    last = reading.last
+    last, found = reading.last, outlook(reading.last, reading.no_draft)
     return [
-        _headline(last, width),
-        _verdict(reading, width),
+        _headline(last, found, width),
+        paragraph(found.worth, width, HUES[found.saves]),
         _yield(last, width),
         _positions(last.stats.positions, width, compact),
         _sources(reading, width, compact),
-        _speed(reading, width),
+        _speed(reading, found, width, compact),
         _times(last, width),
         _context(reading, width, compact),
     ]
 
 
-def _headline(last: Decoded, width: int) -> Section:
+def _headline(last: Decoded, found: Outlook, width: int) -> Section:
     name = Content.styled("SpS" if last.lookahead else "ArS", "bold $text-accent")
     head = pair(name, f"lookahead {last.lookahead}", width)
-    reason = last.forecast.reason if last.forecast else ""
-    return [head, *paragraph(reason, width)]
-
-
-def _verdict(reading: Reading, width: int) -> Section:
-    text, pays = verdict(reading.last, reading.no_draft)
-    return paragraph(text, width, HUES[pays])
+    return [head, *paragraph(found.doing, width)]
 
 
 def _yield(last: Decoded, width: int) -> Section:
@@ -140,16 +134,12 @@ def _sources(reading: Reading, width: int, compact: bool) -> Section:
     return [Content.styled("Accepted by source", MUTED), *rated]
 
 
-def _speed(reading: Reading, width: int) -> Section:
-    stats, forecast = reading.last.stats, reading.last.forecast
-    section = [pair("Tokens per second", f"{stats.tokens_per_s:.1f}", width)]
+def _speed(reading: Reading, found: Outlook, width: int, compact: bool) -> Section:
+    section = [pair("Tokens per second", f"{reading.last.stats.tokens_per_s:.1f}", width)]
     if reading.rates:
         section.append(Content.styled(sparkline(reading.rates[-width:]), "$primary"))
-    so_far = realised(stats, forecast)
-    promised = forecast.speedup if forecast else None
-    for name, speedup in (("predicted", promised), ("in this answer", so_far)):
-        if speedup is not None:
-            section.append(pair(f"Against ArS, {name}", f"{speedup:.2f}×", width))
+    if found.plain_tokens_per_s is not None and not compact:
+        section.append(pair("By ArS, estimated", f"{found.plain_tokens_per_s:.1f}", width))
     return section
 
 

@@ -1,0 +1,65 @@
+"""Mutants of several answers at once, and of what may be changed meanwhile."""
+
+from functools import partial
+
+from assistant import turn
+from assistant.together import Together
+from assistant.turn import Turn
+from assistant.verification.token import TokenRule
+from tests.assistant import test_exact_turn as turns
+from tests.assistant import test_together as several
+from tests.mutants.mutant import Mutant
+
+MEDDLING = several.test_two_answers_have_the_law_of_two_samples_though_one_plans_by_the_others_draft
+PLANNED = several.test_two_answers_that_the_controller_plans_have_the_law_of_two_samples
+
+WEIGHED = "if isinstance(plan, Weighing):"
+NOT_TWICE = """\
+if isinstance(plan, Weighing) and draft.tokens[-1:] == tuple(voice.tokens[-1:]):
+            draft = Draft(draft.proposals[:-1])
+        if isinstance(plan, Weighing):"""
+
+MUTANTS = (
+    Mutant(
+        "all answers have the same seed",
+        turn.rule_of,
+        "request.seed + number",
+        "request.seed",
+        several.test_with_a_seed_the_chance_of_an_answer_is_that_of_its_number_more,
+    ),
+    Mutant(
+        "all answers to a request have the same stream of chance",
+        turn.rule_of,
+        "default_rng()",
+        "default_rng(id(request))",
+        partial(several.test_without_a_seed_each_answer_has_chance_of_its_own, "token"),
+    ),
+    Mutant(
+        "an answer gets the rows of another one with as long a draft",
+        Together._verified,
+        "logits[voice.number]",
+        "next(rows for rows in logits.values() if len(rows) == len(draft.proposals) + 1)",
+        partial(MEDDLING, TokenRule),
+    ),
+    Mutant(
+        "a draft is cut where it drew the last token again",
+        Together._drafts,
+        WEIGHED,
+        NOT_TWICE,
+        partial(PLANNED, TokenRule),
+    ),
+    Mutant(
+        "a key counts in the middle of an evaluation",
+        Together.rounds,
+        "self._policy.now()",
+        "self._policy",
+        several.test_a_key_pressed_between_two_drafts_takes_effect_at_the_next_evaluation,
+    ),
+    Mutant(
+        "a key counts in the middle of a round",
+        Turn.rounds,
+        "Policy(self._control, self._controller).now()",
+        "Policy(self._control, self._controller)",
+        turns.test_the_reason_for_a_draft_is_its_own_whatever_is_pressed_meanwhile,
+    ),
+)
