@@ -24,7 +24,7 @@ from assistant.drafting.frequency import FrequencySource
 from assistant.drafting.model import ModelSource
 from assistant.drafting.suffix import SuffixSource
 from assistant.drafting.tail import TailSource
-from assistant.events import Stats, Stop
+from assistant.events import Reason, Stats, Stop
 from assistant.lookahead.fixed import Fixed
 from assistant.lookahead.policy import Policy
 from assistant.lookahead.weighing import Beside, Weighing
@@ -88,7 +88,7 @@ class Together:
         if policy.controller:
             policy.controller.begin()
 
-    def rounds(self) -> Iterator[tuple[Voice, Round, str]]:
+    def rounds(self) -> Iterator[tuple[Voice, Round, Reason]]:
         """Yield the rounds of all answers that have not ended, by the evaluation.
 
         Beside each is why its draft is what it is.

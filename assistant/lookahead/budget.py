@@ -4,7 +4,6 @@ from collections import deque
 
 ALLOWANCE = 3.0  # evaluations of one token that an answer may take longer, whatever its length
 SHARE = 0.02  # or this part of those that ArS needs, where that is more
-PROMISED = 5.0  # the same where the machine changes meanwhile: as far as tests have driven it
 OPEN = 4  # rounds whose worth is not settled
 
 

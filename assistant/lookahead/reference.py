@@ -1,7 +1,7 @@
 """How long ArS takes for a token now: what all speculation is held against."""
 
 from collections import deque
-from math import log
+from math import isfinite, log
 from statistics import median
 
 RECENT = 9  # rounds of ArS whose median is believed
@@ -38,7 +38,9 @@ class Reference:
         return self._looks > 0
 
     def saw_plain(self, seconds: float) -> None:
-        """Take a round without proposals."""
+        """Take a round without proposals; what is no duration is ignored."""
+        if not (seconds > 0 and isfinite(seconds)):
+            return
         before = list(self._recent)
         self._recent.append(seconds)
         away = [log(each / median(before)) for each in (before[-1], seconds)]
@@ -51,6 +53,8 @@ class Reference:
     def saw_other(self, seconds: float, expected: float) -> None:
         """Take a round with proposals, and how long it was expected to take."""
         self.unseen += 1
+        if not (seconds > 0 and isfinite(seconds)):
+            return
         self._surprises.append(log(seconds / expected))
         mean = sum(self._surprises) / SURPRISES
         if len(self._surprises) == SURPRISES and abs(mean) > CHANGED:

@@ -8,6 +8,7 @@ import numpy as np
 from assistant.control import Control
 from assistant.drafting.draft import Run
 from assistant.drafting.suffix import SuffixSource
+from assistant.events import Reason
 from assistant.request import Mode
 from models.base import Logits, Text
 
@@ -18,7 +19,7 @@ KEYS: tuple[tuple[Mode, int | None], ...] = (
     ("sps", None),
     ("auto", 3),
 )
-CHOSEN = {"you chose it": {3, 7}, "ArS proposes nothing": {0}}
+CHOSEN = {Reason.CHOSEN: {3, 7}, Reason.ARS: {0}}
 """How many proposals these reasons may be given for."""
 
 

@@ -1,6 +1,5 @@
 """The engine's thread: jobs in order, events out, and no failure that silences it."""
 
-import json
 import threading
 import time
 from contextlib import contextmanager
@@ -13,11 +12,10 @@ import pytest
 from assistant import resuming
 from assistant.engine import Engine
 from assistant.events import Decoded, Failed, Finished, Loading, Prepared, Ready, Stop
-from assistant.lookahead.times import ENOUGH
+from assistant.lookahead.reputation import remembered
 from assistant.request import Message, Request, Setup
 from assistant.warp import Sampling
 from models.files.snapshots import folder
-from models.load import OtherLoad
 from tests import tiny
 from tests.patience import WAIT_S
 
@@ -65,34 +63,22 @@ def setup(tiny_target, tiny_draft) -> Setup:
     return Setup(tiny_target, tiny_draft, n_ctx=1024, threads=1)
 
 
-def test_what_an_answer_shows_of_the_costs_is_kept_before_its_last_word(
-    setup, tmp_path, monkeypatch
-):
+def test_what_an_answer_shows_of_the_draft_is_kept_before_its_last_word(setup, tmp_path):
     """Whoever asked may end the process as soon as that is heard."""
-    monkeypatch.setattr(OtherLoad, "is_heavy", False)  # or what was measured is not believed
-    loads = [replace(setup, cache=tmp_path) for _ in range(ENOUGH)]
-    with running() as (engine, heard):
-        for each in loads:  # until the costs are believed
-            engine.load(each)
-            assert isinstance(heard.end(), Ready)
-    heard = Heard()
-    engine = Engine(lambda event: (kept.append(drift(tmp_path)), heard.emit(event)))
+    cached, heard = replace(setup, cache=tmp_path), Heard()
     kept: list[bool] = []
+    file = tmp_path / "acceptance.json"
+    engine = Engine(lambda event: (kept.append(file.exists()), heard.emit(event)))
     try:
-        engine.load(loads[-1])
+        engine.load(cached)
         heard.end()
-        engine.reply(ask(lookahead=None, mode="auto", seed=None))
+        engine.reply(ask())
         assert isinstance(heard.end(), Finished)
         assert kept[-1]
         assert not kept[0]
     finally:
         engine.close()
-
-
-def drift(folder) -> bool:
-    """Say whether the costs of a target are remembered as other than they were measured."""
-    text = (folder / "costs.json").read_text()
-    return any(times["drift"] for key, times in json.loads(text).items() if key[:6] == "verify")
+    assert remembered(cached.target, cached.draft, tmp_path)["model"]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from assistant.control import Control
 from assistant.decoding import Round
 from assistant.drafting.cascade import Cascade
 from assistant.drafting.suffix import SuffixSource
-from assistant.events import Noticed
+from assistant.events import Noticed, Reason
 from assistant.lookahead.controller import Controller
 from assistant.lookahead.costs import Costs
 from assistant.proving.coupling import Coupled, Numbers
@@ -122,6 +122,6 @@ def test_the_reason_for_a_draft_is_its_own_whatever_is_pressed_meanwhile():
     for round_ in itertools.islice(turn.rounds(), 50):
         assert round_.proposed in CHOSEN.get(turn.forecast.reason, range(32))
         reasons.add(turn.forecast.reason)
-        if turn.forecast.reason == "ArS proposes nothing":  # no source is asked, so none presses
+        if turn.forecast.reason is Reason.ARS:  # no source is asked, so none presses
             control.mode = "auto"
     assert reasons > CHOSEN.keys()

@@ -119,8 +119,9 @@ def test_auto_leaves_what_never_pays_and_takes_what_does():
 
 
 def test_auto_reads_with_the_model_where_the_target_is_sure_and_has_not_to_try_it():
-    """A machine where speculation pays well if most is accepted, and reading costs 50 tokens."""
-    costs = Machine("dear", {1: 1.0, 4: 1.8, 32: 9.0}, {1: 0.2, 2: 0.3, 64: 50.0, 512: 50.0})
+    """A machine where speculation pays well if most is accepted, and reading is dear."""
+    reading = {1: 0.2, 2: 0.3, 16: 1.4, 64: 5.0, 512: 50.0}
+    costs = Machine("dear", {1: 1.0, 4: 2.5, 32: 16.0}, reading)
     (auto,) = parse("auto")[1:]
 
     def tested(margin):

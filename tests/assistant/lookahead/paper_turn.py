@@ -4,12 +4,14 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from assistant import turn as shipped
 from assistant.control import Control
 from assistant.decoding import Round
+from assistant.drafting.draft import Source
 from assistant.drafting.model import ModelSource
 from assistant.drafting.suffix import SuffixSource
 from assistant.drafting.tail import TailSource
@@ -156,9 +158,9 @@ def answered(controller, machine: Machine, text: Text, monkeypatch):
     tokens = text.tokens[: text.prompt]
     target.held = tokens[:-1]
     model = ModelSource(draft, Mapping.by_number(VOCABULARY, VOCABULARY))
-    answer = SimpleNamespace(stats=SimpleNamespace(generated_tokens=0), tokens_left=10**6)
+    answer: Any = SimpleNamespace(stats=SimpleNamespace(generated_tokens=0), tokens_left=10**6)
     request = Request((Message("user", "on paper"),), Sampling(0))
-    sources = [SuffixSource(), TailSource(), model]
+    sources: list[Source] = [SuffixSource(), TailSource(), model]
     turn = shipped.Turn(target, sources, controller, request, Control("auto"), tokens, answer)
     proposed = 0
     for step in turn.rounds():

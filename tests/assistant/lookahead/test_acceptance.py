@@ -39,8 +39,22 @@ def test_what_one_kind_of_evidence_shows_is_believed_of_all_in_this_text_and_lit
     usual = KNOWN["suffix"][4]
     assert acceptance.of("suffix", 3) < acceptance.of("suffix", 4) < usual / 2
     acceptance.begin()
-    assert acceptance.of("suffix", 4) == pytest.approx(usual)
-    assert KNOWN["suffix"][3] - 0.15 < acceptance.of("suffix", 3) < KNOWN["suffix"][3]
+    assert usual - 0.2 < acceptance.of("suffix", 4) < usual
+    assert acceptance.of("suffix", 3) < KNOWN["suffix"][3]
+
+
+def test_what_a_source_has_shown_on_the_whole_lasts_and_is_forgiven_in_time():
+    acceptance, run = Acceptance(), Run("suffix", (0, 0), (3, 3))
+    for _ in range(20):
+        acceptance.learn(Round((Sampled(1, Origin.TARGET, coin(0.1)),)), [run])
+    shown = acceptance.lasting["suffix"]
+    assert shown < -0.3
+    later = Acceptance(acceptance.lasting)
+    assert later.lasting["suffix"] == shown
+    assert later.of("suffix", 5) < Acceptance().of("suffix", 5)
+    for _ in range(300):
+        later.begin()
+    assert later.of("suffix", 5) == pytest.approx(Acceptance().of("suffix", 5), abs=0.01)
 
 
 def test_odds_are_learnt_and_not_the_coins_that_fell():
@@ -97,16 +111,17 @@ def test_what_a_tested_model_was_worth_tells_for_a_while_what_it_would_be_where_
     for _ in range(50):
         acceptance.learn(sure(5), ())
     assert likely(acceptance) < KNOWN[SURE][5] - 0.2
+    soon = likely(acceptance)
     for _ in range(500):
         acceptance.learn(sure(5), ())
-    assert likely(acceptance) == pytest.approx(KNOWN[SURE][5], abs=0.05)
+    assert soon < likely(acceptance) < KNOWN[SURE][5]
 
 
 def test_two_bad_proposals_say_little_of_a_model():
     acceptance, bad = Acceptance(), Proposal(0, one_hot(0), "model", 5)
     for _ in range(2):
         acceptance.learn(sure(5, bad, odds=0.0), ())
-    assert KNOWN[SURE][5] - 0.15 < likely(acceptance) < KNOWN[SURE][5]
+    assert KNOWN[SURE][5] - 0.3 < likely(acceptance) < KNOWN[SURE][5]
 
 
 def test_the_less_is_known_the_more_is_hoped():

