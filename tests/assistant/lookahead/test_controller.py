@@ -145,27 +145,25 @@ def test_how_fast_other_answers_were_is_no_reason_not_to_read_for_this_one():
     assert reading(known)
 
 
-@pytest.mark.parametrize("machine", [FLAT, STAIRS], ids=["flat", "stairs"])
-def test_a_draft_that_cannot_afford_the_whole_text_waits_for_an_answer_as_long_as_it_reads(machine):
-    known, waited = Controller(costs(machine, 2.0)), 0
-    known.begin()
-    while not (chosen := reading(known, context=300)):
-        decode(known, Text(), costs(machine), rounds=1)
+def test_a_draft_that_cannot_afford_the_whole_text_waits_for_an_answer_as_long_as_it_reads():
+    known, waited = Controller(costs(FLAT, 2.0)), 0
+    while not (chosen := reading(known, context=300)) and waited < 100:
+        decode(known, Text(), costs(FLAT), rounds=1)
         waited += 1
+    assert chosen
     assert waited == chosen.context == chosen.unread == 16
 
 
 def test_what_a_draft_has_saved_buys_it_more_to_read():
-    known = Controller(costs(FLAT, 4.0))
-    lengths = []
+    known, lengths = Controller(costs(FLAT, 2.0)), []
+    decode(known, Text(), costs(FLAT, 2.0), rounds=20)
     for _ in range(12):
         if chosen := reading(known, context=300):
-            known.read(chosen.unread, costs(FLAT, 4.0).draft(chosen.unread))
+            known.read(chosen.unread, costs(FLAT, 2.0).draft(chosen.unread))
             lengths.append(chosen.unread)
-        decode(known, Text(modelled=lambda i: 0.9), costs(FLAT, 0.5), rounds=20)
-    assert lengths == sorted(lengths)
-    assert lengths[0] <= 32
-    assert lengths[-1] == 300
+        decode(known, Text(modelled=lambda i: 0.8), costs(FLAT, 2.0), rounds=5)
+    assert lengths[0] == 16
+    assert max(lengths) == 300
 
 
 def test_a_draft_that_hardly_pays_is_read_for_what_it_may_be_worth_but_not_for_a_short_answer():
