@@ -5,13 +5,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
-from assistant.bench.findings import Compared, Gauged
-from assistant.proving.findings import Check, Proved
+from assistant.lab.bench.events import Compared, Gauged
+from assistant.lab.prove.events import Check, Proved
+from assistant.lab.tune.events import Measuring, Tuned
 from assistant.stats import Forecast as Forecast
 from assistant.stats import Reason as Reason
 from assistant.stats import Stats as Stats
 from assistant.stats import Tally as Tally
-from assistant.tuning.findings import Measuring, Tuned
 
 
 class Origin(StrEnum):

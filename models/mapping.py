@@ -15,8 +15,8 @@ import numpy.typing as npt
 from models.base import Logits
 from models.errors import ModelError
 from models.gguf import FileVocabulary
+from models.longest_match import Spelling
 from models.pairing import mismatch
-from models.spelling import Spelling
 
 Ids = npt.NDArray[np.intp]
 

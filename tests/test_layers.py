@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("models", "assistant", "tui")
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 HOMES = {
-    "h11": ("assistant/endpoint/",),
+    "h11": ("assistant/serve/",),
     "llama_cpp": ("models/llama/",),
     "huggingface_hub": ("models/files/",),
     "textual": ("tui/",),
@@ -20,7 +20,7 @@ HOMES = {
     "click": ("tui/",),
     "jinja2": ("assistant/chat/",),
     "msgspec": ("assistant/",),
-    "tomlkit": ("tui/config/",),
+    "tomlkit": ("tui/settings/",),
     "numpy": ("models/", "assistant/"),
 }
 BELOW = {"models": {"models"}, "assistant": {"models", "assistant"}, "tui": set(PACKAGES)}
@@ -58,13 +58,13 @@ def test_each_library_has_one_home(path):
 
 
 def test_the_engine_runs_in_a_process_of_its_own_and_nowhere_else():
-    users = {name(path) for path in MODULES if "assistant.engine" in imported(path)}
-    assert users == {"assistant/process/serving.py"}
+    users = {name(path) for path in MODULES if "assistant.engine.engine" in imported(path)}
+    assert users == {"assistant/process/command_loop.py"}
 
 
 def test_the_protocols_of_a_model_need_no_llama_cpp():
     code = (
-        "import sys, models.base, models.catalog, assistant.verification.token\n"
+        "import sys, models.base, models.catalog, assistant.decoding.rules.token\n"
         "assert 'llama_cpp' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
@@ -72,7 +72,7 @@ def test_the_protocols_of_a_model_need_no_llama_cpp():
 
 def test_a_worker_starts_without_what_it_never_uses():
     code = (
-        "import sys, assistant.process.serving\n"
+        "import sys, assistant.process.command_loop\n"
         "idle = {'assistant.store', 'filelock', 'asyncio', 'textual'} & set(sys.modules)\n"
         "assert not idle, idle"
     )
@@ -82,7 +82,7 @@ def test_a_worker_starts_without_what_it_never_uses():
 @pytest.mark.parametrize("argument", ["--help", "--version"])
 def test_help_and_version_load_nothing_heavy(argument):
     code = (
-        "import sys\nsys.argv = ['specchat', sys.argv[1]]\nfrom tui.cli import main\n"
+        "import sys\nsys.argv = ['specchat', sys.argv[1]]\nfrom tui.shell.cli import main\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
         "heavy = {'llama_cpp', 'numpy', 'textual', 'huggingface_hub'} & set(sys.modules)\n"
         "assert not heavy, heavy"

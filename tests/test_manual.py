@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
-from tests.manual import MAN, PAGES, man, pages, roff
-from tui.cli import COMMANDS
-from tui.config.keys import KEYS
+from tests.tools.manual import MAN, PAGES, man, pages, roff
+from tui.settings.keys import KEYS
+from tui.shell.cli import COMMANDS
 
 
 def test_the_manual_is_that_of_the_code():
@@ -16,7 +16,7 @@ def test_the_manual_is_that_of_the_code():
     stale = [
         path.name for path in written if not path.exists() or path.read_text() != written[path]
     ]
-    assert not stale, "write them anew: python -m tests.manual"
+    assert not stale, "write them anew: python -m tests.tools.manual"
     assert {path for path in written if path.suffix == ".md"} == {*PAGES.glob("*.md")}
 
 

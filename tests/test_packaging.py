@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from tests import lock, tiny
+from tests import tiny
 from tests.patience import WAIT_S
+from tests.tools import lock
 
 ROOT = Path(__file__).parents[1]
 BUILD = "import sys; from hatchling import build; print(getattr(build, sys.argv[1])(sys.argv[2]))"
@@ -128,7 +129,7 @@ def test_what_is_locked_is_what_is_required_and_no_more():
     """Each library that specchat or its tests need, and each that those need, at one version."""
     locked = lock.read()
     needed = lock.needed()
-    assert needed.keys() <= locked.keys(), "write it anew: python -m tests.lock"
+    assert needed.keys() <= locked.keys(), "write it anew: python -m tests.tools.lock"
     assert locked.keys() <= needed.keys() | lock.elsewhere()
     for text in requires("specchat") or ():
         requirement = Requirement(text)

@@ -6,7 +6,7 @@ import sys
 def main() -> None:
     """Run the command line and exit."""
     try:
-        from tui.cli import main as run
+        from tui.shell.cli import main as run
     except KeyboardInterrupt:
         sys.exit(130)
     run()

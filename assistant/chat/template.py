@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 
 import jinja2
 
-from assistant.chat.jail import Jail
-from assistant.chat.limits import TooMuch, bounded
+from assistant.chat.template_limits import TooMuch, bounded
+from assistant.chat.template_sandbox import Jail
 from assistant.request import Message
 
 LONGEST_SOURCE = 256_000  # characters of a template

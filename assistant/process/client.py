@@ -8,9 +8,9 @@ from queue import SimpleQueue
 from threading import Thread
 
 from assistant.events import Event
-from assistant.process.keeper import Keeper
 from assistant.process.messages import Cancel, Command, Steer
-from assistant.process.watch import PATIENCE
+from assistant.process.supervisor import Keeper
+from assistant.process.watchdog import PATIENCE
 from assistant.request import (
     Count,
     Gauge,

@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Iterator
 
-from assistant.process.codec import Garbled
+from assistant.process.wire import Garbled
 
 MOST = 64 * 2**20
 """Bytes of the longest message: far more than any text that a model can read."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from assistant.events import Event
-from assistant.process.codec import Codec
+from assistant.process.wire import Codec
 from assistant.request import Job, Mode, Sampling
 
 

@@ -12,7 +12,7 @@ import signal
 import sys
 
 from assistant.process.landlock import forbid_connections
-from models import remote
+from models import rpc_servers
 from models.errors import UsageError
 
 PR_SET_PDEATHSIG = 1
@@ -23,7 +23,7 @@ def main() -> None:
     commands, events, parent = map(int, sys.argv[1:4])
     _confine(parent)
     # The import runs native code, which may be what ends this process.
-    from assistant.process.serving import serve
+    from assistant.process.command_loop import serve
 
     serve(commands, events)
 
@@ -40,7 +40,7 @@ def _confine(parent: int) -> None:
 
 def _ports() -> list[int]:
     try:
-        return [server.port for server in remote.servers()]
+        return [server.port for server in rpc_servers.servers()]
     except UsageError:  # it is said when a model is loaded
         return []
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from assistant.store import files
-from assistant.store.condition import check
 from assistant.store.database import connect, explained
+from assistant.store.integrity import check
 from assistant.store.schema import APPLICATION_ID, newest, version
 from models.errors import StorageError
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from assistant.store.database import Database
 from assistant.store.inserting import insert, stand_at
-from assistant.store.records import conversation_of, path_to, record
+from assistant.store.rows import conversation_of, path_to, record
 from assistant.store.values import Record
 
 # A message and all that follows it, as far as it can be seen.

@@ -3,7 +3,7 @@
 import time
 
 from assistant.store.database import Database, storable
-from assistant.store.records import gone
+from assistant.store.rows import gone
 from assistant.store.search import listed
 from assistant.store.titles import derive
 from assistant.store.values import Summary

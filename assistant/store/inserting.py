@@ -2,13 +2,13 @@
 
 import sqlite3
 
+from assistant.store.column_packing import pack_attachments, pack_ids, pack_stats
 from assistant.store.database import storable
-from assistant.store.fields import pack_attachments, pack_ids, pack_stats
-from assistant.store.packing import pack_trace
-from assistant.store.records import conversation_of, gone, show_again
+from assistant.store.rows import conversation_of, gone, show_again
 from assistant.store.titles import derive
+from assistant.store.trace_packing import pack_trace
 from assistant.store.values import Attachment, Record
-from assistant.trace import Trace
+from assistant.tokens import Trace
 from models.errors import StorageError
 
 

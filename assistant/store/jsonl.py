@@ -13,7 +13,7 @@ import msgspec
 
 from assistant.events import Stats
 from assistant.store.values import Attachment, Record, Role, State, Whole
-from assistant.trace import Trace
+from assistant.tokens import Trace
 from models.errors import StorageError
 
 FORMAT = 1

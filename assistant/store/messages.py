@@ -4,13 +4,13 @@ import time
 from collections.abc import Sequence
 
 from assistant.events import Stats
+from assistant.store.column_packing import pack_ids, pack_stats
 from assistant.store.database import Database, storable
-from assistant.store.fields import pack_ids, pack_stats
 from assistant.store.inserting import append, keep_trace
-from assistant.store.packing import unpack_trace
-from assistant.store.records import gone, path_to, record, tree
+from assistant.store.rows import gone, path_to, record, tree
+from assistant.store.trace_packing import unpack_trace
 from assistant.store.values import Attachment, Record, State
-from assistant.trace import Trace
+from assistant.tokens import Trace
 
 _STREAM = "UPDATE message SET content = ?, state = 'streaming', owner = ? WHERE id = ?"
 _END = """UPDATE message SET content = ?, token_ids = ?, stats = ?, stop = ?, state = ?,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assistant.store import backups, files
-from assistant.store.condition import problem, renewed
 from assistant.store.database import Database, connect, explained, set_up
+from assistant.store.integrity import problem, renewed
 from assistant.store.presence import Presence
 from assistant.store.schema import migrate, newest, version
 from assistant.store.sharing import forget_dead

@@ -11,8 +11,8 @@ from assistant.store.notes import Notes
 from assistant.store.opening import in_memory, on_disk
 from assistant.store.purging import purge
 from assistant.store.sharing import Sharing
-from assistant.store.wholes import Wholes
-from assistant.trace import Trace
+from assistant.store.transfer import Wholes
+from assistant.tokens import Trace
 
 
 class Store(Conversations, Messages, Branches, Notes, Wholes, Answers, Sharing):

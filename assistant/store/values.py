@@ -6,7 +6,7 @@ from typing import Literal
 
 from assistant.attachment import Attachment as Attachment
 from assistant.events import Stats
-from assistant.trace import Trace
+from assistant.tokens import Trace
 
 Role = Literal["system", "user", "assistant"]
 State = Literal["streaming", "complete", "stopped", "failed"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from models.catalog import GGUF
 from models.files import layout
 from models.files.locate import locate, resolve
-from models.files.stores import Stored, stored
+from models.files.other_programs import Stored, stored
 from models.files.summaries import Summaries
 from models.gguf import Summary
 

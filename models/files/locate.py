@@ -137,7 +137,7 @@ def _unknown(reference: str) -> ModelMissing:
 
 def _guess(reference: str) -> str:
     """Say what may have been meant, first of what is on this machine."""
-    from models.files.alike import alike  # it asks every store, and they ask this module
+    from models.files.similar_names import alike  # it asks every store, and they ask this module
 
     meant = None if reference.startswith(("/", ".", "~")) else alike(reference)
     meant = meant or catalog.similar(reference)

@@ -14,12 +14,12 @@ from models.cancel import CancelFlag
 from models.errors import ModelError, NetworkError, UsageError
 from models.files import checksum, layout, mirror, transfer
 from models.files.check import ready
-from models.files.listing import whole_name
+from models.files.disk import disk_errors, require_room
 from models.files.locate import find, locate, resolve
 from models.files.partial import Partial, remove_stale
 from models.files.progress import Progress, Report, silent, stop_if_asked
+from models.files.quantised_name import whole_name
 from models.files.source import Source, choose
-from models.files.storage import disk_errors, require_room
 
 _TRUE = {"1", "ON", "YES", "TRUE"}
 _POLL_S = 0.2

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from models.errors import ModelError
-from models.gguf import soundness
+from models.gguf import limits
 from models.gguf.opening import open_model
 from models.gguf.tensors import Tensors, read_tensors
 from models.gguf.values import Length, Malformed, Stream, Value
@@ -141,5 +141,5 @@ def _read(path: Path, stream: Stream) -> Header:
     if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
         raise Malformed(f"its alignment is {repr(alignment)[:40]}")
     header = Header(path, stream.size, version, read_tensors(stream, tensors, alignment), metadata)
-    soundness.check(metadata, header.head_size)
+    limits.check(metadata, header.head_size)
     return header

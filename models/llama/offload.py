@@ -8,7 +8,7 @@ from typing import Any
 import llama_cpp.llama_cpp as llama
 
 from models.errors import ModelError
-from models.remote import VARIABLE, Server, servers
+from models.rpc_servers import VARIABLE, Server, servers
 
 TIMEOUT = 5.0  # seconds in which a server has to answer
 GPUS = (1, 2)  # ggml's kinds of devices that take layers

@@ -12,7 +12,7 @@ from models import gguf
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelError
 from models.llama import native, offload, pages
-from models.llama.conditions import of_file
+from models.llama.speed_key import of_file
 from models.llama.vocab import LlamaVocab, has_tokens
 
 
@@ -23,7 +23,7 @@ class Weights:
         path: the file.
         gpu_layers: how many layers to offload; None is all, when this build can offload.
         repack: rearrange weights for the CPU's kernels where there are such.
-        at_home: leave no layer to other machines; see `models.remote`.
+        at_home: leave no layer to other machines; see `models.rpc_servers`.
         cancel: raised by another thread, it stops the loading.
         progress: called with the fraction that is loaded; must not raise.
         vocab_only: read the vocabulary and the metadata, not the weights.

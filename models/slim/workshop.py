@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from models.errors import StorageError
 from models.files import checksum
+from models.files.disk import disk_errors, require_room
 from models.files.places import models_dir
-from models.files.storage import disk_errors, require_room
 from models.gguf import encoding, read_vocabulary
 from models.gguf.layout import read_layout
 from models.gguf.summary import SERVES

@@ -10,9 +10,9 @@ from tempfile import mkdtemp
 
 from assistant.chat.template import CHATML, ChatTemplate
 from assistant.events import Failed, Lap, Loading
-from assistant.process.codec import Garbled
 from assistant.process.frames import MOST, Frames, framed
 from assistant.process.messages import COMMANDS, SAID, Done
+from assistant.process.wire import Garbled
 from assistant.request import Count, Message, Request, Setup
 from assistant.store import Store
 from assistant.store.jsonl import lines, read
@@ -20,9 +20,9 @@ from models import gguf
 from models.errors import ModelError, StorageError, UsageError
 from tests.assistant.store.talks import talk
 from tests.hostile_gguf import mutants
-from tui.config import file as config
-from tui.config.layers import merge
-from tui.config.template import template
+from tui.settings import config_file as config
+from tui.settings.config_template import template
+from tui.settings.layers import merge
 
 WEIGHTS = 1 << 20  # bytes behind a header, which are never written
 _SCRATCH = Path(mkdtemp(prefix="specchat-fuzz-"))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from assistant.events import Failed, Ready
-from assistant.process import child
+from assistant.process import worker_process
 from assistant.request import Setup
 from models import gguf
 from models.errors import ModelError
@@ -131,7 +131,7 @@ def test_a_file_that_kills_a_worker_costs_a_sentence_and_the_next_one_loads(
     killers, tiny_target, monkeypatch
 ):
     """The workers of this test do not look at files first."""
-    monkeypatch.setattr(child, "WORKER", UNGUARDED)
+    monkeypatch.setattr(worker_process, "WORKER", UNGUARDED)
     deadly = [path for path, how in killers.items() if "ALRM" not in how]  # those are hangs
     with running() as (engine, heard):
         for path in deadly[:: max(1, len(deadly) // KILLS)][:KILLS]:

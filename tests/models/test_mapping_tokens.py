@@ -5,16 +5,16 @@ import itertools
 import numpy as np
 import pytest
 
-from assistant.decoding import speculative
-from assistant.drafting.cascade import Cascade
-from assistant.drafting.model import ModelSource
-from assistant.lookahead.fixed import Fixed
-from assistant.proving.law import law
-from assistant.proving.toy import Toy, best_two, chain_rule, completed, repeats_halved
+from assistant.decoding.lookahead.fixed import Fixed
+from assistant.decoding.loops import speculative
+from assistant.decoding.rules.block import BlockRule
+from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.warp import Row, warp
+from assistant.lab.prove.law import law
+from assistant.lab.prove.toy import Toy, best_two, chain_rule, completed, repeats_halved
 from assistant.request import Sampling
-from assistant.verification.block import BlockRule
-from assistant.verification.token import TokenRule
-from assistant.warp import Row, warp
 from models.errors import ModelError
 from models.gguf import FileVocabulary, read_vocabulary
 from models.gguf.vocabulary import BYTE, BYTE_NAMES, NORMAL, UNUSED

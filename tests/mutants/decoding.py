@@ -2,15 +2,15 @@
 
 from functools import partial
 
-from assistant.decoding import verified
-from assistant.drafting.cascade import Cascade
-from assistant.proving import toy
-from assistant.proving.exact import keep_all
-from assistant.verification.token import TokenRule
-from tests.assistant import test_exact_turn as turns
-from tests.assistant import test_exactness as exact
-from tests.assistant import test_plans as plans
-from tests.assistant.verification import test_coupled as coupled
+from assistant.decoding.loops import verified
+from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.sources.cascade import Cascade
+from assistant.lab.prove import toy
+from assistant.lab.prove.exact import keep_all
+from tests.assistant.decoding import test_plans as plans
+from tests.assistant.decoding.rules import test_coupled as coupled
+from tests.exact import test_exact_turn as turns
+from tests.exact import test_exactness as exact
 from tests.mutants.mutant import Mutant
 
 ROUND = exact.test_a_round_has_the_law_of_the_target_whatever_the_draft_is
@@ -67,7 +67,7 @@ MUTANTS = (
         Cascade._next,
         "draw(row, len(context)), row, name, seen",
         "draw(row, len(context)), self.sources[name].row(context, __import__("
-        "'assistant.proving.exact').proving.exact.keep_all)[0], name, seen",
+        "'assistant.lab.prove.exact').lab.prove.exact.keep_all)[0], name, seen",
         warped_rows,
     ),
     Mutant(

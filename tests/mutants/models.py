@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from assistant.drafting.model import ModelSource
-from assistant.proving.toy import best_two
-from assistant.resuming import Resuming
-from assistant.verification.token import TokenRule
+from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.sources.model import ModelSource
+from assistant.engine.resume import Resuming
+from assistant.lab.prove.toy import best_two
 from models.llama import state
 from models.mapping import Mapping
-from tests.assistant import test_resuming as resuming
+from tests.assistant.engine import test_resuming as resuming
 from tests.models import test_llama_state as states
 from tests.models import test_mapping_tokens as mapping
 from tests.mutants.mutant import Mutant

@@ -2,18 +2,18 @@
 
 from functools import partial
 
-from assistant.proving import toys
-from assistant.proving.exact import keep_all
-from assistant.verification import block, residual, token
-from assistant.verification.block import BlockRule
-from assistant.verification.coupled import CoupledRule
-from assistant.verification.noise import Noise
-from assistant.verification.token import TokenRule
-from tests.assistant import test_exactness as exact
-from tests.assistant.verification import test_block as blocks
-from tests.assistant.verification import test_coupled as coupled
-from tests.assistant.verification import test_noise as noise
-from tests.assistant.verification import test_token as tokens
+from assistant.decoding.rules import block, residual, token
+from assistant.decoding.rules.block import BlockRule
+from assistant.decoding.rules.coupled import CoupledRule
+from assistant.decoding.rules.noise import Noise
+from assistant.decoding.rules.token import TokenRule
+from assistant.lab.prove import toys
+from assistant.lab.prove.exact import keep_all
+from tests.assistant.decoding.rules import test_block as blocks
+from tests.assistant.decoding.rules import test_coupled as coupled
+from tests.assistant.decoding.rules import test_noise as noise
+from tests.assistant.decoding.rules import test_token as tokens
+from tests.exact import test_exactness as exact
 from tests.mutants.mutant import Mutant
 
 ROUND = exact.test_a_round_has_the_law_of_the_target_whatever_the_draft_is
@@ -32,7 +32,7 @@ diagonals = partial(noise.test_it_is_exponential, noise.along_diagonals.__wrappe
 same_text = partial(coupled.test_sps_says_what_ars_says_whatever_the_lookahead, keep_all)
 
 RESIDUAL_WITHOUT_TOKEN = """\
-        from assistant.row import one_hot
+        from assistant.decoding.row import one_hot
         if accepted < len(draft.proposals):
             row = one_hot(draft.proposals[accepted].token)
         return Verdict(accepted, residual(target, row), tuple(read), tuple(drawn))"""
@@ -189,14 +189,15 @@ BLOCK_RULE = (
         "ignore the last row of a block that may have ended by chance",
         BlockRule.verify,
         "draft.rows[kept])\n        thresholds",
-        "(*draft.rows[:-1], __import__('assistant.row').row.EMPTY)[kept])\n        thresholds",
+        "(*draft.rows[:-1], __import__('sys').modules['assistant.decoding.row'].EMPTY)[kept])"
+        "\n        thresholds",
         discarded_of_a_block,
     ),
     Mutant(
         "test every token by itself",
         BlockRule.verify,
         "targets, shares = _shares(draft, target_rows)",
-        "from assistant.verification.token import TokenRule; "
+        "from assistant.decoding.rules.token import TokenRule; "
         "return TokenRule(self._rng).verify(draft, target_rows, position)",
         blocks.test_the_example_of_the_paper,
     ),
@@ -249,7 +250,7 @@ COUPLED_RULE = (
         "draw in place of a mismatch from the residual",
         CoupledRule.verify,
         "return Verdict(len(read), target,",
-        "from assistant.verification.residual import residual; "
+        "from assistant.decoding.rules.residual import residual; "
         "return Verdict(len(read), residual(target, draft.rows[len(read)]),",
         same_text,
     ),

@@ -1,28 +1,28 @@
 """Mutants of warping and drawing."""
 
-from assistant import row, sampling, warp
-from tests.assistant import test_sampling as draws
-from tests.assistant import test_warp as rows
+from assistant.decoding import draw, row, warp
+from tests.assistant.decoding import test_sampling as draws
+from tests.assistant.decoding import test_warp as rows
 from tests.mutants.mutant import Mutant
 
 MUTANTS = (
     Mutant(
         "search the cumulative sum from the other side",
-        sampling._passes,
+        draw._passes,
         'side="right"',
         'side="left"',
         draws.test_the_smallest_uniform_draws_the_first_token_and_a_boundary_the_next,
     ),
     Mutant(
         "fall off the end of the cumulative sum",
-        sampling._passes,
+        draw._passes,
         'min(int(np.searchsorted(cumulative, point, side="right")), len(cumulative) - 1)',
         'int(np.searchsorted(cumulative, point, side="right"))',
         draws.test_a_product_that_rounds_up_to_the_total_draws_the_last_token,
     ),
     Mutant(
         "forget the blocks before the one that is searched",
-        sampling._place,
+        draw._place,
         "point - before",
         "point",
         draws.test_between_blocks_no_token_is_lost,

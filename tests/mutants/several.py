@@ -2,12 +2,12 @@
 
 from functools import partial
 
-from assistant import turn
-from assistant.together import Together
-from assistant.turn import Turn
-from assistant.verification.token import TokenRule
-from tests.assistant import test_exact_turn as turns
-from tests.assistant import test_together as several
+from assistant.decoding.rules.token import TokenRule
+from assistant.engine import turn
+from assistant.engine.batch_decoding import Together
+from assistant.engine.turn import Turn
+from tests.assistant.engine import test_together as several
+from tests.exact import test_exact_turn as turns
 from tests.mutants.mutant import Mutant
 
 MEDDLING = several.test_two_answers_have_the_law_of_two_samples_though_one_plans_by_the_others_draft

@@ -1,14 +1,14 @@
 """Mutants of what turns tokens into text, and text into tokens, and of the cache."""
 
-from assistant.answer import Answer
 from assistant.chat.detokenizer import Detokenizer
-from assistant.chat.stops import StopStrings
-from assistant.chat.tokens import ChatTokens
+from assistant.chat.prompt_tokens import ChatTokens
+from assistant.chat.stop_strings import StopStrings
+from assistant.engine.answer import Answer
 from models.llama.context import Context
 from models.llama.model import LlamaModel
-from tests.assistant import test_answer as answers
-from tests.assistant import test_chat_tokens as chat
-from tests.assistant import test_stops as stops
+from tests.assistant.chat import test_chat_tokens as chat
+from tests.assistant.chat import test_stops as stops
+from tests.assistant.engine import test_answer as answers
 from tests.models import test_llama_cache as cache
 from tests.models import test_llama_guards as guards
 from tests.mutants.mutant import Mutant

@@ -21,7 +21,9 @@ CONTROL_UP, CONTROL_HOME, QUIT = "\x1b[1;5A", "\x1b[1;5H", "\x11"
 WIDE = (240, 120)
 QUIET = 0.15  # seconds without a sign of life after which the app is at rest
 LOOK = 0.02  # seconds between two looks at what the app does
-UNGUARDED = "import tui.program\ntui.program.Harmless.apply = lambda self, segments, _: segments\n"
+UNGUARDED = (
+    "import tui.app.program\ntui.program.Harmless.apply = lambda self, segments, _: segments\n"
+)
 """Takes away the last look at each line, so that every widget's own care is seen."""
 
 

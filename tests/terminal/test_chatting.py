@@ -12,7 +12,7 @@ from tests.hostile_texts import ALL
 from tests.patience import WAIT_S
 from tests.terminal.recording import F2, F3, F5, F6
 from tests.terminal.terminal import BROKEN, gone, opened
-from tui.screens.chat import KEEP_EVERY
+from tui.chat.screen import KEEP_EVERY
 
 READY = "ready"
 DONE = " tokens · "  # in the line below an answer

@@ -15,7 +15,7 @@ import pytest
 from assistant.attachment import Attachment
 from assistant.events import Alternative, Ghost, Origin, Token
 from assistant.store import Store
-from assistant.trace import Step, Trace
+from assistant.tokens import Step, Trace
 from tests import tiny
 from tests.hostile_texts import ALL, MARK, batches, leaks, share, valid
 from tests.terminal.recording import (
@@ -32,7 +32,7 @@ from tests.terminal.recording import (
     Recording,
     recorded,
 )
-from tui.chat.keeping import OPEN
+from tui.chat.autosave import OPEN
 
 pytestmark = [pytest.mark.timeout(7200)] if ALL else []
 SEEN = 0.8

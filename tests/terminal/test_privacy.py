@@ -189,21 +189,21 @@ def test_nobody_else_may_read_anything_whatever_the_umask(used: Used) -> None:
 
 
 CRASH = f"""
-import tui.screens.chat as chat
+import tui.chat.screen as chat
 def crash(self):
     said = {CANARY!r}
     raise LookupError(said, "\\x1b]0;7741\\x07")
 chat.ChatScreen.action_panel = crash
 """
 THREAD = f"""
-import threading, tui.screens.chat as chat
+import threading, tui.chat.screen as chat
 def die():
     said = {CANARY!r}
     raise LookupError(said)
 chat.ChatScreen.action_panel = lambda self: threading.Thread(target=die).start()
 """
 WORKER = f"""
-import tui.screens.chat as chat
+import tui.chat.screen as chat
 async def die():
     said = {CANARY!r}
     raise LookupError(said)

@@ -10,13 +10,13 @@ from typing import Any, cast
 
 from textual.pilot import Pilot
 
-from assistant.engine import Engine
+from assistant.decoding.warp import Sampling
+from assistant.engine.engine import Engine
 from assistant.events import Event, Failed, Finished
 from assistant.request import Request
-from assistant.warp import Sampling
 from tests.tui.rest import until
-from tui.app import SpecchatApp
-from tui.settings import Settings
+from tui.app.app import SpecchatApp
+from tui.settings.settings import Settings
 
 HOT = Sampling(temperature=14, top_k=0, top_p=1)  # or a tiny model says one byte for ever
 TINY = Settings(n_ctx=512, mode="sps", lookahead=3, max_tokens=24, seed=1, threads=1, sampling=HOT)

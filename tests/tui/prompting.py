@@ -10,8 +10,8 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from tests.tui.rest import until
-from tui.widgets.prompt.chip import Chip
-from tui.widgets.prompt.prompt import Prompt
+from tui.chat.prompt.chip import Chip
+from tui.chat.prompt.prompt import Prompt
 
 
 class Alone(App[None]):

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from assistant.engine import Engine
+from assistant.decoding.warp import Sampling
+from assistant.engine.engine import Engine
 from assistant.events import Decoded, Event, Failed, Finished, Ready
 from assistant.request import Message, Mode, Request, Setup
-from assistant.trace import Step, Trace
-from assistant.warp import Sampling
+from assistant.tokens import Step, Trace
 
 HOT = Sampling(temperature=14, top_k=0, top_p=1)  # or a tiny model says one byte for ever
 

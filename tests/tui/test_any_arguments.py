@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests import tiny
-from tui import cli
+from tui.shell import cli
 
 CODES = {0, 2, 3, 4, 5}
 EXAMPLES = int(os.environ.get("SPECCHAT_ARGUMENTS", "150"))

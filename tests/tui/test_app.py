@@ -6,10 +6,10 @@ import pytest
 
 from assistant.events import Decoded, Failed, Finished, Prepared, Ready, Stop
 from tests.tui.chat import Chat, open_chat
+from tui.app.help_screen import HelpScreen
+from tui.chat.conversation.answer import Answer
+from tui.chat.conversation.user_turn import UserTurn
 from tui.safe import safe
-from tui.screens.help import HelpScreen
-from tui.widgets.conversation.answer import Answer
-from tui.widgets.conversation.turns import UserTurn
 
 
 def answers(chat: Chat) -> list[Answer]:

@@ -12,8 +12,8 @@ from assistant.store import Store
 from models.errors import UsageError
 from tests.patience import WAIT_S
 from tests.tui.test_cli import ENDLESS, HOT, endless, run, start
-from tui.commands.ask import ask
 from tui.safe import safe
+from tui.shell.ask_command import ask
 
 __all__ = ["endless"]
 FEW = (*HOT, "--max-tokens", "5")

@@ -10,8 +10,8 @@ from assistant.store import Store
 from tests import tiny
 from tests.patience import WAIT_S
 from tests.tui.test_cli import HOT, endless, run, start
-from tui.printing import Printing
 from tui.safe import safe
+from tui.shell.printing import Printing
 
 __all__ = ["endless"]
 FEW = (*HOT, "--max-tokens", "12", "--seed", "3")

@@ -14,11 +14,11 @@ from textual import events
 from assistant.attachment import Attachment
 from models.errors import UsageError
 from tests.tui.prompting import Typist, at_the_prompt
-from tui.attaching.attachments import LIMIT, joined, read, weight
-from tui.attaching.ranking import ranked
-from tui.attaching.search import files_below
-from tui.screens.attach import PREVIEW, AttachmentsScreen
-from tui.widgets.prompt.attaching import EDITABLE
+from tui.chat.prompt.attachments import LIMIT, joined, read, weight
+from tui.chat.prompt.attachments_screen import PREVIEW, AttachmentsScreen
+from tui.chat.prompt.file_search import files_below
+from tui.chat.prompt.fuzzy_match import ranked
+from tui.chat.prompt.prompt_attachments import EDITABLE
 
 
 @pytest.fixture
@@ -383,8 +383,8 @@ async def test_mouse_picks_a_file(folder: Path) -> None:
 
 
 def test_name_itself_counts_more_than_its_folders() -> None:
-    files = ["application/x.py", "a/p/p.py", "tui/app.py", "app.pyi", "tui/App.css"]
-    assert [match.name for match in ranked(files, "app", 9)][:2] == ["app.pyi", "tui/app.py"]
+    files = ["application/x.py", "a/p/p.py", "tui/app/app.py", "app.pyi", "tui/App.css"]
+    assert [match.name for match in ranked(files, "app", 9)][:2] == ["app.pyi", "tui/app/app.py"]
     assert {match.name for match in ranked(files, "app", 9)} == set(files)
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assistant.bench.report import Plot, Point, Report, Section, Series, Table
-from tui.bench.frame import number, shortened, ticks
-from tui.bench.html import page
-from tui.bench.svg import svg
-from tui.bench.text import lines
+from assistant.lab.bench.report import Plot, Point, Report, Section, Series, Table
+from tui.lab.bench.html import page
+from tui.lab.bench.svg import svg
+from tui.lab.bench.svg_frame import number, shortened, ticks
+from tui.lab.bench.text import lines
 
 HOSTILE = "<script>alert(1)</script>&\x1b[31m\"'"
 FACTS = {"settings": {"a": HOSTILE}, "files": {}, "versions": {}}

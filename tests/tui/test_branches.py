@@ -7,9 +7,9 @@ import pytest
 from assistant.events import Decoded, Finished, Prepared, Stop, Token
 from assistant.store import Record
 from tests.tui.chat import Chat, open_chat
-from tui.screens.inspector import Inspector
-from tui.widgets.conversation.turn import Turn, Verb
-from tui.widgets.inspector.page import TokenPage
+from tui.chat.conversation.turn import Turn, Verb
+from tui.chat.inspector.screen import Inspector
+from tui.chat.inspector.token_page import TokenPage
 
 
 @pytest.fixture
@@ -221,7 +221,7 @@ def told(chat: Chat) -> list[str]:
 async def test_the_same_key_again_copies_the_code_block_before(
     pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui.clipboard.TOOLS", ())
+    monkeypatch.setattr("tui.app.clipboard.TOOLS", ())
     code = "".join(f"First\n\n```\n{word}\n```\n\n" for word in ("one", "two", "three"))
     async with open_chat(*pair) as chat:
         await chat.ready()

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from assistant.store import Store
 from models.errors import StorageError, UsageError
 from tests.assistant.store.talks import talk
-from tui.commands.chats import chats
 from tui.safe import safe
+from tui.shell.chats_command import chats
 
 ROOT = Path(__file__).parents[2]
 
@@ -142,7 +142,8 @@ def test_a_number_is_a_number():
 @pytest.mark.parametrize("arguments", [("list",), ("search", "bread"), ("show", "1")])
 def test_chats_load_nothing_heavy(filled, arguments):
     code = (
-        "import sys\nsys.argv = ['specchat', 'chats', *sys.argv[1:]]\nfrom tui.cli import main\n"
+        "import sys\nsys.argv = ['specchat', 'chats', *sys.argv[1:]]\n"
+        "from tui.shell.cli import main\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
         "heavy = {'llama_cpp', 'numpy', 'textual', 'huggingface_hub'} & set(sys.modules)\n"
         "assert not heavy, heavy"

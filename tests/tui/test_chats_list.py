@@ -15,10 +15,10 @@ from textual.widgets import Static
 from assistant.store import Store, Summary
 from models.errors import StorageError
 from tests.patience import WAIT_S
-from tui.widgets.chats import chats
-from tui.widgets.chats.changes import Deleted
-from tui.widgets.chats.chats import PAGE, ChatList
-from tui.widgets.chats.dates import group, when
+from tui.chat.list import chat_list
+from tui.chat.list.chat_list import PAGE, ChatList
+from tui.chat.list.dates import group, when
+from tui.chat.list.store_changes import Deleted
 
 TITLES = ("Lighthouse", "Lentil soup", "Sorted lists", "Lisbon")
 
@@ -266,14 +266,14 @@ async def test_list_that_is_read_again_while_something_is_to_be_opened_ends_noth
     host = Host(store)
     async with host.run_test() as pilot:
         await press(pilot, "slash", *"zebra")
-        reading, go_on, read = Event(), Event(), chats._read
+        reading, go_on, read = Event(), Event(), chat_list._read
 
         def slowly(*asked: Any) -> Any:
             reading.set()
             go_on.wait(60)
             return read(*asked)
 
-        monkeypatch.setattr(chats, "_read", slowly)
+        monkeypatch.setattr(chat_list, "_read", slowly)
         await pilot.press("enter")
         await asyncio.to_thread(reading.wait, 60)
         host.chats.refresh_list()  # as at the end of an answer

@@ -16,7 +16,7 @@ from models.errors import Bug
 from models.files import checksum
 from tests import tiny
 from tests.patience import WAIT_S
-from tui.cli import main
+from tui.shell.cli import main
 
 ROOT = Path(__file__).parents[2]
 MAIN = "from tui.__main__ import main; main()"
@@ -75,7 +75,7 @@ def test_help_and_version_import_nothing_heavy(option):
     heavy = {"llama_cpp", "numpy", "textual", "huggingface_hub", "jinja2"}
     program = (
         "import sys\n"
-        "from tui.cli import specchat\n"
+        "from tui.shell.cli import specchat\n"
         f'try: specchat([{option!r}], prog_name="specchat")\n'
         "except SystemExit: pass\n"
         f"sys.exit(sorted({heavy!r} & set(sys.modules)) or None)"
@@ -201,8 +201,8 @@ def test_a_bug_that_the_engine_tells_of_is_one_sentence_too(monkeypatch, capsys)
         raise Bug("This is a bug in specchat: KeyError.")
 
     monkeypatch.setattr("sys.argv", ["specchat", "ask", "hi"])
-    monkeypatch.setattr("tui.cli.specchat.invoke", invoke)
-    monkeypatch.setattr("tui.cli.signal.signal", lambda number, handler: None)
+    monkeypatch.setattr("tui.shell.cli.specchat.invoke", invoke)
+    monkeypatch.setattr("tui.shell.cli.signal.signal", lambda number, handler: None)
     with pytest.raises(SystemExit) as end:
         main()
     assert (end.value.code, *capsys.readouterr()) == (
@@ -245,7 +245,7 @@ def test_control_c_while_python_imports_is_no_traceback():
         "import sys\n"
         "class Interrupted:\n"
         "    def find_spec(name, *rest):\n"
-        "        if name == 'tui.options': raise KeyboardInterrupt\n"
+        "        if name == 'tui.shell.options': raise KeyboardInterrupt\n"
         f"sys.meta_path.insert(0, Interrupted)\n{MAIN}"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
@@ -333,7 +333,7 @@ def refused(capsys, *arguments):
     """Run a command that is a wrong usage, and return what is said."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.argv", ["specchat", *arguments])
-        patch.setattr("tui.cli.signal.signal", lambda number, handler: None)
+        patch.setattr("tui.shell.cli.signal.signal", lambda number, handler: None)
         with pytest.raises(SystemExit) as end:
             main()
     assert end.value.code == 2

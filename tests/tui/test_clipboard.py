@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tui.prompting import at_the_prompt
-from tui import clipboard
-from tui.clipboard import CUT, code_blocks, copy, usable
+from tui.app import clipboard
+from tui.app.clipboard import CUT, code_blocks, copy, usable
 
 
 @pytest.fixture

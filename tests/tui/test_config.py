@@ -11,15 +11,15 @@ from textual.theme import BUILTIN_THEMES
 from assistant.request import Sampling
 from models.errors import UsageError
 from models.files import places
-from tui.config.file import read, understand
-from tui.config.keys import KEYS, SAMPLING, THEMES
-from tui.config.kinds import shown
-from tui.config.layers import merge
-from tui.config.loading import load, plain, with_values
-from tui.config.positions import positions, statements
-from tui.config.reader import Config
-from tui.config.template import commented, template
-from tui.settings import Settings
+from tui.settings.config_file import read, understand
+from tui.settings.config_reader import Config
+from tui.settings.config_template import commented, template
+from tui.settings.keys import KEYS, SAMPLING, THEMES
+from tui.settings.layers import merge
+from tui.settings.load import load, plain, with_values
+from tui.settings.settings import Settings
+from tui.settings.toml_positions import positions, statements
+from tui.settings.value_kinds import shown
 
 HERE = Path("config.toml")
 TOP_K = "top_k must be a whole number from 0 to 1000000"

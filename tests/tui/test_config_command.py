@@ -10,7 +10,7 @@ import pytest
 
 from tests.models.files.stores import ollama_model
 from tests.tui.test_cli import HOT, ROOT, run
-from tui.config.keys import KEYS
+from tui.settings.keys import KEYS
 
 
 @pytest.fixture
@@ -146,7 +146,8 @@ def test_offline_is_obeyed_wherever_it_was_said(home, by):
 def complete(*words: str, heavy: tuple[str, ...] = ()) -> list[str]:
     leave = f"sys.exit(sorted({set(heavy)!r} & set(sys.modules)) or None)" if heavy else ""
     program = (
-        f"import sys\nfrom tui.cli import main\ntry: main()\nexcept SystemExit: {leave or 'pass'}"
+        "import sys\nfrom tui.shell.cli import main\n"
+        f"try: main()\nexcept SystemExit: {leave or 'pass'}"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
@@ -176,7 +177,7 @@ def test_an_unknown_shell_is_refused():
 
 
 def test_commands_are_completed_without_importing_them():
-    heavy = ("llama_cpp", "numpy", "textual", "huggingface_hub", "tui.commands.config")
+    heavy = ("llama_cpp", "numpy", "textual", "huggingface_hub", "tui.settings.command")
     assert complete("specchat", "con", heavy=heavy) == ["config"]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from assistant.events import Stats
 from assistant.store.values import Attachment
-from assistant.trace import Step, Trace
+from assistant.tokens import Step, Trace
 from tests.patience import WAIT_S
 from tests.tui.turns import (
     RESIDUAL,
@@ -21,10 +21,10 @@ from tests.tui.turns import (
     tokens_of,
     user_turns,
 )
-from tui.widgets.conversation.answer import Answer
-from tui.widgets.conversation.history import KEPT, MOST, PAGE
-from tui.widgets.conversation.turn import Turn
-from tui.widgets.conversation.turns import SHOWN, UserTurn
+from tui.chat.conversation.answer import Answer
+from tui.chat.conversation.older_records import KEPT, MOST, PAGE
+from tui.chat.conversation.turn import Turn
+from tui.chat.conversation.user_turn import SHOWN, UserTurn
 
 
 async def test_head_says_who_when_and_which_branch() -> None:

@@ -9,9 +9,9 @@ from assistant.events import Finished, ModelInfo, Stats, Tally
 from tests import tiny
 from tests.tui.chat import open_chat
 from tests.tui.test_cli import HOT, run
-from tui import draft_use
-from tui.config.layers import Source
-from tui.settings import Settings
+from tui.chat import draft_use
+from tui.settings.layers import Source
+from tui.settings.settings import Settings
 
 DRAFT = ModelInfo("draft", "Draft", Path("/models/draft.gguf"), 10**8, 512, 260, 0.1)
 HELPLESS = Stats("sps", drafted=30, tested=14, sources={"model": Tally(14, 0)}, draft_s=1.0)

@@ -8,8 +8,8 @@ import pytest
 
 from tests.tui.turns import Shown, answer, open_page, said
 from tests.tui.written import is_shown
-from tui.widgets.conversation.answer import Answer
-from tui.widgets.conversation.words import Words
+from tui.chat.conversation.answer import Answer
+from tui.chat.conversation.markdown_view import Words
 
 VERBATIM = [
     "391.", "1.", "7)", "-", "+", "*", "***", "---", "_ _ _", "- - -", "- -", "1. -", "#", "##",

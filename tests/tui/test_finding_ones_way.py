@@ -12,17 +12,17 @@ from textual.widgets._toast import Toast
 from assistant.events import Decoded, Finished, Lap, ModelInfo, Ready
 from assistant.request import Lane, Setup
 from tests.tui.chat import TINY, Chat, Watched, open_chat
-from tui.app import SpecchatApp
+from tui.app.app import SpecchatApp
+from tui.app.help_screen import HelpScreen
+from tui.chat.conversation.answer import Answer
+from tui.chat.list.chat_rows import Shelf
+from tui.models.inventory import Stock
+from tui.models.screen import ModelsScreen
+from tui.race.phase_line import PhaseLine
+from tui.race.screen import RaceScreen
 from tui.race.track import Standing
-from tui.screens.help import HelpScreen
-from tui.screens.models import ModelsScreen
-from tui.screens.race import RaceScreen
-from tui.screens.settings import SettingsScreen
-from tui.settings import Settings
-from tui.stock import Stock
-from tui.widgets.chats.shelf import Shelf
-from tui.widgets.conversation.answer import Answer
-from tui.widgets.race.phase import PhaseLine
+from tui.settings.screen import SettingsScreen
+from tui.settings.settings import Settings
 
 WIDE = (120, 40)
 Pair = tuple[Path, Path]

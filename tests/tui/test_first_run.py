@@ -8,16 +8,16 @@ import pytest
 from models import catalog
 from models.files.progress import Progress
 from tests.tui.chat import Chat, open_chat
-from tui.config.chosen import keep
-from tui.config.explaining import explain
-from tui.config.file import config_path, read
-from tui.config.form import Form
-from tui.config.layers import Source
-from tui.config.loading import load
-from tui.locating import find_models
-from tui.screens.models import ModelsScreen
-from tui.settings import Settings
-from tui.widgets.models.fetch import Pace, figures
+from tui.models.download_panel import Pace, figures
+from tui.models.locate_pair import find_models
+from tui.models.screen import ModelsScreen
+from tui.settings.config_file import config_path, read
+from tui.settings.explain import explain
+from tui.settings.form import Form
+from tui.settings.keep_choice import keep
+from tui.settings.layers import Source
+from tui.settings.load import load
+from tui.settings.settings import Settings
 
 DEFAULT = catalog.DEFAULT.target.name
 

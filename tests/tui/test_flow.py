@@ -5,8 +5,8 @@ import random
 import pytest
 from textual.content import Content
 
-from tui.widgets.conversation.flow import Flow
-from tui.widgets.origins import COLOURED, Run, styled
+from tui.chat.conversation.line_flow import Flow
+from tui.widgets.token_styles import COLOURED, Run, styled
 
 ALPHABET = ["a", "bc", "defghijklmnop", " ", "  ", "\n", "\t", "日本", "é", "e\u0301", "-", "👍"]
 WIDTHS = (2, 3, 5, 12, 40)

@@ -9,14 +9,14 @@ from textual.app import App
 from textual.geometry import Size
 
 from assistant.events import Alternative, Event, Ghost, Origin, Token
-from assistant.trace import Step, Trace
+from assistant.tokens import Step, Trace
 from tests.tui import recorded
 from tests.tui.recorded import watched
-from tui.screens.inspector import EMPTY, Inspector
-from tui.widgets.inspector.entries import entries
-from tui.widgets.inspector.facts import facts, probability
-from tui.widgets.inspector.layout import Layout
-from tui.widgets.inspector.page import TokenPage
+from tui.chat.inspector.entries import entries
+from tui.chat.inspector.screen import EMPTY, Inspector
+from tui.chat.inspector.token_facts import facts, probability
+from tui.chat.inspector.token_layout import Layout
+from tui.chat.inspector.token_page import TokenPage
 
 ROWS = (Alternative(7, " cat", 0.412), Alternative(8, "\n", 0.3))
 KEPT = Token(5, " the", Origin.DRAFT, "model", 0.91, 0.83, 0, 0.412, ROWS, ROWS)

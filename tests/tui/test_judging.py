@@ -6,8 +6,8 @@ import pytest
 
 from assistant.events import Finished, Stats, Stop
 from assistant.request import Lane, Mode, Request, Sampling, Setup
-from tui.race.judging import pays, verdict
 from tui.race.track import Standing
+from tui.race.verdict import pays, verdict
 
 
 def standing(

@@ -6,10 +6,10 @@ from textual.binding import Binding
 from textual.widgets import Static
 
 from tests.tui.rest import until
-from tui.appearance import appear, say_notices
-from tui.keymap import all_bindings, prompt_keys, readable, usable
-from tui.screens.help import AREAS, HelpScreen
-from tui.settings import Settings
+from tui.app.appearance import appear, say_notices
+from tui.app.help_screen import AREAS, HelpScreen
+from tui.app.keymap import all_bindings, prompt_keys, readable, usable
+from tui.settings.settings import Settings
 
 
 @pytest.fixture(scope="module")

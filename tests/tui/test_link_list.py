@@ -6,10 +6,10 @@ import pytest
 
 from tests.tui.chat import Chat, open_chat
 from tests.tui.turns import answer, open_page
-from tui.browsing import has_window, open_address
-from tui.screens.links import LinksScreen
-from tui.widgets.conversation.reading import addresses, read
-from tui.widgets.conversation.turns import UserTurn
+from tui.app.browser import has_window, open_address
+from tui.chat.conversation.links_screen import LinksScreen
+from tui.chat.conversation.markdown_reading import addresses, read
+from tui.chat.conversation.user_turn import UserTurn
 
 TEXT = """See [the manual](https://manual.example/page?a=1) and <https://other.example>, again
 [here](https://manual.example/page?a=1), or write to <mailto:me@example.com>.

@@ -8,11 +8,11 @@ from typing import cast
 
 import pytest
 
-from assistant.bench.findings import Gauged
 from assistant.events import Event, Failed
+from assistant.lab.bench.events import Gauged
 from assistant.request import Gauge
 from models.errors import Cancelled, ContextFull
-from tui.listening import Listening, Stopped
+from tui.shell.engine_console import Listening, Stopped
 
 DONE = Gauged(1.0)
 
@@ -41,7 +41,7 @@ class Engine:
 
 @pytest.fixture
 def listening(monkeypatch: pytest.MonkeyPatch) -> Listening:
-    monkeypatch.setattr("tui.listening.EngineProcess", Engine)
+    monkeypatch.setattr("tui.shell.engine_console.EngineProcess", Engine)
     return Listening("waiting")
 
 

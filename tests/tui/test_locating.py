@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from models.errors import ModelMissing, UsageError
-from models.remote import VARIABLE
+from models.rpc_servers import VARIABLE
 from tests import tiny
 from tests.models.files.stores import file, ollama_model
-from tui.locating import find_models
-from tui.settings import Settings
+from tui.models.locate_pair import find_models
+from tui.settings.settings import Settings
 
 
 @pytest.fixture

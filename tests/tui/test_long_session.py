@@ -9,11 +9,11 @@ from assistant.events import Decoded, Finished, Origin, Prepared, Stats, Stop, T
 from assistant.request import Request, Setup
 from tests.hostile_texts import ALL
 from tests.tui.race_recorded import Recorded, ready
-from tui.app import SpecchatApp
-from tui.settings import Settings
-from tui.widgets.conversation.answer import Answer
-from tui.widgets.conversation.history import MOST, PAGE
-from tui.widgets.conversation.turns import UserTurn
+from tui.app.app import SpecchatApp
+from tui.chat.conversation.answer import Answer
+from tui.chat.conversation.older_records import MOST, PAGE
+from tui.chat.conversation.user_turn import UserTurn
+from tui.settings.settings import Settings
 
 TURNS = 100 if ALL else 30
 ANSWER = "Answer {}, with code:\n\n```python\nreturn {}\n```\n"

@@ -11,8 +11,8 @@ from textual.pilot import Pilot
 from assistant.request import Request, Setup
 from tests.patience import WAIT_S
 from tests.tui.race_recorded import PROMPT, Recorded, laps, ready
-from tui.app import SpecchatApp
-from tui.settings import Settings
+from tui.app.app import SpecchatApp
+from tui.settings.settings import Settings
 
 Snap = Callable[..., bool]
 SIZES = [(80, 24), (120, 40), (200, 60)]
@@ -37,8 +37,8 @@ def noon(monkeypatch: pytest.MonkeyPatch, target, draft) -> None:
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     monkeypatch.setattr(time, "time", lambda: NOON)
-    monkeypatch.setattr("tui.widgets.conversation.turn.time", lambda: NOON)
-    monkeypatch.setattr("tui.widgets.conversation.head.time", lambda: NOON)
+    monkeypatch.setattr("tui.chat.conversation.turn.time", lambda: NOON)
+    monkeypatch.setattr("tui.chat.conversation.turn_head.time", lambda: NOON)
 
 
 def app(target, draft, theme: str) -> SpecchatApp:

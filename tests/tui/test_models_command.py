@@ -10,22 +10,22 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assistant.lookahead.prediction import Prediction
+from assistant.decoding.lookahead.prediction import Prediction
 from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError, ModelMissing, NetworkError
 from tests import tiny
 from tests.models.files.wheels import build_parts
-from tui.checkup import checkup
-from tui.commands.models import models
+from tui.models.command import models
+from tui.shell.health_checks import checkup
 
 ROOT = Path(__file__).parents[2]
 RUN = """
 from models import catalog
 from models.catalog import *
 catalog.FILES["toy"] = {gguf!r}
-import tui.cli
-tui.cli.main()
+import tui.shell.cli
+tui.shell.cli.main()
 """
 
 
@@ -231,7 +231,7 @@ def test_pair_says_what_is_gained_here_or_that_nobody_measured(here, monkeypatch
         (Prediction(0, 1.0, None), "no gain here, whatever is accepted"),
     ):
         monkeypatch.setattr(
-            "assistant.lookahead.prediction.predict", lambda *_, said=predicted: said
+            "assistant.decoding.lookahead.prediction.predict", lambda *_, said=predicted: said
         )
         assert words in blocks(run("pair", str(target)).stdout)["mine.gguf"]
     (fact,) = json.loads(run("pair", str(target), "--json").stdout)["drafts"]
@@ -295,7 +295,7 @@ def test_ctrl_c_stops_and_the_next_pull_goes_on(here, toy, terminal):
 
 def test_the_command_brings_no_heavy_library_along():
     code = (
-        "import sys, tui.commands.models\n"
+        "import sys, tui.models.command\n"
         "heavy = {'huggingface_hub', 'llama_cpp', 'numpy', 'textual', 'rich.progress'}\n"
         "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()"
     )

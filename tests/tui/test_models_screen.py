@@ -20,10 +20,10 @@ from tests.models.files.conftest import enter, toy
 from tests.models.files.hub_server import Handler, Hub
 from tests.models.files.stores import file, ollama_model
 from tests.tui.rest import until
-from tui.screens.models import ModelsScreen
-from tui.screens.pulling import Choice
-from tui.settings import Settings
-from tui.stock import Entry
+from tui.models.inventory import Entry
+from tui.models.pulling import Choice
+from tui.models.screen import ModelsScreen
+from tui.settings.settings import Settings
 
 
 class Host(App[None]):

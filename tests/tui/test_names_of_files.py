@@ -12,8 +12,8 @@ from models.errors import StorageError
 from tests import tiny
 from tests.tui.chat import open_chat
 from tests.tui.test_cli import HOT, run
-from tui.config.file import read
-from tui.config.writing import write
+from tui.settings.config_file import read
+from tui.settings.config_writer import write
 
 pytestmark = pytest.mark.skipif(sys.platform == "darwin", reason="its names are all UTF-8")
 

@@ -7,8 +7,17 @@ from itertools import product
 import pytest
 
 from assistant.events import Decoded, Forecast, Reason, Stats
-from tui.outlook import CLEAR, DOING, ENOUGH, NONE_LIKELY, NOT_TIMED, TOO_FEW, Outlook, outlook
-from tui.widgets.speculation.panel import WIDTH
+from tui.chat.panel.outlook import (
+    CLEAR,
+    DOING,
+    ENOUGH,
+    NONE_LIKELY,
+    NOT_TIMED,
+    TOO_FEW,
+    Outlook,
+    outlook,
+)
+from tui.chat.panel.panel import WIDTH
 
 TOKEN_S = 0.05
 FAST = Stats(

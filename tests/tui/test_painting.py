@@ -11,9 +11,9 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Static
 
-from assistant.trace import Step
+from assistant.tokens import Step
 from tests.tui.turns import Page, Shown, ghost, said, token
-from tui.painting import Sparing, disjoint
+from tui.app.painting import Sparing, disjoint
 
 SIZE = (60, 20)
 

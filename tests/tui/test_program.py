@@ -10,7 +10,7 @@ from textual.color import Color
 from textual.widgets import Input, Static
 
 from tests.hostile_texts import COMMANDS, texts, valid
-from tui.program import Harmless, Program, obituary
+from tui.app.program import Harmless, Program, obituary
 
 BLACK = Color(0, 0, 0)
 FORBIDDEN = set(map(chr, COMMANDS)) | {"\n"}

@@ -11,11 +11,11 @@ from textual import events
 from textual._xterm_parser import XTermParser
 
 from tests.tui.prompting import at_the_prompt
-from tui.attaching.attachments import LIMIT
-from tui.attaching.pasting import Parser
-from tui.widgets.prompt.editor import MOST_CHARACTERS, MOST_LINES
-from tui.widgets.prompt.history import History
-from tui.widgets.prompt.state import understood, written
+from tui.chat.prompt.attachments import LIMIT
+from tui.chat.prompt.editor import MOST_CHARACTERS, MOST_LINES
+from tui.chat.prompt.input_history import History
+from tui.chat.prompt.paste_parser import Parser
+from tui.chat.prompt.unsent_state import understood, written
 
 
 @pytest.mark.parametrize("key", ["ctrl+j", "alt+enter", "shift+enter"])

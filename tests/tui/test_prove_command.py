@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from assistant.proving.findings import Check, Proved
+from assistant.lab.prove.events import Check, Proved
 from assistant.request import Sampling
 from models.errors import EngineDied
 from tests import tiny
 from tests.patience import WAIT_S
 from tests.tui.test_cli import run, start
-from tui.proving.report import PROMISE, lines, report, verdict
-from tui.proving.watching import Outcome
+from tui.lab.prove.report import PROMISE, lines, report, verdict
+from tui.lab.prove.watch import Outcome
 
 PROVE = ("prove", "--threads", "1")
 NOISE = {"width": 4, "rows": 48, "largest": 0.5, "flips": 1, "variation": 0.02}

@@ -15,13 +15,13 @@ from assistant.request import Message, Race, Request, Setup
 from tests import tiny
 from tests.tui.chat import HOT, TINY, Watched
 from tests.tui.rest import until
+from tui.chat.conversation.token_view import TokenView
 from tui.race.app import RaceApp
+from tui.race.lane_view import LaneView
 from tui.race.lanes import duel, line_up, parse
-from tui.race.scores import HEADERS
+from tui.race.score_table import HEADERS
+from tui.race.screen import RaceScreen
 from tui.safe import safe
-from tui.screens.race import RaceScreen
-from tui.widgets.conversation.tokens import TokenView
-from tui.widgets.race.lane import LaneView
 
 SETTINGS = replace(TINY, max_tokens=40)
 
@@ -95,7 +95,7 @@ class Hands:
 @pytest.fixture
 def hands(monkeypatch: pytest.MonkeyPatch) -> Hands:
     hands = Hands()
-    monkeypatch.setattr("tui.race.replay.monotonic", lambda: hands.now)
+    monkeypatch.setattr("tui.race.replay_clock.monotonic", lambda: hands.now)
     return hands
 
 
@@ -209,7 +209,7 @@ async def test_replay_can_be_paused_and_skipped(race: Race, hands: Hands) -> Non
 
 
 async def test_race_is_replayed_unasked(race: Race, hands: Hands, monkeypatch) -> None:
-    monkeypatch.setattr("tui.screens.race.REPLAY_FROM", 0.0)
+    monkeypatch.setattr("tui.race.screen.REPLAY_FROM", 0.0)
     async with racing(race) as course:
         await course.until(lambda: "true speed" in course.line)
         hands.now = 1000.0

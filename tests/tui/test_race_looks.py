@@ -8,9 +8,9 @@ from textual.pilot import Pilot
 
 from tests.patience import WAIT_S
 from tests.tui.race_recorded import RACE, WORDS, Recorded
+from tui.chat.conversation.token_view import TokenView
 from tui.race.app import RaceApp
-from tui.settings import Settings
-from tui.widgets.conversation.tokens import TokenView
+from tui.settings.settings import Settings
 
 
 async def outcome(pilot: Pilot[None]) -> None:

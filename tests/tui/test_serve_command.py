@@ -20,7 +20,7 @@ from models.errors import ModelMissing, StorageError, UsageError
 from tests.assistant.process.test_landlock import attempt
 from tests.patience import WAIT_S
 from tests.tui.test_cli import MAIN, ROOT, start
-from tui.commands.serve import serve
+from tui.shell.serve_command import serve
 
 STRACE = shutil.which("strace")
 FEW = ("--threads", "1", "--ctx", "512", "--port", "0", "--mode", "ars")
@@ -133,7 +133,7 @@ def test_it_listens_and_never_connects(target, tmp_path):
 def test_what_serves_could_not_connect_if_it_wanted_to(target, tmp_path):
     """The code below runs in its process, after the models are loaded."""
     (tmp_path / "sitecustomize.py").write_text(
-        "import socket, tui.serving as serving\n"
+        "import socket, tui.shell.serve as serving\n"
         "def tell(self, ready, port):\n"
         "    client = socket.socket()\n"
         "    print('errno', client.connect_ex(('127.0.0.1', port)), flush=True)\n"

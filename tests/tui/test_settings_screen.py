@@ -12,11 +12,11 @@ from textual.pilot import Pilot
 
 from tests import tiny
 from tests.tui.rest import until
-from tui.config.file import read
-from tui.config.keys import KEYS
-from tui.config.loading import load
-from tui.screens.settings import SettingsScreen
-from tui.settings import Settings
+from tui.settings.config_file import read
+from tui.settings.keys import KEYS
+from tui.settings.load import load
+from tui.settings.screen import SettingsScreen
+from tui.settings.settings import Settings
 
 MINE = """\
 # mine

@@ -11,9 +11,9 @@ from textual.app import App
 from assistant.events import Answered, Event, Finished, OneOf, Prepared, Ready
 from assistant.store import Store
 from tests.tui.chat import Chat, open_chat
-from tui.screens.chat import ChatScreen
-from tui.screens.several import SeveralScreen
-from tui.settings import Settings
+from tui.chat.screen import ChatScreen
+from tui.chat.several.screen import SeveralScreen
+from tui.settings.settings import Settings
 
 Pair = tuple[Path, Path]
 COUNT = Settings().answers

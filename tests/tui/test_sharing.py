@@ -10,7 +10,7 @@ from assistant.events import Decoded
 from assistant.store import Store, place
 from models.errors import StorageError
 from tests.tui.chat import Chat, open_chat
-from tui.commands.chats import chats
+from tui.shell.chats_command import chats
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assistant.slimming import search as searching
-from assistant.slimming.bench import Figures
-from assistant.slimming.forecast import Forecast
+from assistant.lab.slim import search as searching
+from assistant.lab.slim.draft_bench import Figures
+from assistant.lab.slim.forecast import Forecast
 from models.drafts import Pairing, best_draft, made_here
 from models.errors import ModelError, ModelMissing, UsageError
 from models.files.discovery import discover, identify
@@ -21,9 +21,9 @@ from models.gguf import read_vocabulary, summarise
 from models.mapping import Mapping
 from tests import tiny
 from tests.patience import WAIT_S
-from tui.commands.models import models
-from tui.locating import find_models
-from tui.settings import Settings
+from tui.models.command import models
+from tui.models.locate_pair import find_models
+from tui.settings.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 WORDS = tuple(f" word{i}" for i in range(600))
@@ -171,7 +171,7 @@ def test_interrupt_keeps_nothing_and_ends_with_130(here):
     before = sorted(here.iterdir())
     arguments = ["models", "slim", str(here / "target.gguf"), "--draft", str(here / "draft.gguf")]
     program = subprocess.Popen(
-        [sys.executable, "-c", "import tui.cli\ntui.cli.main()", *arguments],
+        [sys.executable, "-c", "import tui.shell.cli\ntui.cli.main()", *arguments],
         cwd=ROOT,
         env=os.environ,
         stdout=subprocess.PIPE,

@@ -13,11 +13,11 @@ from assistant.events import Decoded, Event, Forecast, Ready, Reason, Stats, Tal
 from tests.tui import recorded
 from tests.tui.recorded import watched
 from tests.tui.rest import rest
-from tui.outlook import DOING
+from tui.chat.panel.outlook import DOING
+from tui.chat.panel.panel import Speculation
+from tui.chat.panel.panel_text import Reading, lines
+from tui.chat.panel.speed_history import Pace
 from tui.widgets.bars import bar, shares, sparkline
-from tui.widgets.speculation.pace import Pace
-from tui.widgets.speculation.panel import Speculation
-from tui.widgets.speculation.readings import Reading, lines
 
 MEASURED = Forecast(Reason.LIKELY, 1.31, 0.05)
 FAST = Stats(

@@ -14,8 +14,8 @@ MODELS = ("llama_cpp", "numpy", "huggingface_hub", "httpx2", "jinja2", "gguf")
 OTHERS = ("markdown_it", "pygments.lexers", "tree_sitter", "tomlkit", "psutil")
 FIRST_FRAME = """
 import asyncio, sys
-from tui.app import SpecchatApp
-from tui.settings import Settings
+from tui.app.app import SpecchatApp
+from tui.settings.settings import Settings
 
 seen = []
 display = SpecchatApp._display
@@ -32,7 +32,7 @@ async def main():
         while not seen:
             await pilot.pause()
         app.exit()
-    print("tui.widgets.prompt.prompt" in seen[0], sorted(seen[0].intersection(sys.argv[1:])))
+    print("tui.chat.prompt.prompt" in seen[0], sorted(seen[0].intersection(sys.argv[1:])))
 
 asyncio.run(main())
 """

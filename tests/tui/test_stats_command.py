@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from assistant.store import Store
-from tests.assistant.history.test_history import ARS, SPS
+from tests.assistant.lab.stats.test_history import ARS, SPS
 from tests.assistant.store.talks import trace
-from tui.commands.stats import stats
+from tui.lab.stats import stats
 
 ROOT = Path(__file__).parents[2]
 
@@ -62,7 +62,7 @@ def test_without_conversations_nothing_is_made(home):
 
 def test_looking_back_needs_no_model(filled):
     code = (
-        "import sys\nfrom tui.commands.stats import stats\n"
+        "import sys\nfrom tui.lab.stats import stats\n"
         "stats([], standalone_mode=False)\n"
         "assert not {'llama_cpp', 'textual', 'huggingface_hub'} & set(sys.modules)"
     )

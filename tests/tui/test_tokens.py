@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.trace import Step
+from assistant.tokens import Step
 from tests.tui.turns import (
     RESIDUAL,
     TARGET,
@@ -14,7 +14,7 @@ from tests.tui.turns import (
     tokens_of,
 )
 from tui.safe import safe
-from tui.widgets.origins import COLOURED, GHOST, OTHER, PLAIN, kind, legend, styles
+from tui.widgets.token_styles import COLOURED, GHOST, OTHER, PLAIN, kind, legend, styles
 
 REJECTED = Step((token("a"), token("b"), token("c", RESIDUAL)), (ghost("x"), ghost("y\n")))
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-from assistant.tuning.findings import Depth, Outlook, Payoff, Trial, Tuned, Tuning
-from tui.tuning.report import lines
+from assistant.lab.tune.events import Depth, Outlook, Payoff, Trial, Tuned, Tuning
+from tui.lab.tune.report import lines
 
 NEAR = Depth(
     16,

@@ -10,7 +10,7 @@ from markdown_it.token import Token
 from textual.content import Content
 from textual.widgets import Markdown, Static
 
-from assistant.trace import Step
+from assistant.tokens import Step
 from tests.patience import WAIT_S
 from tests.tui.turns import (
     Shown,
@@ -22,10 +22,10 @@ from tests.tui.turns import (
     tokens_of,
     words_of,
 )
-from tui.widgets.conversation.answer import Answer
-from tui.widgets.conversation.blocks import Fence
-from tui.widgets.conversation.growing import after, divided
-from tui.widgets.conversation.reading import LONGEST, read
+from tui.chat.conversation.answer import Answer
+from tui.chat.conversation.growing_markdown import after, divided
+from tui.chat.conversation.markdown_blocks import Fence
+from tui.chat.conversation.markdown_reading import LONGEST, read
 
 CODE = "Look:\n\n```python\nprint('hi')\n```\n\n- **bold** and `code`\n"
 

@@ -11,13 +11,13 @@ from textual.widgets.markdown import MarkdownBlock
 
 from assistant.events import Ghost, Origin, Token
 from assistant.store.values import Record
-from assistant.trace import Step, Trace
+from assistant.tokens import Step, Trace
 from tests.tui.rest import until
-from tui.widgets.conversation.answer import Answer
-from tui.widgets.conversation.conversation import Conversation
-from tui.widgets.conversation.tokens import TokenView
-from tui.widgets.conversation.turn import TurnAction
-from tui.widgets.conversation.turns import UserTurn
+from tui.chat.conversation.answer import Answer
+from tui.chat.conversation.conversation import Conversation
+from tui.chat.conversation.token_view import TokenView
+from tui.chat.conversation.turn import TurnAction
+from tui.chat.conversation.user_turn import UserTurn
 
 DRAFT, RESIDUAL, TARGET = Origin.DRAFT, Origin.RESIDUAL, Origin.TARGET
 

@@ -15,7 +15,7 @@ from textual.widgets._markdown import (
     MarkdownTableContent,
 )
 
-from tui.widgets.conversation.blocks import Table
+from tui.chat.conversation.markdown_blocks import Table
 
 MARKS = {".strong": r"\*\*", ".em": r"\*", ".s": "~~", ".code_inline": "`"}
 """Patterns of marks that became a style, in a source that `canonical` has made."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from assistant.request import Request
 
 if TYPE_CHECKING:
-    from tui.screens.chat import ChatScreen
+    from tui.chat.screen import ChatScreen
 
 
 def challenge(screen: ChatScreen) -> Request | None:

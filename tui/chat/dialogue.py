@@ -10,11 +10,11 @@ from assistant.attachment import Attachment
 from assistant.events import Decoded, Failed, Finished, ModelInfo, Prepared, Stop
 from assistant.request import Message, Mode, Request
 from models.errors import StorageError
-from tui.attaching.attachments import joined
-from tui.chat.inquiry import inquiry
+from tui.chat.chat_request import inquiry
+from tui.chat.conversation.user_turn import UserTurn
+from tui.chat.conversation_state import Shown
+from tui.chat.prompt.attachments import joined
 from tui.chat.reply import Reply, footnote
-from tui.chat.shown import Shown
-from tui.widgets.conversation.turns import UserTurn
 
 if TYPE_CHECKING:  # it brings SQLite along, which the first frame does not wait for
     from assistant.store import Record

@@ -7,9 +7,9 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from assistant.events import Decoded, Finished, Stop
-from assistant.trace import Step, Trace
+from assistant.tokens import Step, Trace
+from tui.chat.conversation.answer import Answer
 from tui.figures import figures, together
-from tui.widgets.conversation.answer import Answer
 
 if TYPE_CHECKING:
     from assistant.store import Record, State, Store

@@ -12,12 +12,12 @@ from assistant.events import Event
 from assistant.process.client import EngineProcess
 from assistant.request import Race
 from assistant.service import Service
-from tui.appearance import appear
-from tui.messages import EngineSaid
-from tui.program import Program
-from tui.screens.race import RaceScreen
-from tui.settings import Settings
-from tui.signals import signals_leave
+from tui.app.appearance import appear
+from tui.app.messages import EngineSaid
+from tui.app.program import Program
+from tui.app.signals import signals_leave
+from tui.race.screen import RaceScreen
+from tui.settings.settings import Settings
 
 EngineFactory = Callable[[Callable[[Event], None]], Service]
 

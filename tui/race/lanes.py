@@ -11,8 +11,8 @@ from models.errors import ModelError, UsageError
 from models.files.check import ready
 from models.files.progress import Report, silent
 from models.files.variants import is_label, variant
-from tui.locating import NO_DRAFT, find_models
-from tui.settings import Settings
+from tui.models.locate_pair import NO_DRAFT, find_models
+from tui.settings.settings import Settings
 
 DEFAULT = "ars,sps"
 MOST_LANES = 4

@@ -6,7 +6,7 @@ from math import inf
 
 from assistant.events import Decoded, Failed, Finished, Lap, Noticed, Prefilled, Ready, Stats, Stop
 from assistant.request import Lane
-from assistant.trace import Step
+from assistant.tokens import Step
 
 ENDS = {
     Stop.STOP_TOKEN: "finished",

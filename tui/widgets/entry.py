@@ -5,7 +5,7 @@ from textual.reactive import reactive
 from textual.widgets import Input
 from textual.widgets.input import Selection
 
-from tui.clipboard import copy_and_say
+from tui.app.clipboard import copy_and_say
 
 
 class EntryLine(Input):

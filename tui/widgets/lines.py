@@ -10,7 +10,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
-from tui.painting import paint
+from tui.app.painting import paint
 
 KEPT = 1000
 """Rendered lines that are kept for scrolling back and forth."""

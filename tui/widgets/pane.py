@@ -4,7 +4,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.widget import Widget
 
-from tui.widgets.conversation.tokens import TokenView
+from tui.chat.conversation.token_view import TokenView
 
 
 class Pane(VerticalScroll):

@@ -40,7 +40,7 @@ def test_loading_reports_progress_and_ends_in_ready(setup: Setup) -> None:
 
 
 def test_the_answer_is_that_of_an_engine_in_this_process(setup: Setup) -> None:
-    from assistant.engine import Engine
+    from assistant.engine.engine import Engine
 
     near = Heard()
     engine = Engine(near.emit)

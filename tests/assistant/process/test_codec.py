@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistant.events import Event, Failed, Lap, Lined
-from assistant.process.codec import Codec, Garbled
 from assistant.process.frames import MOST, Frames, TooLong, framed
 from assistant.process.messages import COMMANDS, SAID, Command, Done, Pong, Said
+from assistant.process.wire import Codec, Garbled
 from assistant.request import MOST_ANSWERS, SOURCES, Count, Job, Message, Request, Sampling, Setup
 
 TEXT = st.text(st.characters(codec="utf-8"))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.process.obituary import CAUSES, obituary
+from assistant.process.crash_report import CAUSES, obituary
 from assistant.request import Race, Setup
 from tests.assistant.process.driving import ask
 

@@ -6,7 +6,7 @@ import pytest
 
 from assistant.events import Failed, Ready
 from models.errors import UsageError
-from models.remote import VARIABLE, Server, servers
+from models.rpc_servers import VARIABLE, Server, servers
 from tests.assistant.process.driving import running
 
 

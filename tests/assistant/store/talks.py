@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assistant.events import Alternative, Ghost, Origin, Stats, Tally, Token
 from assistant.store import Record, Store
-from assistant.trace import Step, Trace
+from assistant.tokens import Step, Trace
 
 TOP = (Alternative(7, " the", 0.5), Alternative(8, "é", 0.25))
 STATS = Stats(

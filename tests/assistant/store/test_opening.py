@@ -5,7 +5,8 @@ from contextlib import closing
 
 import pytest
 
-from assistant.store import Store, backups, condition, database, files, place, present
+from assistant.store import Store, backups, database, files, place, present
+from assistant.store import integrity as condition
 from models.errors import StorageError
 from tests.assistant.store.talks import contents, integrity, talk
 from tests.assistant.store.test_backups import smash

@@ -20,7 +20,7 @@ from models.files.locate import installed
 from models.files.places import hub_cache
 from models.files.pull import pull
 from tests.models.files.conftest import leftovers
-from tui import cli
+from tui.shell import cli
 
 ROOT = Path(__file__).parents[3]
 NAME = "org/toy-GGUF:toy.gguf"

@@ -1,0 +1,1 @@
+"""Exact decoding: rows, warps, loops, rules, draft sources, the lookahead."""

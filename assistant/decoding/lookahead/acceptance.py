@@ -1,0 +1,176 @@
+"""How likely proposals are to be accepted, learnt for each source and kind of evidence."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from assistant.decoding.lookahead.odds import SPREAD, Odds, log_odds, probability
+from assistant.decoding.loops import Round
+from assistant.decoding.row import Row
+from assistant.decoding.sources.draft import Run
+
+SURE = "sure"
+"""No source: what the model's proposals are worth by how sure the target is of its own token."""
+UNKNOWN = (0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99)  # by evidence
+KNOWN = {  # measured on answers of the default pair
+    "suffix": (0.5, 0.55, 0.75, 0.7, 0.85, 0.88, 0.92, 0.95),
+    "tail": (0.15, 0.25, 0.5, 0.75, 0.7, 0.9),
+    "ngram": (0.4, 0.6, 0.65, 0.9, 0.55, 0.8, 0.9, 0.7),
+    "model": (0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 0.88, 0.94, 0.97, 0.99),
+    "bigram": (0.5, 0.6, 0.5, 0.4, 0.35, 0.25),
+    "unigram": (0.05,),
+    "random": (0.0,),
+    SURE: (0.48, 0.48, 0.53, 0.6, 0.68, 0.72, 0.85, 0.93, 0.98, 0.99),
+}
+USUAL = 0.7  # the mean of that in a text of which nothing is known yet
+FORGIVEN = 0.98  # of what a source has shown in a text is left in the next: it is tried again
+PRIOR = 3.0  # tokens, for as many of which it counts
+STEADY = 30.0  # information on a kind of evidence before any is seen: what is known of it lasts
+LIVELY = {"model": 2.8, SURE: 2.8}  # on a text: one over the variance between texts, measured
+LIVELIEST = 1.0  # the same of sources that copy
+LASTING = 2.0  # information on a source before any is seen: one over the variance between models
+MEMORY = 0.97  # what a token counts for against the one after it
+
+
+class Mean:
+    """A mean that forgets."""
+
+    def __init__(self, value: float) -> None:
+        self._sum, self._weight = PRIOR * value, PRIOR
+
+    @property
+    def value(self) -> float:
+        """The mean; before the first observation, what it began with."""
+        return self._sum / self._weight
+
+    def add(self, value: float) -> None:
+        """Take one observation."""
+        self._sum = MEMORY * self._sum + value
+        self._weight = MEMORY * self._weight + 1
+
+
+class Acceptance:
+    """Estimate the probability that the target accepts a proposal, given that it tests it.
+
+    What a kind of evidence is worth is learnt slowly, for good; how much better or worse a source
+    does in this text, quickly, and for all its kinds at once; and how it does on the whole, with
+    these models, over all texts. What is learnt from are not the coins that fell but their odds:
+    the overlap of the two rows.
+
+    Args:
+        lasting: what earlier loads have learnt; see `lasting`.
+    """
+
+    def __init__(self, lasting: Mapping[str, float] | None = None) -> None:
+        self._kinds: dict[tuple[str, int], Odds] = {}
+        self._moods: dict[str, Odds] = {}
+        self._sources = {name: Odds(value, LASTING) for name, value in (lasting or {}).items()}
+        self._sure = Mean(USUAL)
+
+    def begin(self) -> None:
+        """Begin another text, in which much may be different."""
+        self._moods.clear()
+        self._sure = Mean(USUAL)
+        for source in self._sources.values():
+            source.value *= FORGIVEN
+
+    @property
+    def lasting(self) -> dict[str, float]:
+        """How much better or worse sources do than usual, in log odds, by name."""
+        return {name: odds.value for name, odds in self._sources.items()}
+
+    def of(self, source: str, evidence: int) -> float:
+        """Return the estimate for a proposal of which the evidence is known."""
+        return probability(self._kind(source, evidence).value + self._tendency(source))
+
+    def along(self, run: Run) -> list[float]:
+        """Return the estimates for the tokens of a run, each given those before it."""
+        return [self.of(run.source, evidence) for evidence in run.evidence]
+
+    def hoped(self, source: str) -> float:
+        """Return what a proposal of which nothing is known yet may well be worth.
+
+        That is more than is likely, the more the less is known: so a source is tried that may be
+        good in this text, or may have become good, and a bad one soon is not.
+        """
+        usual, deviation = self._usual(source)
+        return probability(usual + deviation)
+
+    def possible(self, source: str, better: float = 0.0) -> list[tuple[float, float]]:
+        """Return what such a proposal may be worth, as probabilities of estimates.
+
+        `better` is by how much it will do better than it did, in log odds.
+        """
+        usual, deviation = self._usual(source)
+        return [(weight, probability(usual + better + away * deviation)) for weight, away in SPREAD]
+
+    def learn(self, round_: Round, runs: Sequence[Run]) -> None:
+        """Learn from a round, and from all `runs` that were on offer where it began.
+
+        Those cost nothing to judge, whether they were taken or not: a source that is not used now
+        is known to have become good as soon as it is.
+        """
+        shown = set[str]()
+        for source, evidence, odds in _observed(round_, runs):
+            expected = self.of(source, evidence)
+            self._kind(source, evidence).learn(odds, expected)
+            self._mood(source).learn(odds, expected)
+            self._source(source).learn(odds, expected)
+            shown.add(source)
+        for source, mood in self._moods.items():
+            mood.fade(source in shown)
+        for token in round_.tokens:
+            if (margin := token.target_row.margin) is not None:
+                self._sure.add(probability(self._kind(SURE, margin).value))
+
+    def _usual(self, source: str) -> tuple[float, float]:
+        """Return the log odds of a proposal of which nothing is known, and their deviation.
+
+        A draft model need not be asked for that: where the target is sure, most drafts are right.
+        """
+        if source == "model":
+            usual, source = self._sure.value, SURE
+        else:
+            kinds = KNOWN.get(source, UNKNOWN)
+            usual = kinds[len(kinds) // 2]
+        return log_odds(usual) + self._tendency(source), self._mood(source).deviation
+
+    def _tendency(self, source: str) -> float:
+        """Return how much better or worse than usual a source does, by all that is known."""
+        return self._source(source).value + self._mood(source).value
+
+    def _kind(self, source: str, evidence: int) -> Odds:
+        key = source, evidence
+        if key not in self._kinds:
+            known = KNOWN.get(source, UNKNOWN)
+            self._kinds[key] = Odds(log_odds(known[min(evidence, len(known) - 1)]), STEADY)
+        return self._kinds[key]
+
+    def _source(self, source: str) -> Odds:
+        return self._sources.setdefault(source, Odds(0.0, LASTING))
+
+    def _mood(self, source: str) -> Odds:
+        return self._moods.setdefault(source, Odds(0.0, LIVELY.get(source, LIVELIEST)))
+
+
+def _observed(round_: Round, runs: Sequence[Run]) -> Iterator[tuple[str, int, float]]:
+    """Yield what a round shows: of which source, by what evidence, the odds of a proposal."""
+    for run in runs:
+        yield run.source, run.evidence[0], round_.tokens[0].target_row.prob(run.tokens[0])
+    judged = {run.source for run in runs}
+    for i, token in enumerate(round_.tokens[: round_.tested]):
+        row, proposal = token.target_row, token.proposal
+        if proposal and (i or proposal.source not in judged):
+            odds = overlap(row, proposal.row)
+            yield proposal.source, proposal.evidence, odds
+            if proposal.source == "model" and row.margin is not None:
+                yield SURE, row.margin, odds
+
+
+def overlap(target: Row, draft: Row) -> float:
+    """Return the probability that a proposal drawn from `draft` is accepted.
+
+    The sum of min(target, draft): Leviathan et al. 2023, corollary 3.6.
+    """
+    if len(draft.ids) == 1:
+        return float(min(target.prob(int(draft.ids[0])), draft.probs[0]))
+    shared = target.probs.clip(max=draft.probs_of(target.ids))
+    return float(shared.sum())

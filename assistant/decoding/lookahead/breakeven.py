@@ -1,0 +1,54 @@
+"""When a lookahead pays, from measured costs alone."""
+
+from collections.abc import Callable, Mapping
+
+from assistant.decoding.lookahead.theory import expected_tokens
+
+STEPS = 20
+"""Halvings of the interval in which the acceptance rate lies: to a millionth."""
+LONGEST = 15
+"""Proposals of a round that are thought of here: verify width 16."""
+
+
+def break_even(k: int, round_s: float, token_s: float) -> float | None:
+    """Return the acceptance rate from which rounds of `k` proposals are faster than ArS.
+
+    That is where the expected tokens of a round (Leviathan et al. 2023, equation 1) take ArS as
+    long, at `token_s` each, as the round takes. None: not even when all are accepted.
+    """
+    if (k + 1) * token_s < round_s:
+        return None
+    low, high = 0.0, 1.0
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        if expected_tokens(middle, k) * token_s < round_s:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def best_lookahead(
+    acceptance_rate: float, verify: Mapping[int, float], step_s: float
+) -> tuple[int, float]:
+    """Return the lookahead with the most tokens per second, 0 included, and its speed-up.
+
+    `verify` has the seconds of evaluations by width, `step_s` is what a proposal costs.
+    """
+    speeds = {
+        width - 1: expected_tokens(acceptance_rate, width - 1) / ((width - 1) * step_s + seconds)
+        for width, seconds in verify.items()
+    }
+    best = max(speeds, key=lambda k: speeds[k])
+    return best, speeds[best] / speeds[0]
+
+
+def cheapest(verify: Callable[[int], float], step_s: float) -> float:
+    """Return the least that a proposal costs, in evaluations of one token.
+
+    `verify` gives the seconds of an evaluation by its width, `step_s` is what a proposal takes to
+    make. A proposal saves at most the token that it is right about; so one that is accepted less
+    often than this cannot save time, whatever the lookahead.
+    """
+    token_s = verify(1)
+    return min(((verify(k + 1) - token_s) / k + step_s) / token_s for k in range(1, LONGEST + 1))

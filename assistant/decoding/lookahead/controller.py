@@ -1,0 +1,196 @@
+"""The lookahead that adapts: it learns what pays on this machine, with these models, in this text.
+
+It decides from rounds that are over, and from what is known of a proposal before it is drawn. So it
+may be wrong, and then it costs time; but whatever it does, the output keeps the target's law.
+"""
+
+from collections.abc import Sequence
+from math import inf, log2
+
+from assistant.decoding.lookahead.acceptance import Acceptance
+from assistant.decoding.lookahead.breakeven import cheapest
+from assistant.decoding.lookahead.budget import Budget
+from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.lookahead.pace import Pace
+from assistant.decoding.lookahead.plain_pace import Reference
+from assistant.decoding.lookahead.throughput_plan import ALONE, Beside, Weighing
+from assistant.decoding.loops import Round
+from assistant.decoding.sources.draft import Plan
+from assistant.decoding.sources.model import Reading
+from assistant.events import Forecast, Reason
+
+CHECK_EVERY = 64  # rounds of speculation between two looks how fast ArS is
+CHECK_SOON = 16  # and where little was saved
+SURPRISING = 1.2  # times less than expected
+RICH = 10  # evaluations that may still be lost, from which on that is not little
+SHORT = 8  # tokens that the draft reads within a round
+MOST_READ = 0.5  # of what may still be lost; the other half is for the proposals after it
+TYPICAL_ANSWER = 200  # tokens
+HALF = 0.35  # log odds of acceptance that half the context costs a draft, measured
+
+
+class Controller:
+    """Make plans that promise the most tokens per second, and learn from what came of them."""
+
+    def __init__(self, costs: Costs, acceptance: Acceptance | None = None) -> None:
+        self._costs = costs
+        self._acceptance = acceptance or Acceptance()
+        self._budget = Budget()
+        self._pace = Pace()
+        self._known = 0  # tokens of context that the draft had when it was judged last
+        self._answered = 0  # tokens of this answer
+        self._reference = Reference(costs.verify(1))
+
+    def begin(self) -> None:
+        """Begin an answer: what others gained pays for no loss in it, and its text is its own."""
+        self._budget = Budget()
+        self._pace = Pace()
+        self._known = self._answered = 0
+        self._acceptance.begin()
+
+    def plan(self, room: int, least: int = 0, beside: Beside = ALONE) -> Weighing:
+        """Return the plan of the next round, with `least` proposals even if nothing pays."""
+        left = self._budget.left(self._reference.seconds)
+        return Weighing(
+            self._costs,
+            self._acceptance,
+            room,
+            least=least,
+            patience=SHORT,
+            limit_s=inf if least else (1 + left) * self._reference.seconds,
+            pause=None if least else self._pause(left),
+            beside=beside,
+        )
+
+    def reading(self, ways: Sequence[Reading], more: int) -> Reading | None:
+        """Return what the draft is to read now; None when that is nothing, or next to nothing.
+
+        Of the `ways`, the first of which is to go on, it is the one that saves most in the `more`
+        tokens that the answer may still have, its own time subtracted, and that costs no more than
+        the answer may still lose. So a draft first reads a little, and what it saves with that
+        buys it more.
+        """
+        best = max(ways, key=lambda way: self._saved_s(way, ways, more))
+        if best.unread <= SHORT or self._saved_s(best, ways, more) <= 0:
+            return None
+        self._known = best.context
+        return best
+
+    def read(self, tokens: int, seconds: float) -> None:
+        """Learn from the draft's reading of `tokens` tokens: it is owed until it is earned back."""
+        self._spend(seconds, self._costs.draft(tokens), 0)
+        self._costs.saw_draft(tokens, seconds)
+
+    def observe(
+        self, round_: Round, plan: Plan, seconds: float, draft_s: float, tables_s: float = 0.0
+    ) -> None:
+        """Learn from a round that took `seconds`.
+
+        Of these, `draft_s` were spent in the draft model and `tables_s` in tables.
+        """
+        self._answered += len(round_.tokens)
+        verify_s = seconds - draft_s - tables_s
+        self._compare(round_.proposed, verify_s)
+        if not isinstance(plan, Weighing):
+            self._acceptance.learn(round_, ())
+            return
+        self._acceptance.learn(round_, plan.runs)
+        self._costs.saw_tables(plan.table_rows, tables_s)
+        if plan.reads:
+            expected = [self._costs.draft(unread) for unread in plan.reads]
+            for unread, usual in zip(plan.reads, expected, strict=True):
+                self._costs.saw_draft(unread, usual * draft_s / sum(expected))
+        if not plan.least:  # else it was the person's wish, and is not owed
+            if round_.proposed or plan.reads or plan.table_rows:
+                self._spend(seconds, plan.expected_s, len(round_.tokens))
+            else:
+                self._budget.rest(len(round_.tokens), self._reference.seconds)
+            if not plan.reads:
+                self._pace.add(len(round_.tokens), seconds)
+
+    def observe_batch(self, rounds: Sequence[tuple[Round, Plan]], seconds: float) -> None:
+        """Learn from rounds of several answers, which one evaluation has served.
+
+        What ArS had taken for them is that it decodes as many answers at once, without proposals.
+        """
+        count, proposed = len(rounds), sum(round_.proposed for round_, _ in rounds)
+        alone = self._costs.verify(1) / self._costs.verify(count)
+        expected_s = self._costs.verify(count + proposed)
+        self._compare(proposed, seconds, count)
+        for round_, plan in rounds:
+            self._acceptance.learn(round_, plan.runs if isinstance(plan, Weighing) else ())
+        if all(isinstance(plan, Weighing) and not plan.least for _, plan in rounds):
+            tokens = sum(len(round_.tokens) for round_, _ in rounds) / count
+            if proposed:
+                self._spend(seconds * alone, expected_s * alone, tokens)
+            else:
+                self._budget.rest(tokens, self._reference.seconds)
+
+    def forecast(self, reason: Reason, plan: Plan) -> Forecast:
+        """Return what is expected of speculation, beside the reason for what a plan has done.
+
+        A plan promises by the cost curve, so it is held against ArS by the cost curve too.
+        """
+        token_s, step_s = self._costs.verify(1), self._costs.draft(1)
+        speedup = right = None
+        if isinstance(plan, Weighing) and plan.taken:
+            speedup = plan.expected_tokens / plan.expected_s * token_s
+        if step_s < inf:
+            right = sum(weight * each for weight, each in self._acceptance.possible("model"))
+        cost = cheapest(self._costs.verify, step_s if step_s < inf else 0.0)
+        return Forecast(reason, speedup, self._reference.seconds, cost, right)
+
+    def _pause(self, left: float) -> Reason | None:
+        """Return why the next round is to be plain, when `left` evaluations may still be lost."""
+        interval = CHECK_EVERY if left > RICH else CHECK_SOON
+        if self._reference.seems_changed or self._reference.unseen >= interval:
+            return Reason.TIMING
+        return None if left else Reason.SPENT
+
+    def _spend(self, seconds: float, expected_s: float, tokens: float) -> None:
+        """Book time that ArS would not have spent, and the tokens that it yielded.
+
+        When it was much less than expected, the machine has become faster, and ArS with it: that
+        is no gain.
+        """
+        is_surprise = seconds * SURPRISING < expected_s
+        owed_s = expected_s if is_surprise else seconds
+        self._budget.spend(owed_s, tokens, self._reference.seconds)
+
+    def _compare(self, proposed: int, seconds: float, answers: int = 1) -> None:
+        """Learn how long an evaluation took, and what ArS takes."""
+        width = answers + proposed
+        if proposed:
+            self._reference.saw_other(seconds, self._costs.verify(width))
+        else:
+            alone = self._costs.verify(1) / self._costs.verify(answers)
+            self._reference.saw_plain(seconds * alone)
+        self._costs.saw_verify(width, seconds)
+
+    def _saved_s(self, way: Reading, ways: Sequence[Reading], more: int) -> float:
+        """Return the seconds that the draft saves after a reading, over the rest of the answer.
+
+        What it will be worth is not known before it has read; so what it saves is averaged over
+        what it may be worth, and is nothing where it does not pay.
+        """
+        read_s = self._costs.draft(way.unread)
+        whole = ways[-1].context
+        left_s = self._budget.left(self._reference.seconds) * self._reference.seconds
+        is_early = self._answered < way.context < whole
+        if is_early or read_s > MOST_READ * left_s:
+            return -inf
+        better = HALF * log2(way.context / (self._known or whole))
+        pace = max(self._pace.tokens_per_s, 1 / self._reference.seconds)
+        saved_s = sum(
+            weight * max(0.0, 1 / pace - 1 / self._model_speed(chance))
+            for weight, chance in self._acceptance.possible("model", better)
+        )
+        return min(more, TYPICAL_ANSWER) * saved_s - read_s
+
+    def _model_speed(self, acceptance: float) -> float:
+        """Return the tokens per second that the draft model promises at its best lookahead."""
+        tokens, best = 1.0, 1 / self._reference.seconds
+        for k in range(1, 16):
+            tokens += acceptance**k
+            best = max(best, tokens / (k * self._costs.draft(1) + self._costs.verify(k + 1)))
+        return best

@@ -1,0 +1,162 @@
+"""What a draft is made of, weighed proposal by proposal: expected tokens against measured time."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+from assistant.decoding.lookahead.acceptance import Acceptance
+from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.sources.draft import Offer, Rows, Run
+from assistant.decoding.sources.model import ModelSource
+from assistant.events import Reason
+
+DEEPEST = 16  # steps that a source of rows is thought ahead
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What else is in the batch of a round, when several answers are decoded in one."""
+
+    width: int = 0
+    """How many tokens of others are evaluated with it."""
+    tokens: float = 0.0
+    """How many tokens those answers are expected to gain."""
+
+
+ALONE = Beside()
+
+
+class Weighing:
+    """A plan that takes an offer when it makes the round faster, in expected tokens per second.
+
+    An offer is looked at over its whole length, so that a step of the staircase that costs more
+    than one token is taken if the tokens behind it pay for it. What other rounds yield has no say:
+    the tokens that are not proposed here have to be decoded all the same.
+
+    Args:
+        room: how many proposals there may be.
+        least: how many proposals there shall be even if nothing pays.
+        patience: sources with more tokens to read than this are not asked for rows.
+        limit_s: how long the round may take, if nothing that is proposed is accepted.
+        pause: why to propose nothing, and only note what is on offer; None to go on.
+        beside: what the batch has anyhow. The wider it is, the further up the cost curve a proposal
+            has its place, and the more tokens wait for it.
+    """
+
+    def __init__(
+        self,
+        costs: Costs,
+        acceptance: Acceptance,
+        room: int,
+        *,
+        least: int = 0,
+        patience: int = 0,
+        limit_s: float = inf,
+        pause: Reason | None = None,
+        beside: Beside = ALONE,
+    ) -> None:
+        self.room, self.least, self.pause = room, least, pause
+        self.runs: tuple[Run, ...] = ()
+        """What was on offer at the beginning."""
+        self.reads: list[int] = []
+        """How many tokens the draft model was to read for each of its rows that were asked for."""
+        self.table_rows = 0
+        """How many rows of tables were asked for."""
+        self.taken = Counter[str]()
+        """How many proposals each source has made."""
+        self._verify_s = [costs.verify(beside.width + width) for width in range(1, room + 2)]
+        self.expected_tokens, self.expected_s = beside.tokens + 1, self._verify_s[0]
+        self._limit_s = limit_s
+        self._beside = beside
+        self._costs, self._acceptance = costs, acceptance
+        self._patience = patience
+        self._survival = 1.0  # the probability that all proposals so far are accepted
+
+    @property
+    def beside(self) -> Beside:
+        """What the next answer of the same batch has beside it."""
+        return Beside(self._beside.width + self._proposed, self.expected_tokens - 1)
+
+    def next(self, offers: Sequence[Offer]) -> Offer | None:
+        """Take the offer that makes the round fastest, if any makes it faster."""
+        if not self._proposed:
+            self.runs = tuple(offer for offer in offers if isinstance(offer, Run))
+        weighed = [(*self._weigh(offer), offer) for offer in offers if self._is_near(offer)]
+        pace, count, best = max(weighed, key=lambda each: each[0], default=(0.0, 0, None))
+        if self.pause or (pace <= self._pace and not self._must):
+            return None
+        match best:
+            case Run():
+                self._take(best.source, self._acceptance.along(best)[:count])
+                return best.first(count)
+            case Rows():
+                self._ask(best)
+        return best
+
+    def include(self, rows: Rows, evidence: int) -> bool:
+        """Draw from a row if its evidence promises more than the place in the batch costs."""
+        chance = self._acceptance.of(rows.source, evidence)
+        included = self._must or self._ahead(rows, chance)[0] > self._pace
+        if included:
+            self._take(rows.source, [chance])
+        return included
+
+    @property
+    def _pace(self) -> float:
+        """Expected tokens per second of the round as it is."""
+        return self.expected_tokens / self.expected_s
+
+    @property
+    def _proposed(self) -> int:
+        return self.taken.total()
+
+    @property
+    def _must(self) -> bool:
+        return self._proposed < self.least
+
+    def _is_near(self, offer: Offer) -> bool:
+        return isinstance(offer, Run) or offer.unread <= self._patience
+
+    def _weigh(self, offer: Offer) -> tuple[float, int]:
+        """Return the pace of the round with an offer, and how many of its tokens that takes."""
+        if isinstance(offer, Run):
+            return self._best(self._acceptance.along(offer))
+        chance = self._acceptance.hoped(offer.source)
+        return self._ahead(offer, chance, self._costs.row(offer.source, offer.unread))
+
+    def _ahead(self, rows: Rows, chance: float, first_s: float = 0.0) -> tuple[float, int]:
+        """Return the pace of the round with a row, in hand or not, and those that may follow it."""
+        later = [self._acceptance.hoped(rows.source)] * min(self.room - 1, DEEPEST)
+        return self._best([chance, *later], first_s, self._costs.row(rows.source))
+
+    def _best(
+        self, chances: Sequence[float], first_s: float = 0.0, step_s: float = 0.0
+    ) -> tuple[float, int]:
+        """Return the best pace with a beginning of proposals, and its length; 0.0, 0 for none."""
+        done = self._proposed
+        survival, tokens, best = self._survival, self.expected_tokens, (0.0, 0)
+        spent = self.expected_s - self._verify_s[done] + first_s
+        for i, chance in enumerate(chances, start=1):
+            survival *= chance
+            tokens += survival
+            seconds = spent + self._verify_s[done + i] + step_s * (i - 1)
+            if seconds <= self._limit_s:
+                best = max(best, (tokens / seconds, i))
+        return best
+
+    def _ask(self, rows: Rows) -> None:
+        if rows.source == ModelSource.name:
+            self.reads.append(rows.unread)
+        else:
+            self.table_rows += 1
+        self.expected_s += self._costs.row(rows.source, rows.unread)
+
+    def _take(self, source: str, chances: Sequence[float]) -> None:
+        for chance in chances:
+            self._survival *= chance
+            self.expected_tokens += self._survival
+        before = self._verify_s[self._proposed]
+        self.taken[source] += len(chances)
+        self.room -= len(chances)
+        self.expected_s += self._verify_s[self._proposed] - before

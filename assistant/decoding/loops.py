@@ -1,0 +1,150 @@
+"""The two decoding loops, as generators of rounds. They know token ids, not text.
+
+Both append what they decode to the list of tokens they are given, which is all the state they have:
+two loops over one list may take turns, a round at a time.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from assistant.decoding.rules.rule import Rule, Verdict
+from assistant.decoding.sources.draft import Draft, Drafter, Plan, Proposal
+from assistant.decoding.warp import EMPTY, Row, Warp
+from assistant.events import Origin
+from models.base import Logits, Model
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rejected:
+    """A proposal that was thrown away, and how far verification came with it."""
+
+    proposal: Proposal
+    target_row: Row | None  # None: behind a rejection, where nothing is tested
+    uniform: float | None
+    threshold: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampled:
+    """One decoded token and where it came from."""
+
+    id: int
+    origin: Origin
+    target_row: Row
+    draft_row: Row = EMPTY  # empty where nothing was proposed
+    proposal: Proposal | None = None  # at this place, accepted or replaced
+    uniform: float | None = None  # of the accept test at this place
+    threshold: float | None = None  # which the block rule compared it with
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Round:
+    """What one evaluation of the target yielded: accepted proposals and one token more."""
+
+    tokens: tuple[Sampled, ...]
+    rejected: tuple[Rejected, ...] = ()  # and those behind the rejected one
+
+    @property
+    def accepted(self) -> int:
+        """How many proposals were kept."""
+        return len(self.tokens) - 1
+
+    @property
+    def proposed(self) -> int:
+        """How many proposals there were."""
+        return self.accepted + len(self.rejected)
+
+    @property
+    def tested(self) -> int:
+        """How many proposals count as tested: those kept, and the first that was not."""
+        return min(self.accepted + 1, self.proposed)
+
+
+def autoregressive(target: Model, tokens: list[int], warp: Warp, rule: Rule) -> Iterator[Round]:
+    """ArS: one token per evaluation of the target."""
+    while True:
+        row = warp(target.logits(tokens)[0], tokens)
+        token = rule.draw(row, len(tokens))
+        tokens.append(token)
+        yield Round((Sampled(token, Origin.TARGET, row),))
+
+
+def speculative(
+    target: Model,
+    drafter: Drafter,
+    tokens: list[int],
+    plan: Callable[[], Plan],
+    warp: Warp,
+    rule: Rule,
+) -> Iterator[Round]:
+    """SpS: a draft and one token more per evaluation of the target.
+
+    Chen et al. 2023, algorithm 2. `plan` is asked once before each round.
+    """
+    while True:
+        draft = drafter.propose(tokens, plan(), warp, rule.draw)
+        logits = target.logits([*tokens, *draft.tokens], rows=len(draft.proposals) + 1)
+        yield verified(draft, logits, tokens, warp, rule)
+
+
+def verified(draft: Draft, logits: Logits, tokens: list[int], warp: Warp, rule: Rule) -> Round:
+    """Return what a draft comes to by the target's `logits`, and append it to `tokens`.
+
+    The logits are those that follow the last of `tokens`, and each proposal.
+    """
+    context = [*tokens, *draft.tokens]
+    rows = (warp(row, context[: len(tokens) + i]) for i, row in enumerate(logits))
+    verdict = rule.verify(draft, rows, len(tokens))
+    after = rule.draw(verdict.row, len(tokens) + verdict.accepted)
+    new = (*draft.tokens[: verdict.accepted], after)
+    round_ = Round(_sampled(new, draft, verdict), _rejected(draft, verdict))
+    tokens.extend(new)
+    return round_
+
+
+def _sampled(new: tuple[int, ...], draft: Draft, verdict: Verdict) -> tuple[Sampled, ...]:
+    rows = draft.rows
+
+    def sampled(i: int, token: int) -> Sampled:
+        return Sampled(
+            token,
+            Origin.DRAFT if i < verdict.accepted else _origin(draft, verdict),
+            verdict.target_rows[i],
+            rows[i],
+            draft.proposals[i] if i < len(draft.proposals) else None,
+            *_test(verdict, i),
+        )
+
+    return tuple(sampled(i, token) for i, token in enumerate(new))
+
+
+def _origin(draft: Draft, verdict: Verdict) -> Origin:
+    """Return where the token after the accepted ones is from.
+
+    The coupled rule draws it from the target's own row, even in place of a proposal.
+    """
+    i = verdict.accepted
+    own = not len(draft.rows[i].ids) or verdict.row is verdict.target_rows[i]
+    return Origin.TARGET if own else Origin.RESIDUAL
+
+
+def _rejected(draft: Draft, verdict: Verdict) -> tuple[Rejected, ...]:
+    def rejected(i: int) -> Rejected:
+        target_row = verdict.target_rows[i] if i < len(verdict.target_rows) else None
+        return Rejected(draft.proposals[i], target_row, *_test(verdict, i))
+
+    return tuple(rejected(i) for i in range(verdict.accepted, len(draft.proposals)))
+
+
+def _test(verdict: Verdict, i: int) -> tuple[float | None, float | None]:
+    """Return the uniform and the threshold at a place.
+
+    Where the block rule had no need of a uniform, the threshold is 1 or 0: what a kept beginning
+    begins with is kept for sure, and what the target forbids never is.
+    """
+    if i >= len(verdict.uniforms):
+        return None, None
+    threshold = verdict.thresholds[i] if verdict.thresholds else None
+    if verdict.thresholds and threshold is None:
+        threshold = float(i < verdict.accepted)
+    return verdict.uniforms[i], threshold

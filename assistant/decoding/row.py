@@ -1,0 +1,88 @@
+"""A distribution over tokens."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+Ids = npt.NDArray[np.intp]
+Probs = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """A distribution over tokens, in which only what is possible is listed.
+
+    `ids` ascend; `probs` are float64 and positive. Their sum is 1, or less for a proposal that may
+    also end the draft (see `assistant.decoding.rules`). `margin` is how sure the model was, as
+    `assistant.decoding.margin` classes it; None where no model said.
+    """
+
+    ids: Ids
+    probs: Probs
+    margin: int | None = None
+
+    def prob(self, token: int) -> float:
+        """Return the probability of one token."""
+        index = int(np.searchsorted(self.ids, token))
+        found = index < len(self.ids) and self.ids[index] == token
+        return self.probs[index] if found else 0
+
+    def top(self, count: int) -> list[tuple[int, float]]:
+        """Return the `count` most probable tokens and their probabilities, the best first."""
+        if count == 0:
+            return []
+        likely = highest(self.probs, count)
+        best = likely[np.argsort(-self.probs[likely], kind="stable")]
+        return [(int(self.ids[i]), float(self.probs[i])) for i in best]
+
+    def probs_of(self, ids: Ids) -> Probs:
+        """Return the probabilities of ascending `ids`."""
+        if ids is self.ids:
+            return self.probs
+        if len(self.ids) == 0 or len(ids) == 0:
+            return np.zeros(len(ids), self.probs.dtype)
+        dense = np.zeros(max(self.ids[-1], ids[-1]) + 1, self.probs.dtype)
+        dense[self.ids] = self.probs
+        return dense[ids]
+
+
+EMPTY = Row(np.empty(0, np.intp), np.empty(0))
+
+
+def one_hot(token: int) -> Row:
+    """Return the row that has all its mass on one token."""
+    return Row(np.array([token]), np.ones(1))
+
+
+@lru_cache(maxsize=4)
+def everything(count: int) -> Ids:
+    """Return the ids of a whole vocabulary, the same array each time."""
+    ids = np.arange(count)
+    ids.flags.writeable = False
+    return ids
+
+
+def highest(scores: npt.NDArray[np.floating], k: int) -> Ids:
+    """Return where the `k` highest scores are, ascending; the first among equals."""
+    if k >= len(scores):
+        return everything(len(scores))
+    places = np.flatnonzero(scores >= _at_most_the_highest(scores, k))
+    if len(places) > k:
+        best = np.argsort(-scores[places], kind="stable")[:k]
+        places = places[np.sort(best)]
+    return places
+
+
+def _at_most_the_highest(scores: npt.NDArray[np.floating], k: int) -> np.floating:
+    """Return a number that `k` scores reach, and hardly more than those.
+
+    Folded into many columns, the columns' maxima are scores of different places: the k-th of those
+    is at most the k-th score of all. A vocabulary is read through once, at the speed of memory.
+    """
+    columns = max(1024, 8 * k)
+    if rows := len(scores) // columns:
+        scores = scores[: rows * columns].reshape(rows, columns).max(axis=0)
+    floor: np.floating = np.partition(scores, -k)[-k]
+    return floor

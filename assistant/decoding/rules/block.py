@@ -1,0 +1,96 @@
+"""The block rule: the longest beginning of a draft is kept that the target affords as a whole.
+
+Sun et al. 2025, "Block Verification Accelerates Speculative Decoding", arXiv 2403.10444, algorithm
+2. No rule that sees one draft accepts more on average. With the target's rows t and the draft's
+rows d, a beginning x1 ... xi has
+
+    share(x1 ... xi)  =  min(1, share(x1 ... xi-1) t(xi) / d(xi)),   1 for none
+    left(x1 ... xi)   =  sum over y of (share t(y) - d(y))+
+
+in which t and d are the rows behind it. From the longest beginning down, the first one is kept
+whose uniform number is below left / (left + 1 - share), and the token after it is drawn from what
+left sums up. Beginnings need not pass one by one: a token may be kept that would have failed alone.
+
+Whenever x1 ... xi was proposed, it is kept, with more behind it or not, with probability share: a
+longer one is kept with probability
+
+    sum over y of d(y) min(1, share t(y) / d(y))  =  sum of min(d, share t)  =  share - left
+
+by what was just said of the longer ones; this one itself otherwise, with its threshold, which makes
+(1 - share + left) left / (left + 1 - share) = left. Together that is share, and at the end of a
+draft, where d is nothing, left is share and so is the threshold. Hence a token y follows with
+
+    min(d(y), share t(y))  +  (share t(y) - d(y))+   =   share t(y)
+
+kept as a proposal or drawn, out of share: with the target's probability, whatever came before. As
+under the token rule, mass that a draft's row lacks is its way of ending and needs no case.
+"""
+
+from collections.abc import Iterable
+
+from assistant.decoding.draw import Uniforms, draw
+from assistant.decoding.row import Row
+from assistant.decoding.rules.residual import excess, residual
+from assistant.decoding.rules.rule import Verdict, missing_rows
+from assistant.decoding.sources.draft import Draft, Proposal
+
+
+class BlockRule:
+    """Draw and accept by a stream of uniform numbers."""
+
+    def __init__(self, rng: Uniforms) -> None:
+        self._rng = rng
+
+    def draw(self, row: Row, position: int) -> int:
+        """Draw a token with the stream's next number."""
+        return draw(row, self._rng)
+
+    def verify(self, draft: Draft, target_rows: Iterable[Row], position: int) -> Verdict:
+        """Accept a beginning of `draft`; one uniform is used for each that is tried.
+
+        All `target_rows` are read, or those up to a proposal that the target forbids.
+        """
+        targets, shares = _shares(draft, target_rows)
+        uniforms: list[float | None] = [None] * min(len(targets), len(draft.proposals))
+        thresholds: list[float | None] = list(uniforms)
+        for kept in range(len(shares) - 1, 0, -1):
+            left = excess(_scaled(targets[kept], shares[kept]), draft.rows[kept])
+            thresholds[kept - 1] = threshold = _threshold(left, shares[kept])
+            uniforms[kept - 1] = uniform = self._rng.random()
+            if uniform < threshold:
+                break
+        else:
+            kept, left = 0, residual(targets[0], draft.rows[0])
+        return Verdict(kept, left, targets, tuple(uniforms), tuple(thresholds))
+
+
+def _shares(draft: Draft, target_rows: Iterable[Row]) -> tuple[tuple[Row, ...], list[float]]:
+    """Return the target's rows that were read, and the share of each beginning that has one."""
+    read: list[Row] = []
+    shares = [1.0]
+    for proposal, target in zip([*draft.proposals, None], target_rows, strict=False):
+        read.append(target)
+        share = carried(shares[-1], target, proposal) if proposal else 0
+        if not share:
+            return tuple(read), shares
+        shares.append(share)
+    raise missing_rows(draft)
+
+
+def carried(share: float, target: Row, proposal: Proposal) -> float:
+    """Return the share of a beginning that one more proposal makes longer.
+
+    It is 0 if the target forbids that, even if the draft could not have drawn it.
+    """
+    wanted = share * target.prob(proposal.token)
+    drawn = proposal.row.prob(proposal.token)
+    return wanted / drawn if wanted < drawn else float(wanted > 0)
+
+
+def _scaled(row: Row, share: float) -> Row:
+    return Row(row.ids, row.probs * share)
+
+
+def _threshold(left: Row, share: float) -> float:
+    mass = left.probs.sum()
+    return mass / (mass + (1 - share)) if mass else 0.0

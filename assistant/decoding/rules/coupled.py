@@ -1,0 +1,61 @@
+"""The coupled rule: with a seed, the same text however it was drafted.
+
+Daliri, Musco and Suresh 2024, "Coupling without Communication and Drafter-Invariant Speculative
+Decoding", arXiv 2408.07978, algorithm 2.
+
+Each token has an exponential number E of its own at each position, fixed by the seed. A draw from
+a row is the token with the greatest row(x) / E(x). The rate of E / row(x) is row(x), so token x is
+the first of them all with probability row(x): a race of exponentials, or the Gumbel-max trick.
+
+The target would draw from its own row with the same numbers. So a proposal is judged by looking: it
+is accepted if it is the very token that the target draws. What comes out is what the target draws
+at every position, which no draft has a say in; and since draft and target draw with the same
+numbers, similar rows mostly draw the same token: with probability (1 - TV) / (1 + TV) at least,
+where the token rule accepts 1 - TV, the overlap of the rows.
+"""
+
+from collections.abc import Iterable
+from operator import itemgetter
+
+import numpy as np
+
+from assistant.decoding.row import Row
+from assistant.decoding.rules.noise import Noise
+from assistant.decoding.rules.rule import Verdict, missing_rows
+from assistant.decoding.sources.draft import Draft
+
+BLOCK = 16_384  # tokens whose numbers fit in the cache together
+
+
+class CoupledRule:
+    """Draw by numbers that belong to the place, so that like rows draw like tokens there."""
+
+    def __init__(self, seed: int) -> None:
+        self._noise = Noise(seed)
+
+    def draw(self, row: Row, position: int) -> int:
+        """Draw the token of `position`; the lowest id among equals."""
+        starts = range(0, len(row.ids), BLOCK)
+        best = (self._best(row, slice(start, start + BLOCK), position) for start in starts)
+        return max(best, key=itemgetter(0))[1]
+
+    def _best(self, row: Row, block: slice, position: int) -> tuple[float, int]:
+        """Return the best score in a block, and whose it is."""
+        ids = row.ids[block]
+        scores = row.probs[block] / self._noise.exponentials(position, ids)
+        best = np.argmax(scores)
+        return scores[best], int(ids[best])
+
+    def verify(self, draft: Draft, target_rows: Iterable[Row], position: int) -> Verdict:
+        """Accept the proposals that the target draws too; no uniform is used.
+
+        `target_rows` are read only up to the first rejection. The token after it is to be drawn
+        from the target's own row, at its own position, so it is the target's own.
+        """
+        read: list[Row] = []
+        for token, target in zip([*draft.tokens, None], target_rows, strict=False):
+            if token is None or self.draw(target, position + len(read)) != token:
+                untested = (None,) * min(len(read) + 1, len(draft.proposals))
+                return Verdict(len(read), target, (*read, target), untested)
+            read.append(target)
+        raise missing_rows(draft)

@@ -1,0 +1,44 @@
+"""What a verification rule is: how tokens are drawn, and how proposals are judged."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from assistant.decoding.row import Row
+from assistant.decoding.sources.draft import Draft
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    """How many proposals are accepted, and the row that the token after them is drawn from.
+
+    A proposal was tested if a target row was read at its place. Those that were have a uniform
+    number each, None where the rule had no need of one.
+    """
+
+    accepted: int
+    row: Row  # not normalised
+    target_rows: tuple[Row, ...]  # those that were read: one more than accepted, at least
+    uniforms: tuple[float | None, ...]
+    thresholds: tuple[float | None, ...] = ()  # of the uniforms, if not target / draft
+
+
+class Rule(Protocol):
+    """All chance of an answer. Positions count the tokens of the context before the one drawn."""
+
+    def draw(self, row: Row, position: int) -> int:
+        """Draw a token from a row, not necessarily normalised."""
+        ...
+
+    def verify(self, draft: Draft, target_rows: Iterable[Row], position: int) -> Verdict:
+        """Accept a beginning of `draft`, whose first token is at `position`.
+
+        `target_rows` are one more than the proposals; they need not all be read.
+        """
+        ...
+
+
+def missing_rows(draft: Draft) -> ValueError:
+    """Return what to raise when the target's rows are too few for a draft."""
+    count = len(draft.proposals)
+    return ValueError(f"{count} proposals need {count + 1} rows on both sides")

@@ -1,0 +1,127 @@
+"""Logit warping: from a model's logits to the distribution that is sampled.
+
+One function makes every row, for ArS, for the target's side of a verification and for the draft's.
+Modified rejection is exact with respect to these rows, so each side may be warped as it likes as
+long as the row a token was drawn from *is* the row that verifies it.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from assistant.decoding.margin import margin
+from assistant.decoding.row import EMPTY as EMPTY
+from assistant.decoding.row import Ids, Probs, everything, highest
+from assistant.decoding.row import Row as Row
+from assistant.decoding.row import one_hot as one_hot
+from assistant.request import Sampling as Sampling
+from models.base import Logits
+
+Warp = Callable[[Logits, Sequence[int]], Row]
+"""`warp` with its sampling chosen: logits and history in, row out."""
+
+COLDEST = 1e-6  # below this temperature the best token has it all, but for rounding
+
+_LARGEST = np.finfo(np.float32).max
+_UNSEEN = 1e-3  # what all tokens weigh at most that a nucleus is first looked for without
+
+
+def warp(logits: Logits, sampling: Sampling, history: Sequence[int]) -> Row:
+    """Return the distribution that `sampling` makes of a row of logits.
+
+    `history` is every token before this position, the hypothetical ones of a draft included.
+    Temperature 0 is the one-hot row of the best token, the lowest id among equals.
+    """
+    if sampling.repeat_penalty != 1 and sampling.repeat_window:
+        logits = penalise(logits, history[-sampling.repeat_window :], sampling.repeat_penalty)
+    if sampling.temperature < COLDEST:
+        best = one_hot(int(np.argmax(logits)))
+        return Row(best.ids, best.probs, margin(logits))
+    if sampling.top_k:
+        return _row(logits, top_k(logits, sampling.top_k), 0.0, sampling)
+    return _row(logits, *_plausible(logits, sampling), sampling)
+
+
+def penalise(logits: Logits, recent: Sequence[int], penalty: float) -> Logits:
+    """Return a copy in which the scores of `recent` tokens are divided by `penalty` towards less.
+
+    Keskar et al. 2019, "CTRL", section 4.1, with negative scores multiplied, as everybody does.
+    """
+    logits = logits.copy()
+    ids = np.unique(np.asarray([token for token in recent if token < len(logits)], np.intp))
+    scores = logits[ids]
+    with np.errstate(over="ignore"):
+        penalised = np.where(scores > 0, scores / penalty, scores * penalty)
+    # Infinity would be no score any more, but what was minus infinity cannot be.
+    logits[ids] = np.where(np.isfinite(scores), np.clip(penalised, -_LARGEST, _LARGEST), scores)
+    return logits
+
+
+def top_k(logits: Logits, k: int) -> Ids:
+    """Return the ids of the `k` highest logits, ascending; the lowest ids among equals."""
+    return highest(logits, k or len(logits))
+
+
+def nucleus(weights: Probs, top_p: float, unseen: float = 0.0) -> npt.NDArray[np.bool_] | None:
+    """Mark the smallest set of most probable tokens that has probability `top_p`.
+
+    Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", equation 2. None: that
+    depends on tokens with lower weights than these, which together weigh up to `unseen`.
+    """
+    total = weights.sum()
+    # Tokens below this have at most 1 - top_p together, so none of them is needed: sort the others.
+    likely = weights >= min((1 - top_p) * total / len(weights), weights.max())
+    ordered = np.sort(weights[likely])[::-1]  # an argsort, and a stable one, takes 20 times as long
+    least, most = np.searchsorted(
+        np.cumsum(ordered), top_p * (total + np.array([0, unseen]))
+    ).tolist()
+    if unseen and not least == most < len(ordered):
+        return None
+    needed = ordered[: least + 1]
+    kept: npt.NDArray[np.bool_] = weights > needed[-1]
+    equals = np.flatnonzero(weights == needed[-1])
+    kept[equals[: len(needed) - np.count_nonzero(kept)]] = True
+    return kept
+
+
+def _plausible(logits: Logits, sampling: Sampling) -> tuple[Ids, float]:
+    """Return all tokens that are likely enough to be kept, and what the others weigh at most."""
+    if sampling.top_p == 1 and sampling.min_p == 0:
+        return everything(len(logits)), 0.0
+    least = sampling.min_p if sampling.top_p == 1 else _UNSEEN / len(logits)
+    # Below it, a token weighs less than `least`, by much more than what float32 rounds.
+    floor = float(logits.max()) + sampling.temperature * (np.log(least) - 1e-3)
+    with np.errstate(over="ignore"):  # below the lowest number is minus infinity
+        floor = np.nextafter(np.float32(max(floor, -float(_LARGEST))), np.float32(-np.inf))
+    ids = np.flatnonzero(logits >= floor)
+    return ids, least * (len(logits) - len(ids))
+
+
+def _row(logits: Logits, ids: Ids, unseen: float, sampling: Sampling) -> Row:
+    """Return the row of tokens among `ids`, the best ones, where the best of all weighs 1.
+
+    The others weigh up to `unseen`, which only decides how far the nucleus reaches.
+    """
+    # float32 loses nothing here that matters, and halves the time of the exponential
+    with np.errstate(over="ignore"):  # to minus infinity, whose weight is 0
+        scores = logits[ids] if len(ids) < len(logits) else logits
+        sure = margin(scores if len(scores) > 1 else logits)
+        scores = scores - scores.max()
+        scores /= np.float32(sampling.temperature)
+    weights = np.exp(scores, out=scores).astype(np.float64)
+    if scores.min() == 0:
+        ids, weights = _keep(ids, weights, weights > 0)
+    if sampling.top_p < 1:
+        kept = nucleus(weights, sampling.top_p, unseen)
+        if kept is None:
+            return _row(logits, everything(len(logits)), 0.0, sampling)
+        ids, weights = _keep(ids, weights, kept)
+    if sampling.min_p > 0:
+        ids, weights = _keep(ids, weights, weights >= sampling.min_p * weights.max())
+    weights /= weights.sum()
+    return Row(ids, weights, sure)
+
+
+def _keep(ids: Ids, weights: Probs, kept: npt.NDArray[np.bool_]) -> tuple[Ids, Probs]:
+    return ids[kept], weights[kept]

@@ -1,0 +1,1 @@
+"""The engine: load, answer, several answers at once, race; one job in flight."""

@@ -1,0 +1,139 @@
+"""The answer being decoded: its text, its provenance and its counts."""
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+
+from assistant.chat.detokenizer import Detokenizer
+from assistant.chat.stop_strings import StopStrings
+from assistant.decoding.loops import Round
+from assistant.engine.provenance import Provenance
+from assistant.engine.stopwatch import Stopwatch
+from assistant.events import (
+    Decoded,
+    Finished,
+    Forecast,
+    Ghost,
+    Origin,
+    Stats,
+    Stop,
+    Tally,
+    Token,
+)
+from assistant.request import Request
+from models.base import Vocab
+
+
+class Answer:
+    """Collect rounds into an answer and notice where it ends."""
+
+    def __init__(
+        self, request: Request, vocab: Vocab, stopwatch: Stopwatch, prompt: int, cached: int
+    ) -> None:
+        self.stop: Stop | None = None
+        self.stats = Stats(
+            request.mode, prompt_tokens=prompt, cached_tokens=cached, beside=request.answers - 1
+        )
+        self._max_tokens = request.max_tokens or sys.maxsize
+        self._stop_tokens = vocab.stop_tokens
+        self._detokenizer = Detokenizer(vocab.piece)
+        if request.continues:  # its last token may have begun a character
+            for token in request.messages[-1].token_ids:
+                self._detokenizer.decode(token)
+        self._stop_strings = StopStrings(request.stop_strings)
+        self._provenance = Provenance(vocab, request.alternatives)
+        self._shown: list[Token] = []
+        self._stopwatch = stopwatch
+
+    @property
+    def tokens_left(self) -> int:
+        """How many tokens the request still allows."""
+        return self._max_tokens - self.stats.generated_tokens
+
+    def begin(self) -> None:
+        """Note that the prompt has been read and decoding begins."""
+        self._stopwatch.begin()
+        self.stats = replace(self.stats, prefill_s=self._stopwatch.prefill_s)
+
+    def add(self, round_: Round, forecast: Forecast | None = None) -> Decoded:
+        """Take a round, up to where the answer ends."""
+        shown: list[Token] = []
+        taken: list[Token] = []
+        for sampled in round_.tokens:
+            ends = sampled.id in self._stop_tokens
+            text = "" if ends else self._detokenizer.decode(sampled.id)
+            taken.append(self._provenance.token(sampled, text, len(taken)))
+            released, found = self._stop_strings.pass_on(taken[-1])
+            shown += released
+            if ends or found:
+                self.stop = Stop.STOP_TOKEN if ends else Stop.STOP_STRING
+                break
+        self._count(round_, taken)
+        if self.stop is None and self.tokens_left <= 0:
+            self.stop = Stop.LENGTH
+        # What follows the end of the answer was never looked at.
+        whole = len(taken) == len(round_.tokens)
+        ghosts = self._provenance.ghosts(round_) if whole else ()
+        return self._decoded(shown, ghosts, round_.proposed, forecast)
+
+    def finish(self) -> Iterator[Decoded | Finished]:
+        """Yield what was held back, and the end."""
+        if self.stop is not Stop.STOP_STRING and (held := self._stop_strings.flush()):
+            yield self._decoded(held)
+        text = "".join(token.text for token in self._shown)
+        ids = tuple(token.id for token in self._shown if token.id not in self._stop_tokens)
+        if self.stop is Stop.STOP_STRING:
+            ids = ()  # the text was cut within a token
+        else:
+            text += self._detokenizer.flush()
+        yield Finished(text, ids, self.stop or Stop.CANCELLED, self.stats)
+
+    def _decoded(
+        self,
+        shown: Sequence[Token],
+        ghosts: tuple[Ghost, ...] = (),
+        lookahead: int = 0,
+        forecast: Forecast | None = None,
+    ) -> Decoded:
+        self._shown += shown
+        used = self.stats.prompt_tokens + self.stats.generated_tokens
+        return Decoded(tuple(shown), ghosts, lookahead, used, self.stats, forecast)
+
+    def _count(self, round_: Round, taken: Sequence[Token]) -> None:
+        """Count what became part of the answer."""
+        stats, k = self.stats, round_.proposed
+        tested = [(t.source or "", t.origin is Origin.DRAFT) for t in taken[: round_.tested]]
+        decode_s, draft_s = self._stopwatch.decode_s, self._stopwatch.draft_s
+        guessing_s = decode_s - stats.decode_s if k else draft_s - stats.draft_s
+        self.stats = replace(
+            stats,
+            rounds=stats.rounds + 1,
+            drafted=stats.drafted + k,
+            tested=stats.tested + len(tested),
+            accepted=stats.accepted + sum(accepted for _, accepted in tested),
+            generated_tokens=stats.generated_tokens + len(taken),
+            first_token_s=stats.first_token_s or self._stopwatch.since_asked_s,
+            decode_s=decode_s,
+            lookahead_counts={**stats.lookahead_counts, k: stats.lookahead_counts.get(k, 0) + 1},
+            draft_s=draft_s,
+            verify_s=self._stopwatch.verify_s,
+            guessing_s=stats.guessing_s + guessing_s,
+            positions=_by_position(stats.positions, [accepted for _, accepted in tested]),
+            sources=_by_source(stats.sources, tested),
+        )
+
+
+def _by_position(tallies: Sequence[Tally], tested: Sequence[bool]) -> tuple[Tally, ...]:
+    return tuple(
+        (tally or Tally()).plus(accepted) for tally, accepted in zip_longest(tallies, tested)
+    )
+
+
+def _by_source(
+    tallies: Mapping[str, Tally], tested: Iterable[tuple[str, bool]]
+) -> dict[str, Tally]:
+    result = dict(tallies)
+    for source, accepted in tested:
+        result[source] = result.get(source, Tally()).plus(accepted)
+    return result

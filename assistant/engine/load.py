@@ -1,0 +1,229 @@
+"""Load a pair of models into an assistant, or a target alone when the draft cannot serve it."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from assistant.decoding.control import Control
+from assistant.decoding.lookahead.acceptance import Acceptance
+from assistant.decoding.lookahead.acceptance_cache import remember, remembered
+from assistant.decoding.lookahead.controller import Controller
+from assistant.decoding.lookahead.cost_cache import cached_or_measured
+from assistant.decoding.sources.chance import RandomSource
+from assistant.decoding.sources.draft import Source
+from assistant.decoding.sources.frequency import bigram, unigram
+from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.ngram import NgramSource
+from assistant.decoding.sources.ngram_store import recalled
+from assistant.decoding.sources.suffix import SuffixSource
+from assistant.decoding.sources.tail import TailSource
+from assistant.engine import tuned_settings
+from assistant.engine.reply import Assistant
+from assistant.engine.resume import Resuming
+from assistant.events import Event, Loading, ModelInfo, Ready, Role
+from assistant.request import MOST_ANSWERS, Setup
+from models import pairing
+from models.cancel import CancelFlag
+from models.errors import ModelError
+from models.files import snapshots
+from models.files.checksum import known_sha256
+from models.gguf import read_vocabulary
+from models.llama.model import MAX_ROWS, LlamaModel
+from models.llama.weights import Weights
+from models.mapping import Mapping
+
+
+class Pool:
+    """The weights in memory, each file once however many loaders use it. For one thread."""
+
+    def __init__(self) -> None:
+        self._shared: dict[tuple[Path, int | None, bool, bool], tuple[Weights, int]] = {}
+
+    @contextmanager
+    def use(
+        self,
+        path: Path,
+        gpu_layers: int | None,
+        repack: bool,
+        at_home: bool,
+        cancel: CancelFlag,
+        progress: Callable[[float], None],
+    ) -> Iterator[Weights]:
+        """Load a file, unless it is loaded; it is freed when its last user has left.
+
+        Raises what `Weights` raises.
+        """
+        key = path.resolve(), gpu_layers, repack, at_home
+        if key not in self._shared:
+            weights = Weights(
+                path,
+                gpu_layers=gpu_layers,
+                repack=repack,
+                at_home=at_home,
+                cancel=cancel,
+                progress=progress,
+            )
+            self._shared[key] = weights, 0
+        weights, users = self._shared[key]
+        self._shared[key] = weights, users + 1
+        try:
+            yield weights
+        finally:
+            weights, users = self._shared.pop(key)
+            if users > 1:
+                self._shared[key] = weights, users - 1
+            else:
+                weights.close()
+
+
+class Loader:
+    """Load what a setup names, and own it until closed."""
+
+    def __init__(
+        self, setup: Setup, control: Control, emit: Callable[[Event], None], pool: Pool
+    ) -> None:
+        self._setup = setup
+        self._pool = pool
+        self._cancel = control.cancel
+        self._emit = emit
+        self._resources = ExitStack()
+        self.keep_learnt: Callable[[], None] = lambda: None
+        """Keep what answers have shown of the draft's worth, for the next load."""
+
+    def load(self) -> tuple[Assistant, Ready]:
+        """Load the models.
+
+        Raises:
+            ModelError: the target cannot be used.
+            Cancelled: somebody stopped it.
+        """
+        with ExitStack() as opened:
+            target = self._open("target", self._setup.target, MAX_ROWS, opened)
+            draft, mapping, reason = self._draft(target, opened)
+            model = ModelSource(draft, mapping) if draft and mapping else None
+            sources = self._sources(target, model)
+            controller = self._controller(target, draft)
+            assistant = Assistant(target, target.weights.vocab, sources, controller)
+            assistant.resuming = self._resuming(target, opened)
+            assistant.several = target if target.most_texts > 1 else None
+            self._resources = opened.pop_all()
+        about_draft = self._about("draft", draft) if draft else None
+        assistant.draft_name = about_draft.name if about_draft else None
+        about_target, rolls_back = self._about("target", target), target.can_roll_back
+        return assistant, Ready(about_target, about_draft, reason, rolls_back)
+
+    def close(self) -> None:
+        """Free everything that was loaded."""
+        self._resources.close()
+
+    def _open(self, role: Role, path: Path, max_rows: int, opened: ExitStack) -> LlamaModel:
+        setup = self._setup
+        tuning = tuned_settings.found(path, setup.gpu_layers, setup.cache)
+        weights = opened.enter_context(
+            self._pool.use(
+                path,
+                setup.gpu_layers,
+                tuning.repack,
+                role == "draft",  # a step of it takes less time than the way to another machine
+                self._cancel,
+                lambda fraction: self._emit(Loading(role, path.name, fraction)),
+            )
+        )
+        model = LlamaModel(
+            weights,
+            n_ctx=setup.n_ctx,
+            max_rows=max_rows,
+            texts=min(MOST_ANSWERS, max_rows),
+            threads=setup.threads or tuning.threads,
+            flash_attention=tuning.flash_attention,
+            cancel=self._cancel,
+        )
+        opened.callback(model.close)
+        return model
+
+    def _draft(
+        self, target: LlamaModel, opened: ExitStack
+    ) -> tuple[LlamaModel | None, Mapping | None, str | None]:
+        """Load the draft; return it and how it is to be understood, or why there is none."""
+        path = self._setup.draft
+        if path is None:
+            return None, None, "No draft model was chosen."
+        with ExitStack() as refused:
+            try:
+                _check_rolls_back(target)
+                draft = self._open("draft", path, 1, refused)
+                _check_rolls_back(draft)
+                mapping = _mapping(target, draft)
+                draft.logits([0])  # one that computes no numbers is refused here
+            except ModelError as error:
+                return None, None, str(error)
+            opened.push(refused.pop_all())
+        return draft, mapping, None
+
+    def _about(self, role: Role, model: LlamaModel) -> ModelInfo:
+        weights = model.weights
+        size = weights.path.stat().st_size
+        return ModelInfo(
+            role, _name(model), weights.path, size, model.n_ctx, model.n_vocab, weights.load_s
+        )
+
+    def _resuming(self, target: LlamaModel, opened: ExitStack) -> Resuming:
+        path = target.weights.path.resolve()
+        identity = f"{known_sha256(path) or path} {target.cache_identity}"
+        resuming = Resuming(target, identity, snapshots.folder(), self._setup.snapshots)
+        opened.callback(resuming.close)
+        opened.callback(resuming.keep)
+        return resuming
+
+    def _sources(self, target: LlamaModel, model: ModelSource | None) -> list[Source]:
+        if not target.can_roll_back:
+            return []
+        n_vocab = target.n_vocab
+        sources: list[Source] = [SuffixSource(), TailSource()]
+        if self._setup.recalls:
+            sources.append(NgramSource(recalled(_name(target)), n_vocab))
+        if model:
+            sources.append(model)
+        return [*sources, bigram(n_vocab), unigram(n_vocab), RandomSource(n_vocab)]
+
+    def _controller(self, target: LlamaModel, draft: LlamaModel | None) -> Controller | None:
+        if not self._setup.measure or not target.can_roll_back:
+            return None
+        folder = self._setup.cache
+        costs = cached_or_measured(target, draft, folder)
+        if folder is None:
+            return Controller(costs)
+        files = target.weights.path, draft.weights.path if draft else None
+        acceptance = Acceptance(remembered(*files, folder))
+        self.keep_learnt = lambda: remember(acceptance.lasting, *files, folder)
+        return Controller(costs, acceptance)
+
+
+def _name(model: LlamaModel) -> str:
+    """Return what a model calls itself, or its file's name, as text that can be stored."""
+    stem = os.fsencode(model.weights.path.stem).decode("utf-8", "replace")
+    return model.weights.header.name or stem
+
+
+def _check_rolls_back(model: LlamaModel) -> None:
+    if not model.can_roll_back:
+        raise ModelError(
+            f"{model.weights.path.name} is a recurrent model, which cannot take tokens back."
+        )
+
+
+def _mapping(target: LlamaModel, draft: LlamaModel) -> Mapping:
+    """Return how the draft's tokens are to be understood.
+
+    Raises:
+        ModelError: they are too few of the target's.
+    """
+    ours, theirs = target.weights, draft.weights
+    if pairing.mismatch(ours.vocab, theirs.vocab) is None:
+        return Mapping.by_number(target.n_vocab, draft.n_vocab)
+    try:
+        return Mapping.between(read_vocabulary(ours.path), read_vocabulary(theirs.path))
+    except ModelError as error:
+        names = f"{theirs.path.name} cannot draft for {ours.path.name}"
+        raise ModelError(f"{names}: {error}.") from error

@@ -1,0 +1,195 @@
+"""One chat turn: a request in, events out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from time import perf_counter
+
+from assistant.chat.context import fit, without_hopeless
+from assistant.chat.prompt_tokens import ChatTokens
+from assistant.decoding.control import Control
+from assistant.decoding.lookahead.controller import TYPICAL_ANSWER, Controller
+from assistant.decoding.lookahead.policy import Policy
+from assistant.decoding.loops import Round
+from assistant.decoding.sources.draft import Source
+from assistant.decoding.sources.model import ModelSource
+from assistant.engine.answer import Answer
+from assistant.engine.batch_decoding import Together, Voice, drafter
+from assistant.engine.resume import Resuming
+from assistant.engine.stopwatch import Clock, Stopwatch
+from assistant.engine.turn import Turn, prefill, rule_of, warp_of
+from assistant.events import (
+    Answered,
+    Decoded,
+    Finished,
+    Forecast,
+    Noticed,
+    OneOf,
+    Prefilled,
+    Prepared,
+    Spoken,
+    Stop,
+    Told,
+)
+from assistant.request import Request
+from models.base import Model, Several, Vocab
+from models.errors import Cancelled
+
+
+class Assistant:
+    """A target, its draft sources, and what has been learnt about them.
+
+    Without sources every answer is autoregressive; without a controller, those of mode auto are.
+    """
+
+    def __init__(
+        self,
+        target: Model,
+        vocab: Vocab,
+        sources: Sequence[Source] = (),
+        controller: Controller | None = None,
+    ) -> None:
+        self.target = target
+        self.vocab = vocab
+        self.sources = {source.name: source for source in sources}
+        self.controller = controller
+        self.resuming: Resuming | None = None
+        """What brings back conversations that the target has read before."""
+        self.several: Several | None = None
+        """The target, where it can hold several texts side by side."""
+        self.draft_name: str | None = None
+        """What the draft model is called, for the figures of answers."""
+        self._chat = ChatTokens(vocab)
+
+    @property
+    def draft(self) -> Model | None:
+        """The draft model, if there is one."""
+        source = self.sources.get(ModelSource.name)
+        return source.model if isinstance(source, ModelSource) else None
+
+    def reply(
+        self, request: Request, control: Control, clock: Clock = perf_counter
+    ) -> Iterator[Spoken]:
+        """Yield the events of one answer, `Prepared` first and `Finished` last.
+
+        `control` may change the mode meanwhile, and stop the answer: what was decoded is kept, and
+        the caches stay valid. All times are taken from `clock`.
+
+        Raises:
+            SpecchatError: the answer cannot begin, or cannot go on.
+        """
+        stopwatch = Stopwatch(self.target, self.draft, clock)
+        tokens, prepared = self._prompt(request)
+        yield from self._opening(prepared)
+        answer = self._answer(request, stopwatch, prepared)
+        answer.stats = replace(answer.stats, draft=self.draft_name)
+        sources = self._sources(request)
+        turn = Turn(self.target, sources, self.controller, request, control, tokens, answer)
+        try:
+            yield from prefill(self.target, "target", tokens[:-1])  # the first round reads the last
+            answer.begin()
+            for step in turn.rounds():
+                yield answer.add(step, turn.forecast) if isinstance(step, Round) else step
+                if answer.stop is not None:
+                    break
+            else:
+                answer.stop = Stop.CONTEXT
+        except Cancelled:
+            answer.stop = Stop.CANCELLED
+        yield from answer.finish()
+
+    def replies(
+        self, request: Request, control: Control, clock: Clock = perf_counter
+    ) -> Iterator[Told]:
+        """Yield the events of several answers, decoded together; `Answered` comes last.
+
+        They are numbered from 0. With a seed each is the answer that this seed and its number give.
+        A model that holds one text at a time gives them one after the other.
+
+        Raises:
+            SpecchatError: the answers cannot begin, or cannot go on.
+        """
+        if self.several is None or self.several.most_texts < request.answers:
+            yield from self._in_turn(request, control, clock)
+            return
+        stopwatch = Stopwatch(self.target, None, clock)
+        tokens, prepared = self._prompt(request)
+        yield from self._opening(prepared)
+        answers = [self._answer(request, stopwatch, prepared) for _ in range(request.answers)]
+        sources, policy = self._sources(request), Policy(control, self.controller)
+        voices = [  # the first has the tokens that a snapshot is to be of
+            Voice(i, [*tokens] if i else tokens, each, drafter(sources), rule_of(request, i))
+            for i, each in enumerate(answers)
+        ]
+        together = Together(self.several, voices, policy, warp_of(request, control), control)
+        open_ = dict(enumerate(answers))
+        try:
+            yield from prefill(self.target, "target", tokens[:-1])
+            for answer in answers:
+                answer.begin()
+            for voice, round_, reason in together.rounds():
+                decoded = answers[voice.number].add(round_, Forecast(reason))
+                yield OneOf(voice.number, decoded)
+                yield from _endings(open_)
+        except Cancelled:
+            for answer in open_.values():
+                answer.stop = answer.stop or Stop.CANCELLED
+        yield from _endings(open_)
+        generated = sum(answer.stats.generated_tokens for answer in answers)
+        yield Answered(together.evaluations, generated, stopwatch.decode_s)
+
+    def _in_turn(self, request: Request, control: Control, clock: Clock) -> Iterator[Told]:
+        yield Noticed("This model holds one text at a time, so the answers come in turn.")
+        rounds = tokens = 0
+        decode_s = 0.0
+        for i in range(request.answers):
+            seed = None if request.seed is None else request.seed + i
+            for event in self.reply(replace(request, answers=1, seed=seed), control, clock):
+                if isinstance(event, Prepared | Prefilled | Noticed):
+                    yield event
+                if isinstance(event, Decoded | Finished):
+                    yield OneOf(i, event)
+                if isinstance(event, Finished):
+                    rounds += event.stats.rounds
+                    tokens += event.stats.generated_tokens
+                    decode_s += event.stats.decode_s
+        yield Answered(rounds, tokens, decode_s)
+
+    def _prompt(self, request: Request) -> tuple[list[int], Prepared]:
+        """Return the tokens of the prompt, as many turns of it as fit, and make the cache ready."""
+        room = self._room(request)
+        messages, hopeless = without_hopeless(request.messages, self.vocab.tokenize, room)
+        tokens, dropped = fit(messages, self._chat.encode, room)
+        if self.several:
+            self.several.settle(tokens)
+        if self.resuming:
+            self.resuming.begin(tokens, request.stored)
+        cached = min(self.target.cached(tokens), len(tokens) - 1)
+        return tokens, Prepared(len(tokens), cached, hopeless + dropped)
+
+    def _opening(self, prepared: Prepared) -> Iterator[Prepared | Noticed]:
+        yield prepared
+        if self._chat.template.notice:
+            yield Noticed(self._chat.template.notice)
+
+    def _answer(self, request: Request, stopwatch: Stopwatch, prepared: Prepared) -> Answer:
+        return Answer(
+            request, self.vocab, stopwatch, prepared.prompt_tokens, prepared.cached_tokens
+        )
+
+    def _sources(self, request: Request) -> list[Source]:
+        return [self.sources[name] for name in request.sources if name in self.sources]
+
+    def _room(self, request: Request) -> int:
+        """Return how long a prompt may be, so that answers of some length fit behind it."""
+        n_ctx = self.target.n_ctx
+        answers = request.answers * (request.max_tokens or TYPICAL_ANSWER)
+        return n_ctx - min(answers, n_ctx // 4)
+
+
+def _endings(open_: dict[int, Answer]) -> Iterator[OneOf]:
+    """Yield the last words of answers that have ended, which are open no more."""
+    for number, answer in [*open_.items()]:
+        if answer.stop is not None:
+            del open_[number]
+            for event in answer.finish():
+                yield OneOf(number, event)

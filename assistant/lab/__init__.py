@@ -1,0 +1,1 @@
+"""The laboratories, built on the core and loaded when asked for."""

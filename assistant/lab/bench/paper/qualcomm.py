@@ -1,0 +1,199 @@
+"""Qualcomm's comparison: weights of fewer bits, speculation, and both; and memory's ceiling."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assistant.lab.bench.intervals import Interval, geometric_mean
+from assistant.lab.bench.paper.plan import CHEN_K, FILES, parts
+from assistant.lab.bench.report import (
+    NOTHING,
+    Plot,
+    Point,
+    Section,
+    Series,
+    Table,
+    interval,
+    number,
+    sentence,
+    share,
+)
+from assistant.lab.bench.run_answers import Answer, Sum, speedup, sums
+from assistant.lab.bench.systems import System
+from models.files.labels import is_label
+
+CEILING = ("way", "GB/token", "ceiling", "tokens/s", "best prompt", "of ceiling")
+CEILING_NOTE = (
+    "GB/token: what one evaluation of the target reads, the file's size. Ceiling, in tokens/s: "
+    "measured memory bandwidth over that, which one-token decoding cannot exceed. Speculation can: "
+    "it reads the weights once for several tokens."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A way to run the model, over all prompts."""
+
+    name: str
+    tokens_per_s: float
+    slowest: float  # of a prompt
+    fastest: float
+    factor: Interval | None  # against the first column
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """A way to run the model against memory's bandwidth."""
+
+    name: str
+    size: int  # bytes of the target's file
+    ceiling: float  # tokens per second
+    tokens_per_s: float
+    fastest: float  # of a prompt
+
+
+def columns(answers: Sequence[Answer], ways: Sequence[System], label: str) -> list[Column]:
+    """Return every way on the mixed prompts, the widest weights first.
+
+    `label` is what the target's own weights are called.
+    """
+    names = _names(ways, label)
+    mixed = [answer for answer in answers if parts(answer.kind)[1] == FILES]
+    by_system = {system: sums(mixed, system) for system in names}
+    first = next((each for each in by_system.values() if each), {})
+    return [
+        _column(names[system], own, first) for system, own in by_system.items() if own and first
+    ]
+
+
+def section(
+    answers: Sequence[Answer], ways: Sequence[System], label: str
+) -> tuple[Section, list[Column]]:
+    """Return the columns, their factors, and acceptance by kind of prompt."""
+    found = columns(answers, ways, label)
+    rows = tuple(
+        (
+            each.name,
+            number(each.tokens_per_s, 1),
+            f"{each.slowest:.1f} to {each.fastest:.1f}",
+            interval(each.factor),
+        )
+        for each in found
+    )
+    header = ("weights and method", "tokens/s", "range over prompts", "factor [95 %]")
+    tables = (Table("Quantisation and speculation", header, rows), _by_kind(answers))
+    text = [_combined(found)] if len(found) > 1 else []
+    if not any(way.target for way in ways):
+        text.append(
+            "No other file of the target is on this machine; name some with --files, or put a "
+            "16-bit one beside it, and the first column appears."
+        )
+    bars = Series("tokens/s", tuple(_point(i, each) for i, each in enumerate(found)), "bars")
+    plot = Plot(
+        "Tokens per second",
+        "",
+        "tokens/s",
+        (bars,),
+        tuple(each.name for each in found),
+        note="The bars' intervals are the slowest and the fastest prompt.",
+    )
+    return Section("Qualcomm: fewer bits, and speculation", tuple(text), tables, (plot,)), found
+
+
+def ceilings(
+    found: Sequence[Column], sizes: Mapping[str, int], bytes_per_s: float
+) -> tuple[Section, list[Ceiling]]:
+    """Return how near to memory's bandwidth every way comes; `sizes` are by column."""
+    lines = [
+        Ceiling(
+            each.name,
+            sizes[each.name],
+            bytes_per_s / sizes[each.name],
+            each.tokens_per_s,
+            each.fastest,
+        )
+        for each in found
+    ]
+    rows = tuple(
+        (
+            each.name,
+            number(each.size / 1e9),
+            number(each.ceiling, 1),
+            number(each.tokens_per_s, 1),
+            number(each.fastest, 1),
+            share(each.tokens_per_s / each.ceiling),
+        )
+        for each in lines
+    )
+    above = [each.name for each in lines if each.tokens_per_s > each.ceiling]
+    verdict = (
+        f"{sentence(above)} went beyond it." if above else "Nothing went beyond it on average."
+    )
+    text = (
+        f"Memory is read at {bytes_per_s / 1e9:.1f} GB/s, which limits plain decoding. {verdict}",
+    )
+    table = Table("Tokens per second against bandwidth", CEILING, rows, CEILING_NOTE)
+    return Section("Memory-bandwidth ceiling", text, (table,)), lines
+
+
+def _names(ways: Sequence[System], label: str) -> dict[str, str]:
+    """Return what the ways of the comparison are called, in the order of the columns."""
+    others = {way.name: f"{_called(way.target)} ArS" for way in ways if way.target}
+    own = {"ars": "ArS", f"model={CHEN_K}": f"SpS K={CHEN_K}", "auto": "auto"}
+    return {**others, **{system: f"{label} {name}" for system, name in own.items()}}
+
+
+def _called(target: str) -> str:
+    """Return the name of a quantisation, or of a file without where it is."""
+    return target.upper() if is_label(target) else Path(target).stem
+
+
+def sizes(ways: Sequence[System], label: str, files: Mapping[str, int]) -> dict[str, int]:
+    """Return the size of the target's file of each column; `files` are sizes by role."""
+    names = _names(ways, label)
+    roles = {way.name: way.target or "target" for way in ways}
+    return {name: files[roles[system]] for system, name in names.items()}
+
+
+def _column(
+    name: str, own: Mapping[tuple[str, str], Sum], first: Mapping[tuple[str, str], Sum]
+) -> Column:
+    speeds = [each.tokens_per_s for each in own.values()]
+    both = [speedup(own[place], first[place]) for place in own if place in first]
+    tokens = sum(each.total("generated_tokens") for each in own.values())
+    seconds = sum(each.total("decode_s") for each in own.values())
+    factor = None if own is first or not both else geometric_mean(both)
+    return Column(name, tokens / seconds, min(speeds), max(speeds), factor)
+
+
+def _combined(found: Sequence[Column]) -> str:
+    best = max(found[1:], key=lambda each: each.factor.value if each.factor else 0.0)
+    return f"{best.name} is {interval(best.factor)} times as fast as {found[0].name}."
+
+
+def _by_kind(answers: Sequence[Answer]) -> Table:
+    own = sums(answers, f"model={CHEN_K}")
+    rows: dict[str, list[Sum]] = {}
+    for (kind, _), each in own.items():
+        task, arm = parts(kind)
+        if arm == FILES:
+            rows.setdefault(task, []).append(each)
+    return Table(
+        f"Acceptance by kind of prompt, K = {CHEN_K}",
+        ("kind", "accepted", "tokens/eval"),
+        tuple((task, _rate(each), _per_eval(each)) for task, each in rows.items()),
+    )
+
+
+def _rate(own: Sequence[Sum]) -> str:
+    tested = sum(each.total("tested") for each in own)
+    return share(sum(each.total("accepted") for each in own) / tested) if tested else NOTHING
+
+
+def _per_eval(own: Sequence[Sum]) -> str:
+    rounds = sum(each.total("rounds") for each in own)
+    return number(sum(each.total("generated_tokens") for each in own) / rounds)
+
+
+def _point(place: int, each: Column) -> Point:
+    return Point(place, each.tokens_per_s, each.slowest, each.fastest)

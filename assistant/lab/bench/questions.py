@@ -1,0 +1,103 @@
+"""What is asked: the shipped prompts, or a file of HumanEval's or Spec-Bench's format."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from assistant.lab.bench.task_prompts import TASKS
+from models.errors import UsageError
+
+LARGEST = 100_000_000  # bytes of a file
+COMPLETE = (
+    "Complete this Python function. Answer with the whole function, its signature and its imports, "
+    "in one code block.\n\n```python\n{code}\n```"
+)
+SUMMARISE = "Summarise this text in one sentence:\n\n{text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A prompt, and what its answer can be judged by."""
+
+    name: str
+    kind: str
+    text: str
+    reference: str | None = None  # a summary to compare with
+    code: str | None = None  # a function to complete
+    test: str | None = None  # which defines `check(candidate)`
+    entry_point: str | None = None
+
+
+def shipped() -> list[Question]:
+    """Return the prompts that were written for this."""
+    return [
+        Question(f"{kind}/{i}", kind, text)
+        for kind, texts in TASKS.items()
+        for i, text in enumerate(texts)
+    ]
+
+
+def read(path: Path) -> list[Question]:
+    """Return the questions of a JSONL file; of a conversation, the first turn.
+
+    Raises:
+        UsageError: it cannot be read, or a line is of neither format.
+    """
+    try:
+        if path.stat().st_size > LARGEST:
+            raise UsageError(f"{path} is too large: {LARGEST // 10**6} MB at most.")
+        lines = path.read_text("utf-8").splitlines()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is no text in UTF-8.") from error
+    questions = [
+        _question(line, f"{path.name}, line {number}")
+        for number, line in enumerate(lines, start=1)
+        if line.strip()
+    ]
+    if not questions:
+        raise UsageError(f"{path} has no questions.")
+    return questions
+
+
+def first_of_each(questions: Sequence[Question], count: int | None) -> list[Question]:
+    """Return the first `count` questions of each kind, the kinds in the order of their coming."""
+    kinds = dict.fromkeys(question.kind for question in questions)
+    return [
+        question
+        for kind in kinds
+        for question in islice((each for each in questions if each.kind == kind), count)
+    ]
+
+
+def _question(line: str, where: str) -> Question:
+    try:
+        fields = json.loads(line)
+    except ValueError as error:
+        raise UsageError(f"{where} is no JSON: {error}.") from error
+    match fields:
+        case {"task_id": name, "prompt": str(code), "entry_point": str(entry), "test": str(test)}:
+            text = COMPLETE.format(code=code.strip("\n"))
+            return Question(str(name), "code", text, None, code, test, entry)
+        case {"question_id": name, "category": str(kind), "turns": [str(text), *_]}:
+            return Question(f"{kind}/{name}", kind, text, _reference(fields))
+    raise UsageError(
+        f"{where} is no question: HumanEval has task_id, prompt, entry_point and test, "
+        "Spec-Bench has question_id, category and turns."
+    )
+
+
+def _reference(fields: dict[str, Any]) -> str | None:
+    return next(_texts(fields.get("reference")), None)
+
+
+def _texts(value: object) -> Iterator[str]:
+    match value:
+        case str() if value.strip():
+            yield value
+        case [*items]:
+            yield from (item for item in items if isinstance(item, str) and item.strip())

@@ -1,0 +1,98 @@
+"""What a benchmark shows: sections of text, tables and plots, whatever they are drawn on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from assistant.lab.bench.intervals import Interval
+
+NOTHING = "–"
+Style = Literal["line", "points", "dashed", "bars"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of text; the first columns, so many as `names`, are names and the others figures."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+    names: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A value at a place, and the interval that it lies in."""
+
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Points that belong together."""
+
+    name: str
+    points: tuple[Point, ...]
+    style: Style = "line"
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Series over a common axis; with `categories`, places on it are their numbers."""
+
+    title: str
+    x_label: str
+    y_label: str
+    series: tuple[Series, ...]
+    categories: tuple[str, ...] = ()
+    reference: float | None = None  # a level to compare with
+    reference_name: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a report."""
+
+    title: str
+    text: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    plots: tuple[Plot, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All of it."""
+
+    title: str
+    sections: tuple[Section, ...]
+
+
+def interval(found: Interval | None, digits: int = 2) -> str:
+    """Return an estimate and its interval as text."""
+    if found is None:
+        return NOTHING
+    if found.low is None or found.high is None:
+        return f"{found.value:.{digits}f}"
+    return f"{found.value:.{digits}f} [{found.low:.{digits}f}, {found.high:.{digits}f}]"
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """Return a figure as text."""
+    return NOTHING if value is None else f"{value:.{digits}f}"
+
+
+def share(value: float | None) -> str:
+    """Return a share of one as text."""
+    return NOTHING if value is None else f"{value:.0%}"
+
+
+def sentence(parts: Sequence[str]) -> str:
+    """Return a list in words."""
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"

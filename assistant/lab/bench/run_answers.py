@@ -1,0 +1,123 @@
+"""What a run has measured: answers, and how they are kept in its file."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from assistant.lab.bench.events import Measured
+from models.errors import StorageError
+
+ANSWER = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer of one system to one question."""
+
+    question: str
+    kind: str
+    repeat: int
+    system: str
+    measured: Measured | None  # None: it came to nothing
+    failure: str | None = None
+
+    @property
+    def key(self) -> str:
+        """What it is kept by; no other answer of its run has the same."""
+        return key(self.question, self.kind, self.repeat, self.system)
+
+
+def key(question: str, kind: str, repeat: int, system: str) -> str:
+    """Return what an answer is kept by."""
+    return f"{ANSWER} | {kind} | {question} | {repeat} | {system}"
+
+
+def plain(answer: Answer) -> Any:
+    """Return an answer as it is kept."""
+    return msgspec.to_builtins(answer, str_keys=True)
+
+
+def kept(results: Mapping[str, Any]) -> Iterator[Answer]:
+    """Yield the answers among the results of a run.
+
+    Raises:
+        StorageError: one is damaged.
+    """
+    for name, result in results.items():
+        if not name.startswith(ANSWER):
+            continue
+        try:
+            yield msgspec.convert(result, Answer, str_keys=True)
+        except msgspec.ValidationError as error:
+            raise StorageError(f"The run holds no valid answer at {name!r}: {error}.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """All answers of a system to one question, added up."""
+
+    question: str
+    kind: str
+    answers: tuple[Measured, ...]
+
+    def total(self, name: str) -> float:
+        """Return the sum of a figure of `Stats`."""
+        return float(sum(getattr(each.stats, name) for each in self.answers))
+
+    @property
+    def is_lockstep(self) -> bool:
+        """Whether the answers advanced together with those of other systems."""
+        return all(each.pace for each in self.answers)
+
+    @property
+    def steps_s(self) -> float:
+        """Seconds of the draft's steps, without what it took to read the conversation before them.
+
+        `draft_s` has both; a step's cost, as the papers' formulas mean it, is of these alone.
+        """
+        return sum(round_.draft_s for each in self.answers for round_ in each.rounds)
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Generated tokens over decoding time."""
+        return self.total("generated_tokens") / self.total("decode_s")
+
+
+def sums(answers: Iterable[Answer], system: str) -> dict[tuple[str, str], Sum]:
+    """Return the answers of a system by kind and question; those that failed are left out."""
+    found: dict[tuple[str, str], list[Measured]] = {}
+    for answer in answers:
+        if answer.system == system and answer.measured and answer.measured.stats.decode_s:
+            found.setdefault((answer.kind, answer.question), []).append(answer.measured)
+    return {
+        (kind, question): Sum(question, kind, tuple(measured))
+        for (kind, question), measured in found.items()
+    }
+
+
+def speedup(own: Sum, reference: Sum) -> float:
+    """Return how many times as fast a system was as another one at the same question.
+
+    Answers in lockstep are held against each other up to the last token that both have: there,
+    each token of one came within a second or so of the same token of the other. What a longer
+    answer has beyond it came when the other was over, perhaps to a machine in another mood. Others
+    are compared by all their tokens.
+    """
+    pairs = [*zip(own.answers, reference.answers, strict=False)]
+    common = [min(a.stats.generated_tokens, b.stats.generated_tokens) for a, b in pairs]
+    if len(own.answers) != len(reference.answers) or not (
+        own.is_lockstep and reference.is_lockstep
+    ):
+        return own.tokens_per_s / reference.tokens_per_s
+    own_s, reference_s = (
+        sum(pair[side].seconds_to(tokens) for pair, tokens in zip(pairs, common, strict=True))
+        for side in (0, 1)
+    )
+    return reference_s / own_s
+
+
+def kinds(answers: Sequence[Answer]) -> list[str]:
+    """Return the kinds of questions, in the order of their coming."""
+    return list(dict.fromkeys(answer.kind for answer in answers))

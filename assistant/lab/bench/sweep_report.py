@@ -1,0 +1,142 @@
+"""The report of `specchat bench sweep`: what each lookahead comes to (Chen et al. 2023, fig. 1)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from assistant.lab.bench.report import Plot, Point, Report, Section, Series, Table, number, share
+from assistant.lab.bench.run_answers import Answer, Sum, kinds, sums
+from assistant.lab.bench.systems import System
+
+LENGTH = 128
+"""Tokens whose time is told."""
+HEADER = ("task", "K", "128 tokens, s", "deviation", "yield", "loop, ms", "draft, ms", "accepted")
+NOTE = (
+    "128 tokens: mean time over the answers and its standard deviation; yield: tokens of a round "
+    "over K + 1; loop: one round; draft: of it, in the draft. The draft's reading of the prompt "
+    "is in the first column alone."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a lookahead came to on the questions of a kind."""
+
+    kind: str
+    lookahead: int
+    answers: int
+    seconds: float  # for 128 tokens, mean over the answers
+    deviation: float | None  # standard, over the answers
+    yielded: float  # tokens of a round over K + 1
+    loop_s: float  # a round
+    draft_s: float  # of it, in the draft
+    acceptance_rate: float | None
+
+
+def steps(answers: Sequence[Answer], systems: Sequence[System]) -> list[Step]:
+    """Return what each lookahead came to, by kind; ArS has 0."""
+    return [
+        _step(kind, system.lookahead or 0, each)
+        for kind in kinds(answers)
+        for system in systems
+        if (each := [s for s in sums(answers, system.name).values() if s.kind == kind])
+    ]
+
+
+def report(answers: Sequence[Answer], systems: Sequence[System]) -> tuple[Report, list[Step]]:
+    """Return the table and the three plots of the figure."""
+    found = steps(answers, systems)
+    texts = tuple(_best(kind, found) for kind in kinds(answers))
+    section = Section("Lookahead sweep", texts, (table(found),), plots(found))
+    return Report("How fast answers come, by lookahead", (section,)), found
+
+
+def table(found: Sequence[Step]) -> Table:
+    """Return a line for each lookahead."""
+    rows = tuple(
+        (
+            each.kind,
+            str(each.lookahead),
+            number(each.seconds),
+            number(each.deviation),
+            number(each.yielded),
+            number(1000 * each.loop_s, 1),
+            number(1000 * each.draft_s, 1),
+            share(each.acceptance_rate),
+        )
+        for each in found
+    )
+    return Table("By lookahead", HEADER, rows, NOTE, names=2)
+
+
+def plots(found: Sequence[Step]) -> tuple[Plot, ...]:
+    """Return Chen et al.'s figure 1."""
+    return (
+        Plot(
+            "Mean time for 128 tokens",
+            "tokens proposed per round, K",
+            "seconds",
+            _series(found, lambda each: each.seconds, deviates=True),
+            note="Bars: standard deviation over the answers. K = 0 is ArS.",
+        ),
+        Plot(
+            "Yield: tokens of a round over K + 1",
+            "tokens proposed per round, K",
+            "share of K + 1",
+            _series(found, lambda each: each.yielded),
+        ),
+        Plot(
+            "Time of a round",
+            "tokens proposed per round, K",
+            "milliseconds",
+            _series(found, lambda each: 1000 * each.loop_s),
+        ),
+    )
+
+
+def _series(
+    found: Sequence[Step], value: Callable[[Step], float], deviates: bool = False
+) -> tuple[Series, ...]:
+    def point(each: Step) -> Point:
+        y, away = value(each), (each.deviation or 0.0) if deviates else 0.0
+        return (
+            Point(each.lookahead, y, max(0.0, y - away), y + away)
+            if away
+            else Point(each.lookahead, y)
+        )
+
+    names = dict.fromkeys(each.kind for each in found)
+    return tuple(
+        Series(name, tuple(point(each) for each in found if each.kind == name)) for name in names
+    )
+
+
+def _step(kind: str, lookahead: int, answers: Sequence[Sum]) -> Step:
+    seconds = [LENGTH / each.tokens_per_s for each in answers]
+
+    def total(name: str) -> float:
+        return sum(each.total(name) for each in answers)
+
+    rounds = total("rounds")
+    steps_s = sum(each.steps_s for each in answers)
+    return Step(
+        kind,
+        lookahead,
+        len(seconds),
+        fmean(seconds),
+        stdev(seconds) if len(seconds) > 1 else None,
+        total("generated_tokens") / rounds / (lookahead + 1),
+        (total("decode_s") - total("draft_s") + steps_s) / rounds,
+        steps_s / rounds,
+        total("accepted") / total("tested") if total("tested") else None,
+    )
+
+
+def _best(kind: str, found: Sequence[Step]) -> str:
+    here = [each for each in found if each.kind == kind]
+    best = min(here, key=lambda each: each.seconds)
+    ars = next((each for each in here if each.lookahead == 0), best)
+    if best.lookahead == 0:
+        return f"{kind}: no lookahead was faster than ArS."
+    factor = ars.seconds / best.seconds
+    return f"{kind}: K = {best.lookahead} was fastest, at {factor:.2f} times the speed of ArS."

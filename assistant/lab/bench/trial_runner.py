@@ -1,0 +1,100 @@
+"""Where answers are measured: loaded models, and several answers in lockstep."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+
+from assistant.decoding.control import Control
+from assistant.decoding.lookahead.cost_cache import cached_or_measured
+from assistant.decoding.lookahead.costs import Costs
+from assistant.engine.load import Loader, Pool
+from assistant.engine.race import Runner, laps
+from assistant.engine.reply import Assistant
+from assistant.events import Event
+from assistant.lab.bench.events import Compared
+from assistant.lab.bench.lane import Lane, Pair, Recording
+from assistant.request import Lockstep, Setup, Trial
+from models.llama.model import LlamaModel
+
+STRIDE = 4
+"""Tokens that a system generates while the others wait: a fraction of a second."""
+
+
+class Stand:
+    """Measure answers; what they need is loaded once, and stays until it is closed.
+
+    Each system of a lockstep has contexts, sources and costs of its own, as if it were alone; only
+    weights are shared. Its clock stands while it waits. It waits for `STRIDE` tokens of the others:
+    short against the moods of a machine, long against what it takes to have its own data in the
+    processor's caches again.
+
+    The fewest tokens go first, and not the least time. So all are at the same place of their
+    answers, behind contexts of the same length, whatever the machine does; and no fast one ends
+    early and leaves the slow ones to another minute.
+    """
+
+    def __init__(self, pool: Pool, control: Control, emit: Callable[[Event], None]) -> None:
+        self._pool, self._control, self._emit = pool, control, emit
+        self._loaded = ExitStack()
+        self._pairs: dict[tuple[Setup, int], Pair] = {}
+        self._costs: dict[Setup, Costs | None] = {}
+        self._learnt: dict[tuple[Setup, str], Recording] = {}
+
+    def measure(self, job: Lockstep) -> Compared:
+        """Answer from cold caches, and judge sources along the answers if that is asked for.
+
+        An answer's time begins when the target has read the prompt, and ends with the last token.
+        Everything between is in it: evaluations, the draft's reading of the prompt and its steps,
+        warping, verifying, text. Loading, the target's reading and the judging of sources are not.
+
+        Raises:
+            ModelError: the models cannot be loaded, or cannot go on.
+            Cancelled: somebody stopped it.
+        """
+        setups = [trial.setup for trial in job.trials]
+        lanes = [
+            self._lane(i, trial, setups[:i].count(trial.setup))
+            for i, trial in enumerate(job.trials)
+        ]
+        for lap in laps([lane.runner for lane in lanes], _strides):
+            lanes[lap.lane].hear(lap.event)
+        return Compared(tuple(lane.measured() for lane in lanes))
+
+    def close(self) -> None:
+        """Free everything that was loaded."""
+        self._loaded.close()
+        self._pairs.clear()
+        self._costs.clear()
+        self._learnt.clear()
+
+    def _lane(self, number: int, trial: Trial, others: int) -> Lane:
+        """Return a trial at its start; `others` of the same lockstep have the same models."""
+        pair = self._pair(trial.setup, others)
+        learnt = None
+        if pair.costs:
+            key = trial.setup, trial.system
+            learnt = self._learnt.setdefault(key, Recording(pair.costs))
+        return Lane(number, trial, pair, learnt, self._control)
+
+    def _pair(self, setup: Setup, others: int) -> Pair:
+        if (setup, others) not in self._pairs:
+            bare = replace(setup, measure=False, recalls=False, snapshots=0)
+            loader = Loader(bare, self._control, self._emit, self._pool)
+            assistant, ready = loader.load()
+            self._loaded.callback(loader.close)
+            if setup not in self._costs:
+                self._costs[setup] = _measured(assistant, setup)
+            self._pairs[setup, others] = Pair(assistant, ready, self._costs[setup])
+        return self._pairs[setup, others]
+
+
+def _measured(assistant: Assistant, setup: Setup) -> Costs | None:
+    target, draft = assistant.target, assistant.draft
+    if not isinstance(target, LlamaModel) or not target.can_roll_back:
+        return None
+    return cached_or_measured(target, draft if isinstance(draft, LlamaModel) else None, setup.cache)
+
+
+def _strides(runner: Runner) -> int:
+    """Return how many whole strides an answer is long."""
+    return runner.tokens // STRIDE

@@ -1,0 +1,70 @@
+"""What the width of a batch does to the logits: the noise that no rule can be exact beyond."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assistant.decoding.row import Row
+from assistant.lab.prove.events import Check
+from assistant.lab.prove.pair import Pair, warped
+from assistant.lab.prove.texts import Text, emptied
+from models.base import Logits
+
+
+@dataclass(slots=True)
+class Noise:
+    """How far rows of a width are from those of single tokens."""
+
+    width: int
+    rows: int = 0
+    largest: float = 0.0  # difference of two logits
+    flips: int = 0  # of the best token
+    distance: float = 0.0  # total variation of the warped rows, summed
+
+    def add(self, alone: Logits, batched: Logits, rows: tuple[Row, Row]) -> None:
+        """Compare a row."""
+        self.rows += 1
+        self.largest = max(self.largest, gap(alone, batched))
+        self.flips += bool(alone.argmax() != batched.argmax())
+        self.distance += variation(*rows)
+
+    @property
+    def check(self) -> Check:
+        """What is said of it."""
+        figures = {
+            "width": self.width,
+            "rows": self.rows,
+            "largest": self.largest,
+            "flips": self.flips,
+            "variation": self.distance / self.rows if self.rows else 0.0,
+        }
+        return Check("noise", f"batches of {self.width} beside single tokens", None, figures)
+
+
+def measured(pair: Pair, text: Text, widths: Sequence[int]) -> Iterator[Noise]:
+    """Read a text that was decoded token by token again, in batches."""
+    warp = warped(pair.warm)
+    for width in widths:
+        noise, target = Noise(width), emptied(pair.target)
+        target.logits(text.tokens[: text.begin - 1], rows=0)
+        for start in range(text.begin, text.end - width + 1, width):
+            rows = target.logits(text.tokens[: start + width - 1], rows=width)
+            for i, batched in enumerate(rows):
+                history = text.tokens[: start + i]
+                alone = text.rows[start + i]
+                noise.add(alone, batched, (warp(alone, history), warp(batched, history)))
+        yield noise
+
+
+def gap(one: Logits, other: Logits) -> float:
+    """Return the largest difference between two rows; what is infinite in both is none."""
+    with np.errstate(invalid="ignore"):
+        differences = np.abs(one - other)
+    return float(np.nanmax(differences)) if len(differences) else 0.0
+
+
+def variation(one: Row, other: Row) -> float:
+    """Return the total variation between two rows."""
+    ids = np.union1d(one.ids, other.ids)
+    return float(np.abs(one.probs_of(ids) - other.probs_of(ids)).sum()) / 2

@@ -1,0 +1,83 @@
+"""Ways of deciding how much is proposed, round after round."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from assistant.decoding.lookahead.controller import Controller
+from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.lookahead.fixed import Fixed
+from assistant.decoding.lookahead.throughput_plan import Weighing
+from assistant.decoding.loops import Round
+from assistant.decoding.sources.draft import Plan
+from assistant.lab.prove.random_plan import Whims
+
+
+class Planner(Protocol):
+    """Whatever decides over rounds."""
+
+    def plan(self) -> Plan:
+        """Return the plan of the next round."""
+        ...
+
+    def observe(self, round_: Round) -> None:
+        """Take in what came of it."""
+        ...
+
+
+Planners = Callable[[], Planner]
+
+
+class FixedPlanner:
+    """Propose as many tokens each time."""
+
+    def __init__(self, lookahead: int) -> None:
+        self._lookahead = lookahead
+
+    def plan(self) -> Plan:
+        """Return the same plan as ever."""
+        return Fixed(self._lookahead)
+
+    def observe(self, round_: Round) -> None:
+        """Learn nothing."""
+
+
+class WhimsicalPlanner:
+    """Decide anything by everything that is known, all past rounds included."""
+
+    def __init__(self, room: int, seed: int) -> None:
+        self._room = room
+        self._past: list[object] = [seed]
+
+    def plan(self) -> Plan:
+        """Return a plan that knows all that has been said."""
+        return Whims(self._room, *self._past)
+
+    def observe(self, round_: Round) -> None:
+        """Remember the round."""
+        ids = tuple(token.id for token in round_.tokens)
+        self._past.append((round_.proposed, round_.accepted, ids))
+
+
+class ControllerPlanner:
+    """Decide as mode auto does, on a machine of paper: its clock is the same on every path."""
+
+    VERIFY = {1: 1.0, 2: 1.4, 3: 1.8}  # noqa: RUF012 - where it depends on the odds what pays
+    DRAFT = {1: 0.2, 8: 0.6, 512: 24.0}  # noqa: RUF012 - nobody writes to it
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._real = Costs(self.VERIFY, self.DRAFT)
+        self._controller = Controller(Costs(self.VERIFY, self.DRAFT))
+        self._plan: Weighing | None = None
+
+    def plan(self) -> Plan:
+        """Return what the controller plans."""
+        self._plan = self._controller.plan(self._room)
+        return self._plan
+
+    def observe(self, round_: Round) -> None:
+        """Have the controller learn from a round, at the machine's prices."""
+        assert self._plan is not None
+        draft_s = sum(map(self._real.draft, self._plan.reads))
+        seconds = self._real.verify(round_.proposed + 1) + draft_s
+        self._controller.observe(round_, self._plan, seconds, draft_s)

@@ -1,0 +1,56 @@
+"""A source and a plan that act on a whim, but always the same one on the same occasion."""
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from assistant.decoding.row import Row
+from assistant.decoding.sources.draft import Offer, Rows, Run
+
+
+class Parrot:
+    """A source that copies: a run that is a function of the context, often none."""
+
+    name = "parrot"
+
+    def __init__(self, n_vocab: int, seed: int = 0) -> None:
+        self._n_vocab, self._seed = n_vocab, seed
+
+    def read(self, tokens: Sequence[int]) -> None:
+        """Do nothing."""
+
+    def offer(self, tokens: Sequence[int], room: int) -> Run | None:
+        """Offer a run or nothing."""
+        random = Random(repr((self._seed, tuple(tokens))))
+        length = random.randint(0, room)
+        run = tuple(random.randrange(self._n_vocab) for _ in range(length))
+        return Run(self.name, run, tuple(random.randrange(3) for _ in run)) if run else None
+
+    def row(self, tokens: Sequence[int], warp: Any) -> tuple[Row, int]:
+        """Fail: it is never asked."""
+        raise AssertionError("a run needs no row")
+
+
+class Whims:
+    """A plan that decides anything by everything it is told, past rounds included."""
+
+    def __init__(self, room: int, *told: Any) -> None:
+        self.room = room
+        self._told = list(told)
+
+    def next(self, offers: Sequence[Offer]) -> Offer | None:
+        """Take any offer, as much of it as it likes, or none."""
+        random = self._random(offers)
+        offer = random.choice([*offers, *offers, None])
+        if isinstance(offer, Run):
+            offer = offer.first(random.randint(1, len(offer.tokens)))
+        self.room -= len(offer.tokens) if isinstance(offer, Run) else 1
+        return offer
+
+    def include(self, rows: Rows, evidence: int) -> bool:
+        """Draw from most rows."""
+        return self._random(evidence).random() < 0.8
+
+    def _random(self, news: Any) -> Random:
+        self._told.append(news)
+        return Random(repr(self._told))

@@ -1,0 +1,59 @@
+"""The shipped draft sources over toys, alone and in company."""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from assistant.decoding.row import Row
+from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.chance import RandomSource
+from assistant.decoding.sources.draft import Drafter, Source
+from assistant.decoding.sources.frequency import bigram, unigram
+from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.ngram import NgramSource
+from assistant.decoding.sources.ngram_learning import learn
+from assistant.decoding.sources.ngram_tables import Tables
+from assistant.decoding.sources.suffix import SuffixSource
+from assistant.decoding.sources.tail import TailSource
+from assistant.lab.prove.exact import keep_all, row_of
+from assistant.lab.prove.toy import Toy
+from assistant.lab.prove.toys import modelled_by
+
+START, SHORT_START = (0, 1, 2, 0, 1), (0, 1, 0, 0, 1)
+"""Beginnings that repeat themselves, of three tokens and of two: there is something to copy."""
+LEARNT = Tables(learn([(0, 1, 2, 2, 0, 1, 0), (1, 2, 2, 0, 1, 1)]))
+
+
+def by_counts(logits: Any, history: Sequence[int]) -> Row:
+    """Warp the probabilities of toys, and the logarithms of counts: leave them as they are."""
+    if np.asarray(logits).dtype == object:
+        return keep_all(logits, history)
+    counts = [Fraction(round(float(np.exp(logit)))) for logit in logits]
+    return row_of([count / sum(counts) for count in counts])
+
+
+def _model(n_vocab: int) -> ModelSource:
+    return modelled_by(Toy(n_vocab, 77, "zeros"), n_vocab)
+
+
+SOURCES: dict[str, Callable[[int], list[Source]]] = {
+    "suffix": lambda n: [SuffixSource()],
+    "ngram": lambda n: [NgramSource(LEARNT, n)],
+    "unigram": lambda n: [unigram(n)],
+    "bigram": lambda n: [bigram(n)],
+    "random": lambda n: [RandomSource(n)],
+    "model": lambda n: [_model(n)],
+    "suffix, model": lambda n: [SuffixSource(), _model(n)],
+    "suffix, tail": lambda n: [SuffixSource(), TailSource()],
+    "tail, model": lambda n: [TailSource(), _model(n)],
+    "tail, suffix, model": lambda n: [TailSource(), SuffixSource(), _model(n)],
+    "suffix, ngram, bigram": lambda n: [SuffixSource(), NgramSource(LEARNT, n), bigram(n)],
+}
+"""By the names of who may propose; each takes the size of the vocabulary."""
+
+
+def cascade(names: str, n_vocab: int) -> Callable[[], Drafter]:
+    """Return what makes a drafter of such sources, new ones each time: they remember."""
+    return lambda: Cascade(*SOURCES[names](n_vocab))

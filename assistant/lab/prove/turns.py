@@ -1,0 +1,80 @@
+"""An answer as it is shipped: by `Turn`, with its controller and every source."""
+
+from collections.abc import Iterator
+
+from assistant.decoding.control import Control
+from assistant.decoding.lookahead.controller import Controller
+from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.loops import Round
+from assistant.decoding.rules.coupled import CoupledRule
+from assistant.engine.answer import Answer
+from assistant.engine.stopwatch import Stopwatch
+from assistant.engine.turn import Turn
+from assistant.lab.prove.events import Check
+from assistant.lab.prove.pair import Pair
+from assistant.lab.prove.side_by_side import replayed_with, untouched
+from assistant.lab.prove.texts import Recording, Text, begun
+from assistant.request import SOURCES, Mode, Request
+
+MODES: tuple[Mode, ...] = ("auto", "sps")
+VERIFY = {1: 1.0, 8: 1.1, 32: 1.4}
+DRAFT = {1: 0.04, 512: 2.0}
+"""Costs, in evaluations of one token, at which speculation would pay on every machine."""
+
+
+def hopeful(pair: Pair, text: Text) -> Controller:
+    """Return a controller that believes this machine is one where speculation pays.
+
+    It learns the truth with each round; so mode auto proposes on any machine, and pauses on some.
+    """
+    before = pair.target.busy_s
+    pair.target.logits(text.tokens)
+    token_s = pair.target.busy_s - before
+    verify, draft = (
+        {width: token_s * share for width, share in costs.items()} for costs in (VERIFY, DRAFT)
+    )
+    return Controller(Costs(verify, draft))
+
+
+def request_of(pair: Pair, mode: Mode, length: int, answers: int = 1) -> Request:
+    """Return a request for answers of some length, to which every source may propose."""
+    sampling, seed = pair.warm, pair.seed
+    return Request(
+        (), sampling, mode, max_tokens=length, seed=seed, sources=SOURCES, answers=answers
+    )
+
+
+def answer_to(pair: Pair, request: Request, text: Text) -> Answer:
+    """Return the answer that a request begins after a text."""
+    return Answer(request, pair.vocab, Stopwatch(pair.target), text.end, 0)
+
+
+def go_on(pair: Pair, text: Text, mode: Mode, length: int) -> None:
+    """Go on with a text by the shipped turn, up to where its answer ends."""
+    request, target = request_of(pair, mode, length), Recording(pair.target)
+    answer = answer_to(pair, request, text)
+    turn = Turn(
+        target,
+        pair.sources,
+        hopeful(pair, text),
+        request,
+        Control(mode),
+        text.tokens,
+        answer,
+    )
+    for step in turn.rounds():
+        if isinstance(step, Round):
+            text.add(step, target.rows)
+            answer.add(step)
+        if answer.stop is not None:
+            return
+
+
+def turns(pair: Pair, alone: Text, length: int, noise: float) -> Iterator[Check]:
+    """Have the shipped turn say, in each mode, the beginning of what ArS said."""
+    prompt = alone.tokens[: alone.begin]
+    for mode in MODES:
+        text = begun(pair, prompt)
+        go_on(pair, text, mode, length)
+        replay = replayed_with(pair, text, pair.warm, CoupledRule(pair.seed))
+        yield untouched("turn", f"mode {mode}", alone, text, replay, noise)

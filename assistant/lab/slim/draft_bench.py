@@ -1,0 +1,108 @@
+"""Measure drafts beside their target: what a step costs, and how often a proposal is accepted."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from assistant.chat.prompt_tokens import ChatTokens
+from assistant.lab.slim.forecast import Forecast, forecast
+from assistant.lab.slim.passages import Passage, answered, overlaps
+from assistant.lab.slim.timing import WIDTHS, last, seconds
+from assistant.request import Message, Sampling
+from models.gguf import FileVocabulary, read_vocabulary
+from models.llama.model import MAX_ROWS, LlamaModel
+from models.llama.weights import Weights
+from models.mapping import Mapping
+
+N_CTX = 1024
+GREEDY = Sampling(temperature=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """How models are run."""
+
+    threads: int | None = None
+    gpu_layers: int | None = None
+
+    @contextmanager
+    def opened(self, path: Path, rows: int = MAX_ROWS) -> Iterator[LlamaModel]:
+        """Load a model for as long as the block takes; raises what that raises."""
+        with ExitStack() as opened:
+            weights = Weights(path, gpu_layers=self.gpu_layers)
+            opened.callback(weights.close)
+            model = LlamaModel(weights, n_ctx=N_CTX, max_rows=rows, threads=self.threads)
+            opened.callback(model.close)
+            yield model
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What was measured of a draft, and what follows for its target."""
+
+    size: int  # bytes
+    step: float  # of the draft, in evaluations of the target
+    greedy: float  # acceptance rate of a proposal at temperature 0
+    sampled: float  # and under the person's sampling
+    forecast: Forecast
+
+
+class Bench:
+    """Measures drafts of one target against a reference draft.
+
+    The target is loaded only while this is made. A draft's step is timed in turns with that of the
+    reference, which stays loaded, and so in evaluations of the target.
+    """
+
+    def __init__(
+        self,
+        target: Path,
+        reference: LlamaModel,
+        sampling: Sampling,
+        machine: Machine,
+        questions: Sequence[str],
+        length: int,
+    ) -> None:
+        self._machine = machine
+        self._samplings = (sampling, GREEDY)
+        self._vocabulary: FileVocabulary = read_vocabulary(target)
+        with machine.opened(target) as model:
+            vocab = model.weights.vocab
+            chat = ChatTokens(vocab)
+            self._passages: list[Passage] = [
+                answered(
+                    model,
+                    chat.encode([Message("user", question)]),
+                    length,
+                    self._samplings,
+                    vocab.stop_tokens,
+                )
+                for question in questions
+            ]
+            self._context = max((each.tokens for each in self._passages), key=len)
+            self._reference = last(reference, self._mapping(reference).known(self._context))
+            verify = [last(model, self._context, width) for width in WIDTHS]
+            taken, *widths = seconds([self._reference, *verify])
+        self._step = taken / widths[0]
+        self._verify = {n: each / widths[0] for n, each in zip(WIDTHS, widths, strict=True)}
+
+    def measure(self, draft: LlamaModel) -> Figures:
+        """Return the figures of a draft; raises `ModelError` when it does not serve the target."""
+        mapping = self._mapping(draft)
+        found = [overlaps(draft, mapping, each, self._samplings) for each in self._passages]
+        sampled, greedy = ([each[i] for each in found] for i in range(2))
+        own, reference = seconds([last(draft, mapping.known(self._context)), self._reference])
+        step = self._step * own / reference
+        return Figures(
+            draft.weights.path.stat().st_size,
+            step,
+            float(np.mean(np.concatenate(greedy))),
+            float(np.mean(np.concatenate(sampled))),
+            forecast(sampled, step, self._verify),
+        )
+
+    def _mapping(self, draft: LlamaModel) -> Mapping:
+        return Mapping.between(self._vocabulary, read_vocabulary(draft.weights.path))

@@ -1,0 +1,89 @@
+"""Which settings evaluate faster: A and B in turns, so that what disturbs disturbs both."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import exp, log
+from typing import Any
+
+from assistant.lab.tune.events import Tuning
+from models.base import Model
+from models.llama import native
+from models.threads import other_counts
+
+ROUNDS = 5
+MARGIN = 0.03
+"""What another setting has to be faster by: less is noise, and not worth being different."""
+CLEARLY = 0.75
+"""The share of pairs that it has to win; of 20 it would by chance in 2 of 100 cases."""
+Timer = Callable[[Model, int, int], float]
+"""Times a model's evaluation of a width behind a depth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One setting that may be better otherwise than usual."""
+
+    what: str
+    setting: str
+    value: bool | int
+
+    def on(self, tuning: Tuning) -> Tuning:
+        """Return a tuning with this setting."""
+        change: dict[str, Any] = {self.setting: self.value}
+        return replace(tuning, **change)
+
+
+def candidates(threads: int | None) -> list[Candidate]:
+    """Return what to try; `threads` that the person chose are not touched."""
+    others = [Candidate("flash attention off", "flash_attention", False)]
+    if not native.has_amx():  # else repacking is off for good
+        others.append(Candidate("weights not repacked", "repack", False))
+    if threads is None:
+        others += [Candidate(f"threads: {count}", "threads", count) for count in other_counts()]
+    return others
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a model did beside the usual one."""
+
+    ratios: dict[int, float]
+    """Its fastest evaluation over the other's, by width."""
+    wins: float
+    """The share of pairs of evaluations, one after the other, in which it was faster."""
+
+    @property
+    def ratio(self) -> float:
+        """The geometric mean over the widths."""
+        return exp(sum(map(log, self.ratios.values())) / len(self.ratios))
+
+    @property
+    def is_faster(self) -> bool:
+        """Whether it was clearly faster, and not by chance."""
+        return self.ratio < 1 - MARGIN and self.wins >= CLEARLY
+
+
+def contest(usual: Model, other: Model, widths: Sequence[int], depth: int, timer: Timer) -> Result:
+    """Time two models in turns."""
+    pairs: dict[int, list[tuple[float, float]]] = {width: [] for width in widths}
+    for turn in range(ROUNDS):
+        for width in widths:
+            if turn % 2:
+                theirs = timer(other, width, depth)
+                pairs[width].append((timer(usual, width, depth), theirs))
+            else:
+                ours = timer(usual, width, depth)
+                pairs[width].append((ours, timer(other, width, depth)))
+    fastest = {width: tuple(map(min, zip(*times, strict=True))) for width, times in pairs.items()}
+    won = [theirs < ours for times in pairs.values() for ours, theirs in times]
+    ratios = {width: theirs / ours for width, (ours, theirs) in fastest.items()}
+    return Result(ratios, sum(won) / len(won))
+
+
+def winners(results: Mapping[Candidate, Result]) -> list[Candidate]:
+    """Return the candidates that are faster than the usual, the best of each setting."""
+    best: dict[str, Candidate] = {}
+    for candidate in sorted(results, key=lambda each: results[each].ratio):
+        if results[candidate].is_faster:
+            best.setdefault(candidate.setting, candidate)
+    return list(best.values())

@@ -1,0 +1,173 @@
+"""What a chat completion may ask for, checked word by word, and the request that it makes."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from assistant.request import MOST_ANSWERS, Message, Mode, Request
+from assistant.serve.refusal import Refusal
+from models.errors import UsageError
+
+_Text = Annotated[str, msgspec.Meta(min_length=1)]
+_Stops = Annotated[tuple[_Text, ...], msgspec.Meta(max_length=16)]
+_Seed = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+_Count = Annotated[int, msgspec.Meta(ge=1, lt=2**31)]
+_Answers = Annotated[int, msgspec.Meta(ge=1, le=MOST_ANSWERS)]
+
+# What has no effect at these values is accepted there, and nowhere else.
+_NEUTRAL: dict[str, tuple[object, ...]] = {
+    "logprobs": (False,),
+    "top_logprobs": (0,),
+    "presence_penalty": (0,),
+    "frequency_penalty": (0,),
+    "logit_bias": ({},),
+    "tools": ([],),
+    "functions": ([],),
+    "tool_choice": ("none", "auto"),
+    "function_call": ("none", "auto"),
+    "parallel_tool_calls": (True, False),
+    "response_format": ({"type": "text"},),
+    "modalities": (["text"],),
+    "audio": (),
+    "prediction": (),
+    "reasoning_effort": ("none",),
+    "web_search_options": (),
+    "store": (False,),
+    "service_tier": ("auto", "default"),
+}
+_LABELS = {"user", "metadata", "safety_identifier", "prompt_cache_key"}
+"""What is about the one who asks, and changes no answer."""
+
+
+class _Part(msgspec.Struct, forbid_unknown_fields=True):
+    type: Literal["text"]
+    text: str
+
+
+class _Said(msgspec.Struct, forbid_unknown_fields=True):
+    role: Literal["system", "developer", "user", "assistant"]
+    content: str | list[_Part] | None = None
+    name: str | None = None
+    refusal: str | None = None
+
+
+class _StreamOptions(msgspec.Struct, forbid_unknown_fields=True):
+    include_usage: bool | None = None
+    include_obfuscation: bool | None = None
+
+
+class _Speculation(msgspec.Struct, forbid_unknown_fields=True):
+    """How to decode; what OpenAI has no word for."""
+
+    mode: Mode | None = None
+    lookahead: Annotated[int, msgspec.Meta(ge=0, le=31)] | None = None
+
+
+class _Wanted(msgspec.Struct):
+    model: str
+    messages: Annotated[list[_Said], msgspec.Meta(min_length=1)]
+    n: _Answers | None = None
+    stream: bool | None = None
+    stream_options: _StreamOptions | None = None
+    max_tokens: _Count | None = None
+    max_completion_tokens: _Count | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: Annotated[int, msgspec.Meta(lt=2**31)] | None = None
+    min_p: float | None = None
+    repeat_penalty: float | None = None
+    seed: _Seed | None = None
+    stop: _Text | _Stops | None = None
+    specchat: _Speculation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A chat completion that was asked for."""
+
+    model: str
+    request: Request
+    streams: bool
+    wants_usage: bool  # at the end of a stream
+
+
+def understand(body: bytes, usual: Request) -> Asked:
+    """Return what a body asks for; `usual` has what it leaves open.
+
+    Raises:
+        Refusal: it is no JSON, or asks for what there is not.
+    """
+    wanted = _checked(body)
+    options = wanted.stream_options or _StreamOptions()
+    try:
+        request = _request(wanted, usual)
+    except UsageError as error:
+        raise Refusal(400, f"{error}.", "invalid_value", str(error).split()[0]) from error
+    return Asked(wanted.model, request, bool(wanted.stream), bool(options.include_usage))
+
+
+def _checked(body: bytes) -> _Wanted:
+    try:
+        fields = msgspec.json.decode(body, type=dict[str, Any])
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise Refusal(400, f"The body is not a JSON object: {error}.", "invalid_json") from error
+    known = set(_Wanted.__struct_fields__)
+    for name in fields.keys() - known - _LABELS:
+        _pass(name, fields[name])
+    try:
+        return msgspec.convert(fields, _Wanted)
+    except msgspec.ValidationError as error:
+        where = str(error).rpartition("`$.")[2].rstrip("`") if "`$." in str(error) else None
+        raise Refusal(400, f"{error}.", "invalid_value", where) from error
+
+
+def _pass(name: str, value: object) -> None:
+    """Let a field through that changes nothing."""
+    if name not in _NEUTRAL:
+        raise Refusal(400, f"There is no parameter {name}.", "unknown_parameter", name)
+    if value is not None and not any(_same(value, neutral) for neutral in _NEUTRAL[name]):
+        what = f"{name} is not supported; leave it out."
+        raise Refusal(400, what, "unsupported_parameter", name)
+
+
+def _same(value: object, neutral: object) -> bool:
+    return value == neutral and isinstance(value, bool) == isinstance(neutral, bool)
+
+
+def _request(wanted: _Wanted, usual: Request) -> Request:
+    names = ("temperature", "top_k", "top_p", "min_p", "repeat_penalty")
+    given = {name: getattr(wanted, name) for name in names if getattr(wanted, name) is not None}
+    speculation = wanted.specchat or _Speculation()
+    stops = (wanted.stop,) if isinstance(wanted.stop, str) else wanted.stop or ()
+    return replace(
+        usual,
+        messages=_messages(wanted.messages, usual.messages),
+        sampling=replace(usual.sampling, **given),
+        mode=speculation.mode or usual.mode,
+        lookahead=usual.lookahead if speculation.lookahead is None else speculation.lookahead,
+        max_tokens=wanted.max_completion_tokens or wanted.max_tokens or usual.max_tokens,
+        seed=usual.seed if wanted.seed is None else wanted.seed,
+        stop_strings=stops,
+        answers=wanted.n or 1,
+    )
+
+
+def _messages(said: list[_Said], system: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Return a conversation, behind the usual system prompt unless it has one of its own."""
+    messages = tuple(Message(_ROLES[each.role], _text(each)) for each in said)
+    return messages if messages[0].role == "system" else (*system, *messages)
+
+
+_ROLES: dict[str, Literal["system", "user", "assistant"]] = {
+    "developer": "system",
+    "system": "system",
+    "user": "user",
+    "assistant": "assistant",
+}
+
+
+def _text(said: _Said) -> str:
+    if isinstance(said.content, list):
+        return "".join(part.text for part in said.content)
+    return said.content or ""

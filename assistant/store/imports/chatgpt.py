@@ -1,0 +1,133 @@
+"""ChatGPT's `conversations.json`: conversations as trees of nodes, many of which are not shown.
+
+There is no description of the format by its maker; this holds to what exports of 2023 to 2026 have.
+"""
+
+from typing import Annotated, Any
+
+import msgspec
+
+from assistant.store.imports.chatgpt_marks import plain
+from assistant.store.imports.message_tree import Node, grow
+from assistant.store.values import Role, Whole
+
+_Time = Annotated[float, msgspec.Meta(ge=0, lt=253_402_300_800)]  # before the year 10000
+_TEXTS = {"text", "multimodal_text", "code"}
+"""The kinds of content that are shown as what somebody said."""
+
+
+class _Author(msgspec.Struct):
+    role: str
+
+
+class _Content(msgspec.Struct):
+    content_type: str = "text"
+    parts: list[Any] | None = None
+    text: str | None = None
+
+
+class _Metadata(msgspec.Struct):
+    model_slug: str | None = None
+    is_visually_hidden_from_conversation: bool | None = None
+
+
+class _Message(msgspec.Struct):
+    author: _Author
+    content: _Content | None = None
+    create_time: _Time | None = None
+    weight: float | None = None  # 0: not shown
+    recipient: str | None = None  # anything but "all" is a tool
+    metadata: _Metadata | None = None
+
+
+class _Place(msgspec.Struct):
+    parent: str | None = None
+    message: _Message | None = None
+
+
+class _Conversation(msgspec.Struct):
+    mapping: dict[str, _Place]
+    title: str | None = None
+    create_time: _Time | None = None
+    update_time: _Time | None = None
+    current_node: str | None = None
+    default_model_slug: str | None = None
+
+
+class _Wrapped(msgspec.Struct):
+    conversations: list[_Conversation]
+
+
+def read(data: bytes) -> tuple[Whole, ...]:
+    """Return the conversations of a file, or of an object that is one.
+
+    Raises:
+        ValueError: it makes no sense; msgspec's errors are such.
+    """
+    if data.startswith(b"{"):
+        return (_whole(msgspec.json.decode(data, type=_Conversation)),)
+    return tuple(map(_whole, msgspec.json.decode(data, type=list[_Conversation])))
+
+
+def read_wrapped(data: bytes) -> tuple[Whole, ...]:
+    """Return the conversations of an object that holds nothing else.
+
+    Raises:
+        ValueError: it makes no sense.
+    """
+    return tuple(map(_whole, msgspec.json.decode(data, type=_Wrapped).conversations))
+
+
+def _whole(conversation: _Conversation) -> Whole:
+    usual = conversation.default_model_slug or ""
+    usual = "" if usual == "auto" else usual  # whichever it was
+    nodes = [_node(id_, place, usual) for id_, place in conversation.mapping.items()]
+    times = [node.created for node in nodes if node.created is not None]
+    created = conversation.create_time or min(times, default=0.0)
+    updated = max(created, conversation.update_time or max(times, default=created))
+    title = " ".join((conversation.title or "").split())
+    return grow(title, "", created, updated, nodes, conversation.current_node)
+
+
+def _node(id_: str, place: _Place, usual: str) -> Node:
+    message = place.message
+    role = _role(message) if message else None
+    if message is None or role is None:
+        return Node(id_, place.parent)
+    text = _text(message.content or _Content())
+    if not text.strip():
+        return Node(id_, place.parent)
+    model = (message.metadata and message.metadata.model_slug) or usual
+    named = model if role == "assistant" else ""
+    return Node(id_, place.parent, role, text, message.create_time, named)
+
+
+def _role(message: _Message) -> Role | None:
+    """Return who says it, if it is shown to a person."""
+    hidden = message.metadata and message.metadata.is_visually_hidden_from_conversation
+    if hidden or message.weight == 0 or message.recipient not in (None, "all"):
+        return None
+    if message.content is None or message.content.content_type not in _TEXTS:
+        return None
+    shown: dict[str, Role] = {"user": "user", "assistant": "assistant"}
+    if message.content.content_type == "multimodal_text":
+        shown["tool"] = "assistant"  # a picture that was drawn
+    return shown.get(message.author.role)
+
+
+def _text(content: _Content) -> str:
+    parts = [*(content.parts or ()), *([content.text] if content.text else ())]
+    texts = [part if isinstance(part, str) else _stand_in(part) for part in parts]
+    text = plain("\n".join(filter(None, texts)))
+    heard = any(isinstance(part, dict) for part in parts)
+    return text if text.strip() or not heard else "[audio]"
+
+
+def _stand_in(part: object) -> str:
+    """Return what was spoken, or what stands for an image: the export has it elsewhere."""
+    kind = part.get("content_type") if isinstance(part, dict) else None
+    if not isinstance(part, dict) or not isinstance(kind, str):
+        return "[attachment]"
+    if "audio" in kind:  # the text of what was said comes as a part of its own, beside the sound
+        return str(part.get("text") or "")
+    return f"[{kind.removesuffix('_asset_pointer')}]"

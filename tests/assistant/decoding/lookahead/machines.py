@@ -1,0 +1,113 @@
+"""Machines, texts and draft sources that exist on paper, to decode on a clock of their own."""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from assistant.decoding.lookahead.controller import Controller
+from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.loops import Rejected, Round, Sampled
+from assistant.decoding.row import Row
+from assistant.decoding.sources.draft import Offer, Proposal, Rows, Run
+from assistant.decoding.warp import one_hot
+from assistant.events import Origin
+from assistant.lab.prove.exact import row_of
+
+FLAT = {1: 1.0, 2: 1.05, 4: 1.1, 8: 1.2, 16: 1.4, 32: 1.8}  # likes batches
+STEEP = {1: 1.0, 2: 1.9, 4: 3.6, 8: 7.0, 16: 13.5, 32: 26.0}
+STAIRS = {1: 1.0, 2: 1.5, 3: 1.95, 4: 1.9, 5: 2.4, 8: 4.0, 9: 4.2, 16: 4.9, 17: 5.9, 32: 8.4}
+STEP = {1: 0.1, 8: 0.3, 512: 12.0}
+
+
+def costs(verify: dict[int, float], draft: float = 1.0) -> Costs:
+    """Return a machine's costs; `draft` scales those of the draft model."""
+    return Costs(verify, {tokens: draft * seconds for tokens, seconds in STEP.items()})
+
+
+@dataclass
+class Text:
+    """A text: what copies and model proposals in it are worth, as the rounds go on.
+
+    `copied` gives the acceptance of a run that is on offer in a round, None for no run; `modelled`
+    that of each row of the model, None where there is no model.
+    """
+
+    copied: Callable[[int], float | None] = lambda i: None
+    modelled: Callable[[int], float | None] = lambda i: None
+    evidence: int = 5
+    rng: random.Random = field(default_factory=lambda: random.Random(1))
+
+    def offers(self, i: int, room: int) -> list[Offer]:
+        """Return what is on offer in round `i`."""
+        offers: list[Offer] = []
+        if self.copied(i) is not None and room:
+            offers.append(Run("suffix", (0,) * room, (self.evidence,) * room))
+        if self.modelled(i) is not None and room:
+            offers.append(Rows("model", 1))
+        return offers
+
+    def acceptance(self, source: str, i: int) -> float:
+        """Return the true probability that a proposal is accepted."""
+        return (self.copied if source == "suffix" else self.modelled)(i) or 0.0
+
+
+@dataclass
+class Outcome:
+    """What decoding came to."""
+
+    seconds: float = 0.0
+    ars_s: float = 0.0
+    proposed: list[int] = field(default_factory=list)
+    reads: int = 0
+
+    @property
+    def speedup(self) -> float:
+        """How many times as fast as ArS it was."""
+        return self.ars_s / self.seconds
+
+
+def decode(controller: Controller, text: Text, real: Costs, rounds: int = 2000) -> Outcome:
+    """Decode with a controller; `real` is what the machine takes, whatever the controller knows."""
+    outcome = Outcome()
+    for i in range(rounds):
+        plan = controller.plan(31)
+        proposals, draft_s = list[Proposal](), 0.0
+        while plan.room > 0 and (offer := plan.next(text.offers(i, plan.room))):
+            if isinstance(offer, Run):
+                proposals += [Proposal(0, one_hot(0), "suffix", e) for e in offer.evidence]
+                continue
+            draft_s += real.draft(1)
+            if not plan.include(offer, text.evidence):
+                break
+            proposals.append(Proposal(0, one_hot(0), "model", text.evidence))
+        round_ = judged(proposals, [text.acceptance(p.source, i) for p in proposals], text, i)
+        noise = text.rng.uniform(0.97, 1.03)
+        seconds = (real.verify(len(proposals) + 1) + draft_s) * noise
+        controller.observe(round_, plan, seconds, draft_s * noise)
+        outcome.seconds += seconds
+        outcome.ars_s += len(round_.tokens) * real.verify(1)
+        outcome.proposed.append(len(proposals))
+        outcome.reads += len(plan.reads)
+    return outcome
+
+
+def judged(proposals: Sequence[Proposal], chances: Sequence[float], text: Text, i: int) -> Round:
+    """Accept each proposal with its chance, as the target's rows have it."""
+    tokens: list[Sampled] = []
+    for proposal, chance in zip(proposals, chances, strict=True):
+        uniform = text.rng.random()
+        origin = Origin.DRAFT if uniform < chance else Origin.RESIDUAL
+        row = replace(coin(chance), margin=text.evidence)
+        tokens.append(Sampled(0, origin, row, proposal.row, proposal, uniform))
+        if origin is Origin.RESIDUAL:
+            break
+    else:
+        tokens.append(Sampled(1, Origin.TARGET, coin(text.copied(i) or 0.0)))
+    behind = proposals[len(tokens) - 1 :] if tokens[-1].proposal else ()
+    return Round(tuple(tokens), tuple(Rejected(proposal, None, None) for proposal in behind))
+
+
+def coin(chance: float) -> Row:
+    """Return a target's row in which token 0 has a probability."""
+    row = row_of([chance, 1 - chance])
+    return Row(row.ids, row.probs.astype(float))

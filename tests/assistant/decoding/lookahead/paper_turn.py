@@ -1,0 +1,174 @@
+"""The shipped turn on a clock of its own: target, draft and machine exist on paper alone."""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from assistant.decoding.control import Control
+from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.loops import Round
+from assistant.decoding.sources.draft import Source
+from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.suffix import SuffixSource
+from assistant.decoding.sources.tail import TailSource
+from assistant.engine import turn as shipped
+from assistant.request import Message, Request, Sampling
+from models.mapping import Mapping
+from models.prefix import shared
+
+VOCABULARY = 3000
+WRONG, UNSURE = VOCABULARY - 2, VOCABULARY - 1
+GAPS = (0.1, 0.3, 0.7, 1.2, 1.7, 2.5, 3.5, 5.0, 7.0, 9.0)
+"""Logits that the best token is ahead, one for each class of margin."""
+
+
+@dataclass
+class Machine:
+    """What evaluations take, and what becomes of that in the course of time.
+
+    `pace` is by how much everything is slower at a moment, `steep` by how much batches are beyond
+    that, and `noise` by how much, at most, one evaluation differs from another.
+    """
+
+    verify: dict[int, float]
+    draft: dict[int, float]
+    pace: Callable[[float], float] = lambda t: 1.0
+    steep: Callable[[float], float] = lambda t: 0.0
+    noise: float = 0.0
+    rng: random.Random = field(default_factory=lambda: random.Random(1))
+
+    def __post_init__(self) -> None:
+        self.costs = Costs(self.verify, self.draft)
+        self.now = self.evaluations = 0.0
+
+    def evaluate(self, seconds: float, is_plain: bool) -> float:
+        """Let an evaluation take its time; return it.
+
+        It is also counted in plain evaluations, as long as they take at that moment.
+        """
+        pace, steep = self.pace(self.now), self.steep(self.now)
+        noise = 1 + self.rng.uniform(-self.noise, self.noise)
+        took = seconds * pace * noise * (1 if is_plain else 1 + steep)
+        self.now += took
+        self.evaluations += took / (pace * self.verify[1])
+        return took
+
+
+@dataclass
+class Text:
+    """An answer to come, and what a draft makes of it.
+
+    `right` gives the probability that the draft is right at a place of the answer, `sure` the
+    target's margins, and `evidence` how sure the draft is where it is right or wrong.
+    """
+
+    prompt: int
+    length: int
+    right: Callable[[int], float]
+    sure: int = 9
+    evidence: Callable[[bool], int] = lambda is_right: 8
+    repeats: float = 0.0
+    rng: random.Random = field(default_factory=lambda: random.Random(1))
+
+    def __post_init__(self) -> None:
+        rng, self.tokens = self.rng, list[int]()
+        while len(self.tokens) < self.prompt + self.length:
+            if len(self.tokens) > max(20, self.prompt) and rng.random() < self.repeats:
+                start = rng.randrange(len(self.tokens) - 6)
+                self.tokens += self.tokens[start : start + rng.randrange(2, 6)]
+            else:
+                self.tokens.append(rng.randrange(WRONG))
+        self.tokens = self.tokens[: self.prompt + self.length]
+        self.luck = [rng.random() for _ in range(self.length)]
+        self.said = self.prompt
+
+    def target(self, tokens: Sequence[int]) -> tuple[int, int]:
+        """Return the token that follows, and the margin."""
+        place = len(tokens)
+        return (self.tokens[place], self.sure) if place < len(self.tokens) else (WRONG, 0)
+
+    def draft(self, tokens: Sequence[int]) -> tuple[int, int]:
+        """Return the token that the draft has follow, and the margin; it may see the end alone."""
+        for place in range(min(self.said + 33, len(self.tokens) - 1), self.said - 1, -1):
+            if list(tokens) == self.tokens[max(0, place - len(tokens)) : place]:
+                answered = place - self.prompt
+                is_right = self.luck[answered] < self.right(answered)
+                return self.tokens[place] if is_right else WRONG, self.evidence(is_right)
+        return WRONG, self.evidence(False)
+
+
+class PaperModel:
+    """A model that takes its time from a machine and its logits from a text."""
+
+    n_ctx, n_vocab, max_rows, can_roll_back = 8192, VOCABULARY, 32, True
+
+    def __init__(self, role: str, machine: Machine, text: Text) -> None:
+        self._role, self._machine = role, machine
+        self._says = text.target if role == "target" else text.draft
+        self.held: list[int] = []
+        self.busy_s = 0.0
+
+    def cached(self, tokens: Sequence[int]) -> int:
+        """Return how many leading tokens are known."""
+        return shared(self.held, tokens)
+
+    def logits(self, tokens: Sequence[int], rows: int = 1) -> np.ndarray:
+        """Return rows of logits, as `models.base.Model` says."""
+        tokens = list(tokens)
+        if new := len(tokens) - min(self.cached(tokens), len(tokens) - rows):
+            costs, is_target = self._machine.costs, self._role == "target"
+            seconds = costs.verify(new) if is_target else costs.draft(new)
+            self.busy_s += self._machine.evaluate(seconds, is_target and new == 1)
+        self.held = tokens
+        logits = np.zeros((rows, VOCABULARY), np.float32)
+        for i, row in enumerate(logits):
+            token, margin = self._says(tokens[: len(tokens) - rows + 1 + i])
+            row[token], row[UNSURE] = 20.0, 20.0 - GAPS[margin]
+        return logits
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an answer came to, in evaluations of one token as long as they take at that moment."""
+
+    tokens: int
+    evaluations: float
+    draft_evaluations: float
+    proposed: int
+
+    @property
+    def lost(self) -> float:
+        """How much longer it took than ArS."""
+        return self.evaluations - self.tokens
+
+    @property
+    def speedup(self) -> float:
+        """How many times as fast as ArS it was."""
+        return self.tokens / self.evaluations
+
+
+def answered(controller, machine: Machine, text: Text, monkeypatch):
+    """Decode an answer with the shipped turn; how long it will be nobody knows before it ends."""
+    monkeypatch.setattr(shipped, "perf_counter", lambda: machine.now)
+    target, draft = (PaperModel(role, machine, text) for role in ("target", "draft"))
+    tokens = text.tokens[: text.prompt]
+    target.held = tokens[:-1]
+    model = ModelSource(draft, Mapping.by_number(VOCABULARY, VOCABULARY))
+    answer: Any = SimpleNamespace(stats=SimpleNamespace(generated_tokens=0), tokens_left=10**6)
+    request = Request((Message("user", "on paper"),), Sampling(0))
+    sources: list[Source] = [SuffixSource(), TailSource(), model]
+    turn = shipped.Turn(target, sources, controller, request, Control("auto"), tokens, answer)
+    proposed = 0
+    for step in turn.rounds():
+        text.said = len(tokens)
+        if isinstance(step, Round):
+            answer.stats.generated_tokens += len(step.tokens)
+            proposed += step.proposed
+            if answer.stats.generated_tokens >= text.length:
+                break
+    draft_evaluations = draft.busy_s / machine.verify[1]
+    return Outcome(answer.stats.generated_tokens, machine.evaluations, draft_evaluations, proposed)

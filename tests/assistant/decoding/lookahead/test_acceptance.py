@@ -1,0 +1,153 @@
+"""What is learnt of acceptance, and from what."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from assistant.decoding.lookahead.acceptance import KNOWN, SURE, Acceptance, overlap
+from assistant.decoding.lookahead.odds import log_odds
+from assistant.decoding.loops import Rejected, Round, Sampled
+from assistant.decoding.row import EMPTY, Row, one_hot
+from assistant.decoding.sources.draft import Proposal, Run
+from assistant.events import Origin
+from tests.assistant.decoding.lookahead.machines import coin
+
+
+def row(*probs: float) -> Row:
+    return Row(np.arange(len(probs)), np.array(probs))
+
+
+def test_overlap_is_the_probability_of_acceptance():
+    assert overlap(row(0.5, 0.25, 0.25), row(0.25, 0.5, 0.25)) == 0.75
+    assert overlap(row(0.5, 0.5), one_hot(1)) == 0.5
+    assert overlap(row(0.5, 0.5), one_hot(7)) == 0
+    assert overlap(row(0.5, 0.5), EMPTY) == 0
+
+
+def test_a_run_that_was_not_taken_is_judged_by_the_targets_row_where_it_would_have_begun():
+    acceptance, run = Acceptance(), Run("suffix", (0, 0), (3, 4))
+    for _ in range(200):
+        acceptance.learn(Round((Sampled(1, Origin.TARGET, coin(0.1)),)), [run])
+    assert acceptance.of("suffix", 3) == pytest.approx(0.1, abs=0.01)
+
+
+def test_what_one_kind_of_evidence_shows_is_believed_of_all_in_this_text_and_little_in_others():
+    acceptance, run = Acceptance(), Run("suffix", (0, 0), (3, 4))
+    for _ in range(20):
+        acceptance.learn(Round((Sampled(1, Origin.TARGET, coin(0.1)),)), [run])
+    usual = KNOWN["suffix"][4]
+    assert acceptance.of("suffix", 3) < acceptance.of("suffix", 4) < usual / 2
+    acceptance.begin()
+    assert usual - 0.2 < acceptance.of("suffix", 4) < usual
+    assert acceptance.of("suffix", 3) < KNOWN["suffix"][3]
+
+
+def test_what_a_source_has_shown_on_the_whole_lasts_and_is_forgiven_in_time():
+    acceptance, run = Acceptance(), Run("suffix", (0, 0), (3, 3))
+    for _ in range(20):
+        acceptance.learn(Round((Sampled(1, Origin.TARGET, coin(0.1)),)), [run])
+    shown = acceptance.lasting["suffix"]
+    assert shown < -0.3
+    later = Acceptance(acceptance.lasting)
+    assert later.lasting["suffix"] == shown
+    assert later.of("suffix", 5) < Acceptance().of("suffix", 5)
+    for _ in range(300):
+        later.begin()
+    assert later.of("suffix", 5) == pytest.approx(Acceptance().of("suffix", 5), abs=0.01)
+
+
+def test_odds_are_learnt_and_not_the_coins_that_fell():
+    acceptance, proposal = Acceptance(), Proposal(0, one_hot(0), "suffix", 5)
+    accepted = Sampled(0, Origin.DRAFT, coin(0.25), proposal.row, proposal, 0.1)
+    round_ = Round((accepted, Sampled(1, Origin.TARGET, coin(1.0))))
+    for _ in range(200):
+        acceptance.learn(round_, ())
+    assert acceptance.of("suffix", 5) == pytest.approx(0.25, abs=0.01)
+
+
+def test_a_run_that_was_taken_is_judged_once():
+    run, proposal = Run("suffix", (0,), (5,)), Proposal(0, one_hot(0), "suffix", 5)
+    replaced = Sampled(1, Origin.RESIDUAL, coin(0.5), proposal.row, proposal, 0.9)
+    round_ = Round((replaced,), (Rejected(proposal, coin(0.5), 0.9),))
+    both, alone = Acceptance(), Acceptance()
+    both.learn(round_, [run])
+    alone.learn(round_, ())
+    assert both.of("suffix", 5) == alone.of("suffix", 5)
+
+
+def test_what_is_unknown_of_a_source_begins_with_a_prior_of_any_evidence():
+    acceptance = Acceptance()
+    assert 0 < acceptance.of("new", 0) < acceptance.of("new", 99) < 1
+    assert acceptance.of("suffix", 99) == pytest.approx(KNOWN["suffix"][-1])
+
+
+def sure(margin: int, proposal: Proposal | None = None, odds: float = 1.0) -> Round:
+    """Return a round of one token, of which the target was as sure as a class says."""
+    row = replace(coin(odds), margin=margin)
+    token = Sampled(0, Origin.TARGET, row, proposal=proposal)
+    return Round((token,), (Rejected(proposal, token.target_row, 0.9),) if proposal else ())
+
+
+def likely(acceptance: Acceptance) -> float:
+    """Return what the model's proposals are most likely worth."""
+    return acceptance.possible("model")[1][1]
+
+
+def test_a_model_that_is_not_asked_is_expected_to_be_good_where_the_target_is_sure():
+    acceptance = Acceptance()
+    for margin in (9, 0, 9):
+        for _ in range(100):
+            acceptance.learn(sure(margin), ())
+        assert likely(acceptance) == pytest.approx(KNOWN[SURE][margin], abs=0.05)
+    assert acceptance.hoped("suffix") == Acceptance().hoped("suffix")
+
+
+def test_what_a_tested_model_was_worth_tells_for_a_while_what_it_would_be_where_it_is_not():
+    acceptance, bad = Acceptance(), Proposal(0, one_hot(0), "model", 5)
+    for _ in range(100):
+        acceptance.learn(sure(7, bad, odds=0.6), ())
+    assert likely(acceptance) == pytest.approx(0.6, abs=0.03)
+    for _ in range(50):
+        acceptance.learn(sure(5), ())
+    assert likely(acceptance) < KNOWN[SURE][5] - 0.2
+    soon = likely(acceptance)
+    for _ in range(500):
+        acceptance.learn(sure(5), ())
+    assert soon < likely(acceptance) < KNOWN[SURE][5]
+
+
+def test_two_bad_proposals_say_little_of_a_model():
+    acceptance, bad = Acceptance(), Proposal(0, one_hot(0), "model", 5)
+    for _ in range(2):
+        acceptance.learn(sure(5, bad, odds=0.0), ())
+    assert KNOWN[SURE][5] - 0.3 < likely(acceptance) < KNOWN[SURE][5]
+
+
+def test_the_less_is_known_the_more_is_hoped():
+    acceptance, proposal = Acceptance(), Proposal(0, one_hot(0), "model", 5)
+    ahead = [acceptance.hoped("model") - likely(acceptance)]
+    for _ in range(30):
+        acceptance.learn(sure(5, proposal, odds=KNOWN[SURE][5]), ())
+    ahead.append(acceptance.hoped("model") - likely(acceptance))
+    for _ in range(200):
+        acceptance.learn(sure(5), ())
+    ahead.append(acceptance.hoped("model") - likely(acceptance))
+    assert 0 < ahead[1] < 0.7 * min(ahead[0], ahead[2])
+
+
+def test_what_may_be_is_a_normal_distribution_of_log_odds():
+    weights, chances = zip(*Acceptance().possible("model"), strict=True)
+    values = np.array([log_odds(chance) for chance in chances])
+    mean = np.dot(weights, values)
+    deviation = log_odds(Acceptance().hoped("model")) - mean
+    assert sum(weights) == pytest.approx(1)
+    for power, moment in ((2, 1), (3, 0), (4, 3), (5, 0)):
+        about = np.dot(weights, ((values - mean) / deviation) ** power)
+        assert about == pytest.approx(moment, abs=1e-9)
+
+
+def test_rounds_that_do_not_tell_how_sure_the_target_was_teach_nothing_of_it():
+    acceptance = Acceptance()
+    acceptance.learn(Round((Sampled(0, Origin.TARGET, coin(1.0)),)), ())
+    assert acceptance.possible("model") == Acceptance().possible("model")

@@ -1,0 +1,40 @@
+"""What sources were worth with these models is there after the next start."""
+
+import pytest
+
+from assistant.decoding.lookahead.acceptance_cache import FURTHEST, remember, remembered
+
+SHOWN = {"model": -1.5, "suffix": 0.25}
+
+
+@pytest.fixture
+def pair(tmp_path):
+    for name in ("target", "draft", "other"):
+        (tmp_path / name).write_bytes(name.encode())
+    return tmp_path / "target", tmp_path / "draft"
+
+
+def test_what_was_shown_is_remembered_of_this_pair_alone(pair, tmp_path):
+    target, draft = pair
+    remember(SHOWN, target, draft, tmp_path)
+    assert remembered(target, draft, tmp_path) == SHOWN
+    assert remembered(target, None, tmp_path) == {}
+    assert remembered(target, tmp_path / "other", tmp_path) == {}
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "null", '{"target 6 | draft 5": 3}', "\x00"])
+def test_a_damaged_file_is_as_good_as_none_and_is_written_anew(pair, tmp_path, damage):
+    (tmp_path / "acceptance.json").write_text(damage)
+    assert remembered(*pair, tmp_path) == {}
+    remember(SHOWN, *pair, tmp_path)
+    assert remembered(*pair, tmp_path) == SHOWN
+
+
+def test_what_no_answer_can_have_shown_is_not_believed(pair, tmp_path):
+    remember({"model": 2 * FURTHEST, "suffix": 1.0}, *pair, tmp_path)
+    assert remembered(*pair, tmp_path) == {"suffix": 1.0}
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(pair, tmp_path):
+    (tmp_path / "file").touch()
+    remember(SHOWN, *pair, tmp_path / "file" / "folder")

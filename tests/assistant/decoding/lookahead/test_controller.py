@@ -1,0 +1,173 @@
+"""The controller on paper machines: it finds what pays, and never loses much."""
+
+import random
+
+import pytest
+
+from assistant.decoding.lookahead.budget import ALLOWANCE, SHARE
+from assistant.decoding.lookahead.controller import Controller
+from assistant.decoding.sources.model import Reading, anew
+from tests.assistant.decoding.lookahead.machines import FLAT, STAIRS, STEEP, Text, costs, decode
+
+ALWAYS = 0.95
+
+
+def decoded(machine, text, draft=1.0, rounds=2000, known=None):
+    return decode(Controller(known or costs(machine, draft)), text, costs(machine, draft), rounds)
+
+
+def test_a_machine_that_likes_batches_copies_long_runs_of_good_copies():
+    outcome = decoded(FLAT, Text(copied=lambda i: ALWAYS))
+    assert sum(outcome.proposed[100:]) / len(outcome.proposed[100:]) > 20
+    assert outcome.speedup > 6
+
+
+def test_a_staircase_is_climbed_to_its_edges():
+    outcome = decoded(STAIRS, Text(copied=lambda i: 0.8))
+    usual = max(set(outcome.proposed[500:]), key=outcome.proposed[500:].count)
+    assert usual + 1 in (4, 16)
+    assert outcome.speedup > 1.3
+
+
+def test_copies_that_are_never_right_are_not_taken_and_cost_next_to_nothing():
+    outcome = decoded(STAIRS, Text(copied=lambda i: 0.0))
+    assert sum(outcome.proposed[100:]) == 0
+    assert outcome.seconds <= outcome.ars_s * (1 + SHARE) + 1.2 * ALLOWANCE
+
+
+def test_copies_that_become_good_are_taken_again_without_having_been_tried():
+    outcome = decoded(STAIRS, Text(copied=lambda i: 0.0 if i < 1000 else ALWAYS))
+    assert sum(outcome.proposed[500:1000]) == 0
+    assert sum(1 for k in outcome.proposed[1100:] if k >= 3) > 800
+
+
+def test_a_cheap_good_model_is_asked_for_many_rows():
+    outcome = decoded(FLAT, Text(modelled=lambda i: 0.9))
+    assert outcome.speedup > 2
+    assert sum(outcome.proposed[100:]) / len(outcome.proposed[100:]) > 4
+
+
+def test_a_model_that_does_not_pay_is_asked_seldom():
+    outcome = decoded(STEEP, Text(modelled=lambda i: 0.3), draft=4)
+    assert outcome.reads < 0.05 * len(outcome.proposed)
+    assert outcome.speedup > 1 / (1 + SHARE) - 0.01
+
+
+def test_a_model_that_begins_to_pay_is_found_out():
+    outcome = decoded(FLAT, Text(modelled=lambda i: 0.0 if i < 1500 else ALWAYS), rounds=5000)
+    assert sum(1 for k in outcome.proposed[500:1500] if k == 0) > 800
+    assert sum(1 for k in outcome.proposed[-500:] if k) > 300
+
+
+def test_the_model_goes_on_where_copies_run_dry():
+    text = Text(copied=lambda i: ALWAYS if i % 2 else None, modelled=lambda i: 0.9)
+    outcome = decoded(FLAT, text)
+    assert outcome.reads > 1000
+    assert outcome.speedup > 3
+
+
+TEXTS = {
+    "never right": lambda i: 0.0,
+    "collapses": lambda i: 0.95 if i < 150 else 0.0,
+    "alternates": lambda i: 0.95 if i // 50 % 2 else 0.0,
+    "not quite": lambda i: 0.4,
+}
+
+
+@pytest.mark.parametrize("chance", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("machine", [FLAT, STEEP, STAIRS], ids=["flat", "steep", "stairs"])
+@pytest.mark.parametrize("truth", [1.0, 1.5, 4.0])
+@pytest.mark.parametrize("source", ["copied", "modelled"])
+@pytest.mark.some(24)
+def test_the_time_lost_is_a_fiftieth_and_a_constant(chance, machine, truth, source):
+    """`truth`: how much slower speculation really is than was measured at first."""
+    real = {width: seconds if width == 1 else truth * seconds for width, seconds in machine.items()}
+    text = Text(**{source: chance})
+    outcome = decoded(real, text, draft=truth, rounds=500, known=costs(machine))
+    surprise = 0 if truth == 1 else costs(real).verify(32) + 16 * truth * 0.1  # one longest round
+    bound = (1 + SHARE) * outcome.ars_s * 1.01 + 1.2 * ALLOWANCE + surprise
+    assert outcome.seconds <= bound
+
+
+def test_no_round_stakes_more_than_may_be_lost_yet():
+    """At first nobody can afford the bargain of thirty-two for the price of eight and a half."""
+    dear = {1: 1.0, 2: 1.5, 4: 2.5, 8: 8.0, 32: 8.5}
+    outcome = decoded(dear, Text(copied=lambda i: 0.98, evidence=7), rounds=200)
+    prices = [costs(dear).verify(1 + k) for k in outcome.proposed]
+    assert 1 < max(prices[:3]) <= 1 + ALLOWANCE * (1 + 3 * SHARE)
+    assert max(prices) > 1 + ALLOWANCE
+
+
+def test_it_decides_from_past_rounds_alone():
+    """The same past gives the same plan: nothing else enters, so the output keeps its law."""
+    text = {"copied": lambda i: 0.7 if i % 3 else None, "modelled": lambda i: 0.8}
+    one = decoded(STAIRS, Text(**text, rng=random.Random(5)), rounds=300)
+    two = decoded(STAIRS, Text(**text, rng=random.Random(5)), rounds=300)
+    assert one.proposed == two.proposed
+    assert any(one.proposed)
+
+
+def test_what_one_answer_gained_pays_for_no_loss_in_the_next():
+    machine = Text(copied=lambda i: ALWAYS)
+    known, real = Controller(costs(STAIRS)), costs(STAIRS)
+    assert decode(known, machine, real, rounds=3000).speedup > 1.5
+    known.begin()
+    short = decode(known, Text(copied=lambda i: 0.0), real, rounds=60)
+    assert short.seconds <= short.ars_s * (1 + SHARE) + 1.2 * ALLOWANCE
+    assert sum(short.proposed[12:]) == 0
+
+
+def test_a_new_text_is_believed_soon_whatever_others_were_like():
+    machine = Text(copied=lambda i: ALWAYS)
+    known, real = Controller(costs(STAIRS)), costs(STAIRS)
+    decode(known, machine, real, rounds=3000)
+    tried = {}
+    for begins in (True, False):
+        if begins:
+            known.begin()
+        worse = decode(known, Text(copied=lambda i: 0.2), real, rounds=100)
+        tried[begins] = sum(1 for k in worse.proposed if k)
+        decode(known, machine, real, rounds=3000)
+    assert tried[True] < tried[False]
+
+
+def reading(known, context=100, more=200):
+    """What the draft is to read now of so many tokens of which it knows none."""
+    return known.reading([Reading(context, context), *anew(context)], more)
+
+
+def test_how_fast_other_answers_were_is_no_reason_not_to_read_for_this_one():
+    known = Controller(costs(FLAT))
+    decode(known, Text(copied=lambda i: ALWAYS), costs(FLAT))
+    assert reading(known) is None  # copies do as well here
+    known.begin()
+    decode(known, Text(), costs(FLAT), rounds=20)
+    assert reading(known)
+
+
+def test_a_draft_that_cannot_afford_the_whole_text_waits_for_an_answer_as_long_as_it_reads():
+    known, waited = Controller(costs(FLAT, 2.0)), 0
+    while not (chosen := reading(known, context=300)) and waited < 100:
+        decode(known, Text(), costs(FLAT), rounds=1)
+        waited += 1
+    assert chosen
+    assert waited == chosen.context == chosen.unread == 16
+
+
+def test_what_a_draft_has_saved_buys_it_more_to_read():
+    known, lengths = Controller(costs(FLAT, 2.0)), []
+    decode(known, Text(), costs(FLAT, 2.0), rounds=20)
+    for _ in range(12):
+        if chosen := reading(known, context=300):
+            known.read(chosen.unread, costs(FLAT, 2.0).draft(chosen.unread))
+            lengths.append(chosen.unread)
+        decode(known, Text(modelled=lambda i: 0.8), costs(FLAT, 2.0), rounds=5)
+    assert lengths[0] == 16
+    assert max(lengths) == 300
+
+
+def test_a_draft_that_hardly_pays_is_read_for_what_it_may_be_worth_but_not_for_a_short_answer():
+    known = Controller(costs(STAIRS))
+    decode(known, Text(), costs(STAIRS), rounds=20)
+    assert reading(known)
+    assert not reading(known, more=2)

@@ -1,0 +1,187 @@
+"""The cost curves: what was measured, what lies between, and what rounds teach."""
+
+from math import inf, nan
+from random import Random
+
+import pytest
+
+from assistant.decoding.lookahead.cost_curve import STALE
+from assistant.decoding.lookahead.costs import Costs
+
+MEASURED = {1: 0.040, 2: 0.058, 3: 0.078, 4: 0.074, 8: 0.160, 16: 0.198, 32: 0.336}
+WIDTHS = range(1, 34)
+ROUNDS = 9  # whose median counts
+FEW = ROUNDS // 2 + 1
+
+
+def in_blocks(width: int) -> float:
+    """A kernel that takes four tokens at once, and then the rest as if they came alone."""
+    blocks, rest = divmod(width, 4)
+    return 0.070 * blocks + (0.020 + 0.018 * rest if rest else 0.0)
+
+
+def smooth(width: int) -> float:
+    return 0.030 + 0.006 * width
+
+
+def drift(costs: Costs, width: int, times: float) -> float:
+    """Return how much longer an evaluation takes now, as a share of a change of `times`."""
+    return (costs.verify(width) / MEASURED[width] - 1) / (times - 1)
+
+
+def test_what_was_measured_is_kept_though_more_tokens_may_be_cheaper():
+    costs = Costs(verify=MEASURED, draft={})
+    assert {width: costs.verify(width) for width in MEASURED} == MEASURED
+    assert costs.verify(3) > costs.verify(4)
+
+
+@pytest.mark.parametrize("kernel", [in_blocks, smooth])
+def test_a_few_widths_tell_all_of_a_kernel_with_blocks_and_of_one_without(kernel):
+    costs = Costs({width: kernel(width) for width in (1, 2, 3, 4, 5, 8, 16)}, {})
+    assert {width: costs.verify(width) for width in WIDTHS} == pytest.approx(
+        {width: kernel(width) for width in WIDTHS}
+    )
+
+
+def test_without_a_width_beyond_a_block_the_truth_is_sought_in_the_middle():
+    costs = Costs({width: in_blocks(width) for width in (1, 2, 3, 4, 8)}, {})
+    straight = in_blocks(4) + (in_blocks(8) - in_blocks(4)) / 4
+    assert straight < costs.verify(5) < in_blocks(5)
+
+
+@pytest.mark.parametrize("measured", [{1: 0.04}, {1: 0.04, 4: 0.03}, {2: 0.05}, {5: 0.1, 7: 0.09}])
+def test_every_width_has_a_cost_and_beyond_what_was_measured_none_is_ever_cheaper(measured):
+    costs = Costs(measured, measured)
+    beyond = [costs.verify(width) for width in range(max(measured) // 4 * 4 + 4, 129, 4)]
+    assert min(costs.verify(width) for width in WIDTHS) > 0
+    assert beyond == sorted(beyond)
+    assert costs.draft(3) == costs.verify(3)
+
+
+@pytest.mark.parametrize("wrong", [{}, {1: 0.0}, {1: -0.1}, {1: nan}, {1: inf}, {0: 0.1}])
+def test_what_is_no_duration_is_refused(wrong):
+    with pytest.raises(ValueError, match="seconds"):
+        Costs(wrong, {})
+    if wrong:
+        with pytest.raises(ValueError, match="seconds"):
+            Costs(MEASURED, wrong)
+
+
+def test_without_a_draft_a_step_takes_for_ever_and_nothing_is_learnt_of_it():
+    costs = Costs(MEASURED, {})
+    costs.saw_draft(1, 0.02)
+    assert costs.draft(1) == inf
+
+
+@pytest.mark.parametrize("before", [0, ROUNDS])
+def test_four_slow_evaluations_in_a_row_change_next_to_nothing(before):
+    costs, random = Costs(MEASURED, {}), Random(1)
+    for _ in range(before):
+        costs.saw_verify(4, MEASURED[4] * random.uniform(0.99, 1.01))
+    for _ in range(ROUNDS // 2):
+        costs.saw_verify(4, MEASURED[4] * 20)
+    assert all(costs.verify(n) == pytest.approx(MEASURED[n], rel=0.02) for n in MEASURED)
+
+
+@pytest.mark.parametrize("times", [0.6, 1.5, 4.0])
+def test_a_lasting_change_of_one_width_is_followed_by_all_and_by_the_draft(times):
+    costs = Costs(MEASURED, MEASURED)
+    for _ in range(FEW):
+        costs.saw_verify(1, MEASURED[1] * times)
+    assert drift(costs, 1, times) == pytest.approx(1)
+    assert drift(costs, 4, times) == pytest.approx(1)
+    assert costs.draft(1) == pytest.approx(MEASURED[1] * times)
+
+
+BUSY = {"all": (2, 2, 2), "barriers": (1.5, 2, 4), "rows": (1.2, 2.5, 2), "draft": (1, 1, 4)}
+"""How much longer one token, a batch and a step of the draft take while others are busy."""
+
+
+@pytest.mark.parametrize("busy", BUSY.values(), ids=list(BUSY))
+def test_what_was_slow_while_others_were_busy_is_not_when_a_few_rounds_have_shown_that(busy):
+    """Half the machine is taken for a minute; then only plain evaluations are seen."""
+    one, batch, step = busy
+    costs = Costs(MEASURED, MEASURED)
+    for _ in range(100):
+        costs.saw_verify(1, one * MEASURED[1])
+        costs.saw_verify(8, batch * MEASURED[8])
+        costs.saw_draft(1, step * MEASURED[1])
+    assert costs.verify(8) == pytest.approx(batch * MEASURED[8])
+    assert costs.draft(1) == pytest.approx(step * MEASURED[1])
+    for _ in range(STALE):
+        costs.saw_verify(1, MEASURED[1])
+    assert {n: costs.verify(n) for n in MEASURED} == pytest.approx(MEASURED)
+    assert costs.draft(1) == pytest.approx(MEASURED[1])
+
+
+def test_what_is_seen_again_in_peace_is_believed_after_a_few_evaluations():
+    costs = Costs(MEASURED, MEASURED)
+    for times, count in ((3, 100), (1, FEW)):
+        for _ in range(count):
+            costs.saw_verify(8, times * MEASURED[8])
+            costs.saw_draft(1, times * MEASURED[1])
+    assert {n: costs.verify(n) for n in MEASURED} == pytest.approx(MEASURED)
+    assert costs.draft(1) == pytest.approx(MEASURED[1])
+
+
+def test_when_all_widths_are_slower_all_are_believed():
+    costs, random = Costs(MEASURED, {}), Random(1)
+    for _ in range(4 * ROUNDS):
+        width = random.choice([1, 4, 8])
+        costs.saw_verify(width, MEASURED[width] * 1.5)
+    assert drift(costs, 1, 1.5) == pytest.approx(1, abs=0.1)
+    assert drift(costs, 16, 1.5) == pytest.approx(1)  # never seen: three others say so
+
+
+def test_a_width_that_was_measured_wrongly_is_mended_alone():
+    costs = Costs(MEASURED, {})
+    for _ in range(ROUNDS):
+        for width in (1, 2, 4, 8):
+            costs.saw_verify(width, MEASURED[width] * (1.3 if width == 8 else 1.0))
+    assert drift(costs, 8, 1.3) > 0.8
+    assert all(costs.verify(n) == pytest.approx(MEASURED[n], rel=0.03) for n in (1, 2, 4))
+    assert costs.verify(16) == pytest.approx(MEASURED[16], rel=0.08)
+
+
+def test_a_curve_that_was_measured_much_too_steep_is_mended_by_the_rounds_that_show_it():
+    costs = Costs({1: 1.0, 16: 18.0}, {})
+    for _ in range(2 * ROUNDS):
+        costs.saw_verify(1, 1.0)
+        costs.saw_verify(16, 4.9)
+    assert costs.verify(16) == pytest.approx(4.9, rel=0.1)
+    assert costs.verify(1) == pytest.approx(1.0, rel=0.1)
+
+
+def test_a_width_that_was_slow_once_is_believed_to_be_usual_again_when_others_are():
+    costs = Costs(MEASURED, {})
+    for _ in range(ROUNDS):
+        costs.saw_verify(8, MEASURED[8] * 3)
+    assert drift(costs, 8, 3) > 0.85
+    for _ in range(200):
+        costs.saw_verify(1, MEASURED[1])
+    assert drift(costs, 8, 3) < 0.25
+
+
+def test_what_has_passed_is_forgotten():
+    costs = Costs(MEASURED, {})
+    for times in (3.0, 1.0):
+        for _ in range(3 * ROUNDS):
+            costs.saw_verify(4, MEASURED[4] * times)
+    assert costs.verify(4) == pytest.approx(MEASURED[4])
+
+
+@pytest.mark.parametrize("nonsense", [0.0, -1.0, nan, inf])
+def test_a_clock_that_was_set_teaches_nothing(nonsense):
+    costs = Costs(MEASURED, MEASURED)
+    for _ in range(ROUNDS):
+        costs.saw_verify(1, nonsense)
+        costs.saw_draft(1, nonsense)
+    assert costs.verify(1) == costs.draft(1) == MEASURED[1]
+
+
+def test_the_target_and_the_draft_learn_apart():
+    costs = Costs(MEASURED, MEASURED)
+    for _ in range(ROUNDS):
+        costs.saw_draft(1, 1.0)
+    assert costs.verify(1) == MEASURED[1]
+    assert costs.draft(1) > 0.8

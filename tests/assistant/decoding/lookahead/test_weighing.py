@@ -1,0 +1,114 @@
+"""What a draft is made of, proposal by proposal."""
+
+import pytest
+
+from assistant.decoding.lookahead.acceptance import Acceptance
+from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.lookahead.throughput_plan import Weighing
+from assistant.decoding.sources.draft import Rows, Run
+from assistant.events import Reason
+from tests.assistant.decoding.lookahead.machines import FLAT, STAIRS, STEEP, costs
+
+
+class Known(Acceptance):
+    """Acceptances that are given."""
+
+    def __init__(self, **sources: float) -> None:
+        self._known = sources
+
+    def of(self, source, evidence):
+        return self._known[source] if evidence else 0.0
+
+    def hoped(self, source):
+        return self._known[source]
+
+
+def weighing(machine, room=31, draft=1.0, **settings):
+    sources = {"suffix": 0.8, "model": 0.8, **settings.pop("acceptance", {})}
+    return Weighing(costs(machine, draft), Known(**sources), room, patience=64, **settings)
+
+
+def run(length: int, evidence: int = 5) -> Run:
+    return Run("suffix", tuple(range(length)), (evidence,) * length)
+
+
+def test_a_step_that_costs_more_than_one_token_is_taken_for_those_behind_it():
+    """From width 1 to 3 nothing pays here; at 4 three likely tokens come for 0.9."""
+    plan = weighing({1: 1.0, 2: 1.9, 3: 2.8, 4: 2.0, 5: 3.0, 8: 6.0})
+    assert len(plan.next([run(31)]).tokens) == 3
+
+
+def test_of_two_offers_the_one_worth_more_is_taken():
+    good = weighing(FLAT, acceptance={"model": 0.2})
+    assert isinstance(good.next([run(8), Rows("model")]), Run)
+    poor = weighing(FLAT, acceptance={"suffix": 0.1, "model": 0.95})
+    assert poor.next([run(8), Rows("model")]) == Rows("model")
+
+
+def test_what_was_taken_counts_for_what_follows():
+    """The eighth token of a chain survives too seldom, although each by itself is likely."""
+    plan = weighing(STAIRS, acceptance={"model": 0.7}, draft=2)
+    count = 0
+    while plan.next([Rows("model")]) and plan.include(Rows("model"), 5):
+        count += 1
+    assert 0 < count < 8
+    assert plan.expected_tokens == pytest.approx(sum(0.7**i for i in range(count + 1)))
+
+
+def test_a_row_with_poor_evidence_ends_the_draft_before_a_token_is_drawn():
+    plan = weighing(FLAT)
+    assert plan.next([Rows("model")])
+    assert not plan.include(Rows("model"), 0)
+    assert plan.taken.total() == 0
+    assert plan.reads == [0]
+
+
+def test_nothing_is_taken_that_does_not_pay():
+    assert weighing(STEEP).next([run(8), Rows("model")]) is None
+    assert weighing(FLAT, acceptance={"suffix": 0.0}).next([run(8)]) is None
+
+
+def test_a_source_with_much_to_read_is_not_waited_for():
+    assert weighing(FLAT).next([Rows("model", 65)]) is None
+    assert weighing(FLAT).next([Rows("model", 2)])
+
+
+def test_what_is_demanded_is_proposed_even_at_a_loss():
+    plan = weighing(STEEP, least=1, acceptance={"suffix": 0.01})
+    assert len(plan.next([run(8)]).tokens) == 1
+    assert plan.next([run(8)]) is None
+    assert weighing(STEEP, least=1).next([]) is None
+    plan = weighing(STEEP, least=1)
+    assert plan.next([Rows("model")])
+    assert plan.include(Rows("model"), 0)
+
+
+def test_a_pause_proposes_nothing_and_still_notes_what_was_on_offer():
+    plan = weighing(FLAT, pause=Reason.SPENT)
+    assert plan.next([run(8)]) is None
+    assert plan.runs == (run(8),)
+
+
+def test_a_table_is_paid_for_what_its_own_rows_take():
+    plan = weighing(FLAT, draft=100, acceptance={"bigram": 0.8, "model": 0.8})
+    assert plan.next([Rows("model"), Rows("bigram")]) == Rows("bigram")
+    assert (plan.table_rows, plan.reads) == (1, [])
+    known = Costs(FLAT, {})
+    assert Weighing(known, Known(bigram=0.8), 31).next([Rows("bigram")])
+    known.saw_tables(2, 1000.0)
+    for _ in range(9):
+        known.saw_tables(1, 500.0)
+    assert Weighing(known, Known(bigram=0.8), 31).next([Rows("bigram")]) is None
+
+
+def test_there_are_never_more_proposals_than_room():
+    plan = weighing(FLAT, room=7, acceptance={"suffix": 0.99})
+    assert len(plan.next([run(7)]).tokens) == 7
+    assert plan.room == 0
+
+
+def test_a_round_stakes_no_more_than_it_may():
+    plan = weighing(FLAT, limit_s=1.2, acceptance={"suffix": 0.99})
+    assert len(plan.next([run(31)]).tokens) == 7  # verify width 8 takes 0.2 longer than 1
+    assert weighing(FLAT, limit_s=1.05).next([Rows("model")]) is None
+    assert weighing(FLAT, limit_s=1.2).next([Rows("model")]) == Rows("model")

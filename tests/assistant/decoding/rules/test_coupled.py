@@ -1,0 +1,197 @@
+"""The coupled rule: the text is a function of the target and the seed, and has the target's law.
+
+False alarms below 1e-7 each; see `chi_square`.
+"""
+
+import math
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+
+from assistant.decoding.lookahead.fixed import Fixed
+from assistant.decoding.loops import autoregressive, speculative
+from assistant.decoding.row import Row, one_hot
+from assistant.decoding.rules import coupled
+from assistant.decoding.rules.coupled import BLOCK, CoupledRule
+from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.chance import RandomSource
+from assistant.decoding.sources.model import ModelSource
+from assistant.lab.prove.broken import Hindsight
+from assistant.lab.prove.exact import keep_all
+from assistant.lab.prove.random_plan import Parrot, Whims
+from assistant.lab.prove.toy import Toy, best_two, repeats_halved
+from assistant.lab.prove.toys import STEPWISE, modelled
+from models.mapping import Mapping
+from tests.assistant.chi_square import agrees
+from tests.assistant.decoding.rules.given import coupled_acceptance, drafted
+
+LENGTH = 24
+ROW = Row(np.array([3, 17, 99, 4_000, 150_000]), np.array([0.5, 0.25, 0.15, 0.07, 0.03]))
+OTHER = Row(np.array([3, 17, 99, 120_000]), np.array([0.2, 0.4, 0.1, 0.3]))
+
+
+def tempered(temperature):
+    """Return a warp that makes a toy's rows colder or hotter, in floats."""
+
+    def warp(logits, _history):
+        weights = np.array([float(p) for p in logits])
+        if temperature == 0:
+            return one_hot(int(weights.argmax()))
+        ids = np.flatnonzero(weights)
+        hot = weights[ids] ** (1 / temperature)
+        return Row(ids, hot / hot.sum())
+
+    return warp
+
+
+def ars(target, seed, warp=keep_all, start=()):
+    tokens = list(start)
+    loop = autoregressive(target, tokens, warp, CoupledRule(seed))
+    while len(tokens) < LENGTH:
+        next(loop)
+    return tokens
+
+
+def sps(target, drafter, seed, plan, warp=keep_all, start=()):
+    tokens, accepted = list(start), 0
+    loop = speculative(target, drafter, tokens, plan, warp, CoupledRule(seed))
+    while len(tokens) < LENGTH:
+        accepted += next(loop).accepted
+    return tokens[:LENGTH], accepted
+
+
+@pytest.mark.parametrize("warp", [keep_all, best_two, repeats_halved, *map(tempered, (0, 0.3, 2))])
+def test_sps_says_what_ars_says_whatever_the_lookahead(warp):
+    target, drafter = Toy(5, 1), modelled(Toy(5, 2), 5)
+    accepted = 0
+    for seed in range(3):
+        said = ars(target, seed, warp)
+        for k in (0, 1, 2, 3, 7):
+            text, kept = sps(target, drafter, seed, lambda k=k: Fixed(k), warp)
+            assert text == said, (seed, k)
+            accepted += kept
+    assert accepted > 0
+
+
+@pytest.mark.parametrize("source", STEPWISE)
+def test_sps_says_what_ars_says_whatever_the_source(source):
+    for seed, style in product(range(3), ("full", "zeros", "uniform")):
+        target = Toy(4, seed, style)
+        drafter = source(Toy(4, seed + 50, style))
+        assert sps(target, drafter, seed, lambda: Fixed(3))[0] == ars(target, seed)
+
+
+@pytest.mark.parametrize("drafter", [Cascade, Hindsight])
+def test_sps_says_what_ars_says_whatever_the_plan_and_even_if_it_looks_at_what_was_drawn(drafter):
+    target, lengths = Toy(4, 3), set()
+    sources = (Parrot(4), ModelSource(Toy(4, 4), Mapping.by_number(4, 4)), RandomSource(4))
+    for seed in range(5):
+        text, kept = sps(target, drafter(*sources), seed, lambda s=seed: Whims(5, s))
+        assert text == ars(target, seed)
+        lengths.add(kept)
+    assert max(lengths) > 0
+
+
+def test_a_draft_that_equals_the_target_is_always_accepted():
+    """Both draw with the same numbers at the same place."""
+    for seed in range(3):
+        tokens, drafter = [], modelled(Toy(5, 1), 5)
+        loop = speculative(
+            Toy(5, 1), drafter, tokens, lambda: Fixed(3), keep_all, CoupledRule(seed)
+        )
+        assert [next(loop).accepted for _ in range(6)] == [3] * 6
+
+
+def test_another_seed_says_something_else_and_the_same_one_the_same():
+    texts = [tuple(ars(Toy(5, 1), seed)) for seed in (1, 2, 3, 1)]
+    assert len(set(texts)) == 3
+    assert texts[0] == texts[3]
+
+
+def test_an_answer_that_is_continued_goes_on_as_if_it_had_not_stopped():
+    target = Toy(5, 1)
+    whole = ars(target, 6)
+    for cut in (1, 7, 16):
+        assert ars(target, 6, start=whole[:cut]) == whole
+        drafter = modelled(Toy(5, 2), 5)
+        assert sps(target, drafter, 6, lambda: Fixed(3), start=whole[:cut])[0] == whole
+
+
+def test_draws_along_the_positions_have_the_law_of_the_row():
+    rule = CoupledRule(11)
+    drawn = [rule.draw(ROW, position) for position in range(20_000)]
+    law = dict(zip(ROW.ids.tolist(), ROW.probs.tolist(), strict=True))
+    assert agrees(Counter(drawn), law)
+    pairs = Counter(zip(drawn[::2], drawn[1::2], strict=True))
+    assert agrees(pairs, {(a, b): law[a] * law[b] for a, b in product(law, repeat=2)})
+
+
+def test_draws_along_the_seeds_have_the_law_of_the_row():
+    drawn = Counter(CoupledRule(seed).draw(ROW, 40) for seed in range(10_000))
+    assert agrees(drawn, dict(zip(ROW.ids.tolist(), ROW.probs.tolist(), strict=True)))
+
+
+def test_long_rows_are_drawn_from_in_blocks_that_change_nothing(monkeypatch):
+    rng = np.random.default_rng(4)
+    row = Row(np.arange(0, 300, 3), rng.random(100) ** 4)
+    rule = CoupledRule(2)
+    whole = [rule.draw(row, position) for position in range(50)]
+    monkeypatch.setattr(coupled, "BLOCK", 7)
+    assert [rule.draw(row, position) for position in range(50)] == whole
+
+
+def test_a_row_need_not_be_normalised():
+    rule, tenth = CoupledRule(2), Row(ROW.ids, ROW.probs / 10)
+    assert all(rule.draw(ROW, i) == rule.draw(tenth, i) for i in range(300))
+
+
+class Silence:
+    """Noise that says the same of every token."""
+
+    def exponentials(self, position, ids):
+        return np.ones(len(ids))
+
+
+def test_the_lowest_id_wins_among_equals():
+    rule = CoupledRule(0)
+    rule._noise = Silence()
+    assert rule.draw(Row(np.array([2, 5, 8, 9]), np.array([0.2, 0.3, 0.3, 0.2])), 0) == 5
+    assert rule.draw(Row(np.arange(3 * BLOCK), np.ones(3 * BLOCK)), 0) == 0
+
+
+def test_acceptance_has_its_closed_form_between_its_bounds():
+    target, draft = (dict(zip(r.ids.tolist(), r.probs.tolist(), strict=True)) for r in (ROW, OTHER))
+    rate = coupled_acceptance(target, draft)
+    rule, many = CoupledRule(8), 10_000
+    accepted = sum(rule.draw(ROW, i) == rule.draw(OTHER, i) for i in range(many))
+    assert abs(accepted - many * rate) < 5.5 * math.sqrt(many * rate * (1 - rate))  # P < 4e-8
+    overlap = sum(min(p, draft.get(token, 0)) for token, p in target.items())
+    assert overlap / (2 - overlap) < rate < overlap
+
+
+def test_a_mismatch_ends_the_draft_and_leaves_the_targets_row():
+    rule = CoupledRule(1)
+    own = [rule.draw(ROW, 50 + i) for i in range(3)]
+    wrong = next(token for token in ROW.ids.tolist() if token != own[1])
+    rows = iter([ROW, ROW])
+    verdict = rule.verify(drafted((own[0], wrong, own[2]), [OTHER] * 3), rows, 50)
+    assert verdict.accepted == 1
+    assert verdict.row is ROW
+    assert len(verdict.target_rows) == len(verdict.uniforms) == 2
+    assert rule.draw(verdict.row, 51) == own[1]
+
+
+def test_all_that_the_target_draws_too_is_accepted():
+    rule = CoupledRule(1)
+    own = [rule.draw(ROW, 50 + i) for i in range(3)]
+    verdict = rule.verify(drafted(own, [OTHER] * 3), [ROW] * 4, 50)
+    assert verdict.accepted == 3
+    assert verdict.uniforms == (None, None, None)
+
+
+def test_missing_rows_are_refused():
+    rule = CoupledRule(1)
+    with pytest.raises(ValueError, match="need 2 rows"):
+        rule.verify(drafted((rule.draw(ROW, 0),), (ROW,)), (ROW,), 0)

@@ -1,0 +1,85 @@
+"""The noise is a function of seed, position and token, and looks like chance in all three.
+
+False alarms below 1e-7 each; see `chi_square`.
+"""
+
+from collections import Counter
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+
+from assistant.decoding.rules.noise import Noise
+from tests.assistant.chi_square import agrees
+
+MANY = 16_384
+IDS = np.arange(MANY)
+
+
+@cache
+def along_tokens(seed):
+    return Noise(seed).exponentials(seed + 3, IDS)
+
+
+@cache
+def along_positions(seed):
+    noise, ids = Noise(seed), np.array([seed])
+    return np.concatenate([noise.exponentials(position, ids) for position in range(MANY)])
+
+
+@cache
+def along_seeds(position):
+    ids = np.array([position])
+    return np.concatenate([Noise(seed).exponentials(position, ids) for seed in range(MANY)])
+
+
+@cache
+def along_diagonals(token):
+    """Return what each seed says one place before the seed that comes before it."""
+    ids = np.array([token])
+    return np.concatenate([Noise(seed).exponentials(MANY - seed, ids) for seed in range(MANY)])
+
+
+WAYS = (along_tokens, along_positions, along_seeds, along_diagonals)
+every_way = pytest.mark.parametrize("along", WAYS)
+
+
+def cells(numbers, count):
+    """Return in which of `count` equally likely intervals each exponential number lies."""
+    return np.floor(-np.expm1(-numbers) * count).astype(int)
+
+
+@every_way
+@pytest.mark.parametrize("start", [0, 7])
+def test_it_is_exponential(along, start):
+    numbers = along(start)
+    assert (numbers > 0).all()
+    assert agrees(Counter(cells(numbers, 64).tolist()), dict.fromkeys(range(64), 1 / 64))
+
+
+@every_way
+@pytest.mark.parametrize("distance", [1, 2, 8, 1024])
+def test_neighbours_are_independent(along, distance):
+    sides = cells(along(7), 8).reshape(-1, 2, distance)
+    pairs = zip(sides[:, 0].ravel().tolist(), sides[:, 1].ravel().tolist(), strict=True)
+    assert agrees(Counter(pairs), dict.fromkeys(product(range(8), repeat=2), 1 / 64))
+
+
+def test_token_and_position_are_not_confused():
+    noise = Noise(5)
+    table = np.stack([noise.exponentials(position, IDS[:200]) for position in range(200)])
+    assert len(np.unique(table)) == table.size
+
+
+def test_a_token_has_the_same_number_in_whatever_company():
+    noise = Noise(9)
+    alone = [noise.exponentials(4, np.array([token]))[0] for token in (0, 17, 151_935)]
+    assert noise.exponentials(4, np.array([0, 17, 151_935])).tolist() == alone
+    assert Noise(9).exponentials(4, np.arange(151_936))[[0, 17, 151_935]].tolist() == alone
+
+
+def test_any_integer_is_a_seed():
+    numbers = [Noise(seed).exponentials(0, IDS[:3])[1] for seed in (0, 1, 2**63, 2**64 - 1)]
+    assert len(set(numbers)) == 4
+    assert Noise(2**64 + 1).exponentials(0, IDS[:3])[1] == numbers[1]

@@ -1,0 +1,28 @@
+"""What is left of a target's row."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from assistant.decoding.row import EMPTY, Row
+from assistant.decoding.rules.residual import excess, residual
+from assistant.lab.prove.exact import row_of
+
+TARGET = Row(np.array([1, 5, 9]), np.array([0.5, 0.25, 0.25]))
+
+
+def test_it_lists_only_what_the_target_has_more_of():
+    draft = Row(np.array([0, 1, 5]), np.array([0.25, 0.25, 0.5]))
+    left = residual(TARGET, draft)
+    assert list(left.ids) == [1, 9]
+    assert list(left.probs) == [0.25, 0.25]
+
+
+def test_equal_rows_leave_nothing_and_the_target_instead():
+    row = row_of([Fraction(1, 3), Fraction(2, 3)])
+    assert len(excess(row, row).ids) == 0
+    assert residual(row, row) is row
+
+
+def test_without_a_proposal_all_is_left():
+    assert residual(TARGET, EMPTY) is TARGET

@@ -1,0 +1,41 @@
+"""The token rule at its edges; its law is enumerated in `test_exactness`."""
+
+from fractions import Fraction
+
+import pytest
+
+from assistant.decoding.rules.token import TokenRule
+from assistant.lab.prove.exact import row_of
+from tests.assistant.decoding.rules.given import Given, drafted
+
+HALF = Fraction(1, 2)
+
+
+def test_token_the_target_forbids_is_never_accepted_even_when_the_uniform_is_0():
+    target, draft = row_of([1, 0]), row_of([HALF, HALF])
+    verdict = TokenRule(Given(0)).verify(drafted((1,), (draft,)), (target, target), 0)
+    assert verdict.accepted == 0
+    assert list(verdict.row.ids) == [0]
+
+
+def test_token_that_the_draft_could_not_draw_is_accepted_if_the_target_allows_it():
+    target, draft = row_of([1, 0]), row_of([0, 1])
+    rule = TokenRule(Given(0.9))
+    assert rule.verify(drafted((0,), (draft,)), (target, target), 0).accepted == 1
+
+
+def test_rows_are_read_only_up_to_the_first_rejection():
+    target, draft = row_of([1, 0]), row_of([0, 1])
+
+    def rows():
+        yield target
+        raise AssertionError("read too far")
+
+    rule = TokenRule(Given(0.5))
+    assert rule.verify(drafted((1, 1), (draft, draft)), rows(), 0).accepted == 0
+
+
+def test_missing_rows_are_refused():
+    row = row_of([1])
+    with pytest.raises(ValueError, match="need 2 rows"):
+        TokenRule(Given(0)).verify(drafted((0,), (row,)), (row,), 0)

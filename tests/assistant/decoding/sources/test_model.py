@@ -1,0 +1,57 @@
+"""A model as a source: what it reads, and how sure it is."""
+
+import pytest
+
+from assistant.decoding.sources.model import ModelSource
+from models.llama.model import LlamaModel
+from models.llama.weights import Weights
+from models.mapping import Mapping
+
+WINDOW = 40
+
+
+@pytest.fixture
+def model(tiny_draft):
+    weights = Weights(tiny_draft)
+    model = LlamaModel(weights, n_ctx=256, max_rows=1, threads=1)
+    yield model
+    model.close()
+    weights.close()
+
+
+@pytest.fixture
+def source(model):
+    return ModelSource(model, Mapping.by_number(model.n_vocab, model.n_vocab), WINDOW)
+
+
+def greedy(logits, _history):
+    from assistant.decoding.warp import one_hot
+
+    return one_hot(int(logits.argmax()))
+
+
+def test_of_a_long_new_text_the_end_is_read(source):
+    text = [i % 97 for i in range(200)]
+    source.read(text)
+    assert source.unread(text) == WINDOW
+    assert source.seen(text) == text[-WINDOW:]
+
+
+def test_a_text_that_grows_is_read_on_until_the_context_is_full(source, model):
+    text = [i % 97 for i in range(50)]
+    for _ in range(300):
+        source.read(text)
+        assert source.offer(text, 4) is not None
+        source.row(text, greedy)
+        assert source.unread(text) == 0
+        text.append(len(text) % 89)
+    assert len(source.seen(text)) < model.n_ctx
+
+
+def test_another_text_is_read_from_its_own_beginning(source):
+    first = [i % 97 for i in range(200)]
+    source.read(first)
+    source.row(first, greedy)
+    second = [(7 * i) % 89 + 1 for i in range(30)]
+    source.read(second)
+    assert source.seen(second) == second

@@ -1,0 +1,118 @@
+"""What the conversation offers to continue itself with."""
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from assistant.decoding.sources.suffix import EDGES, SHORTEST, UNMISTAKABLE, SuffixSource, strength
+from assistant.decoding.sources.suffix_automaton import Match
+from tests.assistant.decoding.sources.test_automaton import ends, longest
+
+TEXTS = st.lists(st.integers(0, 2), max_size=40)
+
+
+def offered(tokens, room=4, ahead=()):
+    source = SuffixSource()
+    source.read(tokens)
+    return source.offer([*tokens, *ahead], room)
+
+
+def test_what_followed_is_offered():
+    assert offered([1, 2, 6, 7, 8, 9, 1, 2]).tokens == (6, 7, 8, 9)
+
+
+def test_the_longer_occurrence_is_preferred_to_the_later_one():
+    assert offered([9, 1, 2, 3, 1, 2, 4, 9, 1, 2], room=1).tokens == (3,)
+
+
+def test_what_was_proposed_in_this_draft_counts_as_said():
+    text = [1, 2, 3, 4, 5, 6, 7, 8]
+    assert offered(text) is None
+    assert offered(text, ahead=(2, 3)).tokens == (4, 5, 6, 7)
+
+
+def test_an_occurrence_that_reaches_the_end_repeats_itself():
+    assert offered([5, 1, 2, 1, 2, 1, 2]).tokens == (1, 2, 1, 2)
+
+
+def test_too_little_in_common_is_no_repetition():
+    assert offered([1, 2, 3, 4, 3]) is None
+    assert SHORTEST == 2
+
+
+def test_there_is_no_offer_where_there_is_no_room():
+    assert offered([1, 2, 1, 2], room=0) is None
+
+
+def match(length, followers=1):
+    return Match(0, length, 0, followers)
+
+
+def test_evidence_grows_along_a_run():
+    evidence = offered([*range(60), *range(30)], room=8).evidence
+    assert evidence == (strength(match(30)), strength(match(31)), *[strength(match(32))] * 6)
+    assert evidence[-1] > evidence[0] > 0
+    assert strength(match(10**6)) == len(EDGES)
+
+
+def test_where_different_tokens_followed_the_latest_counts_if_the_repetition_is_long():
+    assert offered([1, 2, 3, 1, 2, 4, 1, 2]) is None
+    same = [*range(10, 10 + UNMISTAKABLE)]
+    run = offered([*same, 1, *same, 2, *same], room=2)
+    assert run.tokens == (2, same[0])
+    assert run.evidence == (0, strength(match(UNMISTAKABLE + 1)))
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS, st.lists(st.integers(0, 3), max_size=4), st.integers(1, 9))
+@example([0, 0, 0], [1, 0, 0], 1)  # the latest occurrence is followed by what is proposed
+def test_every_token_offered_followed_the_longest_repetition(text, ahead, room):
+    run = offered(text, room, ahead)
+    context, before = text + ahead, len(text) + bool(ahead)
+    for token in run.tokens if run else ():
+        part = longest(context, text, before)
+        assert token in {context[end] for end in ends(text, part, before)}
+        assert is_telling(part, text)
+        context, before = [*context, token], len(text) + 1
+    if not run or len(run.tokens) < room:
+        assert not is_telling(longest(context, text, before), text)
+
+
+def is_telling(part, text):
+    followed = {text[end] for end in ends(text, part, len(text))}
+    return len(part) >= (SHORTEST if len(followed) < 2 else UNMISTAKABLE)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(TEXTS, min_size=1, max_size=4))
+def test_reading_on_is_reading_from_the_start(texts):
+    source = SuffixSource()
+    context = []
+    for text in texts:
+        context += text
+        source.read(context)
+    assert source.offer(context, 5) == offered(context, 5)
+
+
+@settings(max_examples=100, deadline=None)
+@given(TEXTS, TEXTS)
+def test_another_conversation_replaces_the_one_before(one, other):
+    source = SuffixSource()
+    source.read(one)
+    source.read(other)
+    assert source.offer(other, 5) == offered(other, 5)
+
+
+def test_offering_changes_nothing():
+    source = SuffixSource()
+    source.read([1, 2, 3, 1, 2])
+    before = source.offer([1, 2, 3, 1, 2], 4)
+    source.offer([1, 2, 3, 1, 2, 9, 9], 4)
+    assert source.offer([1, 2, 3, 1, 2], 4) == before
+
+
+def test_its_row_is_the_first_token_of_its_offer():
+    source = SuffixSource()
+    source.read([1, 2, 3, 1, 2])
+    row, evidence = source.row([1, 2, 3, 1, 2], lambda logits, history: None)
+    assert (list(row.ids), list(row.probs), evidence) == ([3], [1.0], strength(match(2)))
+    assert len(source.row([1, 2, 3, 1, 2, 9], lambda logits, history: None)[0].ids) == 0

@@ -1,0 +1,90 @@
+"""What a rejected token leaves behind."""
+
+from assistant.decoding.lookahead.fixed import Fixed
+from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.draft import Proposal
+from assistant.decoding.sources.suffix import SuffixSource
+from assistant.decoding.sources.tail import TailSource, strength
+from assistant.decoding.warp import one_hot
+
+CONTEXT = [8, 9]
+
+
+def proposals(*tokens, source="model"):
+    return [Proposal(token, one_hot(token), source) for token in tokens]
+
+
+def tail(*drafted):
+    source = TailSource()
+    source.keep(CONTEXT, proposals(*drafted))
+    return source
+
+
+def offered(source, *said, room=9):
+    run = source.offer([*CONTEXT, *said], room)
+    return run.tokens if run else None
+
+
+def test_what_was_proposed_behind_a_replaced_token_is_offered():
+    assert offered(tail(1, 2, 3, 4, 5), 1, 7) == (3, 4, 5)
+    assert offered(tail(1, 2, 3, 4, 5), 7) == (2, 3, 4, 5)
+    assert offered(tail(1, 2, 3, 4, 5), 7, room=2) == (2, 3)
+
+
+def test_it_goes_on_where_it_came_true():
+    assert offered(tail(1, 2, 3, 4, 5), 7, 2, 3) == (4, 5)
+
+
+def test_a_second_wrong_token_ends_it():
+    assert offered(tail(1, 2, 3, 4, 5), 7, 2, 6) is None
+
+
+def test_nothing_is_left_of_a_draft_that_was_right():
+    assert offered(tail(1, 2, 3), 1, 2) is None
+    assert offered(tail(1, 2, 3), 1, 2, 3, 4) is None
+
+
+def test_nothing_is_left_behind_the_last_token():
+    assert offered(tail(1, 2, 3), 1, 2, 7) is None
+    assert offered(tail(1, 2, 3), 7, 2, 3) is None
+
+
+def test_a_round_without_proposals_forgets_nothing():
+    source = tail(1, 2, 3, 4)
+    source.keep([*CONTEXT, 7], [])
+    assert offered(source, 7, 2) == (3, 4)
+
+
+def test_another_draft_replaces_the_one_before():
+    source = tail(1, 2, 3, 4)
+    source.keep([*CONTEXT, 7], proposals(5, 6, 7))
+    assert offered(source, 7, 1) == (6, 7)
+
+
+def test_what_a_tail_proposed_has_no_tail():
+    source = tail(1, 2, 3, 4)
+    source.keep([*CONTEXT, 7], proposals(2, 3, source="tail"))
+    assert offered(source, 7, 9) is None
+
+
+def test_evidence_grows_with_every_token_that_comes_true():
+    source = tail(1, 2, 3, 4, 5, 6, 7)
+    run = source.offer([*CONTEXT, 1, 2, 0], 9)
+    assert run.evidence == tuple(strength(2, behind) for behind in range(4))
+    assert source.offer([*CONTEXT, 1, 2, 0, 4], 9).evidence == run.evidence[1:]
+    assert [strength(0, i) for i in range(6)] == [0, 2, 4, 6, 8, 8]
+    assert strength(2, 9) == strength(99, 9) == 9
+
+
+def test_a_cascade_tells_its_tail_what_it_proposed():
+    text = [1, 2, 3, 4, 5, 6, 7, 1, 2]
+    cascade = Cascade(SuffixSource(), TailSource())
+    first = cascade.propose(text, Fixed(4), None, None)
+    assert first.tokens == (3, 4, 5, 6)
+    second = cascade.propose([*text, 3, 9], Fixed(4), None, None)
+    assert [(each.token, each.source) for each in second.proposals] == [
+        (5, "tail"),
+        (6, "tail"),
+        (7, "suffix"),
+        (1, "suffix"),
+    ]

@@ -1,0 +1,237 @@
+"""From logits to rows: compared with a slow and obvious reference, and at the edges."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from assistant.decoding.draw import draw
+from assistant.decoding.warp import EMPTY, Row, Sampling, one_hot, top_k, warp
+from models.errors import UsageError
+
+
+def reference(logits, sampling, history=()):
+    """Return the row by the definitions, in Python floats, as a dict."""
+    scores = {token: float(score) for token, score in enumerate(logits)}
+    if sampling.repeat_penalty != 1 and sampling.repeat_window:
+        for token in set(history[-sampling.repeat_window :]):
+            score = scores[token]
+            penalty = sampling.repeat_penalty
+            scores[token] = score / penalty if score > 0 else score * penalty
+    order = sorted(scores, key=lambda token: (-scores[token], token))
+    if sampling.temperature == 0:
+        return {order[0]: 1.0}
+    if sampling.top_k:
+        order = order[: sampling.top_k]
+    best = scores[order[0]]
+    weights = {token: math.exp((scores[token] - best) / sampling.temperature) for token in order}
+    total = sum(weights.values())
+    if sampling.top_p < 1:
+        kept, mass = [], 0.0
+        for token in order:
+            kept.append(token)
+            mass += weights[token]
+            if mass >= sampling.top_p * total:
+                break
+        order = kept
+    order = [token for token in order if weights[token] >= sampling.min_p * weights[order[0]]]
+    order = [token for token in order if weights[token] > 0]
+    total = sum(weights[token] for token in order)
+    return {token: weights[token] / total for token in sorted(order)}
+
+
+COMBINATIONS = list(
+    itertools.product((0, 1e-6, 0.2, 1, 2), (0, 1, 5, 40, 64), (0.01, 0.5, 0.9, 1), (0, 0.1, 1))
+)
+
+
+@pytest.mark.parametrize("penalty", [1, 1.3, 0.7])
+def test_rows_equal_the_reference(penalty):
+    rng = np.random.default_rng(7)
+    for temperature, k, p, min_p in COMBINATIONS:
+        logits = (4 * rng.standard_normal(64)).astype(np.float32)
+        history = [int(token) for token in rng.integers(0, 64, 20)]
+        sampling = Sampling(temperature, k, p, min_p, penalty, 8)
+        row = warp(logits, sampling, history)
+        expected = reference(logits, sampling, history)
+        assert list(row.ids) == list(expected), sampling
+        np.testing.assert_allclose(row.probs, list(expected.values()), atol=2e-6)
+
+
+def test_rows_list_ascending_ids_and_positive_probabilities_that_sum_to_1():
+    rng = np.random.default_rng(8)
+    for temperature, k, p, min_p in COMBINATIONS:
+        logits = (9 * rng.standard_normal(300)).astype(np.float32)
+        row = warp(logits, Sampling(temperature, k, p, min_p), [])
+        assert (np.diff(row.ids) > 0).all()
+        assert (row.probs > 0).all()
+        assert row.probs.dtype == np.float64
+        assert row.probs.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_ties_are_kept_by_id():
+    logits = np.array([1, 2, 2, 2, 0], np.float32)
+    assert list(top_k(logits, 2)) == [1, 2]
+    assert list(warp(logits, Sampling(1, 2, 1), []).ids) == [1, 2]
+    assert list(warp(logits, Sampling(1, 0, 0.3), []).ids) == [1, 2]
+    assert list(warp(logits, Sampling(0), []).ids) == [1]
+    assert list(warp(np.zeros(9, np.float32), Sampling(1, 0, 0.5), []).ids) == [0, 1, 2, 3, 4]
+
+
+def test_the_nucleus_is_the_smallest_set_that_has_the_probability():
+    logits = np.log(np.array([0.1, 0.5, 0.15, 0.25], np.float32))
+    for top_p, ids in ((0.4, [1]), (0.6, [1, 3]), (0.85, [1, 2, 3]), (0.95, [0, 1, 2, 3])):
+        assert list(warp(logits, Sampling(1, 0, top_p), []).ids) == ids
+
+
+LARGE = 6_000  # tokens: enough for every short cut
+
+
+@pytest.mark.parametrize("spread", [0, 1, 4])
+@pytest.mark.parametrize("grain", [0, 0.5, 4])
+def test_large_vocabularies_have_rows_as_small_ones_have_them(spread, grain):
+    rng = np.random.default_rng(9)
+    logits = (spread * rng.standard_normal(LARGE)).astype(np.float32)
+    if grain:  # equals everywhere
+        logits = (logits // np.float32(grain) * np.float32(grain)).astype(np.float32)
+    for temperature, k, p, min_p in itertools.product(
+        (0.5, 5), (0, 40, 700), (0.3, 0.987, 1), (0, 0.05)
+    ):
+        sampling = Sampling(temperature, k, p, min_p)
+        row, expected = warp(logits, sampling, []), reference(logits, sampling)
+        assert list(row.ids) == list(expected), sampling
+        np.testing.assert_allclose(row.probs, list(expected.values()), 1e-4, 1e-30)
+
+
+def test_the_best_are_found_wherever_they_are():
+    rng = np.random.default_rng(10)
+    for _ in range(200):
+        size, k = int(rng.integers(1, 20_000)), int(rng.integers(1, 300))
+        logits = rng.integers(0, rng.integers(1, 4_000), size).astype(np.float32)
+        if rng.random() < 0.3:  # all in one place
+            logits[: min(size, 2 * k)] += 9_000
+        best = np.sort(np.argsort(-logits, kind="stable")[:k])
+        assert top_k(logits, k).tolist() == best.tolist()
+
+
+def test_what_is_not_weighed_at_first_still_counts_for_the_nucleus():
+    # Below the floor are 100,000 tokens that together weigh a ten-thousandth of the best.
+    rest = np.full(100_000, np.log(1e-9), np.float32)
+    logits = np.concatenate([np.array([0], np.float32), rest])
+    inside = 1 / (1 + 1e-4)
+    assert list(warp(logits, Sampling(1, 0, inside - 1e-6), []).ids) == [0]
+    for top_p in (inside + 1e-6, 0.99999):
+        needed = math.ceil((top_p * (1 + 1e-4) - 1) / 1e-9)
+        row = warp(logits, Sampling(1, 0, top_p), [])
+        assert len(row.ids) == pytest.approx(1 + needed, rel=1e-3)
+        assert row.ids.tolist() == list(range(len(row.ids)))
+
+
+def test_rows_of_a_whole_vocabulary_share_their_ids():
+    logits = np.arange(5, dtype=np.float32)
+    a, b = (warp(logits, Sampling(temperature, 0, 1), []) for temperature in (1, 2))
+    assert a.ids is b.ids
+    assert a.probs_of(b.ids) is a.probs
+    with pytest.raises(ValueError, match="read-only"):
+        a.ids[0] = 3
+
+
+def test_temperature_0_is_one_hot_and_draws_without_chance():
+    row = warp(np.array([1, 3, 3], np.float32), Sampling(0), [])
+    assert (list(row.ids), list(row.probs)) == ([1], [1.0])
+    assert draw(row, np.random.default_rng()) == 1
+
+
+@pytest.mark.parametrize("temperature", [1e-6, 1e-20, 1e-38, 1e-42, 1e-46, 1e-300, 5e-324])
+def test_a_tiny_temperature_is_the_best_token(temperature):
+    logits = np.array([1, 2, 3, -40], np.float32)
+    row = warp(logits, Sampling(temperature), [])
+    assert (list(row.ids), list(row.probs)) == ([2], [1.0])
+
+
+def test_the_highest_temperature_is_nearly_uniform():
+    row = warp(np.array([1, 2, 3], np.float32), Sampling(100, 0, 1), [])
+    np.testing.assert_allclose(row.probs, 1 / 3, atol=0.01)
+
+
+@pytest.mark.parametrize("top_p", [1e-320, 1e-17, 1e-9, 0.999999999999])
+def test_an_extreme_nucleus_keeps_a_token(top_p):
+    for logits in (np.zeros(3, np.float32), np.arange(7, dtype=np.float32)):
+        assert len(warp(logits, Sampling(1, 0, top_p), []).ids) >= 1
+
+
+@pytest.mark.parametrize("penalty", [1, 1.5])
+def test_minus_infinity_is_a_token_that_cannot_be(penalty):
+    logits = np.array([0, -np.inf, 1, -np.inf], np.float32)
+    for k in (0, 3):
+        row = warp(logits, Sampling(1, k, 1, repeat_penalty=penalty), [1, 2])
+        assert list(row.ids) == [0, 2]
+
+
+def test_the_penalty_reaches_back_over_its_window_alone():
+    logits = np.array([1, 1, 1, 1], np.float32)
+    row = warp(logits, Sampling(1, 0, 1, repeat_penalty=2, repeat_window=2), [0, 1, 2])
+    assert row.prob(0) == row.prob(3) > row.prob(1) == row.prob(2)
+
+
+def test_the_penalty_makes_negative_scores_less_likely_too_and_counts_a_token_once():
+    logits = np.array([-1, -1, 0], np.float32)
+    row = warp(logits, Sampling(1, 0, 1, repeat_penalty=2), [0, 0, 0])
+    assert row.prob(0) / row.prob(1) == pytest.approx(math.exp(-1))
+
+
+def test_the_penalty_leaves_the_logits_as_they_were():
+    logits = np.array([1, 2], np.float32)
+    warp(logits, Sampling(repeat_penalty=2), [0, 1])
+    assert list(logits) == [1, 2]
+
+
+def test_the_penalty_passes_over_tokens_that_the_model_does_not_have():
+    row = warp(np.array([1, 1], np.float32), Sampling(1, 0, 1, repeat_penalty=2), [0, 77])
+    assert row.prob(0) < row.prob(1)
+
+
+@pytest.mark.parametrize("penalty", [1e-300, 1e-30, 1e300])
+def test_an_extreme_penalty_is_refused_or_gives_a_row(penalty):
+    try:
+        sampling = Sampling(repeat_penalty=penalty)
+    except UsageError:
+        return
+    row = warp(np.array([3, -2, 1], np.float32), sampling, [0, 1])
+    assert row.probs.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("temperature", -0.1),
+        ("temperature", math.nan),
+        ("temperature", 1e308),
+        ("temperature", math.inf),
+        ("top_k", -1),
+        ("top_p", 0),
+        ("top_p", 1.1),
+        ("top_p", math.nan),
+        ("min_p", -1),
+        ("min_p", 1.01),
+        ("repeat_penalty", 0),
+        ("repeat_window", -1),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_by_name(name, value):
+    with pytest.raises(UsageError, match=name):
+        Sampling(**{name: value})
+
+
+def test_a_row_knows_the_probability_of_any_token():
+    row = Row(np.array([2, 5]), np.array([0.25, 0.75]))
+    assert [row.prob(token) for token in (0, 2, 3, 5, 6)] == [0, 0.25, 0, 0.75, 0]
+    assert list(row.probs_of(np.array([0, 2, 5, 9]))) == [0, 0.25, 0.75, 0]
+    assert list(row.probs_of(np.array([2]))) == [0.25]
+    assert list(EMPTY.probs_of(np.array([1, 2]))) == [0, 0]
+    assert list(row.probs_of(np.array([], np.intp))) == []
+    assert EMPTY.prob(3) == 0
+    assert row.top(1) == [(5, 0.75)]
+    assert row.top(3) == [(5, 0.75), (2, 0.25)]
+    assert one_hot(4).prob(4) == 1

@@ -1,0 +1,51 @@
+"""Keys that are pressed in the middle of a round."""
+
+from collections.abc import Mapping, Sequence
+from itertools import cycle
+
+import numpy as np
+
+from assistant.decoding.control import Control
+from assistant.decoding.sources.draft import Run
+from assistant.decoding.sources.suffix import SuffixSource
+from assistant.events import Reason
+from assistant.request import Mode
+from models.base import Logits, Text
+
+KEYS: tuple[tuple[Mode, int | None], ...] = (
+    ("auto", None),
+    ("sps", 7),
+    ("ars", None),
+    ("sps", None),
+    ("auto", 3),
+)
+CHOSEN = {Reason.CHOSEN: {3, 7}, Reason.ARS: {0}}
+"""How many proposals these reasons may be given for."""
+
+
+class Pressed(SuffixSource):
+    """A source in whose offer somebody presses a key, another one each time."""
+
+    def __init__(self, control: Control) -> None:
+        super().__init__()
+        self._control, self._keys = control, cycle(KEYS)
+
+    def offer(self, tokens: Sequence[int], room: int) -> Run | None:
+        self._control.mode, self._control.lookahead = next(self._keys)
+        return super().offer(tokens, room)
+
+
+class Counting:
+    """A target that counts upwards and begins again at 50, so that copies are right."""
+
+    n_ctx, n_vocab, max_rows, most_texts = 4096, 50, 32, 8
+    busy_s = 0.0
+
+    def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
+        assert rows <= self.max_rows
+        following: Logits = np.roll(20 * np.eye(self.n_vocab, dtype=np.float32), 1, axis=1)
+        return following[tokens[-rows:]]
+
+    def logits_of(self, texts: Mapping[int, Text]) -> dict[int, Logits]:
+        assert sum(text.rows for text in texts.values()) <= self.max_rows
+        return {i: self.logits(text.tokens, text.rows) for i, text in texts.items()}

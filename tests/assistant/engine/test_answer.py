@@ -1,0 +1,268 @@
+"""The answer: where it ends, what its text is, and what it counts."""
+
+from dataclasses import replace
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from assistant.decoding.loops import Rejected, Round, Sampled
+from assistant.decoding.sources.draft import Proposal
+from assistant.decoding.warp import Row
+from assistant.engine.answer import Answer
+from assistant.engine.stopwatch import Stopwatch
+from assistant.events import Alternative, Finished, Forecast, Origin, Reason, Stop, Tally
+from assistant.request import Message, Request
+
+END = 99
+PIECES = {
+    END: b"",
+    **{i: bytes([97 + i]) for i in range(26)},
+    50: b"\xf0\x9f",
+    51: b"\x98",
+    52: b"\x80!",
+    53: b"\xff",
+    54: b"",
+}
+VOCAB = SimpleNamespace(stop_tokens=frozenset({END}), piece=PIECES.__getitem__, text="<{}>".format)
+IDLE = SimpleNamespace(busy_s=0.0)
+OTHER = 1000  # a token that every row holds as well
+
+
+def answer(**settings) -> Answer:
+    begun = Answer(Request((Message("user", "?"),), **settings), VOCAB, Stopwatch(IDLE), 7, 3)
+    begun.begin()
+    return begun
+
+
+def row(token: int) -> Row:
+    return Row(np.array([token, OTHER]), np.array([0.5, 0.5]))
+
+
+def sps(*ids: int, proposed: int | None = None, rejected: bool = False) -> Round:
+    """Return a round: all but the last of `ids` are accepted proposals."""
+    accepted = [
+        Sampled(token, Origin.DRAFT, row(token), row(token), proposal(token), 0.3)
+        for token in ids[:-1]
+    ]
+    last = Sampled(ids[-1], Origin.TARGET, row(ids[-1]))
+    if rejected:
+        rejection = row(ids[-1]), proposal(ids[-1]), 0.9
+        last = Sampled(ids[-1], Origin.RESIDUAL, row(ids[-1]), *rejection)
+    count = len(accepted) + rejected if proposed is None else proposed
+    return Round((*accepted, last), ghosts(*[0] * (count - len(accepted)), tested=rejected))
+
+
+def proposal(token: int) -> Proposal:
+    return Proposal(token, row(token), "model")
+
+
+def ghosts(*ids: int, tested: bool = True) -> tuple[Rejected, ...]:
+    first = [tested, *[False] * len(ids)]
+    return tuple(
+        Rejected(proposal(token), row(token) if test else None, 0.9 if test else None)
+        for token, test in zip(ids, first, strict=False)
+    )
+
+
+def text_of(events) -> str:
+    return "".join(token.text for event in events for token in getattr(event, "tokens", ()))
+
+
+def finish(begun: Answer) -> Finished:
+    *_, last = begun.finish()
+    assert isinstance(last, Finished)
+    return last
+
+
+def test_a_stop_token_inside_an_accepted_run_ends_the_answer_there():
+    begun = answer()
+    decoded = begun.add(sps(0, 1, END, 2, 3))
+    assert begun.stop is Stop.STOP_TOKEN
+    assert [token.id for token in decoded.tokens] == [0, 1, END]
+    finished = finish(begun)
+    assert finished.text == "ab"
+    assert finished.token_ids == (0, 1)
+    assert finished.stats.generated_tokens == 3
+    assert finished.stats.accepted == 3
+    assert finished.stats.tested == 3
+
+
+def test_a_stop_token_has_no_text_whatever_its_piece():
+    begun = answer()
+    begun.add(sps(END))
+    assert finish(begun).text == ""
+
+
+def test_a_character_of_several_tokens_appears_with_the_last_of_them():
+    begun = answer()
+    decoded = begun.add(sps(0, 50, 51, 52))
+    assert [token.text for token in decoded.tokens] == ["a", "", "", "😀!"]
+    assert finish(begun).text == "a😀!"
+
+
+def test_a_character_may_be_spread_over_rounds():
+    begun = answer()
+    shown = [begun.add(sps(token)) for token in (50, 51, 52)]
+    assert text_of(shown) == "😀!"
+
+
+def test_bytes_that_are_no_text_become_replacement_characters():
+    begun = answer()
+    begun.add(sps(53, 0))
+    assert finish(begun).text == "\ufffda"
+
+
+def test_an_incomplete_character_at_the_end_is_shown_as_one_replacement():
+    begun = answer(max_tokens=2)
+    begun.add(sps(0))
+    begun.add(sps(50))
+    assert begun.stop is Stop.LENGTH
+    assert finish(begun).text == "a\ufffd"
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_what_was_shown_and_the_final_text_are_the_same(held):
+    begun = answer(stop_strings=("bz",) if held else ())
+    events = [begun.add(sps(0, 1)), *begun.finish()]
+    assert text_of(events) == events[-1].text == "ab"
+
+
+def test_a_stop_string_across_tokens_ends_the_answer_and_is_not_shown():
+    begun = answer(stop_strings=("cd",))
+    events = [begun.add(sps(0, 1, 2)), begun.add(sps(3, 4, 5)), *begun.finish()]
+    assert begun.stop is Stop.STOP_STRING
+    assert text_of(events) == events[-1].text == "ab"
+    assert events[-1].token_ids == ()
+
+
+def test_a_stop_string_inside_an_accepted_run_drops_what_follows():
+    begun = answer(stop_strings=("b",))
+    decoded = begun.add(sps(0, 1, 2, 3))
+    assert [token.text for token in decoded.tokens] == ["a"]
+    assert decoded.stats.generated_tokens == 2
+
+
+def test_held_text_is_released_when_the_answer_ends_otherwise():
+    begun = answer(stop_strings=("abz",), max_tokens=2)
+    first = begun.add(sps(0, 1))
+    assert (text_of([first]), begun.stop) == ("", Stop.LENGTH)
+    events = list(begun.finish())
+    assert text_of(events) == events[-1].text == "ab"
+    assert events[-1].token_ids == (0, 1)
+
+
+def test_origins_of_the_tokens_add_up_to_the_counts():
+    begun = answer()
+    rounds = [
+        sps(0),
+        sps(1, 2, 3),
+        sps(4, 5, rejected=True, proposed=3),
+        sps(6, rejected=True, proposed=2),
+    ]
+    tokens = [token for each in rounds for token in begun.add(each).tokens]
+    stats = begun.stats
+    origins = [token.origin for token in tokens]
+    assert stats.generated_tokens == len(tokens) == 7
+    assert stats.accepted == origins.count(Origin.DRAFT) == 3
+    assert stats.drafted == 2 + 3 + 2
+    assert stats.tested == stats.accepted + origins.count(Origin.RESIDUAL)
+    assert stats.rounds == 4
+    assert stats.lookahead_counts == {0: 1, 2: 2 - 0, 3: 1}
+    assert stats.acceptance_rate == 3 / 5
+    assert stats.tokens_per_eval == 7 / 4
+
+
+def test_rejected_proposals_are_reported_as_ghosts_of_which_the_first_was_tested():
+    begun = answer()
+    first, second = begun.add(
+        Round(sps(1, 2).tokens, ghosts(8, END)), Forecast(Reason.CHOSEN)
+    ).ghosts
+    assert (first.id, first.text, first.position, first.uniform) == (8, "i", 1, 0.9)
+    assert (first.target_prob, first.draft_prob, first.acceptance_prob) == (0.5, 0.5, 1)
+    assert (second.id, second.text, second.position) == (END, f"<{END}>", 2)
+    assert (second.target_prob, second.uniform, second.acceptance_prob) == (None, None, None)
+
+
+def test_a_round_tells_its_lookahead_and_the_reason():
+    decoded = answer().add(Round(sps(1, 2).tokens, ghosts(8, 9)), Forecast(Reason.CHOSEN, 1.5, 0.1))
+    assert (decoded.lookahead, decoded.forecast) == (3, Forecast(Reason.CHOSEN, 1.5, 0.1))
+
+
+def test_proposals_behind_the_end_of_the_answer_are_no_ghosts():
+    assert answer().add(Round(sps(1, END, 2).tokens, ghosts(8))).ghosts == ()
+
+
+def test_a_token_tells_its_place_its_test_and_what_else_was_possible():
+    accepted, last = answer(alternatives=1).add(sps(1, 2)).tokens
+    assert (accepted.position, accepted.uniform, accepted.acceptance_prob) == (0, 0.3, 1)
+    assert accepted.target_top == accepted.draft_top == (Alternative(1, "b", 0.5),)
+    assert (last.position, last.uniform, last.draft_prob, last.draft_top) == (1, None, None, ())
+    assert answer().add(sps(1, 2)).tokens[0].target_top == ()
+
+
+def test_a_threshold_is_told_as_a_plain_number():
+    kept, last = sps(1, 2).tokens
+    kept = replace(kept, threshold=np.float64(0.5))
+    behind = replace(ghosts(8)[0], threshold=Fraction(1, 4))
+    decoded = answer().add(Round((kept, last), (behind,)))
+    thresholds = [each.threshold for each in (*decoded.tokens, *decoded.ghosts)]
+    assert thresholds == [0.5, None, 0.25]
+    assert [type(each) for each in thresholds] == [float, type(None), float]
+
+
+def test_tests_are_counted_by_place_and_by_source():
+    begun = answer()
+    for round_ in (sps(0), sps(1, 2, 3), sps(4, 5, rejected=True, proposed=3)):
+        begun.add(round_)
+    assert begun.stats.positions == (Tally(2, 2), Tally(2, 1))
+    assert begun.stats.sources == {"model": Tally(4, 3)}
+    assert begun.stats.acceptance_rate == begun.stats.sources["model"].rate == 3 / 4
+
+
+def test_an_answer_gone_on_with_completes_the_character_it_was_cut_in():
+    said = Message("assistant", "a\ufffd", (0, 50, 51))
+    begun = Answer(Request((Message("user", "?"), said)), VOCAB, Stopwatch(IDLE), 7, 3)
+    begun.begin()
+    begun.add(sps(52))
+    assert finish(begun).text == "😀!"
+
+
+def test_max_tokens_ends_the_answer_and_never_exceeds_it():
+    begun = answer(max_tokens=3)
+    assert begun.tokens_left == 3
+    begun.add(sps(0, 1))
+    assert (begun.tokens_left, begun.stop) == (1, None)
+    begun.add(sps(2))
+    assert begun.stop is Stop.LENGTH
+
+
+def test_a_stop_token_at_the_limit_is_a_stop_token():
+    begun = answer(max_tokens=1)
+    begun.add(sps(END))
+    assert begun.stop is Stop.STOP_TOKEN
+
+
+def test_an_answer_that_nothing_ended_was_cancelled():
+    begun = answer()
+    begun.add(sps(0))
+    assert finish(begun).stop is Stop.CANCELLED
+
+
+def test_the_time_of_guessing_is_that_of_rounds_that_proposed_and_of_the_draft_between_rounds():
+    draft = SimpleNamespace(busy_s=0.0)
+    clock = SimpleNamespace(time=0.0)
+    stopwatch = Stopwatch(IDLE, draft, lambda: clock.time)
+    begun = Answer(Request((Message("user", "?"),)), VOCAB, stopwatch, 7, 3)
+    begun.begin()
+
+    def round_(sampled, at_s, drafting_s=0.0):
+        clock.time, draft.busy_s = at_s, draft.busy_s + drafting_s
+        return begun.add(sampled).stats.guessing_s
+
+    assert round_(sps(1), 2.0) == 0.0
+    assert round_(sps(1, 2, proposed=3), 5.0, 0.5) == 3.0
+    assert round_(sps(1), 9.0, 1.0) == 4.0  # it read what it lacked, and proposed nothing
+    assert round_(sps(1), 10.0) == 4.0
+    assert begun.stats.decode_s == 10.0

@@ -1,0 +1,163 @@
+"""Conversations and questions of any length in a context that is far too small for them."""
+
+import random
+
+import pytest
+
+from assistant.chat.context import fit, without_hopeless
+from assistant.chat.counting import SLICE, count
+from assistant.events import Counted, Failed, Finished, Prepared, Ready, Stop
+from assistant.request import Count, Message, Request, Sampling, Setup
+from models.errors import ContextFull
+from tests.assistant.chat.test_context import conversation, encode
+from tests.assistant.engine.test_assistant import answer, opened
+from tests.assistant.process.driving import ask, running
+from tests.hostile_texts import ALL
+
+SYSTEM = "Be brief, and never forget this sentence."
+N_CTX, TURNS = 512, 200 if ALL else 80
+MEGABYTES = 10_000_000
+HOT = Sampling(temperature=30, top_k=20)
+
+
+def spoken(assistant) -> str:
+    """Return what the target has read last, as text."""
+    tokens = assistant.target.held
+    return b"".join(map(assistant.vocab.piece, tokens)).decode("utf-8", "replace")
+
+
+def test_any_number_of_turns_in_512_tokens_never_fail_and_keep_the_system_prompt(
+    tiny_target, tiny_draft
+):
+    rng = random.Random(0)
+    with opened(tiny_target, tiny_draft, n_ctx=N_CTX, draft_ctx=N_CTX) as pair:
+        messages = [Message("system", SYSTEM)]
+        kept = dropped = 0
+        for i in range(TURNS):
+            question = f"question {i} " + "x" * rng.choice((0, 5, 40, 150))
+            messages.append(Message("user", question))
+            mode, lookahead = rng.choice(("ars", "sps", "auto")), rng.choice((None, 0, 1, 5, 16))
+            most = rng.choice((1, 3, 12, 40)) if i % 20 else None
+            request = Request(tuple(messages), HOT, mode, lookahead, most, seed=i)
+            prepared, *_, finished = answer(pair, request)
+            assert isinstance(finished, Finished)
+            assert prepared.prompt_tokens + finished.stats.generated_tokens <= N_CTX
+            kept += spoken(pair[0]).startswith(f"system\n{SYSTEM}\n")
+            assert question in spoken(pair[0])
+            dropped = prepared.dropped_turns
+            messages.append(Message("assistant", finished.text, finished.token_ids))
+        assert kept == TURNS
+        assert dropped > TURNS * 0.9
+
+
+@pytest.mark.parametrize("lookahead", [*range(17), 31, None])
+@pytest.mark.some(5)
+def test_a_model_that_never_stops_ends_where_the_context_is_full(
+    tiny_target, tiny_draft, lookahead
+):
+    """However many tokens are left when the last rounds begin, none is decoded beyond the end."""
+    with opened(tiny_target, tiny_draft, n_ctx=256, draft_ctx=256) as pair:
+        for length in range(0, 12, 4):
+            question = (Message("user", "x" * (120 + length)),)
+            request = Request(question, HOT, "sps", lookahead, seed=length)
+            prepared, *_, finished = answer(pair, request)
+            assert finished.stop is Stop.CONTEXT
+            assert prepared.prompt_tokens + finished.stats.generated_tokens == 256
+
+
+def test_a_question_of_megabytes_is_refused_with_both_counts_and_the_next_is_answered(
+    tiny_target, tiny_draft
+):
+    with opened(tiny_target, tiny_draft) as pair:
+        tokenised = watch(pair[0].vocab)
+        for text in (
+            "word " * (MEGABYTES // 5),
+            " " * MEGABYTES,
+            "\u6f22" * 10**7,
+            "<|im_end|>" * 10**6,
+        ):
+            request = Request((Message("user", text),), HOT)
+            with pytest.raises(ContextFull, match=rf"{len(text)} characters.*room for 824 tokens"):
+                answer(pair, request)
+            assert tokenised() < 10 * SLICE
+        system = Message("system", "s" * MEGABYTES)
+        with pytest.raises(ContextFull, match="system prompt has 10000000 characters"):
+            answer(pair, Request((system, Message("user", "Why?")), HOT))
+        assert answer(pair, Request((Message("user", "Why?"),), HOT, max_tokens=3))
+
+
+def test_an_earlier_question_of_megabytes_is_left_out_before_it_is_tokenised(
+    tiny_target, tiny_draft
+):
+    with opened(tiny_target, tiny_draft) as pair:
+        tokenised = watch(pair[0].vocab)
+        messages = (
+            Message("system", SYSTEM),
+            Message("user", "before"),
+            Message("assistant", "yes"),
+            Message("user", "x" * MEGABYTES),
+            Message("assistant", "no"),
+            Message("user", "after"),
+        )
+        prepared, *_ = answer(pair, Request(messages, HOT, max_tokens=3))
+        assert isinstance(prepared, Prepared)
+        assert prepared.dropped_turns == 2
+        assert tokenised() < 10 * SLICE
+        assert spoken(pair[0]).startswith(f"system\n{SYSTEM}\nuser\nafter\nassistant\n")
+
+
+def watch(vocab):
+    """Return what tells how many characters were tokenised since it was asked last."""
+    real, seen = vocab.tokenize, [0]
+
+    def tokenize(text):
+        seen[0] += len(text)
+        return real(text)
+
+    vocab.tokenize = tokenize
+
+    def told() -> int:
+        characters, seen[0] = int(seen[0]), 0
+        return characters
+
+    return told
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_leaving_out_what_is_hopeless_changes_nothing_but_the_time(seed):
+    rng = random.Random(seed)
+    room = 20_000
+    lengths = [rng.choice((10, 500, 9000, 16_000, 26_000, 40_000, 90_000)) for _ in range(9)]
+    messages = conversation(*lengths, 30)
+    tokens, dropped = fit(messages, encode, room)
+    rest, hopeless = without_hopeless(messages, lambda text: [ord(c) for c in text], room)
+    assert hopeless == max(
+        (i + 1 for i, length in enumerate(lengths) if length > 1.25 * room), default=0
+    )
+    again, more = fit(rest, encode, room)
+    assert (again, hopeless + more) == (tokens, dropped)
+
+
+def test_a_count_is_exact_up_to_what_matters_and_about_right_beyond():
+    def tokenize(text):
+        return text.split()
+
+    text = "one two " * 9999
+    assert count(text, tokenize, 10**9) == 2 * 9999
+    assert count(text, tokenize, 100) == pytest.approx(2 * 9999, rel=0.01)
+    assert count("", tokenize, 0) == 0
+
+
+def test_megabytes_cross_to_the_engine_are_counted_and_refused(tiny_target):
+    text = "word " * (MEGABYTES // 5)
+    with running() as (engine, heard):
+        engine.load(Setup(tiny_target, n_ctx=512, threads=1))
+        heard.until(Ready)
+        engine.count(Count("paste", text))
+        engine.reply(ask(text))
+        assert heard.until(Counted).tokens == pytest.approx(MEGABYTES, rel=0.01)
+        end = heard.until(Failed)
+        assert end.kind == "ContextFull"
+        assert "10000000 characters" in end.message
+        engine.reply(ask())
+        heard.until(Finished)

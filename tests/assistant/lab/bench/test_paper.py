@@ -1,0 +1,164 @@
+"""The papers' tables from answers whose figures are known."""
+
+from dataclasses import replace
+
+import pytest
+
+from assistant.decoding.lookahead import theory
+from assistant.lab.bench.code_prompts import PROBLEMS
+from assistant.lab.bench.events import Judged, Profile
+from assistant.lab.bench.paper import chen, leviathan, qualcomm
+from assistant.lab.bench.paper.plan import DRAFTS, LOOKAHEADS, SAMPLINGS, asked, parts, systems
+from assistant.lab.bench.questions import shipped
+from assistant.lab.bench.summary_prompts import SUMMARIES
+from tests.assistant.lab.bench.made import answer
+
+GREEDY = "code · greedy"
+ALPHA, TOKEN_S, STEP_S = 0.5, 0.1, 0.02
+
+
+def profiled(made, overlaps):
+    profile = Profile((1, 2), 0, {"model": Judged(tuple(overlaps), (0,) * len(overlaps))})
+    return replace(made, measured=replace(made.measured, profile=profile))
+
+
+def ideal(question, k, reading_s=0.0):
+    """An answer of a machine that is as the theory takes it, with `ALPHA` accepted."""
+    rounds = 100
+    tokens = rounds * theory.expected_tokens(ALPHA, k)
+    seconds = reading_s + rounds * (k * STEP_S + TOKEN_S)
+    return answer(
+        question,
+        f"model={k}",
+        seconds,
+        kind=GREEDY,
+        tokens=tokens,
+        rounds=rounds,
+        drafted=rounds * k,
+        draft_s=reading_s + rounds * k * STEP_S,
+        reading_s=reading_s,
+    )
+
+
+@pytest.fixture
+def answers():
+    ars = [
+        profiled(answer(name, "ars", 10.0, kind=GREEDY), [ALPHA + off, ALPHA - off, ALPHA])
+        for name, off in (("a", 0.1), ("b", 0.3))
+    ]
+    return [*ars, *(ideal(name, k) for name in "ab" for k in LOOKAHEADS)]
+
+
+def test_on_a_machine_as_the_theory_takes_it_the_formulas_are_what_is_measured(answers):
+    alphas = leviathan.table_3(answers)
+    assert [(each.draft, each.proposes) for each in alphas] == [("model", 1.0)]
+    assert alphas[0].alpha.value == pytest.approx(ALPHA)
+    speeds = leviathan.table_2(answers, alphas, operations_ratio=0.3)
+    assert [each.lookahead for each in speeds] == list(LOOKAHEADS)
+    for each in speeds:
+        assert each.cost_ratio == pytest.approx(STEP_S / TOKEN_S)
+        assert each.batch_ratio == pytest.approx(1)
+        assert each.tokens_per_round == pytest.approx(each.expected_tokens)
+        assert each.speedup.value == pytest.approx(each.formula)
+        assert each.formula == pytest.approx(each.formula_with_batch)
+        assert each.operations == pytest.approx(each.operations_formula)
+
+
+def test_cost_of_a_step_and_its_formulas_are_without_the_reading_of_the_prompt(answers):
+    alphas = leviathan.table_3(answers)
+    read = [*answers[:2], *(ideal(name, k, reading_s=7.0) for name in "ab" for k in LOOKAHEADS)]
+    speeds = leviathan.table_2(read, alphas, operations_ratio=0.3)
+    for each in speeds:
+        assert each.cost_ratio == pytest.approx(STEP_S / TOKEN_S)
+        assert each.batch_ratio == pytest.approx(1)
+        assert each.formula == pytest.approx(
+            theory.wall_clock_factor(ALPHA, each.lookahead, STEP_S / TOKEN_S)
+        )
+        assert each.speedup.value < each.formula  # which counts the reading
+    ways = systems([])
+    for step in chen.figure_1(read, ways)[1]:
+        assert step.draft_s == pytest.approx(step.lookahead * STEP_S)
+        assert step.loop_s == pytest.approx(step.draft_s + TOKEN_S)
+    _, line = chen.table_1(read, {})
+    assert line.estimate == pytest.approx(theory.wall_clock_factor(ALPHA, 4, STEP_S / TOKEN_S))
+
+
+def test_draft_that_often_has_nothing_to_propose_has_a_small_alpha(answers):
+    first = answers[0]
+    judged = {"suffix": Judged((1.0, -1, -1, -1), (3, -1, -1, -1))}
+    made = replace(first.measured.profile, sources=judged)
+    made = replace(first, measured=replace(first.measured, profile=made))
+    (copy,) = leviathan.table_3([made])
+    assert (copy.draft, copy.alpha.value, copy.proposes) == ("copy", 0.25, 0.25)
+
+
+def test_table_1_compares_the_same_questions_and_their_scores(answers):
+    scores = {(GREEDY, name, system): score
+              for name, ours, theirs in (("a", 1.0, 0.0), ("b", 1.0, 1.0))
+              for system, score in (("ars", ours), ("model=4", theirs))}  # fmt: skip
+    ars, sps = chen.table_1(answers, scores)
+    assert (ars.method, ars.speedup, ars.parity) == ("ArS", None, None)
+    assert (ars.score.value, sps.score.value) == (1.0, 0.5)
+    assert ars.token_s.value == pytest.approx(0.1)
+    expected = theory.wall_clock_factor(ALPHA, 4, STEP_S / TOKEN_S)
+    assert sps.speedup.value == pytest.approx(expected)
+    assert (ars.estimate, sps.estimate) == (None, pytest.approx(expected))
+    assert sps.parity == 1.0  # one difference tells nothing
+
+
+def test_scores_that_differ_all_one_way_speak_against_parity():
+    names = [str(i) for i in range(12)]
+    made = [answer(name, system, 1.0, kind=GREEDY) for name in names
+            for system in ("ars", "model=4")]  # fmt: skip
+    scores = {
+        (GREEDY, name, system): float(system == "ars")
+        for name in names
+        for system in ("ars", "model=4")
+    }
+    section, (_, sps) = chen.section(made, scores, "")
+    assert sps.parity < 0.001
+    assert "speak against" in section.text[0]
+
+
+def test_column_of_a_file_has_its_name_without_where_it_is():
+    made = [answer("q", f"{way}ars", 10.0, kind="chat · files") for way in ("/a/b-F16.gguf:", "")]
+    _, columns = qualcomm.section(made, systems(["/a/b-F16.gguf"]), "Q4_0")
+    assert [each.name for each in columns] == ["b-F16 ArS", "Q4_0 ArS"]
+
+
+def test_factors_are_against_the_widest_weights_and_ceilings_against_bandwidth():
+    ways = systems(["f16"])
+    kind = "chat · files"
+    made = [
+        answer("q", "f16:ars", 10.0, kind=kind),
+        answer("q", "ars", 5.0, kind=kind),
+        answer("q", "model=4", 2.0, kind=kind, rounds=30, tested=50, accepted=40),
+    ]
+    section, columns = qualcomm.section(made, ways, "Q4_0")
+    assert [each.name for each in columns] == ["F16 ArS", "Q4_0 ArS", "Q4_0 SpS K=4"]
+    assert [each.factor and each.factor.value for each in columns] == [
+        None,
+        pytest.approx(2),
+        pytest.approx(5),
+    ]
+    assert "Q4_0 SpS K=4 is 5.00 times as fast as F16 ArS." in section.text
+    assert section.tables[1].rows == (("chat", "80%", "3.33"),)
+    sizes = qualcomm.sizes(ways, "Q4_0", {"target": 10**9, "f16": 4 * 10**9, "draft": 1})
+    bound, lines = qualcomm.ceilings(columns, sizes, 40e9)
+    assert [each.ceiling for each in lines] == [10, 40, 40]
+    assert [each.tokens_per_s > each.ceiling for each in lines] == [False, False, True]
+    assert "Q4_0 SpS K=4 went beyond it." in bound.text[0]
+
+
+def test_everything_that_the_tables_need_is_asked_once():
+    ways = systems(["f16"])
+    all_ = list(asked([*SUMMARIES, *PROBLEMS], shipped(), ways))
+    keys = [(each.question.kind, each.question.name) for each in all_]
+    assert len(keys) == len(set(keys))
+    assert {parts(kind)[1] for kind, _ in keys} == {*SAMPLINGS, "files"}
+    for each in all_:
+        names = {system.name for system in each.systems}
+        assert len(names) == len(each.systems)
+        assert "ars" in names
+        assert bool(each.profiled) == (parts(each.question.kind)[1] in ("greedy", "T=1"))
+        assert set(each.profiled) <= set(DRAFTS)

@@ -1,0 +1,72 @@
+"""Benchmark files are read as they are."""
+
+import json
+
+import pytest
+
+from assistant.lab.bench.questions import first_of_each, read, shipped
+from models.errors import UsageError
+
+HUMAN_EVAL = {
+    "task_id": "HumanEval/2",
+    "prompt": "\n\ndef truncate(number: float) -> float:\n    '''Return the decimals.'''\n",
+    "entry_point": "truncate",
+    "canonical_solution": "    return number % 1.0\n",
+    "test": "def check(candidate):\n    assert candidate(3.5) == 0.5\n",
+}
+SPEC_BENCH = [
+    {"question_id": 81, "category": "writing", "turns": ["Write a post.", "Start with A."]},
+    {"question_id": 241, "category": "summarization", "turns": ["Sum."], "reference": ["Short."]},
+    {"question_id": 9, "category": "math", "turns": ["1+1?"], "reference": ["2", "two"]},
+]
+
+
+def written(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows) + "\n")
+    return path
+
+
+def test_human_eval_asks_for_the_function_and_keeps_its_test(tmp_path):
+    (question,) = read(written(tmp_path / "h.jsonl", [HUMAN_EVAL]))
+    assert (question.name, question.kind) == ("HumanEval/2", "code")
+    assert "def truncate(number: float)" in question.text
+    assert (question.entry_point, question.test) == ("truncate", HUMAN_EVAL["test"])
+    assert question.code == HUMAN_EVAL["prompt"]
+
+
+def test_spec_bench_asks_the_first_turn_and_keeps_the_reference(tmp_path):
+    writing, summary, sums = read(written(tmp_path / "s.jsonl", SPEC_BENCH))
+    assert (writing.kind, writing.text, writing.reference) == ("writing", "Write a post.", None)
+    assert (summary.name, summary.reference) == ("summarization/241", "Short.")
+    assert sums.reference == "2"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "has no questions"),
+        (b"{", "line 1 is no JSON"),
+        (b"[1]\n", "line 1 is no question"),
+        (b'\n{"question_id": 1, "category": "x", "turns": []}\n', "line 2 is no question"),
+        (b'{"task_id": 1, "prompt": "x"}\n', "HumanEval has task_id"),
+        (b"\xff\xfe\x00", "UTF-8"),
+    ],
+)
+def test_what_is_neither_is_refused_with_the_line(tmp_path, content, reason):
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=reason):
+        read(path)
+
+
+def test_missing_file_is_a_usage_error(tmp_path):
+    with pytest.raises(UsageError, match="cannot be read"):
+        read(tmp_path / "none.jsonl")
+
+
+def test_a_few_of_each_kind_are_the_first_of_each():
+    few = first_of_each(shipped(), 1)
+    assert len(few) == len({each.kind for each in few}) == len({e.kind for e in shipped()})
+    assert first_of_each(shipped(), None) == shipped()
+    names = [each.name for each in shipped()]
+    assert len(names) == len(set(names))

@@ -1,0 +1,158 @@
+"""Systems in lockstep: each as if it were alone, and all at the same place at any time."""
+
+from dataclasses import replace
+from itertools import pairwise
+from statistics import geometric_mean
+from typing import Any
+
+import pytest
+
+from assistant.decoding.control import Control
+from assistant.engine.load import Pool
+from assistant.engine.race import laps
+from assistant.events import Decoded, Stats
+from assistant.lab.bench import trial_runner as module
+from assistant.lab.bench.events import Measured
+from assistant.lab.bench.order import interleaved
+from assistant.lab.bench.run_answers import Sum, speedup
+from assistant.lab.bench.trial_runner import STRIDE, Stand
+from assistant.request import Lockstep, Message, Mode, Request, Sampling, Setup, Trial
+
+WAYS: dict[str, tuple[Mode, int | None]] = {
+    "ars": ("ars", None),
+    "model=3": ("sps", 3),
+    "auto": ("auto", None),
+}
+LENGTH = 60
+
+
+@pytest.fixture
+def trials(tiny_target, tiny_draft) -> tuple[Trial, ...]:
+    setup = Setup(tiny_target, tiny_draft, n_ctx=512, threads=1)
+    request = Request((Message("user", "Who?"),), Sampling(30), max_tokens=LENGTH, seed=1)
+    return tuple(
+        Trial(setup, name, replace(request, mode=mode, lookahead=k))
+        for name, (mode, k) in WAYS.items()
+    )
+
+
+@pytest.fixture
+def stand():
+    made = Stand(Pool(), Control(), lambda event: None)
+    yield made
+    made.close()
+
+
+def test_each_answers_in_lockstep_as_it_does_alone(trials, stand):
+    together = stand.measure(Lockstep(trials)).found
+    for trial, ours in zip(trials[:2], together, strict=False):  # auto decides by the clock
+        (alone,) = stand.measure(Lockstep((trial,))).found
+        assert alone.text == ours.text
+        assert alone.stats.lookahead_counts == ours.stats.lookahead_counts
+        assert alone.stats.accepted == ours.stats.accepted
+    for ours in together:
+        assert ours.stats.generated_tokens == LENGTH
+        counts, seconds = zip(*ours.pace.items(), strict=True)
+        assert (counts[-1], seconds[-1]) == (LENGTH, pytest.approx(ours.stats.decode_s))
+        assert all(a < b for a, b in pairwise(counts))
+        assert all(a < b for a, b in pairwise(seconds))
+        assert len(ours.pace) == len(ours.rounds) == ours.stats.rounds
+
+
+def test_none_is_a_stride_and_a_round_ahead_of_another(trials, stand, monkeypatch):
+    counts, rounds = dict.fromkeys(range(len(trials)), 0), [0]
+
+    def watched(runners, done):
+        for lap in laps(runners, done):
+            if isinstance(lap.event, Decoded) and lap.event.tokens:
+                rounds.append(lap.event.stats.generated_tokens - counts[lap.lane])
+                counts[lap.lane] += rounds[-1]
+                assert max(counts.values()) - min(counts.values()) < STRIDE + max(rounds)
+            yield lap
+
+    monkeypatch.setattr(module, "laps", watched)
+    stand.measure(Lockstep(trials))
+    assert set(counts.values()) == {LENGTH}
+
+
+def test_systems_share_weights_but_nothing_that_they_learn_or_hold(trials, stand):
+    stand.measure(Lockstep((trials[2], replace(trials[2], system="other"), trials[0])))
+    pairs, learnt = [*stand._pairs.values()], [*stand._learnt.values()]
+    assert len(pairs) == len(learnt) == 3
+    for kind in ("target", "draft", "vocab"):
+        objects = [getattr(pair.assistant, kind) for pair in pairs]
+        assert len({id(each) for each in objects}) == (1 if kind == "vocab" else 3)
+    assert len({id(pair.assistant.target.weights) for pair in pairs}) == 1
+    sources = [source for pair in pairs for source in pair.assistant.sources.values()]
+    assert len({id(source) for source in sources}) == len(sources)
+    assert len({id(each._costs) for each in learnt} | {id(pairs[0].costs)}) == 4
+
+
+class Mood:
+    """A machine on which a second of work takes one, or three while somebody else is at it."""
+
+    def __init__(self, period: float) -> None:
+        self.now, self._period = 0.0, period
+
+    def work(self, seconds: float) -> float:
+        took = seconds * (3 if self.now // self._period % 2 else 1)
+        self.now += took
+        return took
+
+
+class Worker:
+    """What `laps` needs of a runner, with tokens that take as long as a machine takes for them."""
+
+    def __init__(self, number: int, machine: Mood, round_tokens: int, round_s: float) -> None:
+        self.number, self.tokens, self.over = number, 0, False
+        self.pace: list[tuple[int, float]] = []
+        self.round = round_tokens
+        self._machine, self._round_s = machine, round_s
+        self._clock = 0.0
+
+    def clock(self) -> float:
+        return self._clock
+
+    def step(self) -> None:
+        self._clock += self._machine.work(self._round_s)
+        self.tokens += self.round
+        self.pace.append((self.tokens, self._clock))
+        self.over = self.tokens >= 128
+
+
+def seen(in_lockstep: bool, period: float) -> float:
+    """Return how much faster a system that is 3 % faster looks after 14 questions."""
+    machine: Any = Mood(period)
+    ratios = []
+    for _, _, order in interleaved(range(14), [(1, 0.050), (4, 0.200 / 1.03)]):
+        runners: list[Any] = [Worker(i, machine, *each) for i, each in enumerate(order)]
+        for together in [runners] if in_lockstep else [[each] for each in runners]:
+            [*laps(together, module._strides)]
+        ars, sps = (measured(*each.pace) for each in sorted(runners, key=lambda each: each.round))
+        ratios.append(speedup(sps, ars))
+    return geometric_mean(ratios)
+
+
+@pytest.mark.parametrize("period", [7.3, 11.9, 31.0])
+def test_three_per_cent_are_seen_on_a_machine_that_is_three_times_as_slow_at_times(period):
+    assert seen(True, period) == pytest.approx(1.03, abs=0.02)
+    assert abs(seen(False, period) - 1.03) > 0.02  # one answer after the other
+
+
+def measured(*pace: tuple[int, float]) -> Sum:
+    stats = Stats("ars", generated_tokens=pace[-1][0], decode_s=pace[-1][1])
+    return Sum("q", "k", (Measured("", "", stats, pace=dict(pace)),))
+
+
+def test_answers_are_compared_up_to_the_last_token_that_both_have():
+    short = measured((4, 1.0), (8, 2.0))
+    long = measured((1, 0.5), (2, 1.0), (8, 4.0), (9, 99.0))
+    assert speedup(short, long) == pytest.approx(4.0 / 2.0)
+    assert speedup(long, short) == pytest.approx(2.0 / 4.0)
+    assert measured((4, 1.0), (8, 3.0)).answers[0].seconds_to(6) == pytest.approx(2.0)
+
+
+def test_answers_that_were_not_in_lockstep_are_compared_as_wholes():
+    other = Sum("q", "k", (Measured("", "", Stats("ars", generated_tokens=10, decode_s=5.0)),))
+    assert speedup(measured((4, 1.0), (8, 2.0)), other) == pytest.approx(4.0 / 2.0)
+    assert not other.is_lockstep

@@ -1,0 +1,102 @@
+"""An endpoint on a free port, its engine in a process of its own."""
+
+import asyncio
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Thread
+
+import openai
+import pytest
+
+from assistant.events import Ready
+from assistant.request import Request, Sampling, Setup
+from assistant.serve.guard import Guard
+from assistant.serve.request_queue import Desk
+from assistant.serve.server import Endpoint, Served
+from tests import tiny
+from tests.patience import WAIT_S
+
+# Varied, but for the control tokens, which are not among the likelier half.
+USUAL = Request((), Sampling(temperature=8, top_k=100, top_p=1), max_tokens=20)
+
+
+class Running:
+    """An endpoint, in a thread that has its event loop."""
+
+    def __init__(self, setup: Setup, token: str | None = None) -> None:
+        self.served: list[Served] = []
+        self.desk: Desk
+        self._setup, self._token = setup, token
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._loop, self._until = asyncio.new_event_loop(), asyncio.Event()
+        self._thread = Thread(target=self._loop.run_until_complete, args=(self._run(),))
+        self._thread.start()
+
+    async def _run(self) -> None:
+        self.desk = Desk()
+        try:
+            ready = [event async for event in self.desk.load(self._setup).heard()][-1]
+            assert isinstance(ready, Ready), ready
+            guard = Guard("127.0.0.1", self._token)
+            said: list[str] = []
+            endpoint = Endpoint(
+                self.desk, "tiny", ready, USUAL, guard, self.served.append, said.append
+            )
+            await endpoint.serve(self._listening, self._until)
+        finally:
+            await self.desk.close()
+
+    @property
+    def port(self) -> int:
+        return int(self._listening.getsockname()[1])
+
+    def kill_engine(self) -> None:
+        pid = self.desk._engine.pid
+        assert pid
+        os.kill(pid, signal.SIGKILL)
+
+    def client(self, key: str = "none") -> openai.OpenAI:
+        return openai.OpenAI(
+            base_url=f"http://127.0.0.1:{self.port}/v1", api_key=key, max_retries=0, timeout=WAIT_S
+        )
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=WAIT_S)
+
+    def until(self, condition: Callable[[list[Served]], object]) -> None:
+        deadline = time.monotonic() + WAIT_S
+        while not condition(self.served):
+            assert time.monotonic() < deadline, self.served
+            time.sleep(0.01)
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._until.set)
+        self._thread.join(WAIT_S)
+        self._loop.close()
+        self._listening.close()
+
+
+@pytest.fixture(scope="package")
+def slow_target(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that takes seconds to fill its context."""
+    path = tmp_path_factory.mktemp("tiny") / "slow.gguf"
+    return tiny.write(path, n_ctx=8192, layers=24, stops=False)
+
+
+@pytest.fixture(scope="package")
+def running(tiny_target: Path, tiny_draft: Path) -> Iterator[Running]:
+    endpoint = Running(Setup(tiny_target, tiny_draft, n_ctx=1024, threads=1))
+    yield endpoint
+    endpoint.close()
+
+
+@pytest.fixture(scope="package")
+def slow(slow_target: Path) -> Iterator[Running]:
+    """One whose answers take seconds, and which demands a token."""
+    endpoint = Running(Setup(slow_target, None, n_ctx=8192, threads=1, measure=False), "sesame")
+    yield endpoint
+    endpoint.close()

@@ -1,0 +1,237 @@
+"""What OpenAI's own client gets from the endpoint, and what others do to it."""
+
+import json
+from threading import Timer
+from typing import Any
+
+import openai
+import pytest
+
+from tests.assistant.serve.conftest import Running
+
+HELLO = [{"role": "user", "content": "Hello"}]
+LONG = [{"role": "user", "content": "x" * 3000}]
+
+
+def complete(client: openai.OpenAI, **wanted: Any) -> Any:
+    return client.chat.completions.create(**{"model": "tiny", "messages": HELLO, **wanted})
+
+
+def speculating(**more: Any) -> dict[str, Any]:
+    return {"seed": 3, "extra_body": {"specchat": {"mode": "sps", "lookahead": 3}}, **more}
+
+
+def text(part: str) -> dict[str, str]:
+    return {"type": "text", "text": part}
+
+
+def test_the_model_is_listed_and_found(running: Running) -> None:
+    client = running.client()
+    (card,) = client.models.list().data
+    assert card.model_extra
+    assert card.id == client.models.retrieve("tiny").id == "tiny"
+    assert card.model_extra["specchat"]["context"] == 1024
+    with pytest.raises(openai.NotFoundError):
+        client.models.retrieve("other")
+
+
+def test_a_completion_tells_of_each_token_where_it_came_from(running: Running) -> None:
+    done = complete(running.client(), **speculating(max_tokens=30))
+    (choice,) = done.choices
+    own = done.model_extra["specchat"]
+    assert choice.finish_reason == own["stop"] == "length"
+    assert choice.message.content.startswith("".join(token["text"] for token in own["tokens"]))
+    assert done.usage.completion_tokens == len(own["tokens"]) == 30
+    origins = [token["origin"] for token in own["tokens"]]
+    assert origins.count("draft") == own["stats"]["accepted"] > 0
+    assert origins.count("target") == 30 - own["stats"]["accepted"]
+    assert all(0 < token["target_prob"] <= 1 for token in own["tokens"])
+    details = done.usage.completion_tokens_details
+    assert details.accepted_prediction_tokens == own["stats"]["accepted"]
+
+
+def test_a_stream_says_the_same_as_a_whole_answer(running: Running) -> None:
+    client = running.client()
+    whole = complete(client, **speculating())
+    options = {"stream": True, "stream_options": {"include_usage": True}}
+    *chunks, last, usage = complete(client, **speculating(), **options)
+    content = "".join(chunk.choices[0].delta.content for chunk in chunks)
+    tokens = [token for chunk in chunks[1:] for token in chunk.model_extra["specchat"]["tokens"]]
+    assert content == whole.choices[0].message.content
+    assert tokens == whole.model_extra["specchat"]["tokens"]
+    assert chunks[0].choices[0].delta.role == "assistant"
+    assert last.choices[0].finish_reason == "length"
+    assert usage.choices == []
+    assert usage.usage.total_tokens == whole.usage.total_tokens
+    assert len({chunk.id for chunk in (*chunks, last, usage)}) == 1
+
+
+def test_several_choices_are_those_of_their_seeds_whole_and_in_a_stream(running: Running) -> None:
+    client, asked = running.client(), speculating(max_tokens=20, temperature=14)
+    single = [
+        complete(client, **(asked | {"seed": 3 + i})).choices[0].message.content for i in range(3)
+    ]
+    whole = complete(client, **asked, n=3)
+    assert [choice.index for choice in whole.choices] == [0, 1, 2]
+    assert [choice.message.content for choice in whole.choices] == single
+    assert [choice.finish_reason for choice in whole.choices] == ["length"] * 3
+    assert [len(c.model_extra["specchat"]["tokens"]) for c in whole.choices] == [20] * 3
+    assert whole.usage.completion_tokens == 60
+    options = {"stream": True, "stream_options": {"include_usage": True}}
+    *chunks, usage = complete(client, **asked, n=3, **options)
+    assert usage.usage.total_tokens == whole.usage.total_tokens
+    for i in range(3):
+        own = [chunk.choices[0] for chunk in chunks if chunk.choices[0].index == i]
+        assert own[0].delta.role == "assistant"
+        assert own[-1].finish_reason == "length"
+        assert "".join(choice.delta.content or "" for choice in own) == single[i]
+    assert complete(client, max_tokens=3).usage.completion_tokens == 3  # its turn has come
+
+
+def test_sampling_and_stops_are_obeyed(running: Running) -> None:
+    client = running.client()
+    asked = {"temperature": 0, "extra_body": {"specchat": {"mode": "ars"}, "top_k": 5}}
+    first, second = (complete(client, **asked).choices[0].message.content for _ in range(2))
+    assert first == second
+    # At temperature 0 a random model repeats itself: what it says first ends the answer.
+    stopped = complete(client, **asked, stop=[first[0]])
+    assert stopped.choices[0].message.content == ""
+    assert stopped.choices[0].finish_reason == "stop"
+
+
+def test_neutral_values_and_labels_of_other_programs_are_accepted(running: Running) -> None:
+    done = complete(
+        running.client(), n=1, presence_penalty=0, frequency_penalty=0.0, logprobs=False,
+        tools=[], response_format={"type": "text"}, user="me", store=False, max_tokens=2,
+        parallel_tool_calls=True, tool_choice="auto",
+        messages=[
+            {"role": "developer", "content": "Be brief."},
+            {"role": "user", "content": [text("Hel"), text("lo")]},
+        ],
+    )  # fmt: skip
+    assert done.usage.completion_tokens == 2
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status", "code", "param"),
+    [
+        ({"n": 0}, 400, "invalid_value", "n"),
+        ({"n": 9}, 400, "invalid_value", "n"),
+        ({"n": True}, 400, "invalid_value", "n"),
+        ({"tools": [{"type": "function", "function": {"name": "x"}}]}, 400, None, "tools"),
+        ({"logprobs": True}, 400, "unsupported_parameter", "logprobs"),
+        ({"response_format": {"type": "json_object"}}, 400, None, "response_format"),
+        ({"extra_body": {"foo": 1}}, 400, "unknown_parameter", "foo"),
+        ({"extra_body": {"specchat": {"mood": 1}}}, 400, "invalid_value", "specchat"),
+        ({"temperature": -1}, 400, "invalid_value", "temperature"),
+        ({"top_p": 0}, 400, "invalid_value", "top_p"),
+        ({"max_tokens": "many"}, 400, "invalid_value", "max_tokens"),
+        ({"max_tokens": 0}, 400, "invalid_value", "max_tokens"),
+        ({"seed": 2**80}, 400, "invalid_value", "seed"),
+        ({"extra_body": {"top_k": 2**80}}, 400, "invalid_value", "top_k"),
+        ({"stop": [""]}, 400, "invalid_value", "stop[0]"),
+        ({"messages": []}, 400, "invalid_value", "messages"),
+        ({"messages": [{"role": "tool", "content": "x"}]}, 400, None, "messages[0].role"),
+        ({"model": "gpt"}, 404, "model_not_found", "model"),
+        ({"messages": LONG}, 400, "context_length_exceeded", None),
+    ],
+)  # fmt: skip
+def test_what_there_is_not_is_refused_by_name(running, wanted, status, code, param) -> None:
+    with pytest.raises(openai.APIStatusError) as refused:
+        complete(running.client(), **wanted)
+    assert refused.value.status_code == status
+    assert refused.value.param == param
+    assert code in (None, refused.value.code)
+
+
+def test_a_stream_that_cannot_begin_has_the_status_of_its_error(running: Running) -> None:
+    with pytest.raises(openai.BadRequestError, match="room"):
+        complete(running.client(), stream=True, messages=LONG)
+
+
+def test_what_was_answered_is_not_read_again(running: Running) -> None:
+    client = running.client()
+    first = complete(client, **speculating(max_tokens=40))
+    said = {"role": "assistant", "content": first.choices[0].message.content}
+    again = complete(client, messages=[*HELLO, said, *HELLO], max_tokens=1)
+    read = first.usage.prompt_tokens + first.usage.completion_tokens
+    # The broken characters of a random answer could not be tokenised as they were decoded.
+    assert "\ufffd" in said["content"]
+    assert again.usage.prompt_tokens_details.cached_tokens >= read - 1
+
+
+def test_the_end_of_the_engine_is_one_error_and_the_next_request_works(slow: Running) -> None:
+    client = slow.client("sesame")
+    stream = complete(client, stream=True, max_tokens=4000)
+    next(stream)
+    slow.kill_engine()
+    with pytest.raises(openai.APIError, match="engine"):
+        list(stream)
+    assert complete(client, max_tokens=2).usage.completion_tokens == 2
+
+
+def test_the_end_of_the_engine_without_a_stream_is_a_503(slow: Running) -> None:
+    client = slow.client("sesame")
+    complete(client, max_tokens=1)  # it is loaded again
+    Timer(0.3, slow.kill_engine).start()
+    with pytest.raises(openai.InternalServerError) as refused:
+        complete(client, max_tokens=4000)
+    assert refused.value.status_code == 503
+    assert refused.value.code == "engine_died"
+    assert complete(client, max_tokens=2).usage.completion_tokens == 2
+
+
+def raw(key: str = "sesame", **wanted: Any) -> bytes:
+    body = json.dumps({"model": "tiny", "messages": HELLO, **wanted}).encode()
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n"
+    return (
+        f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        + body
+    )
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_who_hangs_up_stops_the_answer_and_the_next_one_comes(slow: Running, streams) -> None:
+    slow.served.clear()
+    with slow.connect() as client, slow.connect() as waiting:
+        client.sendall(raw(max_tokens=8000, stream=streams))
+        waiting.sendall(raw(max_tokens=8000))
+        if streams:
+            client.recv(100)
+        waiting.close()
+    slow.until(lambda served: len(served) == 2)
+    assert [each.status for each in slow.served] == [499, 499]
+    # It would take a minute if either of the two were still answered.
+    assert complete(slow.client("sesame"), max_tokens=2, timeout=10).usage.completion_tokens == 2
+
+
+def test_too_many_that_wait_are_told_so(slow: Running, monkeypatch) -> None:
+    monkeypatch.setattr("assistant.serve.request_queue.MOST_WAITING", 0)
+    with slow.connect() as client:
+        client.sendall(raw(max_tokens=8000, stream=True))
+        client.recv(10)
+        monkeypatch.setattr("assistant.serve.request_queue.MOST_WAITING", 0)
+        with pytest.raises(openai.RateLimitError) as refused:
+            complete(slow.client("sesame"))
+    assert refused.value.code == "queue_full"
+
+
+@pytest.mark.parametrize("key", ["", "sesam", "sesame2", "Sesame"])
+def test_without_the_token_nothing_is_answered(slow: Running, key: str) -> None:
+    with slow.connect() as client:
+        client.sendall(raw(key))
+        assert client.recv(12) == b"HTTP/1.1 401"
+    with pytest.raises(openai.AuthenticationError):
+        slow.client(key or "x").models.list()
+
+
+def test_a_bug_is_one_answer_and_the_next_request_works(running: Running, monkeypatch) -> None:
+    def broken(*_: object) -> None:
+        raise LookupError("secret")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("assistant.serve.server.understand", broken)
+        with pytest.raises(openai.InternalServerError, match="bug in specchat: LookupError") as bug:
+            complete(running.client())
+    assert "secret" not in str(bug.value)
+    assert complete(running.client(), max_tokens=1).usage.completion_tokens == 1

@@ -1,0 +1,146 @@
+"""The endpoint against clients that do not know HTTP, or know it too well."""
+
+import json
+import socket
+from contextlib import suppress
+from typing import BinaryIO
+
+import pytest
+
+from assistant.serve import http
+from tests.assistant.serve.conftest import Running
+
+MODELS = b"GET /v1/models HTTP/1.1\r\n"
+CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
+JSON = b"Content-Type: application/json\r\n"
+
+
+def said(running: Running, data: bytes) -> tuple[int, bytes]:
+    """Send bytes, and no more; return the status and the body of what comes back."""
+    with running.connect() as client:
+        with suppress(OSError):  # it need not read to the end what it refuses
+            client.sendall(data)
+        return answered(client)
+
+
+def answered(client: socket.socket) -> tuple[int, bytes]:
+    with client.makefile("rb") as answers:
+        return read(answers)
+
+
+def read(answers: BinaryIO) -> tuple[int, bytes]:
+    status = int(answers.readline().split()[1])
+    length = 0
+    while (line := answers.readline().lower()) != b"\r\n":
+        if line.startswith(b"content-length:"):
+            length = int(line.partition(b":")[2])
+    return status, answers.read(length)
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200), ("127.0.0.1:80", 200), ("[::1]:80", 200), ("127.9.9.9", 200),
+        ("evil.example", 403), ("localhost.evil.example", 403), ("127.0.0.1.evil.example", 403),
+        ("evil.example@127.0.0.1", 200), ("127.0.0.1@evil.example", 403), ("", 403),
+        ("192.168.1.4", 403), ("0.0.0.0", 403), ("[::1", 403),
+    ],
+)  # fmt: skip
+def test_only_requests_that_name_this_machine_are_answered(running, host, status) -> None:
+    assert said(running, MODELS + f"Host: {host}\r\n\r\n".encode())[0] == status
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("http://localhost:3000", 200), ("http://[::1]", 200), ("https://evil.example", 403),
+        ("null", 403), ("http://localhost.evil.example", 403), ("file://", 403), ("", 403),
+    ],
+)  # fmt: skip
+def test_pages_of_strangers_get_nothing(running, origin, status) -> None:
+    head = MODELS + b"Host: localhost\r\nOrigin: " + origin.encode()
+    assert said(running, head + b"\r\n\r\n")[0] == status
+
+
+def test_a_page_cannot_ask_in_the_only_way_that_needs_no_permission(running: Running) -> None:
+    form = CHAT + b"Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}"
+    assert said(running, form)[0] == 415
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (b"rubbish\r\n\r\n", 400),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400),  # somebody speaks TLS
+        (b"GET /v1/models HTTP/1.1\r\n\r\n", 400),  # no Host
+        (MODELS + b"Host: localhost\r\nHost: evil.example\r\n\r\n", 400),
+        (MODELS + b"Host: localhost\r\nX: " + b"x" * 5 * http.MOST_HEADERS + b"\r\n\r\n", 431),
+        (CHAT + JSON + b"Content-Length: 9000000000000\r\n\r\n", 413),
+        (CHAT + JSON + b"Content-Length: -1\r\n\r\n", 400),
+        (CHAT + JSON + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}", 400),
+        (CHAT + JSON + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+        (CHAT + JSON + b"Content-Length: 1\r\n\r\n{", 400),
+        (CHAT + JSON + b"Content-Length: 2\r\n\r\n[]", 400),
+        (CHAT + JSON + b"Content-Length: 4\r\n\r\n\xff\xfe\xff\xfe", 400),
+        (CHAT + JSON + b"Content-Length: 100000\r\n\r\n" + b"[" * 100_000, 400),
+        (b"PUT /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
+        (b"GET /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
+        (b"OPTIONS /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
+        (b"GET /v1/models/../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
+        (b"GET /%zz\x01 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+    ],
+    ids=lambda value: repr(value)[:60],
+)
+def test_what_makes_no_sense_is_told_so_as_json(running: Running, data, status) -> None:
+    found, body = said(running, data)
+    assert found == status
+    assert json.loads(body)["error"]["message"]
+
+
+@pytest.mark.parametrize("path", [b"/v1/models", b"/v1/chat/completions", b"/elsewhere"])
+def test_who_asks_for_the_head_alone_gets_no_body_and_is_answered_again(running, path) -> None:
+    with running.connect() as client:
+        client.sendall(b"HEAD " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        client.sendall(MODELS + b"Host: localhost\r\nConnection: close\r\n\r\n")
+        with client.makefile("rb") as answers:
+            heads = [line for line in answers.read().splitlines() if line.startswith(b"HTTP/1.1")]
+    assert [int(head.split()[1]) for head in heads] == [404 if b"else" in path else 405, 200]
+
+
+@pytest.mark.parametrize("framing", [b"Content-Length: 9000000", b"Transfer-Encoding: chunked"])
+def test_a_body_that_is_too_large_is_refused_while_it_is_sent(running: Running, framing) -> None:
+    chunk = b"" if b"Length" in framing else b"895440\r\n"  # nine million
+    body = chunk + b"x" * 9_000_000
+    assert said(running, CHAT + JSON + framing + b"\r\n\r\n" + body)[0] == 413
+
+
+def test_a_connection_serves_one_request_after_the_other(running: Running) -> None:
+    asked = MODELS + b"Host: localhost\r\n\r\n"
+    with running.connect() as client:
+        for _ in range(3):
+            client.sendall(asked)
+            assert answered(client)[0] == 200
+        client.sendall(asked * 2)  # both at once
+        with client.makefile("rb") as answers:
+            assert [read(answers)[0] for _ in range(2)] == [200, 200]
+
+
+def test_a_client_is_told_to_go_on_with_a_body_that_will_be_read(running: Running) -> None:
+    with running.connect() as client:
+        client.sendall(CHAT + JSON + b"Expect: 100-continue\r\nContent-Length: 1\r\n\r\n")
+        assert client.recv(12) == b"HTTP/1.1 100"
+
+
+def test_who_sends_nothing_is_not_waited_for(running: Running, monkeypatch) -> None:
+    monkeypatch.setattr(http, "PATIENCE_S", 0.1)
+    with running.connect() as idle, running.connect() as dawdling:
+        dawdling.sendall(CHAT + JSON + b"Content-Length: 1\r\n\r\n")
+        assert answered(dawdling)[0] == 408
+        assert idle.recv(10) == b""
+
+
+def test_more_connections_than_there_may_be_are_closed(running: Running, monkeypatch) -> None:
+    monkeypatch.setattr("assistant.serve.server.MOST_CONNECTIONS", 0)
+    with running.connect() as client:
+        assert client.recv(10) == b""

@@ -1,0 +1,194 @@
+"""How smoothly an answer streams: time between frames, and the share of a core that they cost.
+
+`python -m tests.tools.frames` feeds synthetic rounds to the chat at 100 tokens/s, from another
+thread, as the engine does, until an answer has 5,000 tokens; it is shown, counted and kept on disk.
+A frame is what is written to the terminal. A benchmark, not a test: it asserts nothing.
+"""
+
+import argparse
+import asyncio
+import os
+import random
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+from textual.drivers.headless_driver import HeadlessDriver
+
+from assistant.events import (
+    Decoded,
+    Finished,
+    Forecast,
+    Ghost,
+    Origin,
+    Prepared,
+    Reason,
+    Stats,
+    Stop,
+    Token,
+)
+from assistant.request import Request, Setup
+from assistant.tokens import Step
+from tests import tiny
+from tests.tui.race_recorded import Recorded, ready
+from tui.app.app import SpecchatApp
+from tui.settings.settings import Settings
+
+TEXT = "the draft proposes some tokens, one batch of the target tests them all\n at once,"
+WORDS = TEXT.split(" ")
+SOURCES = ("model", "suffix", "ngram")
+MOST = 8
+
+
+class Terminal(HeadlessDriver):
+    """A terminal that notes when it is written to."""
+
+    written: list[tuple[float, int]] = []  # noqa: RUF012  # one terminal in a process
+
+    @property
+    def is_headless(self) -> bool:
+        return False
+
+    def write(self, data: str) -> None:
+        self.written.append((time.perf_counter(), len(data)))
+
+
+def steps(tokens: int, seed: int = 0) -> Iterator[Step]:
+    """Yield rounds of 1 to 8 tokens, until there are so many."""
+    rng = random.Random(seed)
+    while tokens > 0:
+        count = min(tokens, rng.randint(1, MOST))
+        source = rng.choice(SOURCES)
+        accepted = [_token(rng, Origin.DRAFT, source) for _ in range(count - 1)]
+        rejected = count < MOST
+        last = _token(rng, Origin.RESIDUAL if rejected else Origin.TARGET, source)
+        ghosts = (Ghost(0, rng.choice(WORDS), source, count - 1, 0.5, 0.1, 0.9),)
+        yield Step((*accepted, last), ghosts if rejected else ())
+        tokens -= count
+
+
+def _token(rng: random.Random, origin: Origin, source: str) -> Token:
+    return Token(0, rng.choice(WORDS) + " ", origin, source, 0.5, 0.5)
+
+
+@dataclass
+class Course:
+    """What is to be measured."""
+
+    tokens: int
+    before: int  # tokens that the answer has already
+    speed: float  # tokens a second
+    ghosts: bool
+
+
+class Feeder(Recorded):
+    """An engine whose answer comes at a steady pace, from a thread of its own."""
+
+    course: Course
+
+    def load(self, setup: Setup) -> None:
+        self._emit(ready(True))
+
+    def reply(self, request: Request) -> None:
+        threading.Thread(target=self._feed).start()
+
+    def _feed(self) -> None:
+        """Emit a round every so often: rounds take about as long, whatever comes out of them."""
+        self._emit(Prepared(20, 0, 0))
+        said = Said()
+        for step in steps(self.course.before, seed=1):
+            self._emit(said.more(step))
+        time.sleep(1)
+        Terminal.written.clear()
+        due = time.perf_counter()
+        for step in steps(self.course.tokens):
+            due += (MOST + 1) / 2 / self.course.speed
+            time.sleep(max(0.0, due - time.perf_counter()))
+            self._emit(said.more(step))
+        self._emit(Finished("", (), Stop.LENGTH, said.stats))
+
+
+class Said:
+    """The figures of an answer as it grows."""
+
+    def __init__(self) -> None:
+        self.stats = Stats("sps", prompt_tokens=20)
+        self._began = time.perf_counter()
+
+    def more(self, step: Step) -> Decoded:
+        stats, k = self.stats, len(step.tokens) - 1 + len(step.ghosts)
+        self.stats = replace(
+            stats,
+            rounds=stats.rounds + 1,
+            tested=stats.tested + k,
+            accepted=stats.accepted + len(step.tokens) - 1,
+            generated_tokens=stats.generated_tokens + len(step.tokens),
+            decode_s=time.perf_counter() - self._began,
+        )
+        used = 20 + self.stats.generated_tokens
+        forecast = Forecast(Reason.LIKELY, 1.5, 0.02)
+        return Decoded(step.tokens, step.ghosts, k, used, self.stats, forecast)
+
+
+class Measured(SpecchatApp):
+    """The chat, while such an answer comes."""
+
+    report = ""
+
+    def __init__(self, course: Course, model: Path) -> None:
+        Feeder.course = course
+        settings = Settings(str(model), str(model), mode="sps", ghosts=course.ghosts, save=True)
+        super().__init__(settings, engine=Feeder)
+        self.driver_class = Terminal
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.run_worker(self._measure())
+
+    async def _measure(self) -> None:
+        while not (self.chat.exchange.ready and self.chat.keeping.begun):
+            await asyncio.sleep(0.05)
+        self.chat.talk.say("What is speculative sampling?", ())
+        await asyncio.sleep(1 + Feeder.course.before / 5000)
+        began, used = time.perf_counter(), time.thread_time()
+        while self.chat.exchange.busy:
+            await asyncio.sleep(0.5)
+        share = (time.thread_time() - used) / (time.perf_counter() - began)
+        self.report = describe([at for at, _ in Terminal.written], share)
+        self.exit()
+
+
+def describe(moments: list[float], share: float) -> str:
+    """Return the quantiles of the gaps in ms, and the share in per cent."""
+    gaps = sorted((after - before) * 1e3 for before, after in pairwise(moments))
+    middle, high = gaps[len(gaps) // 2], gaps[int(len(gaps) * 0.95)]
+    return (
+        f"{len(moments)} frames; gap p50 {middle:.1f} ms, p95 {high:.1f} ms, "
+        f"max {gaps[-1]:.1f} ms; UI thread {share:.1%} of one core"
+    )
+
+
+def main() -> None:
+    """Measure and say what was measured."""
+    parser = argparse.ArgumentParser(description=__doc__, prog="python -m tests.tools.frames")
+    parser.add_argument("--tokens", type=int, default=5000, help="tokens of the answer at its end")
+    parser.add_argument("--before", type=int, default=0, help="of which are there at the start")
+    parser.add_argument("--speed", type=float, default=100.0, help="tokens a second")
+    parser.add_argument("--size", default="120x40", help="of the terminal")
+    parser.add_argument("--ghosts", action="store_true", help="show rejected drafts")
+    args = parser.parse_args()
+    width, height = map(int, args.size.split("x"))
+    course = Course(args.tokens - args.before, args.before, args.speed, args.ghosts)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["SPECCHAT_HOME"] = folder
+        app = Measured(course, tiny.write(Path(folder) / "tiny.gguf"))
+        asyncio.run(app.run_async(size=(width, height)))
+    print(f"{args.size}, {args.before} to {args.tokens} tokens at {args.speed:.0f}/s: {app.report}")
+
+
+if __name__ == "__main__":
+    main()

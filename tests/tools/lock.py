@@ -1,0 +1,69 @@
+"""The versions that were tested: `python -m tests.tools.lock` writes constraints.txt.
+
+They are those of this environment: of what specchat and its tests require, and of what that
+requires in turn. No address is in it, so whatever index is configured is asked.
+"""
+
+import re
+import tomllib
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "constraints.txt"
+HEAD = "# Written by: python -m tests.tools.lock\n# Used by: make, and pip install --constraint\n"
+
+
+def plain(name: str) -> str:
+    """The name of a package as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def wanted() -> list[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    return [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+
+
+def needed() -> dict[str, str]:
+    """Versions by name of all that is required here, directly or not."""
+    found: dict[str, str] = {}
+    waiting = [(Requirement(text), "") for text in wanted()]
+    while waiting:
+        requirement, extra = waiting.pop()
+        if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
+            continue
+        name = plain(requirement.name)
+        try:
+            package = distribution(name)
+        except PackageNotFoundError:
+            continue
+        known = name in found
+        found[name] = package.version
+        for each in ("", *requirement.extras) if not known else requirement.extras:
+            waiting += [(Requirement(text), each) for text in package.requires or ()]
+    return found
+
+
+def elsewhere() -> set[str]:
+    """What only another system or another Python needs."""
+    names = {plain(Requirement(text).name) for text in wanted()}
+    for name in needed():
+        names |= {plain(Requirement(text).name) for text in distribution(name).requires or ()}
+    return names
+
+
+def read() -> dict[str, str]:
+    """Versions by name, as they are locked."""
+    lines = [line for line in FILE.read_text().splitlines() if line and not line.startswith("#")]
+    return {name: version for name, _, version in (line.partition("==") for line in lines)}
+
+
+def main() -> None:
+    lines = [f"{name}=={version}\n" for name, version in sorted(needed().items())]
+    FILE.write_text(HEAD + "".join(lines))
+
+
+if __name__ == "__main__":
+    main()

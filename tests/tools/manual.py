@@ -1,0 +1,172 @@
+"""The manual, made from the code of the command line: `python -m tests.tools.manual` writes it.
+
+Written are docs/commands/COMMAND.md for each command and docs/specchat.1, the man page.
+"""
+
+from collections.abc import Iterator
+from inspect import cleandoc
+from pathlib import Path
+
+import click
+
+from tui.settings.keys import KEYS
+from tui.shell.cli import COMMANDS, specchat
+
+ROOT = Path(__file__).parents[2]
+PAGES, MAN = ROOT / "docs" / "commands", ROOT / "docs" / "specchat.1"
+SHARED = {name for name, key in KEYS.items() if key.option}
+"""Options that most commands have; they are told once, with `specchat` itself."""
+EXIT = (
+    ("0", "All went well."),
+    ("1", "A bug in specchat."),
+    ("2", "What was typed, or config.toml, makes no sense."),
+    ("3", "A model is missing, damaged, or came to an end."),
+    ("4", "A file cannot be read or written."),
+    ("5", "A download failed."),
+    ("130", "Interrupted."),
+)
+ENVIRONMENT = (
+    ("SPECCHAT_HOME", "The folder of config.toml, conversations and measurements."),
+    ("SPECCHAT_MODELS", "Where models go that belong to no repository of the hub."),
+    ("HF_HOME, HF_HUB_CACHE", "Where models of the hub are."),
+    ("HF_HUB_OFFLINE", "1 opens no connection, not even to pull."),
+    ("HF_TOKEN", "What the hub gives to you alone."),
+    ("SPECCHAT_TOKEN", "The token that specchat serve demands."),
+    ("NO_COLOR", "Set to anything, nothing is coloured."),
+    ("SPECCHAT_DEBUG", "1 shows where a bug is."),
+)
+Record = tuple[str, str]
+
+
+def pages() -> dict[Path, str]:
+    """Return the text of every file of the manual."""
+    found = {PAGES / "specchat.md": page((), specchat)}
+    for name in COMMANDS:
+        found[PAGES / f"{name}.md"] = page((name,), command_of(name))
+    return {**found, MAN: man()}
+
+
+def command_of(name: str) -> click.Command:
+    command = specchat.get_command(click.Context(specchat), name)
+    assert command is not None
+    return command
+
+
+def context(names: tuple[str, ...], command: click.Command) -> click.Context:
+    return click.Context(command, info_name=" ".join(("specchat", *names)))
+
+
+def usage(names: tuple[str, ...], command: click.Command) -> str:
+    pieces = command.collect_usage_pieces(context(names, command))
+    return " ".join(["specchat", *names, *pieces])
+
+
+def said(command: click.Command) -> list[str]:
+    """The paragraphs of a command's help, each in one line."""
+    text = cleandoc((command.help or "").partition("\f")[0].replace("\b", ""))
+    return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
+
+
+def options(names: tuple[str, ...], command: click.Command) -> list[Record]:
+    """The options of a command; those that all share only with `specchat` itself."""
+    ctx = context(names, command)
+    shown = [each for each in command.get_params(ctx) if not names or each.name not in SHARED]
+    return [record for each in shown if (record := each.get_help_record(ctx))]
+
+
+def shares(command: click.Command) -> bool:
+    return any(parameter.name in SHARED for parameter in command.params)
+
+
+def below(command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    if isinstance(command, click.Group) and command is not specchat:
+        yield from command.commands.items()
+
+
+def page(names: tuple[str, ...], command: click.Command, depth: int = 1) -> str:
+    """A command as Markdown, and those below it."""
+    title = " ".join(("specchat", *names))
+    lines = [f"{'#' * depth} {title}", "", "```", usage(names, command), "```", ""]
+    for paragraph in said(command):
+        lines += [escaped(paragraph), ""]
+    if records := options(names, command):
+        lines += ["| option | |", "|---|---|"]
+        lines += [f"| `{cell(name)}` | {cell(escaped(text))} |" for name, text in records]
+        lines += [""]
+    if names and shares(command):
+        lines += ["And [the options that all share](specchat.md).", ""]
+    if command is specchat:
+        lines += [f"- [{name}]({name}.md): {text}" for name, (_, text) in COMMANDS.items()]
+        lines += ["", "| exit code | |", "|---|---|"]
+        lines += [f"| {code} | {text} |" for code, text in EXIT]
+        lines += ["", "| variable | |", "|---|---|"]
+        lines += [f"| `{name}` | {text} |" for name, text in ENVIRONMENT]
+        lines += [""]
+    text = "\n".join(lines)
+    for name, child in below(command):
+        text += "\n" + page((*names, name), child, depth + 1)
+    return text
+
+
+def cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def escaped(text: str) -> str:
+    return text.replace("<", "&lt;").replace("*", "\\*")
+
+
+def man() -> str:
+    """The man page, without a date: it is the same whenever it is made."""
+    first, *rest = said(specchat)
+    lines = [
+        '.TH SPECCHAT 1 "" "specchat" "User commands"',
+        ".SH NAME",
+        r"specchat \- a local assistant with exact speculative sampling",
+        ".SH SYNOPSIS",
+        f".B {roff(usage((), specchat))}",
+        ".SH DESCRIPTION",
+        roff(first),
+    ]
+    for paragraph in rest:
+        lines += [".PP", roff(paragraph)]
+    lines += [".SH OPTIONS", "Most commands take these, too.", *tagged(options((), specchat))]
+    lines += [".SH COMMANDS"]
+    for name in COMMANDS:
+        lines += described((name,), command_of(name))
+    lines += [".SH EXIT STATUS", *tagged(EXIT), ".SH ENVIRONMENT", *tagged(ENVIRONMENT)]
+    return "\n".join([*lines, ""])
+
+
+def described(names: tuple[str, ...], command: click.Command) -> Iterator[str]:
+    yield f".SS {roff(usage(names, command))}"
+    for number, paragraph in enumerate(said(command)):
+        yield from ([".PP"] if number else [])
+        yield roff(paragraph)
+    yield from tagged(options(names, command))
+    for name, child in below(command):
+        yield from described((*names, name), child)
+
+
+def tagged(records: "tuple[Record, ...] | list[Record]") -> Iterator[str]:
+    for name, text in records:
+        yield from (".TP", f".B {roff(name)}", roff(text))
+
+
+def roff(text: str) -> str:
+    """A text that troff shows as it is."""
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq")
+    return f"\\&{text}" if text.startswith((".", "'")) else text
+
+
+def main() -> None:
+    PAGES.mkdir(parents=True, exist_ok=True)
+    written = pages()
+    for old in set(PAGES.glob("*.md")) - written.keys():
+        old.unlink()
+    for path, text in written.items():
+        path.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

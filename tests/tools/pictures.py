@@ -1,0 +1,84 @@
+"""The README's pictures, of real runs: `python -m tests.tools.pictures TARGET DRAFT`.
+
+TARGET and DRAFT are GGUF files. Written are docs/chat.svg, an answer seen as tokens beside its
+figures, and docs/race.svg, the outcome of a race.
+"""
+
+import asyncio
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from textual.app import App
+
+from assistant.request import Sampling
+from tui.app.app import SpecchatApp
+from tui.race.app import RaceApp
+from tui.race.lanes import line_up, parse
+from tui.settings.settings import Settings
+
+DOCS = Path(__file__).parents[2] / "docs"
+SIZE = (124, 40)
+PROMPT = "Write a Python function that returns the median of a list."
+RACING = "Write a Python class for a stack with push, pop and peek, with docstrings."
+
+
+async def chat(settings: Settings) -> None:
+    """Ask in the chat, and show the answer's tokens with the drafts that were rejected."""
+    app = SpecchatApp(settings)
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: app.chat.exchange.ready and app.chat.keeping.begun)
+        app.chat.prompt.text = PROMPT
+        await pilot.press("enter")
+        await until(pilot, lambda: len(app.chat.dialogue.records) == 2)
+        await until(pilot, lambda: not app.chat.exchange.busy)
+        await pilot.press("ctrl+g", "ctrl+up")
+        await pilot.pause(0.5)
+        await pilot.press("v")
+        await pilot.pause(1)
+        await pilot.press("escape")
+        await pilot.pause(1)
+        keep(app, "chat.svg")
+
+
+async def race(settings: Settings) -> None:
+    """Let ArS and SpS race, and show the outcome."""
+    app = RaceApp(line_up(parse("ars,sps"), settings, RACING), settings)
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: app.race.phase in ("replay", "over"))
+        await pilot.press("s")
+        await pilot.pause(2)
+        keep(app, "race.svg")
+
+
+async def until(pilot, condition) -> None:
+    async with asyncio.timeout(600):
+        while not condition():
+            await pilot.pause(0.1)
+
+
+def keep(app: App[None], name: str) -> None:
+    DOCS.joinpath(name).write_text(app.export_screenshot(title="specchat"))
+    print(f"docs/{name}")
+
+
+def main() -> None:
+    target, draft = sys.argv[1:]
+    settings = Settings(
+        target=target,
+        draft=draft,
+        mode="sps",
+        lookahead=3,
+        max_tokens=140,
+        n_ctx=2048,
+        sampling=Sampling(temperature=0),
+    )
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["SPECCHAT_HOME"] = home
+        asyncio.run(chat(settings))
+        asyncio.run(race(settings))
+
+
+if __name__ == "__main__":
+    main()

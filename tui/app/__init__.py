@@ -1,0 +1,1 @@
+"""The app: its screens, keys, signals and colours."""

@@ -1,0 +1,177 @@
+"""The keys as they are now, and the words, on one page."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from assistant.events import Origin
+from tui.app.keymap import Bound, all_bindings, readable
+from tui.safe import safe
+from tui.widgets.token_styles import GHOST, NAMES, Kind, styles
+
+AREAS = {
+    "app": "Keys, everywhere",
+    "chat": "Keys, in the chat",
+    "prompt": "Keys, in the prompt",
+    "turn": "Keys, on a message ",
+    "links": "Keys, among the links of a message",
+    "chats": "Keys, in the list of chats",
+    "inspector": "Keys, in the token inspector",
+    "race": "Keys, in a race",
+    "models": "Keys, among the models",
+    "settings": "Keys, in the settings",
+    "choice": "Keys, on a setting with choices",
+    "naming": "Keys, while a preset is named",
+    "attachments": "Keys, on an attached file",
+    "several": "Keys, among several answers",
+    "help": "Keys, on this page",
+}
+"""The areas that keys belong to, which is how their names begin; others follow."""
+ALWAYS = {
+    "app": (("Ctrl+C", "Copy what is selected; twice quits"), ("Ctrl+P", "Command palette")),
+    "prompt": (
+        ("Enter", "Send the message"),
+        ("Ctrl+J, Alt+Enter", "New line; also Shift+Enter in many terminals"),
+        ("@", "Attach a file, found by letters of its name"),
+        ("Up, Down", "Earlier messages, from the first line and the last"),
+        ("PgUp, PgDn", "Scroll the conversation"),
+    ),
+}
+"""Keys that cannot be changed."""
+TOKENS: dict[Kind, str] = {
+    Origin.DRAFT: "proposed by the draft and accepted by the target",
+    Origin.RESIDUAL: "the target's own, in place of a proposal that it rejected",
+    Origin.TARGET: "the target's own: nothing was proposed there, or a seed decided",
+    GHOST: "proposed and rejected; shown where ghosts are on",
+}
+WORDS = (
+    ("ArS", "autoregressive sampling: one token for each evaluation of the target"),
+    ("SpS", "speculative sampling: a draft proposes, the target checks several tokens at once"),
+    ("auto", "SpS where it pays on this machine, ArS where it does not"),
+    ("round", "one proposal and its check: one evaluation of the target"),
+    ("accepted", "proposals that passed the target's test, of those that were tested"),
+    ("tok/eval", "tokens for each evaluation of the target; ArS has 1"),
+    ("K", "lookahead: how many tokens the draft proposed in the last round"),
+    ("ctx", "tokens of the context in use, and how many fit"),
+)
+PROMISE = "SpS draws from the same distribution as ArS. Nothing leaves this machine."
+REMAP = 'Each can be changed in config.toml, under [keys]: "chat.new" = "f8".'
+WIDTH = 20
+"""Cells of the keys' column."""
+MEANING = 30
+
+
+class HelpScreen(ModalScreen[None]):
+    """Explain the keys, the colours and the figures."""
+
+    DEFAULT_CSS = """
+    HelpScreen {
+        align: center middle;
+        background: $background 60%;
+
+        & #help {
+            width: 84;
+            max-width: 96%;
+            height: auto;
+            max-height: 96%;
+            padding: 1 2;
+            border: round $primary;
+            border-title-color: $text-accent;
+            border-title-style: bold;
+            border-subtitle-color: $text-muted;
+            scrollbar-size-vertical: 1;
+            scrollbar-color: $panel-lighten-2;
+            scrollbar-background: $surface;
+            background: $surface;
+        }
+
+        & Static, & Row, & #keys { height: auto; }
+        & .keys { text-wrap: nowrap; text-overflow: ellipsis; }
+        & .word { width: 17; }
+        & .meaning { width: 1fr; }
+        & .heading { margin: 1 0 0 0; text-style: bold; color: $text-accent; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,f1,q,enter", "dismiss", "Close", id="help.close"),
+        Binding("ctrl+c", "app.help_quit", "Quit", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.keys = Vertical(id="keys")
+
+    def compose(self) -> ComposeResult:
+        """Lay out one scrollable page."""
+        looks = styles(self.app.no_color)
+        with VerticalScroll(id="help") as page:
+            page.border_title = "Help"
+            page.border_subtitle = "Up and down scroll · Esc closes"
+            yield self.keys
+            yield Static("Tokens", classes="heading", markup=False)
+            for kind, meaning in TOKENS.items():
+                yield Row(Content.styled(NAMES[kind], looks[kind]), meaning)
+            yield Static("Words", classes="heading", markup=False)
+            for word, meaning in WORDS:
+                yield Row(Content.styled(word, "bold"), meaning)
+            yield Static(PROMISE, classes="heading", markup=False)
+
+    def on_mount(self) -> None:
+        """Gather the keys; that may import screens that were not open yet."""
+        self._gather()
+
+    @work(exclusive=True)
+    async def _gather(self) -> None:
+        bindings = await asyncio.to_thread(all_bindings)
+        keymap = self.app._keymap  # Textual has no public way to ask for it
+        lines = [
+            Static(line, classes=kind, markup=False) for kind, line in _lines(bindings, keymap)
+        ]
+        if self.keys.is_attached:  # the person may have closed the page again
+            await self.keys.mount(*lines)
+
+
+class Row(Horizontal):
+    """A word and what it means, side by side."""
+
+    def __init__(self, word: Content, meaning: str) -> None:
+        super().__init__(
+            Static(word, classes="word", markup=False),
+            Static(meaning, classes="meaning", markup=False),
+        )
+
+
+def _lines(
+    bindings: Mapping[str, Bound], keymap: Mapping[str, str]
+) -> Iterator[tuple[str, Content]]:
+    """Yield a heading and the keys of each area, and how to change them."""
+    found = dict.fromkeys([*AREAS, *(name.split(".")[0] for name in bindings)])
+    for area in found:
+        named = [bound for name, bound in bindings.items() if name.split(".")[0] == area]
+        rows = [_row(bound, keymap) for bound in named if bound.description]
+        fixed = [_line(keys, meaning, "") for keys, meaning in ALWAYS.get(area, ())]
+        if rows or fixed:
+            yield "heading", Content(AREAS.get(area, f"Keys, {area}"))
+            yield "keys", Content("\n").join([*fixed, *rows])
+    yield "meaning", Content(REMAP)
+
+
+def _row(bound: Bound, keymap: Mapping[str, str]) -> Content:
+    keys = readable(keymap.get(bound.id or "", bound.keys))
+    return _line(keys, bound.description, bound.id or "")
+
+
+def _line(keys: str, meaning: str, name: str) -> Content:
+    return Content.assemble(
+        (f"{safe(keys):{WIDTH - 1}} ", "bold $text-accent"),
+        (safe(meaning).ljust(MEANING) if name else safe(meaning)),
+        (safe(name), "dim"),
+    )

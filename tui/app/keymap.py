@@ -1,0 +1,176 @@
+"""The app's keys: their names, and what `[keys]` of `config.toml` makes of them."""
+
+import importlib
+import pkgutil
+import sys
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+
+from textual.binding import Binding
+from textual.dom import DOMNode
+from textual.keys import Keys
+
+_HOME = "tui."
+_MODIFIERS = {"ctrl", "shift", "alt", "super", "hyper", "meta"}
+_NAMED = {key.value for key in Keys}
+_SAME = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+[": "escape", "ctrl+h": "backspace"}
+"""Pairs that terminals cannot tell apart."""
+_WRITTEN = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "slash": "/"}
+_TYPED_INTO = ("app", "chat", "prompt")
+"""Areas in which the prompt has the focus and takes every character."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A key of the app."""
+
+    id: str | None
+    keys: str
+    description: str
+    owner: type[DOMNode]
+    priority: bool = False
+
+
+def all_bindings() -> dict[str, Bound]:
+    """Return every binding that has a name, of all screens and widgets."""
+    for module in _modules():
+        importlib.import_module(module)
+    found = (bound for owner in owners() for bound in bindings_of(owner))
+    return {bound.id: bound for bound in found if bound.id is not None}
+
+
+def owners() -> list[type[DOMNode]]:
+    """Return the classes of the app that have keys, as far as they have been imported."""
+    classes: list[type[DOMNode]] = []
+    for name, module in sorted(sys.modules.items()):
+        if name.startswith(_HOME):
+            classes += _with_keys(module)
+    return classes
+
+
+def bindings_of(owner: type[DOMNode]) -> Iterator[Bound]:
+    """Yield the keys that a class adds to those of its bases."""
+    for raw in vars(owner).get("BINDINGS", ()):
+        binding = raw if isinstance(raw, Binding) else Binding(*raw)
+        meaning = binding.tooltip or binding.description
+        yield Bound(binding.id, binding.key, meaning, owner, binding.priority)
+
+
+def usable(
+    keymap: Mapping[str, str], bindings: Mapping[str, Bound]
+) -> tuple[dict[str, str], list[str]]:
+    """Return the part of a keymap that works, and why the rest does not."""
+    good: dict[str, str] = {}
+    complaints: list[str] = []
+    for name, keys in keymap.items():
+        reason = _unknown(name, bindings) or _unusable(name, keys) or _taken(name, keys, bindings)
+        if reason:
+            complaints.append(f"[keys] {name}: {reason}")
+        else:
+            good[name] = ",".join(key.strip() for key in keys.split(","))
+    return good, complaints + list(_clashes(good, bindings))
+
+
+def _unknown(name: str, bindings: Mapping[str, Bound]) -> str | None:
+    from difflib import get_close_matches
+
+    if name in bindings:
+        return None
+    close = get_close_matches(name, bindings, 1)
+    hint = f"did you mean {close[0]}?" if close else "specchat config keys lists them."
+    return f"there is no such key; {hint}"
+
+
+def _unusable(name: str, keys: str) -> str | None:
+    for key in (key.strip() for key in keys.split(",")):
+        *modifiers, base = key.split("+") if len(key) > 1 else [key]
+        if not base or not set(modifiers) <= _MODIFIERS or not _is_key(base):
+            return f"{key!r} is no key; write it as ctrl+t or f8."
+        if key in _SAME:
+            return f"terminals cannot tell {key} from {_SAME[key]}."
+        if not modifiers and len(base) == 1 and name.split(".")[0] in _TYPED_INTO:
+            return f"{key} is typed into the prompt; add ctrl+."
+    return None
+
+
+def _taken(name: str, keys: str, bindings: Mapping[str, Bound]) -> str | None:
+    """Say that the prompt, which has the focus, would take the key for itself."""
+    if name.split(".")[0] in ("app", "chat") and not bindings[name].priority:
+        own = prompt_keys(bindings)
+        for key in (key.strip() for key in keys.split(",")):
+            if key in own:
+                return f"{key} is the prompt's own: {own[key]}."
+    return None
+
+
+def prompt_keys(bindings: Mapping[str, Bound]) -> dict[str, str]:
+    """Return the keys that the prompt uses for editing, and for what."""
+    editors = {bound.owner for name, bound in bindings.items() if name.startswith("prompt.")}
+    return {
+        key.strip(): bound.description
+        for editor in editors
+        for base in _giving_keys(editor)
+        for bound in bindings_of(base)
+        for key in bound.keys.split(",")
+    }
+
+
+def _giving_keys(owner: type[DOMNode]) -> Iterator[type[DOMNode]]:
+    """Yield a class and its bases, as far as keys are inherited."""
+    for base in owner.__mro__:
+        if issubclass(base, DOMNode):
+            yield base
+            if not base._inherit_bindings:
+                return
+
+
+def _is_key(base: str) -> bool:
+    if len(base) == 1 or base in _NAMED:
+        return base.isprintable()
+    try:
+        return bool(unicodedata.lookup(base.replace("_", " ").upper()))
+    except KeyError:
+        return False
+
+
+def _clashes(good: Mapping[str, str], bindings: Mapping[str, Bound]) -> Iterator[str]:
+    """Say which keys now mean two things in one place."""
+    for name, keys in good.items():
+        for other, bound in bindings.items():
+            if other == name or not _meet(bindings[name].owner, bound.owner):
+                continue
+            both = set(keys.split(",")) & set(good.get(other, bound.keys).split(","))
+            if both and (other not in good or other > name):
+                yield f"[keys] {name}: {', '.join(sorted(both))} is also {other}."
+
+
+def _meet(one: type[DOMNode], other: type[DOMNode]) -> bool:
+    """Return whether both can be reached at once: the app's keys work everywhere."""
+    return one is other or any(owner.__module__ == "tui.app.app" for owner in (one, other))
+
+
+def _modules() -> Iterator[str]:
+    yield "tui.app.app"
+    for package in ("tui.chat", "tui.models", "tui.race", "tui.settings", "tui.widgets"):
+        path = importlib.import_module(package).__path__
+        yield from (found.name for found in pkgutil.walk_packages(path, f"{package}."))
+
+
+def _with_keys(module: ModuleType) -> Iterator[type[DOMNode]]:
+    for value in list(vars(module).values()):
+        own = isinstance(value, type) and value.__module__ == module.__name__
+        if own and issubclass(value, DOMNode) and vars(value).get("BINDINGS"):
+            yield value
+
+
+def readable(keys: str) -> str:
+    """Return keys as people write them: `Ctrl+K, F9`."""
+    return ", ".join(_written(key.strip()) for key in keys.split(","))
+
+
+def _written(key: str) -> str:
+    if len(key) == 1:
+        return key
+    return "+".join(_WRITTEN.get(part, part.capitalize()) for part in key.split("+"))

@@ -1,0 +1,127 @@
+"""What the apps have in common: no line commands the terminal, and no crash tells what was said."""
+
+import os
+import traceback
+from time import monotonic
+from typing import Any
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.text import Text
+from textual.app import App
+from textual.color import Color
+from textual.events import Event, Key, Paste
+from textual.filter import LineFilter
+
+from tui.app.signals import starts_over
+from tui.safe import safe
+
+DEBUG = "SPECCHAT_DEBUG"
+PATIENCE = 3.0
+"""Seconds within which Ctrl+C must be pressed again to quit."""
+HUES = ("primary", "secondary", "accent", "success", "warning", "error")
+
+
+class Harmless(LineFilter):
+    """Look at every line just before it is written.
+
+    What is shown passes `safe` before it gets to a widget; this is for what a person pastes into
+    one, and for the widget that was forgotten.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the line with no character that could command a terminal, and as wide as it is."""
+        if all(segment.text.isprintable() for segment in segments):
+            return segments
+        return [Segment(_harmless(text), style, control) for text, style, control in segments]
+
+
+def _harmless(text: str) -> str:
+    if safe(text) == text and "\n" not in text:
+        return text
+    return "".join(_cell(character) for character in text)
+
+
+def _cell(character: str) -> str:
+    """Return a character, or what takes its place without moving those behind it."""
+    glyph = "␊" if character == "\n" else safe(character)
+    return character if glyph == character else glyph * min(cell_len(character), 1)
+
+
+class Program(App[None]):
+    """An app that is a whole program."""
+
+    # A toast at the bottom would cover what is being typed and the newest words.
+    CSS = "ToastRack { dock: top; align: right top; margin: 1 0 0 0; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._harmless = Harmless()
+        self._asked_to_quit = -PATIENCE
+        self._early: list[Event] | None = []  # what was typed before anything could take it
+
+    def on_mount(self) -> None:
+        """Take care of the terminal."""
+        starts_over(self._driver)
+        self.call_after_refresh(self._take_early)
+
+    async def on_event(self, event: Event) -> None:
+        """Keep what is typed while the program starts until there is a place for it."""
+        if self._early is not None and isinstance(event, Key | Paste):
+            self._early.append(event)
+        else:
+            await super().on_event(event)
+
+    async def _take_early(self) -> None:
+        early, self._early = self._early or [], None
+        for event in early:
+            await self.on_event(event)
+
+    def on_resize(self) -> None:
+        """Paint everything: what a terminal showed is lost also when its size has come back."""
+        self.screen.refresh()
+
+    def get_line_filters(self) -> list[LineFilter]:
+        """Have every line looked at, last of all."""
+        return [*super().get_line_filters(), self._harmless]
+
+    def get_css_variables(self) -> dict[str, str]:
+        """Have no ground of the text's own colour: a terminal's palette knows no faint hues."""
+        variables = super().get_css_variables()
+        if self.current_theme.ansi:
+            variables |= {f"{hue}-muted": "ansi_default" for hue in HUES}
+            self.theme_variables = variables
+        return variables
+
+    def action_help(self) -> None:
+        """Open the page of keys and words."""
+        from tui.app.help_screen import HelpScreen
+
+        if not isinstance(self.screen, HelpScreen):
+            self.push_screen(HelpScreen())
+
+    def action_help_quit(self) -> None:
+        """Quit when pressed twice; some terminals swallow Ctrl+Q."""
+        if monotonic() - self._asked_to_quit < PATIENCE:
+            self.exit()
+        else:
+            self._asked_to_quit = monotonic()
+            self.notify("Press Ctrl+C again to quit.", timeout=PATIENCE)
+
+    def _fatal_error(self) -> None:
+        """Leave behind one sentence; Textual's own report shows the values of variables.
+
+        Those are the conversation.
+        """
+        if self._exception is not None and not self._exit_renderables:
+            self._exit_renderables.append(Text(safe(obituary(self._exception))))
+        self._close_messages_no_wait()
+
+
+def obituary(error: BaseException) -> str:
+    """Return what is said of an exception that nothing caught: a bug."""
+    cause: Any = getattr(error, "error", error)  # that of a worker
+    if os.environ.get(DEBUG):
+        return "".join(traceback.format_exception(cause)).rstrip()
+    kind = type(cause).__name__
+    return f"specchat: This is a bug in specchat: {kind}. {DEBUG}=1 shows where."

@@ -1,1 +1,0 @@
-"""Files and long texts that go along with a question."""

@@ -1,0 +1,58 @@
+"""What the engine is asked: a path through a conversation as a request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from assistant.request import Message, Mode, Request
+from tui.chat.prompt.attachments import joined
+from tui.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from assistant.store import Record
+
+ALTERNATIVES = 5
+"""Tokens of each row that are told of with each token, for the inspector."""
+
+
+def inquiry(
+    path: Sequence[Record],
+    system: str,
+    model: str,
+    mode: Mode,
+    settings: Settings,
+    again: int = 0,
+    stored: bool = False,
+) -> Request:
+    """Return the request for the answer that follows `path`, or goes on with its last one.
+
+    `model` is the target's name; `again` counts the answers there are already to the question;
+    `stored` says that the conversation is on disk.
+    """
+    seed = settings.seed
+    return Request(
+        messages=_messages(path, system, model),
+        sampling=settings.sampling,
+        mode=mode,
+        lookahead=settings.lookahead,
+        max_tokens=settings.max_tokens,
+        seed=None if seed is None else seed + again,  # another answer is to be another one
+        stored=stored,
+        alternatives=ALTERNATIVES,
+        sources=settings.draft_sources,
+        rule=settings.rule,
+    )
+
+
+def _messages(path: Sequence[Record], system: str, model: str) -> tuple[Message, ...]:
+    messages = [Message("system", system)] if system else []
+    for record in path:
+        content = joined(record.content, record.attachments)
+        if record.role == "user" and messages and messages[-1].role == "user":
+            # A question that was never answered; many templates want the roles to alternate.
+            content = f"{messages.pop().content}\n\n{content}"
+        # Token ids mean nothing to another model.
+        ids = record.token_ids if record.model == model else ()
+        messages.append(Message(record.role, content, ids))
+    return tuple(messages)

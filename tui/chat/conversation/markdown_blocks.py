@@ -1,0 +1,167 @@
+"""Textual's Markdown: code wraps, lists keep their numbers, tables have no tooltips."""
+
+from functools import lru_cache
+from typing import ClassVar, cast
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from rich.cells import cell_len
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.events import Resize
+from textual.highlight import (
+    ANSIDarkHighlightTheme,
+    ANSILightHighlightTheme,
+    HighlightTheme,
+    highlight,
+)
+from textual.widgets import Label, Markdown, Static
+from textual.widgets._markdown import (
+    MarkdownBullet,
+    MarkdownListItem,
+    MarkdownOrderedList,
+    MarkdownTable,
+    MarkdownTableContent,
+)
+from textual.widgets.markdown import MarkdownBlock, MarkdownFence
+
+from tui.chat.conversation.markdown_inline import BLOCKS as INLINE
+
+LONGEST = 20_000
+"""Characters of code that are highlighted."""
+PADDING = 2
+"""Columns that a table's cell takes beside its text."""
+
+
+@lru_cache(maxsize=128)
+def highlighted(code: str, language: str, ansi: bool, dark: bool) -> Content:
+    """Return code in colours; may be called ahead on any thread, which costs the screen nothing."""
+    colours: type[HighlightTheme] = HighlightTheme
+    if ansi:
+        colours = ANSIDarkHighlightTheme if dark else ANSILightHighlightTheme
+    name = language.split()[0].lower() if language.split() else "text"
+    return highlight(code, language=name if len(code) <= LONGEST else "text", theme=colours)
+
+
+class Fence(MarkdownFence):
+    """Code, wrapped where it is wider than the screen; its language is said, never guessed."""
+
+    DEFAULT_CSS = """
+    Fence {
+        margin: 0 0 1 0;
+        padding: 0;
+        overflow: hidden;
+        color: $foreground;
+        background: $panel 60%;
+        border-left: outer $foreground 25%;
+    }
+    Fence:light { background: $panel 60%; }
+    Fence > Label { width: 100%; padding: 0 1; }
+    Fence > .language { color: $text-muted; }
+    """
+
+    @classmethod
+    def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:
+        """Return the code in colours."""
+        return highlighted(code, language, ansi, dark)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the language and the code."""
+        if self.lexer.strip():
+            yield Label(self.lexer.strip(), classes="language", expand=True, markup=False)
+        yield from super().compose()
+
+
+class Numbered(MarkdownOrderedList):
+    """A list with the numbers that it was given."""
+
+    def compose(self) -> ComposeResult:
+        """Lay out the items; the numbers end in one column."""
+        items = [block for block in self._blocks if isinstance(block, MarkdownListItem)]
+        width = max(len(item.bullet) for item in items)
+        for item in items:
+            number = MarkdownBullet()
+            number.symbol = f" {item.bullet:>{width}} "
+            yield Horizontal(number, Vertical(*item._blocks))
+        self._blocks.clear()
+
+
+class Cells(MarkdownTableContent):
+    """A table's cells; Textual would read their tooltips as markup."""
+
+    def compose(self) -> ComposeResult:
+        """Lay out the cells."""
+        for cell in super().compose():
+            cell.tooltip = None
+            yield cell
+
+
+class Table(MarkdownTable):
+    """A table, or its source where the screen is too narrow for its columns."""
+
+    DEFAULT_CSS = """
+    Table > .source { display: none; height: auto; }
+    Table.too-wide > Cells { display: none; }
+    Table.too-wide > .source { display: block; }
+    """
+
+    def compose(self) -> ComposeResult:
+        """Lay out the table."""
+        self._headers, self._rows = self._get_headers_and_rows()
+        yield Cells(self._headers, self._rows)
+        yield Static(self._token.meta["source"], classes="source", markup=False)
+
+    def on_resize(self, event: Resize) -> None:
+        """Look whether a character fits into every column where long words must be folded."""
+        columns = zip(self._headers, *self._rows, strict=True)
+        least = [max(map(_longest_word, column)) + PADDING for column in columns]
+        share = (event.size.width - len(least) - 1) / sum(least)
+        self.set_class(share < 1 and share * min(least) < PADDING + 3, "too-wide")
+
+
+def _longest_word(cell: Content) -> int:
+    return max(map(cell_len, cell.plain.split()), default=1)
+
+
+class Document(Markdown):
+    """A Markdown document of a model."""
+
+    BLOCKS: ClassVar[dict[str, type[MarkdownBlock]]] = {  # type: ignore[misc]
+        **Markdown.BLOCKS,
+        **INLINE,
+        "fence": Fence,
+        "code_block": Fence,
+        "table_open": Table,
+        "ordered_list_open": Numbered,
+    }
+    DEFAULT_CSS = """
+    Document {
+        padding: 0;
+        & MarkdownHeader { margin: 0 0 1 0; content-align: left middle; background: transparent; }
+        & MarkdownH1, & MarkdownH2 { color: $text-accent; text-style: bold underline; }
+        & MarkdownH3, & MarkdownH4, & MarkdownH5, & MarkdownH6 {
+            color: $text-accent; text-style: bold; width: 1fr;
+        }
+        & MarkdownBullet { min-height: 1; }
+        & MarkdownBlockQuote { margin: 0 0 1 0; }
+        & MarkdownHorizontalRule { border-bottom: solid $foreground 25%; }
+        & MarkdownTableContent > .header { text-style: bold; color: $text-accent; }
+        & MarkdownTableContent > .cell, & MarkdownTableContent > .header { text-overflow: fold; }
+    }
+    """
+
+
+class _Read:
+    """Stand in for a parser whose work has been done."""
+
+    def __init__(self, tokens: list[Token]) -> None:
+        self._tokens = tokens
+
+    def parse(self, text: str) -> list[Token]:
+        return self._tokens
+
+
+def document(tokens: list[Token]) -> Document:
+    """Return the document that was read."""
+    return Document(parser_factory=lambda: cast(MarkdownIt, _Read(tokens)), open_links=False)

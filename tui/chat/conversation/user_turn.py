@@ -1,0 +1,144 @@
+"""What stands between the answers: the person's turns and the app's notes."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widgets import Static
+
+from tui.chat.conversation.turn import Turn, Verb
+from tui.safe import safe
+from tui.widgets.amounts import size
+
+if TYPE_CHECKING:
+    from assistant.store.values import Record
+
+SHOWN = 3000
+"""Characters of a turn that are shown; a pasted book would make every layout slow."""
+
+
+WELCOME = (
+    "A conversation with a model on this machine; nothing you type leaves it.\n\n"
+    "A small draft model proposes the next tokens, the large target model checks several at once, "
+    "and what the draft had right is highlighted. Ctrl+T turns that on and off, F1 explains."
+)
+
+
+class File(Protocol):
+    """What is shown of an attachment."""
+
+    @property
+    def name(self) -> str:
+        """What the file is called."""
+
+    @property
+    def text(self) -> str:
+        """What is in it."""
+
+
+class Welcome(Static):
+    """Say what this is until the person has said something."""
+
+    DEFAULT_CSS = """
+    Welcome {
+        height: auto;
+        max-width: 90;
+        margin: 0 0 1 0;
+        padding: 0 1 0 2;
+        color: $text-muted;
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(WELCOME, classes="welcome", markup=False)
+
+
+class UserTurn(Turn):
+    """Show what the person said."""
+
+    DEFAULT_CSS = """
+    UserTurn { border-left: outer $primary; background: $boost; }
+    UserTurn > .said { height: auto; text-style: bold; }
+    UserTurn > .chips { height: auto; color: $text-muted; }
+    UserTurn.waiting { border-left: outer $warning; }
+    UserTurn.unanswered { border-left: outer $error; }
+    UserTurn.waiting > .said { color: $text-muted; text-style: none; }
+    UserTurn.unanswered > .said { color: $text-muted; text-style: strike; }
+    UserTurn:focus { border-left: thick $accent; }
+    """
+
+    def __init__(
+        self,
+        text: str,
+        record: "Record | None" = None,
+        attachments: Sequence[File] = (),
+    ) -> None:
+        super().__init__("You", record, classes="user")
+        self._text = text
+        self.attachments: Sequence[File] = record.attachments if record else attachments
+
+    def compose(self) -> ComposeResult:
+        """Lay out the head, the text and the files that came along."""
+        yield from super().compose()
+        yield Static(shorten(safe(self._text)), classes="said", markup=False)
+        if self.attachments:
+            yield Static(chips(self.attachments), classes="chips", markup=False)
+
+    @property
+    def text(self) -> str:
+        """What the person said, in full."""
+        return self._text
+
+    @property
+    def busy(self) -> bool:
+        """Whether it waits to be sent."""
+        return self.has_class("waiting")
+
+    def offers(self, verb: Verb) -> bool:
+        """Return whether there is something to do for the verb."""
+        return not self.busy if verb == "edit" else super().offers(verb)
+
+
+class Note(Static):
+    """Show a sentence of the app's own, inside the conversation."""
+
+    DEFAULT_CSS = """
+    Note {
+        height: auto;
+        max-width: 120;
+        margin: 0 0 1 0;
+        padding: 0 1;
+        border-left: outer $secondary;
+        color: $text-muted;
+
+        &.warning { border-left: outer $warning; color: $text-warning; }
+        &.error { border-left: outer $error; color: $text-error; }
+    }
+    """
+
+    def __init__(self, text: str, kind: Literal["info", "warning", "error"] = "info") -> None:
+        super().__init__(safe(text), classes=f"note {kind}", markup=False)
+
+
+def chips(attachments: Sequence[File]) -> Content:
+    """Return the files that came along, as they are asked for: with an @."""
+    names = (f" @{_flat(file.name)} · {_weight(file.text)} " for file in attachments)
+    return Content("  ").join(Content.styled(name, "$foreground on $panel") for name in names)
+
+
+def _weight(text: str) -> str:
+    length = len(text.encode("utf-8", "replace"))
+    return size(length) if length >= 1000 else f"{length} B"
+
+
+def _flat(name: str) -> str:
+    return safe(name).replace("\n", "␊").replace("\t", "␉")
+
+
+def shorten(text: str) -> str:
+    """Return a text with its middle left out when it is very long."""
+    if len(text) <= SHOWN:
+        return text
+    head, tail = text[: SHOWN * 2 // 3], text[-SHOWN // 3 :]
+    return f"{head}\n⋯ {len(text) - len(head) - len(tail):,} characters not shown ⋯\n{tail}"

@@ -1,0 +1,168 @@
+"""The part of a conversation that is on the screen, in step with the one in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from assistant.tokens import Trace
+from models.errors import StorageError
+from tui.chat.conversation.answer import Answer
+from tui.chat.conversation.conversation import Conversation
+from tui.chat.moving import copied
+from tui.chat.reply import Reply
+from tui.settings.settings import Settings
+
+if TYPE_CHECKING:  # it brings SQLite along, which the first frame does not wait for
+    from assistant.store import Record, Store
+
+Value = TypeVar("Value")
+SHARED = (
+    "This conversation is open in another specchat, too. What is said in both is kept: as branches."
+)
+
+
+class Shown:
+    """Show one path from the root of a conversation's tree.
+
+    Messages form a tree: an edited question or another answer is a sibling of the first. When the
+    store cannot be written, the conversation goes on in memory and `lost` is told.
+    """
+
+    def __init__(
+        self,
+        view: Conversation,
+        settings: Settings,
+        lost: Callable[[StorageError], None],
+    ) -> None:
+        self.settings = settings
+        self._view, self._lost = view, lost
+        self._store: Store | None = None
+        self.conversation: int | None = None
+        """None until something has been said."""
+        self.records: tuple[Record, ...] = ()
+        """The path that is shown."""
+        self.reply: Reply | None = None
+        """What the engine works on, also when another conversation has been opened since."""
+
+    @property
+    def store(self) -> Store:
+        """Where the conversation is kept: in memory until `move_to` names another place."""
+        if self._store is None:
+            from assistant.store import Store
+
+            self._store = Store(None)
+        return self._store
+
+    @property
+    def system(self) -> str:
+        """Return the system prompt of the conversation, which stays what it was at first."""
+        if self.conversation is None:
+            return self.settings.system or ""
+        return self.store.system(self.conversation)
+
+    @property
+    def leaf(self) -> Record | None:
+        """The last message of the path."""
+        return self.records[-1] if self.records else None
+
+    def shows(self, record: Record) -> bool:
+        """Whether a message is on the path that is shown."""
+        return any(shown.id == record.id for shown in self.records)
+
+    def open(self, conversation: int | None) -> None:
+        """Show a conversation; None is a new one, which is kept once something is said."""
+        self.records = () if conversation is None else self.store.path(conversation)
+        self.conversation = conversation
+        shared = self.enter()
+        self.show()
+        if shared:
+            self.note(SHARED)
+
+    @property
+    def shared(self) -> bool:
+        """Whether another instance has the conversation open, too."""
+        return self.conversation is not None and self.store.is_open_elsewhere(self.conversation)
+
+    def enter(self) -> bool:
+        """Let other instances know what is open here; return whether one has it open, too."""
+        try:
+            return self.store.enter(self.conversation)
+        except StorageError:  # reading on is possible without
+            return False
+
+    def show(self) -> None:
+        """Put the path on the screen anew."""
+        reply = self.reply if self.reply and self.shows(self.reply.record) else None
+        # What streams is shown as it streamed: the store has an older state of it.
+        blank = [
+            replace(r, content="") if reply and r.id == reply.record.id else r for r in self.records
+        ]
+        self._view.open(blank, self.store.trace)
+        if reply is not None:
+            reply.move_to(self.answer_of(reply.record))
+
+    def note(self, text: str) -> None:
+        """Warn in front of the answer under way."""
+        shown = self.reply is not None and self.shows(self.reply.record)
+        self._view.note(text, "warning", self.reply.widget if shown and self.reply else None)
+
+    def so_far(self, record: Record) -> Trace | None:
+        """Return how an answer came about that is under way; None for any other."""
+        reply = self.reply
+        return reply.trace if reply is not None and reply.record.id == record.id else None
+
+    def keep(self) -> None:
+        """Save what there is of the answer under way; may be called on any thread.
+
+        Raises:
+            StorageError: it cannot be written.
+        """
+        reply = self.reply  # it may be gone a moment later
+        if reply is not None:
+            reply.keep(self.store)
+
+    def answer_of(self, record: Record) -> Answer:
+        """Return the answer on the screen that a record is shown as."""
+        turns = reversed(self._view.turns)  # those of the last time may not be gone yet
+        return next(
+            t for t in turns if isinstance(t, Answer) and t.record and t.record.id == record.id
+        )
+
+    def stored(self, do: Callable[[], Value]) -> Value:
+        """Do something with the store, in memory when its file cannot be written."""
+        try:
+            return do()
+        except StorageError as error:
+            self._lost(error)
+            self._go_on_in_memory()
+            return do()
+
+    def drop(self, record: Record) -> None:
+        """Hide a message that came to nothing; where that cannot be written, it stays."""
+        try:
+            self.store.drop(record.id)
+        except StorageError as error:
+            self._lost(error)
+
+    def move_to(self, store: Store) -> None:
+        """Go on in another store, with a copy of the path that is shown."""
+        system, self._store = self.system, store
+        moved: dict[int, Record] = {}
+        if self.conversation is not None:
+            self.conversation, moved = copied(self.records, system, store)
+            self.enter()
+            self.records = tuple(moved.values())
+        reply = self.reply
+        if reply is not None and reply.record.id in moved:
+            reply.record = moved[reply.record.id]
+        else:  # an answer to a conversation that is not shown has no place there
+            self.reply = None
+        if moved:
+            self.show()
+
+    def _go_on_in_memory(self) -> None:
+        from assistant.store import Store
+
+        self.move_to(Store(None))

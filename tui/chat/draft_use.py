@@ -1,0 +1,69 @@
+"""What became of a draft model, in a sentence, where a person would expect something else."""
+
+import shlex
+from pathlib import Path
+
+from assistant.events import ModelInfo, Ready, Stats
+from tui.settings.settings import Settings
+
+ENOUGH = 8
+"""Proposals from which on it is no accident that none was accepted."""
+MODEL = "model"
+"""The source of proposals that is the draft model."""
+
+
+def refused(reason: str, ready: Ready, settings: Settings) -> str:
+    """Return why there is no draft model, and what that means for answers."""
+    if settings.mode == "ars":
+        return reason
+    others = [source for source in settings.draft_sources if source != MODEL]
+    if ready.rolls_back and others:
+        return f"{reason} Proposals come from the conversation alone."
+    return f"{reason} Answers come without speculation."
+
+
+def rejected(stats: Stats, draft: ModelInfo) -> str | None:
+    """Return that a draft was no help at all, if it was none."""
+    tally = stats.sources.get(MODEL)
+    if tally is None or tally.tested < ENOUGH or tally.accepted:
+        return None
+    return f"None of the {tally.tested:,} proposals of {_file(draft)} that were checked was right."
+
+
+def unused(stats: Stats, draft: ModelInfo, settings: Settings, answers: int) -> str | None:
+    """Return why a draft took no part in answers, if it took none."""
+    if MODEL in stats.sources or stats.draft_s:
+        return None
+    return f"The draft {_file(draft)} was not used: {_why(stats, settings, answers)}."
+
+
+def is_named(settings: Settings) -> bool:
+    """Say whether somebody asked for a draft by name, for this run only."""
+    source = settings.sources.get("draft")
+    return source is not None and source.is_passing
+
+
+def fitting(settings: Settings) -> str:
+    """Return how to find a draft that fits."""
+    target = f" {shlex.quote(settings.target)}" if settings.target else ""
+    return f"To see which drafts fit: specchat models pair{target}"
+
+
+def _why(stats: Stats, settings: Settings, answers: int) -> str:
+    if settings.mode == "ars":
+        return "mode ars decodes without guesses"
+    if settings.lookahead == 0:
+        return "lookahead 0 allows no guesses"
+    if MODEL not in settings.draft_sources:
+        return f"source {settings.source} leaves it out"
+    if answers > 1:
+        return "several answers take their guesses from the conversation alone"
+    if stats.generated_tokens <= 1:
+        return "the answer was too short"
+    if settings.mode == "auto" and settings.lookahead is None:
+        return "its guesses were not expected to earn back their time (--mode sps uses it anyway)"
+    return "other sources made the guesses" if stats.drafted else "there was no room for a guess"
+
+
+def _file(draft: ModelInfo) -> str:
+    return Path(draft.path).name

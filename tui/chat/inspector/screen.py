@@ -1,0 +1,125 @@
+"""How an answer came about, token by token."""
+
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Horizontal
+from textual.geometry import Size
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from assistant.events import Ghost
+from assistant.tokens import Trace
+from tui.chat.inspector.entries import Entry, entries
+from tui.chat.inspector.token_facts import facts
+from tui.chat.inspector.token_page import TokenPage
+from tui.safe import safe
+from tui.widgets.keyline import KeyLine
+from tui.widgets.lines import Lines
+from tui.widgets.token_styles import BASICS, GHOST, kind, legend, styles
+
+WIDE = 110
+"""Cells from which on the facts stand beside the tokens, not below them."""
+EMPTY = "This answer kept no record of its tokens."
+
+
+class Inspector(ModalScreen[None]):
+    """Move a cursor over the tokens of an answer and read how each was decided."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss", "Close", id="inspector.close"),
+        Binding("f1", "app.help", "Help", id="inspector.help"),
+        Binding("ctrl+c", "app.help_quit", "Quit", show=False),
+    ]
+    DEFAULT_CSS = """
+    Inspector {
+        background: $background;
+
+        & #inspector-head {
+            height: 1;
+            padding: 0 1;
+            background: $panel;
+        }
+        & #inspector-title {
+            width: 1fr;
+            color: $text-accent;
+            text-style: bold;
+            text-wrap: nowrap;
+            text-overflow: ellipsis;
+        }
+        & #inspector-legend {
+            width: auto;
+            padding: 0 0 0 2;
+        }
+        & #inspector-empty {
+            padding: 1 2;
+            color: $text-muted;
+        }
+        & #tokens {
+            width: 1fr;
+            height: 1fr;
+            padding: 1 1 0 2;
+        }
+        & #facts {
+            height: 13;
+            max-height: 60%;
+            padding: 0 2;
+            border-top: solid $panel-lighten-2;
+        }
+        &.wide #inspector-body {
+            layout: horizontal;
+        }
+        &.wide #facts {
+            width: 56;
+            height: 1fr;
+            max-height: 100%;
+            padding: 1 2;
+            border-top: none;
+            background: $surface;
+        }
+    }
+    """
+
+    def __init__(self, trace: Trace, title: str, more: bool = False) -> None:
+        super().__init__()
+        self._whose = "Tokens so far of" if more else "Tokens of"
+        self._entries = entries(trace)
+        self._heading = safe(" ".join(title.split()))
+        self._page = TokenPage(self._entries)
+        self._facts = Lines(id="facts")
+        self._facts.can_focus = False
+
+    def compose(self) -> ComposeResult:
+        """Lay out the tokens and what is known of one of them."""
+        kinds = {*BASICS, *map(_kind, self._entries)}
+        with Horizontal(id="inspector-head"):
+            yield Static(f"{self._whose} “{self._heading}”", id="inspector-title", markup=False)
+            shown = legend(styles(self.app.no_color), kinds)
+            yield Static(shown, id="inspector-legend", markup=False)
+        if self._entries:
+            with Container(id="inspector-body"):
+                yield self._page
+                yield self._facts
+        else:
+            yield Static(EMPTY, id="inspector-empty", markup=False)
+        yield KeyLine()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Put the facts where there is room for them."""
+        self.set_class(event.size.width >= WIDE, "wide")
+        self.call_after_refresh(self.show_facts)
+
+    @on(TokenPage.Moved)
+    def show_facts(self) -> None:
+        """Tell of the token under the cursor."""
+        if self._entries:
+            at = self._page.cursor
+            room = Size(self._facts.room, self._facts.size.height)
+            known = facts(self._entries[at], at + 1, len(self._entries), room)
+            self._facts.put(known)
+
+
+def _kind(entry: Entry) -> str:
+    return GHOST if isinstance(entry.item, Ghost) else kind(entry.item)

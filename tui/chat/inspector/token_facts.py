@@ -1,0 +1,171 @@
+"""Why a token of an answer is there, or why a proposal is not, in lines."""
+
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.geometry import Size
+
+from assistant.events import Alternative, Ghost, Origin, Token
+from tui.chat.inspector.entries import Entry, visible
+from tui.chat.panel.panel_text import MUTED, SOURCES, pair, paragraph
+from tui.safe import safe
+from tui.widgets.bars import bar
+
+NAMES = {
+    Origin.DRAFT: "Draft, accepted",
+    Origin.RESIDUAL: "Residual",
+    Origin.TARGET: "Target",
+}
+UNTESTED = "Draft, never tested: a proposal before it was rejected."
+THROWN_AWAY = "Draft, rejected: the answer went on without it."
+SEEDED = {
+    True: "with a seed, kept because the target draws the same token here",
+    False: "with a seed, rejected because the target draws another token here",
+}
+SURE = {
+    True: "kept with what follows it",
+    False: "rejected: the target forbids it",
+}
+AIRY = 20
+"""Lines from which on there is room for blank ones."""
+NONE_KEPT = "No alternatives were kept with this answer."
+
+
+def facts(entry: Entry, number: int, total: int, size: Size) -> list[Content]:
+    """Return what is known about entry `number` of `total`, the most probable tokens last."""
+    width, blank = size.width, [Content("")] if size.height >= AIRY else []
+    place = Content.styled(f"id {entry.item.id} · {number:,} of {total:,}", MUTED)
+    name = Content.styled(f" {entry.name} ", "bold $text-accent on $boost")
+    lines = [
+        pair(name, place, width),
+        *blank,
+        *paragraph(_origin(entry), width, ""),
+        *paragraph(_place(entry), width),
+        *blank,
+        *_test(entry, width),
+        *blank,
+    ]
+    return [*lines, *_alternatives(entry, width)[: max(size.height - len(lines), 2)]]
+
+
+def probability(value: float) -> str:
+    """Return a probability to three places, or to two digits when it is tiny."""
+    return f"{value:.3f}" if value == 0 or value >= 0.001 else f"{value:.1e}"
+
+
+def decision(tested: Token | Ghost, kept: bool) -> str:
+    """Return the inequality that decided over a proposal, or why there was none."""
+    if tested.uniform is None:
+        return (SEEDED if tested.threshold is None else SURE)[kept]
+    sign, uniform = "<" if kept else "≥", f"uniform {probability(tested.uniform)}"
+    if tested.threshold is not None:
+        word = "kept up to here" if kept else "not kept this far"
+        return f"{uniform} {sign} threshold {probability(tested.threshold)}: {word}"
+    draft, target = probability(tested.draft_prob or 0.0), probability(tested.target_prob or 0.0)
+    word = "accepted" if kept else "rejected"
+    return f"{uniform} × draft {draft} {sign} target {target}: {word}"
+
+
+def _origin(entry: Entry) -> str:
+    item, rejected = entry.item, entry.tested
+    if isinstance(item, Ghost):
+        if rejected is None:
+            return UNTESTED
+        after = entry.successor
+        return f"Draft, rejected: “{visible(after.text)}” came instead." if after else THROWN_AWAY
+    name = NAMES[item.origin]
+    if item.origin is Origin.DRAFT:
+        return f"{name}: proposed by the {_source(item)} and kept by the target."
+    if rejected is not None:
+        return (
+            f"{name}: the target's own, in place of “{visible(rejected.text)}”, which it rejected."
+        )
+    if item.origin is Origin.RESIDUAL:
+        return f"{name}: drawn from what the proposals left the target to say."
+    if len(entry.step.tokens) > 1:
+        return f"{name}: the target's own, after every proposal of the round was accepted."
+    return f"{name}: the target's own; nothing was proposed."
+
+
+def _place(entry: Entry) -> str:
+    proposed = _proposed(entry)
+    if not proposed:
+        return f"Round {entry.round:,}, without proposals."
+    verb = "was" if proposed == 1 else "were"
+    return (
+        f"Position {entry.item.position + 1} of round {entry.round:,}; {proposed} {verb} proposed."
+    )
+
+
+def _proposed(entry: Entry) -> int:
+    kept = sum(token.origin is Origin.DRAFT for token in entry.step.tokens)
+    return kept + len(entry.step.ghosts)
+
+
+def _test(entry: Entry, width: int) -> list[Content]:
+    item = entry.item
+    target = "–" if item.target_prob is None else probability(item.target_prob)
+    draft = "–" if item.draft_prob is None else probability(item.draft_prob)
+    probs = _named(("target", target), ("   draft", draft))
+    if item.uniform is None or item.acceptance_prob is None:
+        return [probs, *_verdict(entry, width)]
+    chance = _named(("acceptance", probability(item.acceptance_prob)))
+    alone = f" = min(1, {target} / {draft})"
+    chance += Content.styled(alone if item.threshold is None else " unless more is kept", MUTED)
+    both = Content.assemble(probs, "   ", chance)
+    lines = [both] if both.cell_length <= width else [probs, chance]
+    return [*lines, *_verdict(entry, width)]
+
+
+def _named(*values: tuple[str, str]) -> Content:
+    return Content.assemble(
+        *(part for name, value in values for part in ((f"{name} ", MUTED), (value, "bold")))
+    )
+
+
+def _verdict(entry: Entry, width: int) -> list[Content]:
+    item = entry.item
+    if isinstance(item, Token) and item.origin is Origin.DRAFT:
+        return paragraph(decision(item, kept=True), width, "$text-success")
+    ghost = entry.tested
+    if ghost is None:
+        return []
+    whose = "" if ghost is item else f"“{visible(ghost.text)}”: "
+    return paragraph(whose + decision(ghost, kept=False), width, "$text-warning")
+
+
+def _source(item: Token | Ghost) -> str:
+    return SOURCES.get(item.source or "", safe(item.source or ""))
+
+
+def _alternatives(entry: Entry, width: int) -> list[Content]:
+    rows = entry.rows
+    if rows is None:
+        return []
+    if not rows.target_top:
+        return paragraph(NONE_KEPT, width)
+    column = (width - 2) // 2
+    left = _column("Target", rows.target_top, entry.item.id, column)
+    right = _column("Draft", rows.draft_top, entry.item.id, column) if rows.draft_top else []
+    blank = Content("")
+    return [
+        Content.assemble(_padded(line, column + 2), right[i] if i < len(right) else blank)
+        for i, line in enumerate([*left, *[blank] * (len(right) - len(left))])
+    ]
+
+
+def _column(heading: str, top: Sequence[Alternative], own: int, width: int) -> list[Content]:
+    lines = [Content.styled(f"{heading}'s row", MUTED)]
+    name = max(8, width // 2 - 1)
+    for alternative in top:
+        mark = "▸" if alternative.id == own else " "
+        text = Content(f"{mark}{visible(alternative.text)}").truncate(name, ellipsis=True)
+        share = f"{alternative.prob:>6.1%}"
+        drawn = Content.styled(bar(alternative.prob, width - name - 8), "$primary")
+        line = Content.assemble(_padded(text, name), " ", _padded(drawn, width - name - 8), share)
+        lines.append(line.stylize("bold") if alternative.id == own else line)
+    return lines
+
+
+def _padded(line: Content, width: int) -> Content:
+    return line.pad_right(max(width - line.cell_length, 0))

@@ -1,0 +1,164 @@
+"""An answer as a page of tokens with a cursor."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.geometry import Region
+from textual.message import Message
+from textual.reactive import reactive
+
+from assistant.events import Ghost, Token
+from tui.chat.inspector.entries import Entry
+from tui.chat.inspector.token_layout import Layout
+from tui.widgets.lines import Lines
+from tui.widgets.token_styles import GHOST, kind, styles
+
+CURSOR = "bold $block-cursor-foreground on $block-cursor-background"
+CURSOR_PLAIN = "bold reverse underline"
+
+
+class TokenPage(Lines, can_focus=True):
+    """Show tokens and ghosts in the look of their origin; every one of them can be reached."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "step(-1)", "Previous", show=False, id="inspector.left"),
+        Binding(
+            "right,l", "step(1)", "Move", key_display="←→↑↓", id="inspector.right", tooltip="Next"
+        ),
+        Binding("up,k", "line(-1)", "Line up", show=False, id="inspector.up"),
+        Binding("down,j", "line(1)", "Line down", show=False, id="inspector.down"),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="inspector.page_up"),
+        Binding("pagedown", "page(1)", "Page down", show=False, id="inspector.page_down"),
+        Binding("home", "edge(0)", "Start of line", show=False, id="inspector.line_start"),
+        Binding("end", "edge(-1)", "End of line", show=False, id="inspector.line_end"),
+        Binding("ctrl+home,g", "go(0)", "First token", show=False, id="inspector.first"),
+        Binding("ctrl+end,G", "go(-1)", "Last token", show=False, id="inspector.last"),
+        Binding("n", "rejection(1)", "Next rejection", id="inspector.next_rejection"),
+        Binding("p", "rejection(-1)", "Previous rejection", id="inspector.previous_rejection"),
+    ]
+
+    cursor: reactive[int] = reactive(0, init=False)
+    """Which of the entries is looked at."""
+
+    @dataclass
+    class Moved(Message):
+        """The cursor stands on another entry."""
+
+        index: int
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        super().__init__(id="tokens")
+        self.entries = entries
+        self._layout = Layout(0)
+        self._goal = 0  # column that the cursor keeps to while it moves from line to line
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Set the lines anew."""
+        super().on_resize(event)
+        if self._layout.width != max(self.room, 1):
+            self._layout = Layout(max(self.room, 1))
+            self._layout.add([entry.text for entry in self.entries])
+            self.resize_lines(len(self._layout.lines))
+        self._follow()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Move nowhere before there are lines to move in."""
+        return bool(self._layout.places)
+
+    def line(self, y: int) -> Content:
+        """Return the tokens of a line."""
+        looks = styles(self.app.no_color)
+        parts = [
+            (piece.text, self._cursor_look if piece.entry == self.cursor else looks[kind])
+            for piece in self._layout.lines[y]
+            for kind in (_kind(self.entries[piece.entry].item),)
+        ]
+        return Content.assemble(*parts)
+
+    def watch_cursor(self, old: int, new: int) -> None:
+        """Paint the two lines that changed."""
+        for index in (old, new):
+            place = self._layout.places[index]
+            for y in range(place, place + 1 + self.entries[index].text.count("\n")):
+                self.change_line(y)
+        self._follow()
+        self.post_message(self.Moved(new))
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to the token under the mouse."""
+        offset = event.get_content_offset(self)
+        if offset is not None:
+            x, y = offset + self.scroll_offset
+            self._go_to(self._layout.at(y, x))
+
+    def action_step(self, by: int) -> None:
+        """Go to a neighbour."""
+        self.action_go(min(max(self.cursor + by, 0), len(self.entries) - 1))
+
+    def action_go(self, index: int) -> None:
+        """Go to an entry; -1 is the last."""
+        self._go_to(index % len(self.entries) if self.entries else None)
+
+    def action_line(self, by: int) -> None:
+        """Go to the nearest line above or below that holds another token."""
+        y = self._line + by
+        while 0 <= y < len(self._layout.lines) and self._at(y) in (None, self.cursor):
+            y += by
+        self._go_to_line(y)
+
+    def action_page(self, by: int) -> None:
+        """Go as far as fits the screen."""
+        last = len(self._layout.lines) - 1
+        self._go_to_line(min(max(self._line + by * max(self.size.height - 1, 1), 0), last))
+
+    def action_edge(self, end: int) -> None:
+        """Go to the first or the last token of the line."""
+        if self.entries:
+            self._go_to(self._layout.lines[self._line][end].entry)
+
+    def action_rejection(self, by: int) -> None:
+        """Go to the next or the previous proposal that the target rejected."""
+        last = len(self.entries)
+        ahead = range(self.cursor + 1, last) if by > 0 else range(self.cursor - 1, -1, -1)
+        found = next((i for i in ahead if _rejected(self.entries[i])), None)
+        if found is None:
+            self.notify("No rejection after this one." if by > 0 else "No rejection before it.")
+        self._go_to(found)
+
+    @property
+    def _line(self) -> int:
+        return self._layout.places[self.cursor] if self.entries else 0
+
+    @property
+    def _cursor_look(self) -> str:
+        return CURSOR_PLAIN if self.app.no_color else CURSOR
+
+    def _go_to(self, index: int | None) -> None:
+        if index is not None:
+            self.cursor = index
+            self._goal = self._layout.column(index)
+
+    def _at(self, y: int) -> int | None:
+        return self._layout.at(y, self._goal)
+
+    def _go_to_line(self, y: int) -> None:
+        index = self._at(y)
+        if index is not None:
+            self.cursor = index
+
+    def _follow(self) -> None:
+        if self.entries:
+            there = Region(0, self._line, self.room, 1)
+            self.scroll_to_region(there, animate=False, force=True)
+
+
+def _kind(item: Token | Ghost) -> str:
+    return GHOST if isinstance(item, Ghost) else kind(item)
+
+
+def _rejected(entry: Entry) -> bool:
+    return isinstance(entry.item, Ghost) and entry.tested is not None

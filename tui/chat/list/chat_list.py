@@ -1,0 +1,201 @@
+"""The list of conversations: search, open, rename, pin, delete, export."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widgets import Input
+
+from models.errors import SpecchatError
+from tui.chat.list import store_changes as chat_changes
+from tui.chat.list.chat_actions import ChatEditing
+from tui.chat.list.chat_rows import Shelf
+from tui.chat.list.row_text import Listing, listing
+from tui.chat.list.store_changes import News
+from tui.widgets.entry import EntryLine
+
+if TYPE_CHECKING:
+    from assistant.store import Store
+
+PAGE = 200
+"""Conversations that are read at once."""
+PAUSE_S = 0.15
+"""After the last letter of a search, before it is looked for."""
+NOTHING = "No conversations yet. What you send and what you see is kept here."
+NOT_FOUND = "Nothing found. The words may stand anywhere in a conversation."
+
+
+class ChatList(ChatEditing):
+    """Show the conversations that are kept, and change them by single keys."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "search", "Search", id="chats.search"),
+        Binding("escape", "back", "Back", id="chats.back"),
+        Binding("down", "list", show=False, id="chats.list"),
+    ]
+    DEFAULT_CSS = """
+    ChatList {
+        dock: left;
+        display: none;
+        layers: base above;
+        width: 34;
+        max-width: 50%;
+        height: 1fr;
+        background: $surface;
+
+        & #chats-search {
+            margin: 1 0;
+            padding: 0 1 0 2;
+        }
+        & #shelf {
+            height: 1fr;
+        }
+        & #chats-hint {
+            height: auto;
+            padding: 0 2;
+            color: $text-muted;
+        }
+    }
+    """
+
+    current: reactive[int | None] = reactive[int | None](None, init=False)
+    """The id of the conversation that is open."""
+
+    @dataclass
+    class Chosen(Message):
+        """A conversation is to be opened, where a message was found at that one."""
+
+        id: int
+        message: int | None = None
+
+    Renamed = chat_changes.Renamed
+    Pinned = chat_changes.Pinned
+    Deleted = chat_changes.Deleted
+    Restored = chat_changes.Restored
+    Exported = chat_changes.Exported
+
+    class Left(Message):
+        """The person is done with the list."""
+
+    def __init__(self, store: "Store | None" = None, folder: Path | None = None) -> None:
+        super().__init__("chats", store, folder or Path.cwd())
+        self._more = False  # whether there may be conversations that were not read yet
+        self.search = EntryLine(id="chats-search", placeholder="Search all text", compact=True)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the search, the list, and a line below."""
+        yield self.search
+        yield self.shelf
+        yield self.hint
+        yield self.field
+
+    def watch_current(self, current: int | None) -> None:
+        """Mark the conversation that is open."""
+        self.shelf.current = current
+
+    def toggle(self) -> None:
+        """Open the list and go there, or close it when one is there already."""
+        if self.display and self.has_focus_within:
+            self.close()
+        else:
+            self.display = True
+            self.shelf.go_to(self.current)
+            self.shelf.focus()
+            self.refresh_list()
+
+    def close(self) -> None:
+        """Close the list; what has the focus in it loses it."""
+        if self.display:
+            leaves = self.has_focus_within
+            self.display = False
+            if leaves:
+                self.post_message(self.Left())
+
+    @work(exclusive=True, group="chats")
+    async def refresh_list(
+        self, more: int = 0, pause_s: float = 0.0, opens: bool = False, to: int | None = None
+    ) -> None:
+        """Read the list again, with `more` conversations than are shown.
+
+        Then open the first if `opens`, or put the cursor onto conversation `to`.
+        """
+        if self._store is None:
+            return
+        await asyncio.sleep(pause_s)
+        search = self.search.value.strip()
+        limit = max(PAGE, len(self.shelf.summaries) + more)
+        try:
+            found = await asyncio.to_thread(_read, self._store, search, limit)
+        except SpecchatError as error:
+            self.complain(error)
+            return
+        self._more = len(found.summaries) == limit
+        self.shelf.fill(found)
+        self.shelf.go_to(to)
+        self.say("" if found.rows else NOT_FOUND if search else NOTHING)
+        if opens:
+            self.shelf.focus()
+            self.shelf.action_choose()
+
+    @on(Shelf.EndNear)
+    def read_more(self) -> None:
+        """Read the next conversations before the end is reached."""
+        if self._more:
+            self._more = False
+            self.refresh_list(more=PAGE)
+
+    @on(Input.Changed, "#chats-search")
+    def look(self) -> None:
+        """Search once the person pauses."""
+        self.refresh_list(pause_s=PAUSE_S)
+
+    @on(Input.Submitted, "#chats-search")
+    def open_found(self) -> None:
+        """Open what is found first."""
+        self.refresh_list(opens=True)
+
+    @on(Shelf.Chosen)
+    def choose(self, message: Shelf.Chosen) -> None:
+        """Have a conversation opened."""
+        self.post_message(self.Chosen(message.summary.id, message.summary.found))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave a key to the search while one types there."""
+        if action == "list":
+            return self.search.has_focus
+        if action == "search":
+            return self.shelf.has_focus
+        return super().check_action(action, parameters)
+
+    @on(News)
+    def follow(self, news: News) -> None:
+        """Show what has changed; the cursor goes to what is back."""
+        self.refresh_list(to=news.id if isinstance(news, chat_changes.Restored) else None)
+        self.refresh_bindings()
+
+    def action_search(self) -> None:
+        """Go to the search."""
+        self.search.focus()
+
+    def action_list(self) -> None:
+        """Go from the search to what it found."""
+        self.shelf.focus()
+
+    def action_back(self) -> None:
+        """End the search, or leave the list."""
+        if self.search.value:
+            self.search.value = ""
+            self.shelf.focus()
+        else:
+            self.post_message(self.Left())
+
+
+def _read(store: "Store", search: str, limit: int) -> Listing:
+    return listing(store.summaries(search, limit), search, date.today())

@@ -1,0 +1,135 @@
+"""The panel that shows speculation at work."""
+
+from dataclasses import replace
+
+from textual.content import Content
+from textual.events import Resize
+from textual.reactive import reactive
+
+from assistant.events import Decoded, Ready
+from tui.chat.panel.panel_text import Reading, lines, paragraph
+from tui.chat.panel.speed_history import Pace
+from tui.widgets.lines import Lines
+
+WIDTH = 40
+WIDE = 120
+"""Cells of the screen from which on the panel shows unless it is unwanted."""
+EXPLAINED = (
+    "While an answer comes, you will see here how its tokens are guessed and checked:",
+    "",
+    "· how many tokens the draft proposes at a time, and why",
+    "· how many of them the target accepts",
+    "· how many tokens one evaluation of the target yields; ArS has 1",
+    "· how fast the answer comes, and how fast it would by ArS",
+    "· where the time goes",
+    "· how full the context is",
+)
+
+
+class Speculation(Lines):
+    """Show the figures of the answer under way, or of the last one."""
+
+    DEFAULT_CSS = f"""
+    Speculation {{
+        dock: right;
+        width: {WIDTH};
+        max-width: 50%;
+        height: 1fr;
+        padding: 1 1 0 2;
+        background: $surface;
+    }}
+    """
+
+    wanted: reactive[bool | None] = reactive[bool | None](None, init=False)
+    """Whether the person asked for the panel, or closed it; None: where there is room."""
+
+    def __init__(self) -> None:
+        super().__init__(id="speculation")
+        self.can_focus = False
+        self._ready: Ready | None = None
+        self._last: Decoded | None = None
+        self._before: Decoded | None = None  # the round before it, of the same answer
+        self._pace = Pace(WIDTH - 3)
+
+    def on_mount(self) -> None:
+        """Come and go with the width of the screen."""
+        self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self.fit())
+        self.fit()
+
+    def ready(self, ready: Ready) -> None:
+        """Begin with other models."""
+        self._ready = ready
+        self.clear()
+
+    def take(self, decoded: Decoded) -> None:
+        """Take one round, to be shown by `paint`."""
+        last = self._last
+        if (
+            last is not None and decoded.stats.rounds == last.stats.rounds
+        ):  # text that was held back
+            self._last = replace(decoded, lookahead=last.lookahead, forecast=last.forecast)
+            return
+        if last is not None and decoded.stats.rounds < last.stats.rounds:
+            last, self._pace = None, Pace(WIDTH - 3)
+        self._before, self._last = last, decoded
+        self._pace.add(decoded.stats.decode_s, decoded.stats.generated_tokens)
+
+    def over(self) -> Decoded | None:
+        """Show what was in force until the last round, for which there may have been no room.
+
+        Return the last round of the answer as it is shown.
+        """
+        last, before = self._last, self._before
+        if last is not None and before is not None and last.lookahead < before.lookahead:
+            self._last = replace(last, lookahead=before.lookahead, forecast=before.forecast)
+        self.paint()
+        return self._last
+
+    def clear(self) -> None:
+        """Forget the last answer and explain what will be seen."""
+        self._before = self._last = None
+        self._pace = Pace(WIDTH - 3)
+        self.paint()
+
+    def toggle(self) -> None:
+        """Open or close the panel, whatever the width."""
+        self.wanted = not self.display
+
+    def fit(self) -> None:
+        """Show the panel when it is wanted, or when there is room for it."""
+        if self.is_attached:
+            room = self.screen.size.width >= WIDE
+            shown = room if self.wanted is None else self.wanted
+            if shown != self.display:
+                self.display = shown
+                self.call_after_refresh(self.paint)
+
+    def watch_wanted(self) -> None:
+        """Obey the person."""
+        self.fit()
+
+    def on_resize(self, event: Resize) -> None:
+        """Lay the lines out for the new size."""
+        super().on_resize(event)
+        self.paint()
+
+    def paint(self) -> None:
+        """Show what was taken."""
+        if self.display and self.is_mounted:
+            self.put(self._lines())
+
+    def _lines(self) -> list[Content]:
+        width, height = self.room, self.size.height
+        if self._last is None:
+            return self._explained(width)
+        n_ctx = self._ready.target.n_ctx if self._ready else 0
+        no_draft = self._ready.no_draft if self._ready and not self._ready.draft else None
+        return lines(Reading(self._last, self._pace.rates, n_ctx, no_draft), width, height)
+
+    def _explained(self, width: int) -> list[Content]:
+        head = [Content.styled("Speculation", "bold $text-accent"), Content("")]
+        body = [line for text in EXPLAINED for line in paragraph(text, width) or [Content("")]]
+        if self._ready and self._ready.no_draft and not self._ready.draft:
+            text = f"No model guesses: {self._ready.no_draft}"
+            body = [*paragraph(text, width, "$text-warning"), Content(""), *body]
+        return [*head, *body]

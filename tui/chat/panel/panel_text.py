@@ -1,0 +1,167 @@
+"""What the speculation panel says of one moment, as lines."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+
+from textual.content import Content
+
+from assistant.events import Decoded, Tally
+from tui.chat.panel.outlook import Outlook, outlook
+from tui.safe import safe
+from tui.widgets.bars import bar, gauge, level, shares, sparkline
+
+NEARLY_FULL = 0.85
+SOURCES = {
+    "model": "draft model",
+    "suffix": "said before",
+    "tail": "rest of a draft",
+    "ngram": "said in other chats",
+    "bigram": "word pairs",
+    "unigram": "frequent words",
+    "random": "chance",
+}
+MUTED = "$foreground-muted"  # $text-muted comes out at full strength in spans
+TIMES = (("draft", "━", "$success"), ("verify", "─", "$primary"), ("host", "┄", MUTED))
+HUES = {True: "$text-success", False: "$text-warning", None: MUTED}
+
+Section = list[Content]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Everything that is shown."""
+
+    last: Decoded  # round
+    rates: Sequence[float] = ()  # tokens a second over the answer
+    n_ctx: int = 0
+    no_draft: str | None = None
+
+
+def lines(reading: Reading, width: int, height: int) -> list[Content]:
+    """Return the lines, shorter and closer together where they would not fit otherwise."""
+    roomy = _joined(_sections(reading, width, compact=False), gaps=99)
+    if len(roomy) <= height:
+        return roomy
+    compact = _sections(reading, width, compact=True)
+    if sum(map(len, compact)) > height:
+        compact.pop()  # the status line shows the context as well
+    return _joined(compact, gaps=height - sum(map(len, compact)))
+
+
+def paragraph(text: str, width: int, style: str = MUTED) -> Section:
+    """Return a text in lines of at most `width` cells."""
+    indent = "  " if text.startswith("· ") else ""
+    lined = wrap(safe(text), max(width, 10), subsequent_indent=indent)
+    return [Content.styled(line, style) for line in lined]
+
+
+def pair(left: str | Content, right: str | Content, width: int) -> Content:
+    """Return a name on the left and its value on the right."""
+    name = Content.styled(left, MUTED) if isinstance(left, str) else left
+    value = Content.styled(right, "bold") if isinstance(right, str) else right
+    gap = width - name.cell_length - value.cell_length
+    return Content.assemble(name, " " * max(gap, 1), value)
+
+
+def _joined(sections: Iterable[Section], gaps: int) -> list[Content]:
+    """Put sections below each other, with a blank line at each of the first `gaps` seams."""
+    joined: list[Content] = []
+    for seam, section in enumerate(filter(None, sections)):
+        joined += [*([Content("")] if 0 < seam <= gaps else []), *section]
+    return joined
+
+
+def _sections(reading: Reading, width: int, compact: bool) -> list[Section]:
+    last, found = reading.last, outlook(reading.last, reading.no_draft)
+    return [
+        _headline(last, found, width),
+        paragraph(found.worth, width, HUES[found.saves]),
+        _yield(last, width),
+        _positions(last.stats.positions, width, compact),
+        _sources(reading, width, compact),
+        _speed(reading, found, width, compact),
+        _times(last, width),
+        _context(reading, width, compact),
+    ]
+
+
+def _headline(last: Decoded, found: Outlook, width: int) -> Section:
+    name = Content.styled("SpS" if last.lookahead else "ArS", "bold $text-accent")
+    head = pair(name, f"lookahead {last.lookahead}", width)
+    return [head, *paragraph(found.doing, width)]
+
+
+def _yield(last: Decoded, width: int) -> Section:
+    rate = last.stats.acceptance_rate
+    accepted = "–" if rate is None else f"{rate:.0%} of {last.stats.tested:,} tested"
+    return [
+        pair("Tokens per evaluation", f"{last.stats.tokens_per_eval:.2f}", width),
+        pair("Accepted", accepted, width),
+    ]
+
+
+def _positions(tallies: Sequence[Tally], width: int, compact: bool) -> Section:
+    tested = [(i, tally.rate) for i, tally in enumerate(tallies, 1) if tally.rate is not None]
+    if not tested:
+        return []
+    heading = Content.styled("Accepted by position", MUTED)
+    if not compact:
+        return [heading, *(_rated(str(i), rate, f"{rate:.0%}", width) for i, rate in tested)]
+    cells = [_small(i, rate) for i, rate in tested]
+    row = max(1, width // 9)
+    return [heading, *(Content("").join(cells[i : i + row]) for i in range(0, len(cells), row))]
+
+
+def _small(position: int, rate: float) -> Content:
+    return Content.assemble(f"{position} ", (level(rate), "$success"), f"{rate:>4.0%} ")
+
+
+def _rated(name: str, rate: float, value: str, width: int) -> Content:
+    room = width - len(name) - len(value) - 3
+    drawn = Content.assemble(f"{name} ", (bar(rate, room), "$success"))
+    return pair(drawn, value, width)
+
+
+def _sources(reading: Reading, width: int, compact: bool) -> Section:
+    rated: Section = []
+    for source, tally in reading.last.stats.sources.items():
+        if tally.rate is not None:
+            name = SOURCES.get(source, safe(source))
+            rated.append(_rated(name, tally.rate, f"{tally.rate:.0%} of {tally.tested:,}", width))
+    if compact or not rated:
+        return rated
+    return [Content.styled("Accepted by source", MUTED), *rated]
+
+
+def _speed(reading: Reading, found: Outlook, width: int, compact: bool) -> Section:
+    section = [pair("Tokens per second", f"{reading.last.stats.tokens_per_s:.1f}", width)]
+    if reading.rates:
+        section.append(Content.styled(sparkline(reading.rates[-width:]), "$primary"))
+    if found.plain_tokens_per_s is not None and not compact:
+        section.append(pair("By ArS, estimated", f"{found.plain_tokens_per_s:.1f}", width))
+    return section
+
+
+def _times(last: Decoded, width: int) -> Section:
+    seconds = (last.stats.draft_s, last.stats.verify_s, last.stats.host_s)
+    total = sum(seconds)
+    if total <= 0:
+        return []
+    cells = shares(seconds, width)
+    stack = [(glyph * n, hue) for (_, glyph, hue), n in zip(TIMES, cells, strict=True)]
+    words = [
+        Content.assemble((glyph, hue), (f" {name} {part / total:.0%}", MUTED))
+        for (name, glyph, hue), part in zip(TIMES, seconds, strict=True)
+    ]
+    heading = pair("Time", f"{total:.1f} s", width)
+    return [heading, Content.assemble(*stack), Content("  ").join(words)]
+
+
+def _context(reading: Reading, width: int, compact: bool) -> Section:
+    used, n_ctx = reading.last.context_used, reading.n_ctx
+    if not n_ctx:
+        return []
+    hue = "$text-warning" if used / n_ctx > NEARLY_FULL else "$primary"
+    head = pair("Context", f"{used:,} of {n_ctx:,}", width)
+    return [head] if compact else [head, Content.styled(gauge(used / n_ctx, width), hue)]

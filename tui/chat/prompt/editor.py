@@ -1,0 +1,150 @@
+"""The text of the prompt, and its keys."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.actions import SkipAction
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from tui.app.clipboard import copy_and_say
+from tui.chat.prompt.file_picker import Picker
+from tui.chat.prompt.input_history import History
+from tui.chat.prompt.mention import Mentioning
+from tui.chat.prompt.paste_parser import install
+from tui.safe import safe
+
+NEW_LINE = {"ctrl+j", "alt+enter", "shift+enter", "ctrl+enter", "shift+\r"}
+"""The last is Shift+Enter as xterm and tmux spell it."""
+MOST_CHARACTERS, MOST_LINES = 4_000, 60
+"""A longer paste becomes an attachment."""
+PLACEHOLDER = "Ask something. Enter sends, Ctrl+J starts a new line, @ adds a file."
+
+install()
+
+
+class Editor(Mentioning):
+    """A text area in which Enter sends, up-arrow recalls and @ picks a file."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+d", "quit_or_delete", "Quit when empty", show=False, id="prompt.quit"),
+        Binding("ctrl+c,super+c", "copy", "Copy", show=False, id="prompt.copy"),
+        Binding("ctrl+l", "attachments", "Attachments", show=False, id="prompt.attachments"),
+        Binding("pageup", "screen.page(-1)", "Scroll up", show=False),
+        Binding("pagedown", "screen.page(1)", "Scroll down", show=False),
+    ]
+
+    @dataclass
+    class Sent(Message):
+        """Enter was pressed."""
+
+        text: str
+
+    @dataclass
+    class Pasted(Message):
+        """A text was pasted that is too long to edit."""
+
+        text: str
+
+    class Emptier(Message):
+        """There was nothing left to delete."""
+
+    class Attachments(Message):
+        """The person wants to see the attachments."""
+
+    def __init__(self, picker: Picker, earlier: History) -> None:
+        super().__init__(picker, PLACEHOLDER)
+        self.cursor_blink = False  # each blink costs the models a millisecond of every core
+        self.earlier = earlier
+
+    async def _on_key(self, event: events.Key) -> None:
+        # Not bindings: those are run a moment later, when text that is typed or pasted fast without
+        # brackets has overtaken them.
+        if self.pick(event.key):
+            pass
+        elif event.key == "enter":
+            self.post_message(self.Sent(self.text))
+        elif event.key in NEW_LINE:
+            self._replace_via_keyboard("\n", *self.selection)
+        elif event.key == "backspace" and not self.text:
+            self.post_message(self.Emptier())
+        else:
+            await super()._on_key(event)
+            if event.character == "@":
+                self.open_picker()
+            return
+        event.stop()
+        event.prevent_default()
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        text = event.text.replace("\r\n", "\n").replace("\r", "\n")  # as terminals send new lines
+        if len(text) > MOST_CHARACTERS or text.count("\n") >= MOST_LINES:
+            self.post_message(self.Pasted(text))
+        else:
+            self.type_in(text)
+
+    def type_in(self, text: str) -> None:
+        """Put a text where the cursor is."""
+        if result := self._replace_via_keyboard(safe(text), *self.selection):
+            self.move_cursor(result.end_location)
+
+    def show(self, text: str, end: bool = True) -> None:
+        """Replace the whole text, with the cursor at its end or at the end of its first line."""
+        self.text = safe(text)
+        self.move_cursor(self.document.end if end else (0, len(self.document.get_line(0))))
+
+    # Going through what was sent before
+
+    def action_cursor_up(self, select: bool = False) -> None:
+        """Recall an earlier prompt from the first line that is shown."""
+        if select or self._line_shown > 0 or not self._recall(1):
+            super().action_cursor_up(select)
+
+    def action_cursor_down(self, select: bool = False) -> None:
+        """Recall a later prompt from the last line that is shown."""
+        last = self.wrapped_document.height - 1
+        if select or self._line_shown < last or not self._recall(-1):
+            super().action_cursor_down(select)
+
+    @property
+    def _line_shown(self) -> int:
+        return self.wrapped_document.location_to_offset(self.cursor_location).y
+
+    def _recall(self, steps: int) -> bool:
+        text = self.earlier.step(steps, self.text)
+        if text is not None:
+            self.show(text, end=steps < 0)
+        return text is not None
+
+    # The other keys
+
+    def action_quit_or_delete(self) -> None:
+        """Leave the app, as in a shell, or delete to the right when there is text."""
+        if self.text or self.picker.opened:
+            self.action_delete_right()
+        else:
+            self.app.exit()
+
+    def action_copy(self) -> None:
+        """Copy the selection, and drop it so that the next Ctrl+C means something else."""
+        if not self.selected_text:
+            raise SkipAction
+        copy_and_say(self, self.selected_text)
+        self.move_cursor(self.cursor_location)
+
+    def action_undo(self) -> None:
+        """Undo what was typed; where nothing was, the screen may undo something else."""
+        if not self.history.undo_stack:
+            raise SkipAction
+        super().action_undo()
+
+    def action_paste(self) -> None:
+        """Paste what was copied here."""
+        self.post_message(events.Paste(self.app.clipboard))
+
+    def action_attachments(self) -> None:
+        """Show what is attached."""
+        self.post_message(self.Attachments())

@@ -1,0 +1,200 @@
+"""Where the person types: the text, what goes along with it, and the files to choose from."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from textual import on
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widgets import Static, TextArea
+
+from assistant.attachment import Attachment
+from tui.chat.prompt.attachments import estimated_tokens
+from tui.chat.prompt.chip import said
+from tui.chat.prompt.chips import Chips
+from tui.chat.prompt.editor import Editor
+from tui.chat.prompt.file_picker import Picker
+from tui.chat.prompt.prompt_attachments import EDITABLE, Attaching
+from tui.chat.prompt.unsent_state import understood, written
+from tui.widgets.token_styles import legend, styles
+
+PICKING = "Enter attaches · Esc keeps the @"
+
+
+class Prompt(Attaching):
+    """Take a question, what is attached to it, and what was asked before."""
+
+    DEFAULT_CSS = """
+    Prompt {
+        height: auto;
+        padding: 0 1;
+        border: round $border-blurred;
+        border-title-color: $text-muted;
+        border-title-background: $background;
+        border-subtitle-color: $text-muted;
+        border-subtitle-background: $background;
+        background: $background;
+
+        &:focus-within {
+            border: round $primary;
+        }
+
+        & Editor {
+            height: auto;
+            min-height: 1;
+            max-height: 8;
+            padding: 0;
+            background: $background;
+        }
+
+        & #too-long {
+            height: auto;
+            display: none;
+            color: $text-warning;
+        }
+    }
+    """
+
+    room: reactive[int | None] = reactive[int | None](None, init=False)
+    """How many tokens the context has left for a message; None: not known."""
+
+    @dataclass
+    class Submitted(Message):
+        """Enter was pressed; the text and the attachments stay until they are taken."""
+
+        text: str
+        attachments: tuple[Attachment, ...] = ()
+
+    class Edited(Message):
+        """The text or the attachments changed; `state` returns what is worth keeping."""
+
+    def __init__(self) -> None:
+        super().__init__(id="prompt")
+        self._too_long = Static("", id="too-long", markup=False)
+        self._sent: Prompt.Submitted | None = None
+        self._heading = ""
+
+    def compose(self) -> ComposeResult:
+        """Lay out the files to choose from, what is attached, and the text."""
+        yield self.picker
+        yield self.chips
+        yield self._too_long
+        yield self.editor
+
+    def on_mount(self) -> None:
+        """Put the legend of the answers onto the border, where it costs no line."""
+        self.border_subtitle = legend(styles(self.app.no_color))
+
+    def focus(self, scroll_visible: bool = True, **_: object) -> Self:
+        """Let the person type."""
+        self.editor.focus(scroll_visible)
+        return self
+
+    def head(self, text: str) -> None:
+        """Say on the border what the text is for; empty for a new message."""
+        self._heading = text
+        self.border_title = Content(text)
+
+    @property
+    def text(self) -> str:
+        """What is being written."""
+        return self.editor.text
+
+    @text.setter
+    def text(self, text: str) -> None:
+        self.editor.text = text
+
+    @property
+    def history(self) -> list[str]:
+        """What was sent before, oldest first."""
+        return self.earlier.entries
+
+    @history.setter
+    def history(self, prompts: list[str]) -> None:
+        self.earlier.entries = list(prompts)
+        self.earlier.restart()
+
+    @on(Picker.Turned)
+    def _explain_picker(self, message: Picker.Turned) -> None:
+        message.stop()
+        self.border_title = Content(PICKING if self.picker.opened else self._heading)
+
+    # Sending
+
+    @on(Editor.Sent)
+    def _submit(self, message: Editor.Sent) -> None:
+        message.stop()
+        if message.text.strip() or self.attachments:
+            self._sent = self.Submitted(message.text, self.attachments)
+            self.post_message(self._sent)
+
+    def take(self) -> None:
+        """Remember what was sent for up-arrow, and make room for the next."""
+        sent = self._sent or self.Submitted(self.text, self.attachments)
+        self._sent = None
+        self.earlier.sent(sent.text)
+        # What was typed or attached since stays.
+        since = self.text[len(sent.text) :] if self.text.startswith(sent.text) else ""
+        self.editor.show(since)
+        chips = self.chips.chips
+        self.chips.chips = tuple(c for c in chips if c.attachment not in sent.attachments)
+
+    def give_back(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool:
+        """Put back what came to nothing, unless something else has been begun; say which."""
+        if self.text.strip() or self.attachments:
+            return False
+        self._fill(text, attachments)
+        return True
+
+    def drop(self) -> None:
+        """Drop what is here, and make room for something else."""
+        self._sent = None
+        self.earlier.restart()
+        self.editor.show("")
+        self.chips.chips = ()
+
+    # What survives a restart
+
+    def state(self) -> str:
+        """Return what has not been sent, as JSON; empty when there is nothing."""
+        text = self.earlier.unsent(self.text)
+        return written(text, self.attachments) if text or self.attachments else ""
+
+    def restore(self, state: str) -> None:
+        """Go on with what was not sent; what has been typed already follows it."""
+        if state:
+            text, attachments = understood(state)
+            self._fill(text + self.text, attachments)
+
+    def _fill(self, text: str, attachments: tuple[Attachment, ...]) -> None:
+        for attachment in attachments:
+            self.attach(attachment)
+        if len(text) > EDITABLE:
+            self.attach_pasted(text)
+        self.editor.show("" if len(text) > EDITABLE else text)
+
+    # Saying before it is sent that it does not fit
+
+    @on(TextArea.Changed)
+    @on(Chips.Changed)
+    def _changed(self, message: Message) -> None:
+        message.stop()
+        self._compare()
+        self.post_message(self.Edited())
+
+    def watch_room(self) -> None:
+        """Compare again."""
+        self._compare()
+
+    def _compare(self) -> None:
+        tokens = estimated_tokens(self.text) + self.chips.tokens
+        self._too_long.display = self.room is not None and tokens > self.room
+        if self._too_long.display:
+            self._too_long.update(
+                Content(
+                    f"Too long: {said(tokens, counted=False)}, room for {self.room:,}. "
+                    "Ctrl+L shows what is attached."
+                )
+            )

@@ -1,0 +1,111 @@
+"""The line that says how the answer is made."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from textual.content import Content
+from textual.widgets import Static
+
+from assistant.events import Decoded
+from assistant.request import Mode
+from tui.chat.panel.panel_text import MUTED, NEARLY_FULL
+from tui.safe import safe
+from tui.widgets.bars import gauge
+
+NAMES: dict[Mode, str] = {"ars": "ArS", "sps": "SpS", "auto": "auto"}
+BAR = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """Something that takes a while, and how far it is."""
+
+    text: str
+    fraction: float
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Everything the line shows."""
+
+    mode: Mode = "auto"
+    drafting: bool = True  # whether there is a draft to speculate with
+    loaded: bool = False
+    activity: Activity | None = None
+    last: Decoded | None = None  # round
+    n_ctx: int = 0
+
+
+class Status(Static):
+    """Show a `State` in one line, whatever the width."""
+
+    DEFAULT_CSS = """
+    Status { height: 1; padding: 0 1; background: $panel; color: $text-muted; text-wrap: nowrap; }
+    """
+
+    def __init__(self, mode: Mode) -> None:
+        super().__init__(id="status", markup=False)
+        self.state = State(mode)
+
+    def show(self, **changes: Any) -> None:
+        """Change some fields of the state."""
+        self.state = replace(self.state, **changes)
+        self.update(line(self.state, self.content_size.width), layout=False)
+
+    def on_resize(self) -> None:
+        """Fit the line to the new width."""
+        self.show()
+
+
+def line(state: State, width: int) -> Content:
+    """Return what fits into `width` cells, the most important parts first."""
+    chip = Content.styled(f" {_mode(state)} ", f"bold $text-{_hue(state)} on ${_hue(state)}-muted")
+    parts = [chip]
+    for part in _parts(state, wide=width >= 110):
+        if sum(shown.cell_length + 2 for shown in parts) + part.cell_length <= width:
+            parts.append(part)
+    return Content("  ").join(parts)
+
+
+def _mode(state: State) -> str:
+    name = NAMES[state.mode]
+    if state.mode == "auto" and state.last is not None:
+        name = f"auto → {'SpS' if state.last.lookahead else 'ArS'}"
+    return name if state.drafting or state.mode == "ars" else f"{name}, no draft"
+
+
+def _hue(state: State) -> str:
+    return "primary" if state.mode == "ars" else "success"
+
+
+def _parts(state: State, wide: bool) -> list[Content]:
+    if state.activity is not None:
+        fraction = min(max(state.activity.fraction, 0.0), 1.0)
+        return [
+            Content.styled(f"{gauge(fraction, BAR)} {fraction:>4.0%}", "$accent"),
+            Content(safe(state.activity.text)),
+        ]
+    if state.last is None:
+        return [Content.styled("ready" if state.loaded else "no model", MUTED)]
+    return [*_figures(state.last, wide), _context(state, wide), _lookahead(state.last, wide)]
+
+
+def _figures(last: Decoded, wide: bool) -> list[Content]:
+    stats = last.stats
+    figures = [f"{stats.tokens_per_s:.1f} {'tokens/s' if wide else 'tok/s'}"]
+    if stats.acceptance_rate is not None:
+        figures.append(f"{stats.acceptance_rate:.0%} accepted")
+    figures.append(f"{stats.tokens_per_eval:.2f} {'tokens/evaluation' if wide else 'tok/eval'}")
+    return [Content(figure) for figure in figures]
+
+
+def _lookahead(last: Decoded, wide: bool) -> Content:
+    return Content(f"{'lookahead' if wide else 'K'} {last.lookahead}")
+
+
+def _context(state: State, wide: bool) -> Content:
+    used = state.last.context_used if state.last else 0
+    fraction = used / state.n_ctx if state.n_ctx else 0.0
+    bar = f"{gauge(fraction, BAR)} " if wide else ""
+    text = f"{'context' if wide else 'ctx'} {bar}{used:,}/{state.n_ctx:,}"
+    return Content.styled(text, "$text-warning" if fraction > NEARLY_FULL else "")

@@ -1,0 +1,1 @@
+"""The laboratories' commands, with their reports."""

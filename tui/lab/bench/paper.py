@@ -1,0 +1,156 @@
+"""`specchat bench paper`: from files and settings to what is measured, scored and told."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from assistant.lab.bench.code_prompts import PROBLEMS
+from assistant.lab.bench.events import Gauged
+from assistant.lab.bench.paper.plan import Asked, asked, systems
+from assistant.lab.bench.paper.report import report, rouge
+from assistant.lab.bench.questions import Question, first_of_each, shipped
+from assistant.lab.bench.report import Report
+from assistant.lab.bench.run_answers import Answer, kept
+from assistant.lab.bench.run_file import RunFile
+from assistant.lab.bench.sandbox.runner import leak
+from assistant.lab.bench.scoring import passes
+from assistant.lab.bench.summary_prompts import SUMMARIES
+from assistant.lab.bench.systems import ARS, System
+from assistant.request import Gauge, Trial
+from models.errors import ModelMissing, UsageError
+from models.files.variants import variant
+from tui.lab.bench.lineup import Lineup, line_up, lockstep_task
+from tui.lab.bench.output import brief
+from tui.lab.bench.running import Running, Task
+from tui.models.locate_pair import find_models
+from tui.settings.settings import Settings
+
+FILES = ("f16", "bf16", "mxfp4")
+"""Quantisations that are compared where they are on this machine."""
+BANDWIDTH = "bandwidth"
+SCORE = "score"
+
+
+class Paper:
+    """One reproduction of the papers.
+
+    Raises:
+        ModelError: the models are not here.
+        UsageError: the questions cannot be scored.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        code: Sequence[Question],
+        summaries: Sequence[Question],
+        labels: Sequence[str] | None,
+        count: int | None,
+        runs_code: bool,
+    ) -> None:
+        if unfit := [each.name for each in code if not each.test]:
+            raise UsageError(f"{unfit[0]} has no test; --code wants HumanEval's format.")
+        if unfit := [each.name for each in summaries if not each.reference]:
+            raise UsageError(f"{unfit[0]} has no reference summary to compare with.")
+        tasks = [*summaries, *code] or [*SUMMARIES, *PROBLEMS]
+        if not code and summaries:
+            tasks = [*summaries, *PROBLEMS]
+        elif code and not summaries:
+            tasks = [*SUMMARIES, *code]
+        self._tasks = first_of_each(tasks, count)
+        self._mixed = first_of_each(shipped(), 1)
+        found = _here(settings) if labels is None else labels
+        self.ways: tuple[System, ...] = systems(found)
+        settings = replace(settings, seed=None)  # the coupled draws of a seed are no SpS of theirs
+        self._lineup: Lineup = line_up(self.ways, settings)
+        self._questions = {each.name: each for each in self._tasks}
+        self._runs_code = runs_code
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the results depend on."""
+        return self._lineup.facts("paper", [*self._tasks, *self._mixed])
+
+    def run(self, run: RunFile) -> tuple[Report, dict[str, object]]:
+        """Measure what the run lacks, score it, and return the report."""
+        running = Running(run)
+        gauge = Task(
+            (BANDWIDTH,), "the memory's bandwidth", Gauge(self._lineup.settings.threads), _rate
+        )
+        running.run([*self._answers(), gauge])
+        answers = [*kept(run.results)]
+        escape = leak()
+        confines = escape is None
+        if confines or self._runs_code:
+            running.run([*self._scores(answers, confines)])
+        remark = _remark(escape, self._runs_code)
+        scores = {**rouge(answers, self._questions), **_passed(run.results, answers)}
+        files = self.facts()["files"]
+        bandwidth = run.results[BANDWIDTH]
+        shown, figures = report(answers, self.ways, scores, remark, files, bandwidth)
+        return shown, {**figures, "answers": brief(answers)}
+
+    def _answers(self) -> Iterator[Task]:
+        for each in asked(self._tasks, self._mixed, self.ways):
+            trials = {system.name: self._trial(each, system) for system in each.systems}
+            yield lockstep_task(each.question, 0, trials)
+
+    def _trial(self, each: Asked, system: System) -> Trial:
+        profiled = each.profiled if system == ARS else ()
+        trial = self._lineup.trial(system, each.question, each.sampling, None, profiled)
+        if each.max_tokens is None or self._lineup.settings.max_tokens:
+            return trial
+        return replace(trial, request=replace(trial.request, max_tokens=each.max_tokens))
+
+    def _scores(self, answers: Sequence[Answer], confines: bool) -> Iterator[Task]:
+        for answer in answers:
+            question = self._questions.get(answer.question)
+            if answer.measured is None or question is None or question.test is None:
+                continue
+            job = partial(passes, answer.measured.text, question, confines)
+            what = f"running the code of {answer.question}"
+            yield Task((_score_key(answer),), what, job, lambda passed: [bool(passed)])
+
+
+def _here(settings: Settings) -> list[str]:
+    """Return the quantisations of the target that are on this machine."""
+    setup, _ = find_models(settings)
+    found: list[str] = []
+    for label in FILES:
+        try:
+            path = variant(setup.target, label)
+        except ModelMissing:
+            continue
+        if path != setup.target:
+            found.append(label)
+    return found
+
+
+def _rate(found: Any) -> list[float]:
+    assert isinstance(found, Gauged)
+    return [found.bytes_per_s]
+
+
+def _score_key(answer: Answer) -> str:
+    return f"{SCORE} | {answer.key}"
+
+
+def _passed(
+    results: Mapping[str, Any], answers: Sequence[Answer]
+) -> dict[tuple[str, str, str], float]:
+    return {
+        (answer.kind, answer.question, answer.system): float(results[_score_key(answer)])
+        for answer in answers
+        if _score_key(answer) in results
+    }
+
+
+def _remark(escape: str | None, runs_code: bool) -> str:
+    if escape is None:
+        return ""
+    if runs_code:
+        return f"The code was run although this system does not confine it: {escape}."
+    return (
+        f"Code was not run, so it has no score: this system does not confine it ({escape}). "
+        "--run-code runs it all the same."
+    )

@@ -1,0 +1,67 @@
+"""`specchat bench paper`: the papers' tables and figures."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tui.lab.bench.options import FILE, output, per_kind, settings
+from tui.lab.bench.run_file import run_file
+from tui.shell.options import shared
+
+
+@click.command()
+@click.option("--code", "code_file", type=FILE, help="Problems in HumanEval's format.")
+@click.option("--summaries", "summaries_file", type=FILE, help="Texts in Spec-Bench's format.")
+@click.option(
+    "--files",
+    "labels",
+    metavar="LIST",
+    help="Other quantisations or files of the target to compare with, as in f16,q8_0; none.  "
+    "[f16, bf16 and mxfp4 where they are here]",
+)
+@per_kind
+@click.option(
+    "--run-code/--no-run-code",
+    default=False,
+    help="Run the models' code even where the system cannot confine it.",
+)
+@output
+@shared
+@click.pass_context
+def paper(
+    context: click.Context,
+    /,
+    code_file: Path | None,
+    summaries_file: Path | None,
+    labels: str | None,
+    per_kind: int | None,
+    run_code: bool,
+    run_path: Path | None,
+    json_file: Path | None,
+    html_file: Path | None,
+    **options: Any,
+) -> None:
+    """Measure the tables and figures of the papers again, with your pair on your machine.
+
+    Chen et al. 2023: scores and speed, the lookahead sweep. Leviathan et al. 2023: acceptance rates
+    of drafts, speed by lookahead against the formulas. Qualcomm: quantisation, speculation, both.
+    And how near to memory's bandwidth it comes. Takes tens of minutes; --per-kind makes it shorter.
+    Code is run in a sandbox. The samplings are the papers', not those of the settings.
+    """
+    chosen = settings(context, options)
+
+    from assistant.lab.bench.questions import read
+    from tui.lab.bench.output import check_writable, show
+    from tui.lab.bench.paper import Paper
+
+    files = None if labels is None else [each for each in labels.split(",") if each != "none"]
+    code = read(code_file) if code_file else []
+    texts = read(summaries_file) if summaries_file else []
+    summaries = [each for each in texts if each.reference] or texts
+    check_writable(json_file, html_file)
+    whole = Paper(chosen, code, summaries, files, per_kind, run_code)
+    facts = whole.facts()
+    with run_file(run_path, facts) as run:
+        report, figures = whole.run(run)
+    show(report, facts, figures, json_file, html_file)

@@ -1,0 +1,100 @@
+"""`specchat bench prompts`: systems, side by side."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tui.lab.bench.options import FILE, output, per_kind, repeats, settings
+from tui.lab.bench.run_file import measured
+from tui.shell.options import shared
+
+if TYPE_CHECKING:
+    from assistant.lab.bench.llama_server import Server
+    from tui.lab.bench.lineup import Lineup
+
+
+@click.command()
+@click.argument("file", required=False, type=FILE)
+@click.option(
+    "--systems",
+    "spec",
+    metavar="SPEC",
+    help="What answers, separated by commas: ars, auto, sps[=K], or sources and K, as in model=4 "
+    "or suffix+model=3; behind TARGET: with another target or quantisation, as in f16:ars.  "
+    "[ars,sps=4,auto]",
+)
+@per_kind
+@repeats
+@click.option(
+    "--predict/--no-predict", default=True, help="Compare with the simulator's prediction."
+)
+@click.option(
+    "--llama-server",
+    "server",
+    type=FILE,
+    help="Ask llama.cpp's server the same, with and without the draft; it is started for that, and "
+    "reached through 127.0.0.1 alone.",
+)
+@output
+@shared
+@click.pass_context
+def prompts(
+    context: click.Context,
+    /,
+    file: Path | None,
+    spec: str | None,
+    per_kind: int | None,
+    repeats: int,
+    predict: bool,
+    server: Path | None,
+    run_path: Path | None,
+    json_file: Path | None,
+    html_file: Path | None,
+    **options: Any,
+) -> None:
+    """Answer prompts with every system, and compare speeds.
+
+    FILE has JSON lines in the format of HumanEval or of Spec-Bench (of conversations the first turn
+    is asked); without it, prompts that come with specchat are asked: code, chat, summaries,
+    questions, maths, translation and editing.
+    """
+    chosen = settings(context, options)
+
+    from assistant.lab.bench import prompts_report as reporting
+    from assistant.lab.bench import systems
+    from assistant.lab.bench.questions import first_of_each, read, shipped
+    from tui.lab.bench.lineup import answers, line_up
+    from tui.lab.bench.output import brief, check_writable, show
+
+    ways = systems.parse(spec or systems.DEFAULT)
+    questions = first_of_each(read(file) if file else shipped(), per_kind)
+    check_writable(json_file, html_file)
+    lineup = line_up(ways, chosen)
+    more = {"llama_server": str(server)} if server else {}
+    facts = lineup.facts("prompts", questions, repeats=repeats, predict=predict, **more)
+    with _peers(server, lineup) as peers:
+        found = measured(run_path, facts, answers(lineup, questions, repeats, predict, peers))
+    others = [systems.System(peer.name, "ars") for peer in peers]
+    report, standings = reporting.report(found, [*ways, *others], chosen.draft_sources)
+    show(report, facts, {"standings": standings, "answers": brief(found)}, json_file, html_file)
+
+
+@contextmanager
+def _peers(binary: Path | None, lineup: "Lineup") -> "Iterator[list[Server]]":
+    """Have other programs ready, and end them."""
+    from tempfile import TemporaryFile
+
+    from assistant.lab.bench.llama_server import servers
+
+    if binary is None:
+        yield []
+        return
+    lookaheads = [system.lookahead for system in lineup.systems]
+    with TemporaryFile() as log, ExitStack() as started:
+        found = servers(binary.absolute(), lineup.setup, lookaheads, log)
+        for server in found:
+            started.callback(server.close)
+        yield found

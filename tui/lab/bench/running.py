@@ -1,0 +1,96 @@
+"""Have tasks done one after the other, keep what comes of each, and say how far it is."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+import click
+
+from assistant.lab.bench.events import Compared, Gauged
+from assistant.lab.bench.run_file import RunFile
+from assistant.request import Gauge, Lockstep
+from models.errors import SpecchatError
+from tui.safe import safe
+from tui.shell.engine_console import Listening
+from tui.widgets.amounts import left
+
+LINE_EVERY_S = 30.0
+"""Seconds between two lines about how far it is, where there is no terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Something to be measured, and how what comes of it is kept."""
+
+    keys: tuple[str, ...]  # of its results, which are all there or are measured again
+    what: str  # as a person would say it
+    job: Lockstep | Gauge | Callable[[], Any]
+    keep: Callable[[Any], Sequence[Any]]  # hears what came of it, and returns the results
+
+
+class Running:
+    """Do what a run file lacks; what is done is on disk before the next begins."""
+
+    def __init__(self, file: RunFile) -> None:
+        self._file = file
+        self._listening = Listening("starting")
+        self._said = 0.0
+
+    def run(self, tasks: Sequence[Task]) -> None:
+        """Do them.
+
+        Raises:
+            SpecchatError: a model cannot be used, or the engine has died; what was done is kept.
+            KeyboardInterrupt: Ctrl-C; what was done is kept.
+        """
+        lacking = [task for task in tasks if not self._is_done(task)]
+        if not lacking:
+            return
+        if len(lacking) < len(tasks):
+            self._say(f"{len(tasks) - len(lacking)} of {len(tasks)} are done already")
+        try:
+            with self._listening.shown():
+                self._run(lacking, len(tasks))
+        except (KeyboardInterrupt, SpecchatError):
+            done = sum(map(self._is_done, tasks))
+            self._say(
+                f"{done} of {len(tasks)} are kept. To go on, give the same command with "
+                f"--run {self._file.path}"
+            )
+            raise
+
+    def _run(self, tasks: Sequence[Task], total: int) -> None:
+        started = monotonic()
+        for done, task in enumerate(tasks):
+            left_s = (monotonic() - started) / done * (len(tasks) - done) if done else None
+            self._progress(total - len(tasks) + done, total, task, left_s)
+            results = task.keep(self._do(task.job))
+            for key, result in zip(task.keys, results, strict=True):
+                self._file.add(key, result)
+
+    def _is_done(self, task: Task) -> bool:
+        return all(key in self._file.results for key in task.keys)
+
+    def _do(self, job: Lockstep | Gauge | Callable[[], Any]) -> Any:
+        """Return what comes of a job."""
+        if self._listening.interrupted:
+            raise KeyboardInterrupt
+        if not isinstance(job, Lockstep | Gauge):
+            self._listening.keeps = False  # it is done in this process
+            try:
+                return job()
+            finally:
+                self._listening.keeps = True
+        end: type[Compared | Gauged] = Compared if isinstance(job, Lockstep) else Gauged
+        self._listening.engine.measure(job)
+        return self._listening.until(end)
+
+    def _progress(self, done: int, total: int, task: Task, left_s: float | None) -> None:
+        due = not done or monotonic() - self._said > LINE_EVERY_S
+        self._listening.say(f"{done + 1} of {total}{left(left_s)}: {task.what}", aloud=due)
+        if due:
+            self._said = monotonic()
+
+    def _say(self, line: str) -> None:
+        click.echo(safe(line), err=True)

@@ -1,0 +1,178 @@
+"""`specchat models slim`: a faster draft, made from a model file that is here."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import click
+
+from models.errors import ModelError, ModelMissing
+from tui.safe import safe
+from tui.shell.options import settings
+from tui.widgets.amounts import duration, size
+
+if TYPE_CHECKING:
+    from assistant.lab.slim.search import Trial
+    from models.files.discovery import Found
+    from tui.settings.settings import Settings
+
+
+@click.command()
+@click.argument("target", required=False)
+@click.option("--draft", metavar="MODEL", help="What to make it from.  [the target's draft]")
+@click.option(
+    "--text",
+    "files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Text like that which will be written, to choose the vocabulary by. May be repeated.",
+)
+@click.option(
+    "--chats/--no-chats", default=True, help="Choose it by your own chats too.  [--chats]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def slim(
+    context: click.Context,
+    target: str | None,
+    draft: str | None,
+    files: tuple[Path, ...],
+    chats: bool,
+    as_json: bool,
+) -> None:
+    """Make a faster draft for TARGET, measured on this machine; takes some minutes.
+
+    Tried are smaller weights, fewer tokens and fewer layers, one on top of the other. What promises
+    the fastest answers is kept among the models, where it is preferred from then on; answers stay
+    as they are. Without a draft that helps, nothing is kept.
+    """
+    chosen = settings(context.find_root().params)
+    large, small = _pair(target, draft, chosen)
+    trials: list[Trial] = []
+    made = None
+    try:
+        for trial in _trials(large, small, chosen, files, chats):
+            if isinstance(trial, Path):
+                made = trial
+                continue
+            trials.append(trial)
+            if not as_json:
+                click.echo(safe(_line(trial)))
+    except KeyboardInterrupt:
+        click.echo("\nStopped; nothing was kept.", err=True)
+        raise
+    verdict = _verdict(small, trials, made)
+    if as_json:
+        click.echo(json.dumps(_facts(large, small, trials, made, verdict)))
+    else:
+        click.echo(safe(verdict))
+
+
+def _pair(target: str | None, draft: str | None, chosen: "Settings") -> "tuple[Found, Found]":
+    """Return the target and what to make a draft from."""
+    from models.drafts import Pairing, best_draft
+    from models.files import layout
+    from models.files.discovery import discover, identify
+    from tui.models.locate_pair import NO_DRAFT, default_target
+
+    candidates = list(discover(chosen.folders))
+    large = identify(target or chosen.target or default_target(), candidates)
+    reference = draft or (None if chosen.draft == NO_DRAFT else chosen.draft)
+    if reference:
+        small = identify(reference, candidates)
+        if not (judged := Pairing(large).judge(small)).serves:
+            raise ModelError(f"{small.name} cannot draft for {large.name}: {judged.reason}.")
+    else:
+        # What was made before is no source: each step costs some acceptance.
+        found, reason = best_draft(large, [each for each in candidates if not _is_slim(each)])
+        if found is None:
+            raise ModelMissing(reason)
+        small = found
+    if layout.parts(small.path):
+        raise ModelError(f"{small.path} is one part of a split model; name a file that is whole.")
+    return large, small
+
+
+def _is_slim(model: "Found") -> bool:
+    return bool(model.summary and model.summary.serves)
+
+
+def _trials(
+    large: "Found", small: "Found", chosen: "Settings", files: tuple[Path, ...], chats: bool
+) -> "Iterator[Trial | Path]":
+    """Yield trials, and at last the file that is kept, if any."""
+    from assistant.lab.slim.draft_bench import Machine
+    from assistant.lab.slim.sample_text import own_text
+    from assistant.lab.slim.search import search, steps, winner
+    from assistant.lab.slim.token_counts import counted
+    from models.drafts import mark
+    from models.slim.workshop import workshop
+
+    assert small.summary is not None  # it was judged by it
+    say = _Stages(3 + sum(map(len, steps(small.summary))))
+    say("counting which tokens are used")
+    own = list(own_text(files, chats))
+    with workshop(small.path, lambda: counted(small.path, own)) as made:
+        machine = Machine(chosen.threads, chosen.gpu_layers)
+        trials: list[Trial] = []
+        for trial in search(large.path, made, small.summary, chosen.sampling, machine, say):
+            trials.append(trial)
+            yield trial
+        if best := winner(trials):
+            yield made.keep(best.recipe, mark(large))
+
+
+class _Stages:
+    """Say on stderr what begins, and about how long all that is left will take."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._begun, self._started = total, 0, monotonic()
+
+    def __call__(self, note: str) -> None:
+        done, self._begun = self._begun, self._begun + 1
+        left = (monotonic() - self._started) / max(1, done) * (self._total - done)
+        about = f" · about {duration(left)} left" if done > 1 else ""
+        click.echo(f"{self._begun} of {self._total}: {safe(note)}{about}", err=True)
+
+
+def _line(trial: "Trial") -> str:
+    figures = trial.figures
+    if figures is None:
+        return f"  {trial.recipe!s:<44} {trial.problem}"
+    return (
+        f"  {trial.recipe!s:<44} {size(figures.size):>7}   step {figures.step:.2f}   "
+        f"accepted {figures.greedy:.0%} greedy, {figures.sampled:.0%} sampled   "
+        f"{figures.forecast.speedup:.2f}x"
+    )
+
+
+def _verdict(small: "Found", trials: "list[Trial]", made: Path | None) -> str:
+    source = trials[0].speedup
+    best = max((trial.speedup for trial in trials[1:]), default=0.0)
+    if made:
+        promise = f"{best:.2f} times the speed of ArS, where {small.name} promises {source:.2f}"
+        return f"Kept {made}: it promises {promise}."
+    nothing = f"Nothing made from {small.name} is faster here"
+    if not best:
+        return f"{nothing}: nothing can be made from it."
+    if best == source == 1:
+        return f"{nothing}: guessing with it gains nothing."
+    as_it_is = f"as it is, it promises {source:.2f} times the speed of ArS"
+    return f"{nothing}: {as_it_is}, and the best of the others {best:.2f}."
+
+
+def _facts(
+    large: "Found", small: "Found", trials: "list[Trial]", made: Path | None, verdict: str
+) -> dict[str, object]:
+    from dataclasses import asdict
+
+    return {
+        "target": large.reference,
+        "draft": small.reference,
+        "trials": [{**asdict(trial), "name": str(trial.recipe)} for trial in trials],
+        "made": made and str(made),
+        "verdict": verdict,
+    }

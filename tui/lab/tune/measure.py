@@ -1,0 +1,28 @@
+"""Have the engine measure, and show on standard error how far it is."""
+
+from assistant.events import Event
+from assistant.lab.tune.events import Measuring, Tuned
+from assistant.request import Tune
+from models.files.variants import siblings
+from tui.settings.settings import Settings
+from tui.shell.engine_console import Listening
+
+
+def measure(settings: Settings) -> Tuned:
+    """Tune for the pair that the settings ask for.
+
+    Raises:
+        SpecchatError: the models cannot be used, or what was found cannot be kept.
+        KeyboardInterrupt: Ctrl-C; nothing was kept.
+    """
+    listening = Listening("looking for the models")
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Measuring):
+            listening.measuring(f"measuring {event.what}", event.fraction, event.left_s)
+
+    with listening.shown():
+        engine = listening.engine  # it starts while the models are looked for
+        setup = listening.pair(settings)
+        engine.tune(Tune(setup, tuple(siblings(setup.target))))
+        return listening.until(Tuned, hear)

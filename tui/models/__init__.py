@@ -1,0 +1,1 @@
+"""Models: found, chosen, fetched, listed."""

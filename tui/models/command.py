@@ -1,0 +1,173 @@
+"""`specchat models`: what is on disk, where from, and which draft serves which target."""
+
+import json
+from pathlib import Path
+
+import click
+
+from models import catalog
+from models.drafts import best_draft
+from models.errors import ModelError, SpecchatError
+from models.files.discovery import discover, identify
+from models.files.locate import find, installed
+from models.memory import estimate_by_size
+from tui.lab.slim import slim
+from tui.models import listing
+from tui.models.facts import catalogue, details, drafts, here, pairs
+from tui.models.listing import amount
+from tui.safe import safe
+from tui.shell.options import Model, settings
+
+
+@click.group("models", invoke_without_command=True)
+@click.pass_context
+def models(context: click.Context) -> None:
+    """Show, fetch and check model files; alone, list them."""
+    if context.invoked_subcommand is None:
+        context.invoke(list_)
+
+
+@models.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def list_(as_json: bool) -> None:
+    """List the models on this machine, and those that can be fetched by name."""
+    mine, known = here(_folders()), catalogue()
+    if as_json:
+        click.echo(json.dumps({"installed": mine, "catalogue": known, "pairs": pairs()}))
+        return
+    for line in (*listing.here(mine), "", *listing.fetchable(known)):
+        click.echo(safe(line))
+
+
+@models.command()
+@click.argument("name", type=Model())
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--template", is_flag=True, help="Print the chat template and nothing else.")
+def show(name: str, as_json: bool, template: bool) -> None:
+    """Show what a model is and what it takes to run it."""
+    facts = details(name)
+    if template:
+        click.echo(safe(str(facts["template"] or "")))
+    elif as_json:
+        click.echo(json.dumps(facts))
+    else:
+        for key, value in facts.items():
+            if value not in (None, "", []) and key != "template":
+                text = amount(value) if key in ("size", "memory_at_8192") else str(value)
+                click.echo(safe(f"{key.replace('_', ' '):<20} {text}"))
+
+
+def _folders() -> tuple[Path, ...]:
+    """Return the folders that the configuration names; reading it brings numpy along."""
+    from tui.settings.load import load
+
+    return load({}).folders
+
+
+@models.command()
+@click.argument("names", nargs=-1, type=Model())
+@click.option("--offline", is_flag=True, help="Open no connection.")
+@click.pass_context
+def pull(context: click.Context, names: tuple[str, ...], offline: bool) -> None:
+    """Fetch models; without NAMES, the default pair. A fetch that was stopped is taken up again.
+
+    A name is one of the catalogue, repo:file.gguf, or repo:Q4_K_M for the file of a quantisation;
+    of a repo alone, the quantisation is taken that suits this machine.
+    """
+    from models.files.pull import pull as fetch  # brings the network libraries along
+    from tui.shell.progress_bar import meter
+
+    offline = offline or settings(context.find_root().params).offline
+    for name in names or (catalog.DEFAULT.name,):
+        for wanted in [gguf.name for gguf in catalog.expand(name)] or [name]:
+            try:
+                reference = _offered(wanted, offline)
+                with meter(reference) as progress:
+                    path = fetch(reference, offline=offline, progress=progress)
+            except KeyboardInterrupt:
+                click.echo("\nStopped. What arrived is kept; pull again to go on.", err=True)
+                raise
+            click.echo(safe(str(path)))
+
+
+def _offered(wanted: str, offline: bool) -> str:
+    """Return what to fetch, and say first what that takes and on what terms."""
+    from models.files.offer import offer, repository
+    from tui.shell.progress_bar import meter
+
+    if repository(wanted):
+        with meter(wanted) as progress:
+            offered = offer(wanted, progress, offline=offline)
+        click.echo(safe(f"{wanted}: {offered.sentence}"), err=True)
+        return offered.reference
+    known = catalog.find(wanted)
+    if known and not offline and find(known) is None:
+        needed = amount(estimate_by_size(known.size, known.file))
+        terms = f"about {needed} of memory. Licence: {known.licence}."
+        click.echo(safe(f"{wanted}: {amount(known.size)} to fetch, {terms}"), err=True)
+    return wanted
+
+
+@models.command()
+@click.argument("names", nargs=-1, type=Model())
+def check(names: tuple[str, ...]) -> None:
+    """Read model files from end to end and compare their checksums; without NAMES, all."""
+    bad = 0
+    for name in _all() if names in ((), ("all",)) else names:
+        try:
+            _check(name)
+        except SpecchatError as error:
+            bad += 1
+            click.echo(safe(f"{name}: {error}"), err=True)
+    if bad:
+        raise ModelError(f"{bad} of the model files cannot be used.")
+
+
+def _all() -> list[str]:
+    return [model.reference for model in installed()]
+
+
+def _check(name: str) -> None:
+    from assistant.chat.template_audit import examine  # brings Jinja along
+    from models import gguf
+    from models.files.check import check as read_all
+    from tui.shell.progress_bar import meter
+
+    with meter(name) as progress:
+        checked = read_all(name, progress)
+    verdict = "sha256 as promised" if checked.promised else f"sha256 {checked.sha256}"
+    click.echo(safe(f"{name}: whole, {verdict}"))
+    for remark in examine(gguf.read(checked.path)):
+        if remark.suspicious:
+            click.echo(safe(f"{name}: its chat template: {remark.text}"), err=True)
+
+
+@models.command()
+@click.argument("target", required=False, type=Model())
+@click.argument("draft", required=False, type=Model())
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def pair(context: click.Context, target: str | None, draft: str | None, as_json: bool) -> None:
+    """Say whether DRAFT, or each model on this machine, can draft for TARGET, and why not.
+
+    Without TARGET, for the one that is set, or the default one. Told from the files' headers, and
+    what is gained from what was measured before; nothing is loaded.
+    """
+    target = target or settings(context.find_root().params).target or catalog.DEFAULT.name
+    if draft is None and len(both := catalog.expand(target)) > 1:
+        target = both[0].name
+    candidates = list(discover(_folders()))
+    large = identify(target, candidates)
+    if draft:
+        candidates = [identify(draft, candidates)]
+    facts = drafts(large, candidates)
+    if as_json:
+        click.echo(json.dumps({"target": large.reference, "drafts": facts}))
+        return
+    for line in listing.drafts(large.reference, facts):
+        click.echo(safe(line))
+    if not draft and not any(fact["chosen"] for fact in facts):
+        click.echo(safe(best_draft(large, candidates)[1]))
+
+
+models.add_command(slim)

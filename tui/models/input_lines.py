@@ -1,0 +1,122 @@
+"""The lines below the list of models: a filter, and the path or the name of any file."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from models.catalog import GGUF
+from models.errors import SpecchatError
+from models.files.discovery import Found, identify
+from models.files.locate import find, resolve
+from tui.models.inventory import Stock
+from tui.safe import safe
+from tui.widgets.entry import EntryLine
+
+
+class ModelLines(Vertical):
+    """Take a filter or a path, and say what came of it."""
+
+    DEFAULT_CSS = """
+    ModelLines {
+        height: auto;
+
+        & Input { display: none; border: round $primary; background: $surface; }
+        & Static { height: auto; padding: 0 1; color: $text-warning; display: none; }
+    }
+    """
+
+    @dataclass
+    class Narrowed(Message):
+        """Only what matches a filter is wanted."""
+
+        text: str
+
+    @dataclass
+    class Typed(Message):
+        """It is known what was typed: a file, or one of the hub that is not here."""
+
+        model: Found | GGUF
+
+    @dataclass
+    class Refused(Message):
+        """What was typed means nothing."""
+
+        reason: str
+
+    class Closed(Message):
+        """The person is through with the lines."""
+
+    def __init__(self, stock: Stock) -> None:
+        super().__init__()
+        self._stock = stock
+        self.filter = EntryLine(
+            placeholder="words of a name, a quantisation, a place", id="models-filter"
+        )
+        self.path = EntryLine(
+            placeholder="/path/to/model.gguf or org/repo:Q4_K_M", id="models-path"
+        )
+        self.message = Static("", markup=False)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the message and the lines, of which at most one is shown."""
+        yield self.message
+        yield self.filter
+        yield self.path
+
+    def say(self, text: str) -> None:
+        """Show a sentence, or nothing."""
+        self.message.update(safe(text))
+        self.message.display = bool(text)
+
+    def open(self, what: Literal["filter", "path"]) -> None:
+        """Let the person type."""
+        self.filter.display, self.path.display = what == "filter", what == "path"
+        (self.filter if what == "filter" else self.path).focus()
+
+    def close(self) -> bool:
+        """Close the line that is open, forgetting what is in it; say whether one was."""
+        shown = [line for line in (self.filter, self.path) if line.display]
+        for line in shown:
+            line.value, line.display = "", False
+        self.say("")
+        return bool(shown)
+
+    @on(Input.Changed, "#models-filter")
+    def narrow(self, message: Input.Changed) -> None:
+        """Pass the filter on at each key."""
+        message.stop()
+        self.post_message(self.Narrowed(message.value))
+
+    @on(Input.Submitted, "#models-filter")
+    def leave_filter(self, message: Input.Submitted) -> None:
+        """Go to what was found; the filter stays in sight as long as it narrows."""
+        message.stop()
+        self.filter.display = bool(self.filter.value)
+        self.post_message(self.Closed())
+
+    @on(Input.Submitted, "#models-path")
+    def look(self, message: Input.Submitted) -> None:
+        """Look at what was typed."""
+        message.stop()
+        if text := message.value.strip().strip("'\""):
+            self._look(text)
+
+    @work(thread=True, exclusive=True, group="typed")
+    def _look(self, text: str) -> None:
+        try:
+            known = resolve(text)
+            if isinstance(known, GGUF) and find(known) is None:
+                self.post_message(self.Typed(known))
+            else:
+                self.post_message(self.Typed(identify(text, self._stock.models)))
+        except SpecchatError as error:
+            self.post_message(self.Refused(str(error)))
+
+    @on(Refused)
+    def _refuse(self, message: Refused) -> None:
+        self.say(message.reason)

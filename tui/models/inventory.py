@@ -1,0 +1,146 @@
+"""What the models screen knows: the files that are here, and what each is good for."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from assistant.events import Ready
+from models import memory
+from models.catalog import FILES, GGUF, draft_for
+from models.drafts import Pairing, Verdict, best_draft, listed_draft
+from models.errors import SpecchatError
+from models.files.discovery import Found, discover, identify
+from models.files.locate import find
+from models.memory import Fit
+from tui.settings.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A model to choose from: a file that is here, or one that can be fetched."""
+
+    model: Found | GGUF
+    fit: Fit | None = None
+    verdict: Verdict | None = None  # as a draft for the target that is loaded
+    now: str = ""  # the role that it has: target or draft
+
+    @property
+    def key(self) -> str:
+        """What tells it from the others."""
+        return str(self.model.path) if isinstance(self.model, Found) else self.model.name
+
+    @property
+    def refused(self) -> bool:
+        """Whether no conversation can be held with it."""
+        return isinstance(self.model, Found) and self.model.refusal is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What using a file as the target would mean."""
+
+    draft: Found | None
+    reason: str  # why that draft or none, a sentence
+    fit: Fit | None  # of both; None when the header says too little
+
+
+class Stock:
+    """The models on this machine and in the catalogue. Slow: its methods belong on a thread.
+
+    Args:
+        settings: for the folders and the size of the context.
+        ready: what is loaded now, if anything is.
+    """
+
+    def __init__(self, settings: Settings, ready: Ready | None) -> None:
+        self._settings = settings
+        loaded = (ready.draft, ready.target) if ready else ()  # a file may be both
+        self._loaded = {info.path.resolve(): info.role for info in loaded if info}
+        self._freed = 0  # what the loaded models will give back
+        self._advice: dict[tuple[Path, int], Advice] = {}
+        self.models: list[Found] = []
+        self.offline = settings.offline
+        """Whether nothing may be fetched."""
+
+    def look(self) -> Iterator[Found]:
+        """Look at every file, yielding each when its header has been read."""
+        self._advice.clear()
+        self.models = []
+        self._freed = memory.in_use() if self._loaded else 0
+        for model in discover(self._settings.folders):
+            self.models.append(model)
+            yield model
+        for model in self._elsewhere():
+            self.models.append(model)
+            yield model
+
+    def _elsewhere(self) -> Iterator[Found]:
+        """Yield what is loaded and lies in no store: it was given by its path."""
+        known = {model.path.resolve() for model in self.models}
+        for path in self._loaded.keys() - known:
+            with suppress(SpecchatError):  # it was removed since
+                yield identify(str(path), self.models)
+
+    def add(self, model: Found) -> None:
+        """Take in a file that no store has."""
+        self._advice.clear()
+        self.models.append(model)
+
+    def target(self) -> Found | None:
+        """Return the model that is loaded as the target."""
+        return next((each for each in self.models if self._role(each) == "target"), None)
+
+    def _role(self, model: Found) -> str:
+        return self._loaded.get(model.path.resolve(), "")
+
+    def entry(self, model: Found, verdict: Verdict | None = None) -> Entry:
+        """Return what there is to say about a file in one line."""
+        return Entry(model, self.fit(model), verdict, self._role(model))
+
+    def verdicts(self) -> dict[Path, Verdict]:
+        """Return what each file is worth as a draft for the target that is loaded."""
+        target = self.target()
+        if target is None:
+            return {}
+        pairing = Pairing(target)
+        return {model.path: pairing.judge(model) for model in self.models}
+
+    def advise(self, target: Found) -> Advice:
+        """Return which draft a target would get, and whether both fit."""
+        key = target.path, len(self.models)  # every file that is found may be a better draft
+        if key not in self._advice:
+            draft, reason = best_draft(target, self.models)
+            self._advice[key] = Advice(draft, reason, self.fit(target, draft))
+        return self._advice[key]
+
+    def fit(self, target: Found, draft: Found | None = None) -> Fit | None:
+        """Return whether a target and a draft fit into memory together."""
+        needed = memory.of_pair(target, draft, self._settings.n_ctx)
+        return None if needed is None else memory.fit(needed.needed, needed.held, self._freed)
+
+    @property
+    def available(self) -> int:
+        """Bytes of memory that models may take, what is loaded being freed."""
+        return memory.fit(0, freed=self._freed).available
+
+    def listed(self) -> list[Entry]:
+        """Return what can be fetched and is not here."""
+        target = self.target()
+        draft = listed_draft(target) if target else None
+        for_target = Verdict(True, "listed for the target")
+        return [
+            Entry(gguf, self.fit_by_size(gguf), for_target if gguf is draft else None)
+            for gguf in FILES.values()
+            if find(gguf) is None
+        ]
+
+    def fit_by_size(self, gguf: GGUF) -> Fit:
+        """Return whether a file that is not here yet would fit, about."""
+        return memory.fit(memory.estimate_by_size(gguf.size, gguf.file), freed=self._freed)
+
+
+def wanted(target: GGUF) -> tuple[GGUF, ...]:
+    """Return what to fetch to use a target: itself, and its draft unless that is here."""
+    draft = draft_for(target)
+    return (target, draft) if draft and find(draft) is None else (target,)

@@ -1,0 +1,85 @@
+"""Models as lines for a terminal: what is here, what can be fetched, which draft serves."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tui.models.facts import Facts
+from tui.widgets.amounts import size
+
+WIDTH = 80  # cells
+_ANSWERS = ("best", "yes", "no")
+
+
+def here(models: Sequence[Facts]) -> Iterator[str]:
+    """Yield the models on this machine, by what to call them; that is long, and comes last."""
+    if not models:
+        yield "No models are on this machine."
+        return
+    yield "On this machine (specchat --target MODEL):"
+    for model in models:
+        kind, store = model["file_type"] or "?", str(model["store"])
+        yield f"{amount(model['size']):>9}  {kind!s:<8} {store:<12}  {name(model['reference'])}"
+        if model["problem"]:
+            yield from _remark(str(model["problem"]), "            ")
+
+
+def fetchable(models: Sequence[Facts]) -> Iterator[str]:
+    """Yield the models that can be fetched by name, and are not here."""
+    yield "To be fetched by name (specchat models pull NAME):"
+    for model in models:
+        if model["path"] is None:
+            yield f"{amount(model['size']):>9}  {model['licence']!s:<21}  {model['name']}"
+
+
+def drafts(target: str, verdicts: Sequence[Facts]) -> Iterator[str]:
+    """Yield what each model is worth as a draft, and why."""
+    yield f"Drafts for {name(target)}:"
+    for fact in verdicts:
+        answer = _ANSWERS[0] if fact["chosen"] else _ANSWERS[1 if fact["serves"] else 2]
+        yield f"{answer:<5} {name(fact['draft'])}  {amount(fact['size'])}"
+        yield from _remark("; ".join(_reasons(fact)), "      ")
+
+
+def name(reference: object) -> str:
+    """Return what to call a model, a path in the person's home by its short form."""
+    path = Path(str(reference))
+    return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
+
+
+def amount(value: object) -> str:
+    """Return bytes as a person reads them."""
+    return size(value) if isinstance(value, int) else str(value)
+
+
+def _reasons(fact: Facts) -> Iterator[str]:
+    yield str(fact["reason"])
+    if fact["serves"]:
+        yield f"{amount(fact['memory_of_both_at_8192'])} of memory for both"
+        yield _promise(fact["predicted"])
+    if fact["chosen"]:
+        yield str(fact["chosen"])
+
+
+def _promise(predicted: object) -> str:
+    """Return in words what was predicted for a draft."""
+    if not isinstance(predicted, dict):
+        return "not measured here yet (specchat tune)"
+    rate, speedup, k = (predicted[name] for name in ("acceptance_rate", "speedup", "lookahead"))
+    when, pays_from = f"when {rate:.0%} is accepted", predicted["pays_from_acceptance_rate"]
+    if k:
+        return f"{speedup:.2f}× here with lookahead {k} {when}"
+    if pays_from is None:
+        return "no gain here, whatever is accepted"
+    return f"no gain here {when}, from {pays_from:.0%} on"
+
+
+def _remark(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

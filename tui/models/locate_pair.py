@@ -1,0 +1,98 @@
+"""From the settings to the files on this machine."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from assistant.request import Setup
+from models import catalog, rpc_servers
+from models.catalog import GGUF
+from models.drafts import best_draft, made_here
+from models.errors import ModelMissing, SpecchatError, UsageError
+from models.files.check import ready
+from models.files.discovery import discover, identify
+from models.files.locate import find, resolve
+from models.files.places import cache_dir
+from models.files.progress import Report, silent
+from tui.settings.settings import Settings
+
+NO_DRAFT = "none"
+
+
+def default_target() -> str:
+    """Return the name of the target when none is asked for."""
+    return catalog.DEFAULT.target.name
+
+
+def find_models(settings: Settings, report: Report = silent) -> tuple[Setup, str | None]:
+    """Return what to load, and why without a draft if there is none.
+
+    A file whose bytes are known is verified before its first use, which takes seconds; `report`
+    hears of it. For a target without a named draft the best one on this machine is chosen.
+
+    Raises:
+        ModelMissing: the target is not on this machine.
+        ModelError: the target is damaged.
+        UsageError: other machines shall compute, but no connection may be opened.
+    """
+    reference = settings.target or default_target()
+    target = _find_target(settings, reference, report)
+    draft, no_draft = _find_draft(settings, reference, target, report)
+    if settings.offline and rpc_servers.servers():
+        raise UsageError(f"{rpc_servers.VARIABLE} names other machines, but you are offline.")
+    setup = Setup(target, draft, settings.n_ctx, settings.threads, settings.gpu_layers)
+    recalls = settings.save and settings.learn
+    return replace(setup, cache=cache_dir(), recalls=recalls), no_draft
+
+
+def fetchable(reference: str | None) -> tuple[GGUF, ...]:
+    """Return what to fetch to make a reference work: a target and the draft listed for it."""
+    try:
+        target = resolve(reference) if reference else catalog.DEFAULT.target
+    except SpecchatError:
+        target = catalog.DEFAULT.target
+    if isinstance(target, Path):
+        target = catalog.DEFAULT.target
+    draft = catalog.draft_for(target)
+    return (target, draft) if draft else (target,)
+
+
+def _find_target(settings: Settings, reference: str, report: Report) -> Path:
+    try:
+        return ready(reference, report)
+    except ModelMissing as missing:
+        here = discover(settings.folders) if settings.target is None else ()
+        if other := next((found for found in here if found.refusal is None), None):
+            raise ModelMissing(
+                f"The default model, {reference}, is not on this machine, but others are: name "
+                f"one, as in --target {other.reference}, or fetch it: specchat models pull default"
+            ) from missing
+        raise
+
+
+def _find_draft(
+    settings: Settings, reference: str, target: Path, report: Report
+) -> tuple[Path | None, str | None]:
+    if settings.draft == NO_DRAFT:
+        return None, "No draft, as you asked."
+    wanted, reason = settings.draft, ""
+    if wanted is None:
+        wanted, reason = _choose(settings, reference)
+    if wanted is None:
+        return None, reason
+    try:
+        return ready(wanted, report), None
+    except SpecchatError as error:
+        return None, str(error)
+
+
+def _choose(settings: Settings, reference: str) -> tuple[str | None, str]:
+    """Return the draft to use for a target and why; other programs' files only when needed."""
+    if made := made_here(identify(reference)):
+        return made.reference, f"{made.name} was made to draft for {reference}."
+    known = resolve(reference)
+    listed = catalog.draft_for(known) if isinstance(known, GGUF) else None
+    if listed and find(listed):
+        return listed.name, f"{listed.name} is the draft listed for {reference}."
+    here = list(discover(settings.folders))
+    draft, reason = best_draft(identify(reference, here), here)
+    return (draft.reference if draft else None), reason

@@ -1,0 +1,179 @@
+"""The list of models: those on this machine, then those that can be fetched."""
+
+from dataclasses import dataclass
+from time import monotonic
+from typing import ClassVar
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+from textual.worker import get_current_worker
+
+from models.catalog import GGUF
+from models.files.discovery import Found
+from tui.models.inventory import Entry, Stock
+from tui.models.row import matches, row
+
+INTERVAL = 0.2
+"""Seconds between two additions while files are looked at."""
+HERE, THERE = "On this machine", "To be fetched"
+
+
+class ModelList(OptionList):
+    """Show entries under two headings, as wide as the terminal allows."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select", "Use", id="models.use"),
+        Binding("j", "cursor_down", show=False),
+        Binding("k", "cursor_up", show=False),
+    ]
+    DEFAULT_CSS = """
+    ModelList {
+        height: 1fr;
+        padding: 0;
+        border: none;
+        background: $surface;
+        scrollbar-size-vertical: 1;
+        scrollbar-color: $panel-lighten-2;
+        scrollbar-background: $surface;
+
+        &:focus { border: none; background-tint: $surface 0%; }
+        & > .option-list--option { padding: 0 1; }
+        & > .option-list--option-highlighted, &:focus > .option-list--option-highlighted {
+            background: $primary-muted;
+            color: $foreground;
+        }
+        &:ansi > .option-list--option-highlighted {
+            background: $block-cursor-background;
+            color: $block-cursor-foreground;
+        }
+        &:nocolor:focus > .option-list--option-highlighted { text-style: bold underline; }
+    }
+    """
+
+    @dataclass
+    class Seen(Message):
+        """Some files were looked at."""
+
+        entries: list[Entry]
+
+    @dataclass
+    class Looked(Message):
+        """Every file was looked at."""
+
+    def __init__(self, stock: Stock) -> None:
+        super().__init__(markup=False)
+        self._stock = stock
+        self._entries: dict[str, Entry] = {}
+        self._filter = ""
+        self._looking = True
+        self._begun = False  # whether the cursor has been put onto the target that is loaded
+        self._wanted: str | None = None  # what the cursor is to go to once it is there
+
+    @property
+    def current(self) -> Entry | None:
+        """The entry under the cursor."""
+        if self.highlighted is None:
+            return None
+        return self._entries.get(self.get_option_at_index(self.highlighted).id or "")
+
+    @property
+    def usable(self) -> list[Entry]:
+        """What is on this machine and can be a target."""
+        entries = self._entries.values()
+        return [e for e in entries if isinstance(e.model, Found) and not e.model.refusal]
+
+    @property
+    def row_width(self) -> int:
+        """Cells that a line has, beside its margins and the scroll bar."""
+        return max(30, self.outer_size.width - 3)
+
+    def look(self, go_to: str | None = None) -> None:
+        """Look at every file anew, on a thread, and put the cursor onto one of them."""
+        self._wanted, self._looking = go_to, True
+        self._look()
+
+    @work(thread=True, exclusive=True, group="look")
+    def _look(self) -> None:
+        worker, stock = get_current_worker(), self._stock
+        seen: list[Entry] = []
+        told = monotonic()
+        for model in stock.look():
+            if worker.is_cancelled:
+                return
+            seen.append(stock.entry(model))
+            if monotonic() - told > INTERVAL:
+                self.post_message(self.Seen(seen.copy()))
+                told = monotonic()
+        listed = stock.listed()
+        self.post_message(self.Seen([*seen, *listed]))
+        verdicts = stock.verdicts()
+        here = [stock.entry(model, verdicts.get(model.path)) for model in stock.models]
+        self.post_message(self.Seen([*here, *listed]))
+        self.post_message(self.Looked())
+
+    @on(Seen)
+    def _show(self, message: Seen) -> None:
+        self._entries = {entry.key: entry for entry in message.entries}
+        target = next((entry.key for entry in message.entries if entry.now == "target"), None)
+        if target and not self._begun:
+            self._begun = True
+            self._wanted = self._wanted or target
+        self._refill()
+
+    @on(Looked)
+    def _end(self) -> None:
+        self._looking = False
+        self._refill()
+
+    def add(self, entry: Entry) -> None:
+        """Put a file before all others, and the cursor onto it."""
+        self._filter, self._wanted = "", entry.key
+        self._entries = {entry.key: entry} | self._entries
+        self._refill()
+
+    def narrow(self, text: str) -> None:
+        """Show only what matches a filter."""
+        self._filter = text
+        self._refill()
+
+    def go_to(self, key: str) -> bool:
+        """Put the cursor onto an entry; say whether it is shown."""
+        if any(option.id == key for option in self.options):
+            self.highlighted = self.get_option_index(key)
+            return True
+        return False
+
+    def _refill(self) -> None:
+        """Show everything anew, the cursor and the scroll position where they were."""
+        kept, scroll = self.current, self.scroll_offset
+        self.clear_options()
+        self.add_options([*self._group(Found, self._title()), *self._group(GGUF, THERE)])
+        if self._wanted and self.go_to(self._wanted):
+            self._wanted = None
+        elif kept is None or not self.go_to(kept.key):
+            self.action_first()
+        else:
+            self.scroll_to(y=scroll.y, animate=False)
+            self.call_after_refresh(self.scroll_to_highlight)
+
+    def on_resize(self) -> None:
+        """Fit the lines to the new width."""
+        self._refill()
+
+    def _title(self) -> str:
+        if self._looking:
+            return f"{HERE} · looking …"
+        return HERE if self.usable else f"{HERE} · no model found"
+
+    def _group(self, kind: type, title: str) -> list[Option]:
+        every = (entry for entry in self._entries.values() if isinstance(entry.model, kind))
+        shown = [entry for entry in every if matches(entry, self._filter)]
+        shown.sort(key=lambda entry: entry.refused)
+        if not shown and (kind is GGUF or self._filter):
+            return []
+        head = Option(Content.styled(title, "bold $text-accent"), disabled=True)
+        return [head, *(Option(row(entry, self.row_width), id=entry.key) for entry in shown)]

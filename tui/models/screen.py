@@ -1,0 +1,198 @@
+"""The models: what is on this machine, what fits, what drafts for what, what can be fetched."""
+
+from typing import ClassVar, Literal
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import OptionList, Static
+
+from assistant.events import Ready
+from models.catalog import GGUF
+from models.files.discovery import Found
+from tui.models.browser import ModelBrowser
+from tui.models.input_lines import ModelLines
+from tui.models.inventory import Stock, wanted
+from tui.models.locate_pair import NO_DRAFT, default_target, fetchable
+from tui.models.model_list import ModelList
+from tui.models.pulling import Choice, PullingScreen
+from tui.safe import safe
+from tui.settings.settings import Settings
+from tui.widgets.amounts import size
+from tui.widgets.keyline import KeyLine
+
+WELCOME = (
+    "specchat answers with a model that runs on this machine. Nothing is fetched unless you "
+    "choose it here, and nothing you type ever leaves this machine. The next start begins with "
+    "the model you choose."
+)
+
+
+class ModelsScreen(PullingScreen):
+    """Choose a target or a draft, or fetch one; the conversation goes on with what is returned.
+
+    Args:
+        settings: for the folders, the context, and the target that is asked for.
+        ready: what is loaded now; None when nothing is, as on the first run.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("d", "draft", "As draft", id="models.draft"),
+        Binding("n", "no_draft", "No draft", id="models.no-draft"),
+        Binding("p", "pull", "Fetch", id="models.pull"),
+        Binding("slash", "type('filter')", "Filter", id="models.filter"),
+        Binding("o", "type('path')", "Open file", id="models.open"),
+        Binding("escape", "back", "Back", id="models.back"),
+        Binding("f1", "app.help", "Help", id="models.help"),
+        Binding("ctrl+q", "app.quit", "Quit", show=False),
+        Binding("ctrl+c", "app.help_quit", "Quit", show=False),
+    ]
+    DEFAULT_CSS = """
+    ModelsScreen {
+        background: $surface;
+
+        & > Static { height: auto; padding: 0 1; }
+        & > #title {
+            height: 1; background: $panel; color: $text-accent; text-style: bold;
+            text-wrap: nowrap; text-overflow: ellipsis;
+        }
+        & > #welcome { margin: 1 0; max-width: 100; color: $text-muted; }
+        &.-low #welcome, &.-low #columns { display: none; }
+        &.-low ModelDetails { height: 2; border-top: none; }
+    }
+    """
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (14, "-high")]  # noqa: RUF012
+
+    def __init__(self, settings: Settings, ready: Ready | None = None) -> None:
+        super().__init__(settings, Stock(settings, ready))
+        self.ready = ready
+        self.browser = ModelBrowser(self.stock, fetchable(settings.target)[0].name)
+        self._insisted: Choice | None = None
+
+    def compose(self) -> ComposeResult:
+        """Lay out the list, and below it what is known of one model."""
+        yield Static("Models", id="title", markup=False)
+        if self.ready is None:
+            yield Static(WELCOME, id="welcome", markup=False)
+        yield self.browser
+        yield self.fetch
+        yield self.lines
+        yield KeyLine(show_command_palette=False)
+
+    @on(ModelList.Looked)
+    def tell(self) -> None:
+        """Say what is loaded and how much room there is."""
+        target, free = self.stock.target(), f"{size(self.stock.available)} of memory available"
+        parts = [f"target {target.name}" if target else "no target is loaded", free]
+        self.query_one("#title", Static).update(safe(" · ".join(["Models", *parts])))
+
+    @on(OptionList.OptionSelected)
+    def use(self) -> None:
+        """Use what is under the cursor as the target."""
+        entry = self.browser.current
+        if entry is None:
+            return
+        if isinstance(entry.model, GGUF):
+            self.pull(wanted(entry.model), then_use=True)
+        elif entry.model.refusal:
+            self.lines.say(f"{entry.model.name} cannot be used: {entry.model.refusal}")
+        else:
+            advice = self.browser.details.advice
+            draft = advice.draft if advice else None
+            self._choose(
+                (entry.model.reference, draft.reference if draft else None), entry.model, draft
+            )
+
+    def action_draft(self) -> None:
+        """Use what is under the cursor as the draft of the target that is loaded."""
+        entry, target = self.browser.current, self.stock.target()
+        if entry is None or not isinstance(entry.model, Found):
+            return
+        if target is None:
+            self.lines.say("A draft needs a target: choose that first, with Enter.")
+        elif entry.verdict is None:
+            self.lines.say("Wait a moment: its vocabulary is still being compared.")
+        elif not entry.verdict.serves:
+            reason = entry.verdict.reason.rstrip(".")
+            self.lines.say(f"{entry.model.name} cannot draft for {target.name}: {reason}.")
+        else:
+            self._choose((self._target, entry.model.reference), target, entry.model)
+
+    def action_no_draft(self) -> None:
+        """Go on with the target alone."""
+        if self.ready is None:
+            self.lines.say("No target is loaded; choose one with Enter.")
+        else:
+            self.dismiss((self._target, NO_DRAFT))
+
+    @property
+    def _target(self) -> str:
+        return self.settings.target or default_target()
+
+    def _choose(self, choice: Choice, target: Found, draft: Found | None) -> None:
+        """Return what was chosen, if there is room for it or the person insists."""
+        fit = self.stock.fit(target, draft)
+        if fit is None or fit.verdict != "too large" or choice == self._insisted:
+            self.dismiss(choice)
+            return
+        self._insisted = choice
+        self.lines.say(
+            f"This takes about {size(fit.needed)} of memory and {size(fit.available)} are "
+            "available: the machine may slow to a crawl. Press the key again to load it anyway."
+        )
+
+    def action_pull(self) -> None:
+        """Fetch what is under the cursor."""
+        entry = self.browser.current
+        if entry and isinstance(entry.model, GGUF):
+            self.pull((entry.model,), then_use=False)
+
+    def show_fetched(self, key: str | None) -> None:
+        """Look at what is here anew, and put the cursor onto what was fetched."""
+        self.browser.list.look(go_to=key)
+
+    @on(ModelLines.Narrowed)
+    def narrow(self, message: ModelLines.Narrowed) -> None:
+        """Show what matches."""
+        self.browser.list.narrow(message.text)
+
+    @on(ModelLines.Closed)
+    def action_list(self) -> None:
+        """Go back to the list."""
+        self.browser.list.focus()
+
+    @on(ModelLines.Typed)
+    def take_typed(self, message: ModelLines.Typed) -> None:
+        """Put a file into the list, or fetch one of the hub."""
+        self.lines.close()
+        self.browser.list.focus()
+        if isinstance(message.model, GGUF):
+            self.pull((message.model,), then_use=False)
+        else:
+            self.stock.add(message.model)
+            self.browser.list.add(self.stock.entry(message.model))
+
+    def action_type(self, what: Literal["filter", "path"]) -> None:
+        """Open the line for a filter or for the path of a file."""
+        self.lines.open(what)
+
+    def action_back(self) -> None:
+        """Stop the download, or close the line, or leave."""
+        if self.stop_pulling():
+            return
+        if self.lines.close():
+            self.browser.list.focus()
+        else:
+            self.dismiss(None)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Dim the keys that mean nothing for what is under the cursor."""
+        entry = self.browser.current
+        here = entry is not None and isinstance(entry.model, Found)
+        if action == "draft":
+            return True if self.ready and here else None
+        if action == "no_draft":
+            return True if self.ready else None
+        if action == "pull":
+            return None if here or not self.can_pull else True
+        return True

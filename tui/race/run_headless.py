@@ -1,0 +1,95 @@
+"""A race without a screen: run it, then print the scoreboard or one JSON object."""
+
+import json
+
+import click
+
+from assistant.events import Event, Lap, Lined, RaceOver
+from assistant.request import Race
+from tui.race.lanes import Entry, line_up
+from tui.race.report import report
+from tui.race.score_table import table
+from tui.race.track import Standing, Track
+from tui.race.verdict import verdict
+from tui.safe import safe
+from tui.settings.settings import Settings
+from tui.shell.engine_console import Listening, looking
+
+FAILED = 3
+INTERRUPTED = 130
+
+
+def find(entries: tuple[Entry, ...], settings: Settings, prompt: str) -> Race:
+    """Find the lanes' models, and say so where it takes a while.
+
+    Raises:
+        SpecchatError: a lane lacks what it needs.
+    """
+    with looking() as report:
+        return line_up(entries, settings, prompt, report)
+
+
+def run(race: Race, as_json: bool) -> int:
+    """Have a race run, print what came of it, and return the exit code.
+
+    Raises:
+        SpecchatError: no lane could start.
+    """
+    racing = Racing(race)
+    racing.run()
+    sentence = verdict(racing.standings, race.request)
+    if as_json:
+        click.echo(json.dumps(report(race, racing.tracks, sentence)))
+    else:
+        click.echo("\n".join(safe("  ".join(row)) for row in table(racing.standings)))
+        click.echo(f"\n{safe(sentence)}")
+    failures = [f"{each.lane.name}: {each.failed}" for each in racing.standings if each.failed]
+    for failure in failures:
+        click.echo(safe(failure), err=True)
+    return INTERRUPTED if racing.interrupted else FAILED if failures else 0
+
+
+class Racing:
+    """Run a race and record what its lanes say; progress goes to standard error."""
+
+    def __init__(self, race: Race) -> None:
+        self.tracks = [Track(lane) for lane in race.lanes]
+        self._race = race
+        self._listening = Listening("starting", lively=True)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C has ended it early."""
+        return self._listening.interrupted
+
+    @property
+    def standings(self) -> list[Standing]:
+        """How far every lane has come."""
+        return [track.standing for track in self.tracks]
+
+    def run(self) -> None:
+        """Run it to its end. Ctrl-C ends it early and keeps what was said.
+
+        Raises:
+            SpecchatError: no lane could start.
+            KeyboardInterrupt: Ctrl-C while loading, or twice.
+        """
+        with self._listening.shown():
+            self._listening.engine.race(self._race)
+            lined = self._listening.until(Lined, keeps=False)
+            for track, ready in zip(self.tracks, lined.lanes, strict=True):
+                track.line_up(ready)
+            self._listening.until(RaceOver, self._hear)
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, Lap):
+            self.tracks[event.lane].record(event)
+            self.tracks[event.lane].play()
+            self._listening.say(self._progress())
+
+    def _progress(self) -> str:
+        counts = [
+            f"{each.lane.name} {each.stats.generated_tokens if each.stats else 0}"
+            for each in self.standings
+        ]
+        return f"tokens so far: {', '.join(counts)}"

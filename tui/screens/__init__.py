@@ -1,1 +1,0 @@
-"""What fills the terminal: the chat, the first run, the help."""

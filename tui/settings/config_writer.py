@@ -1,0 +1,157 @@
+"""Writing changes back to `config.toml`: comments, order and other people's changes stay."""
+
+import os
+import tempfile
+import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import Item
+
+from models.errors import StorageError
+from tui.settings.config_file import decode, understand
+from tui.settings.config_reader import Config, Preset
+from tui.settings.config_template import commented, literal, template
+from tui.settings.keys import KEYS
+from tui.settings.toml_positions import statements
+from tui.settings.value_kinds import Value
+
+
+def write(seen: Config, changes: Mapping[str, Value], presets: Mapping[str, Preset]) -> Config:
+    """Write keys and presets into the file that was `seen`, and return what it says now.
+
+    A file that was changed meanwhile keeps those changes.
+
+    Raises:
+        StorageError: the file cannot be written, or the same key was changed meanwhile.
+        UsageError: the file has become one that cannot be understood.
+    """
+    try:
+        path = seen.path.resolve()  # a link, as dotfiles often are, stays one
+        data = _bytes(path)
+        text = decode(data, path)
+        _refuse_conflicts(seen, understand(text, path), changes, presets)
+        new = changed(text if data else template(), changes, presets, path)
+        encoded = new.replace("\n", "\r\n").encode() if b"\r\n" in data else new.encode()
+        _replace(path, encoded, data)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StorageError(f"{seen.path} cannot be written: {reason}.") from error
+    except UnicodeEncodeError as error:  # TOML has no other bytes
+        raise StorageError(
+            f"{seen.path} can hold UTF-8 alone, and a value is none. If it is the name of a file, "
+            "rename the file, or name it on the command line each time."
+        ) from error
+    return understand(new, seen.path)
+
+
+def changed(
+    text: str, changes: Mapping[str, Value], presets: Mapping[str, Preset], path: Path
+) -> str:
+    """Return the text with keys and presets set and everything else as it was."""
+    wanted = tomllib.loads(text)
+    wanted.update({name: _raw(value) for name, value in changes.items()})
+    for name, preset in presets.items():
+        wanted.setdefault("presets", {})[name] = {key: _raw(preset[key]) for key in preset}
+    try:
+        text = text if text.endswith("\n") else f"{text}\n"
+        document = tomlkit.parse(_uncommented(text, changes))
+        for name, value in changes.items():
+            document[name] = _item(value)
+        for name, preset in presets.items():
+            if "presets" not in document:
+                document["presets"] = tomlkit.table(is_super_table=True)
+            _fill(document["presets"], name, preset)
+        new = tomlkit.dumps(document)
+        fine = tomllib.loads(new) == wanted
+    except (TOMLKitError, ValueError, TypeError) as error:
+        raise _unusual(path) from error
+    if not fine:
+        raise _unusual(path)
+    return new
+
+
+def _fill(presets: Any, name: str, preset: Preset) -> None:
+    new = name not in presets
+    if new:
+        presets[name] = tomlkit.table()
+    for key in [key for key in presets[name] if key not in preset]:
+        del presets[name][key]
+    for key, value in preset.items():
+        presets[name][key] = _item(value)
+    if new:
+        presets[name].add(tomlkit.nl())
+
+
+def _uncommented(text: str, changes: Mapping[str, Value]) -> str:
+    """Return the text with the template's lines for these keys brought to life."""
+    lines = text.split("\n")
+    present = tomllib.loads(text)
+    wanted = {commented(KEYS[name]): name for name in changes if name not in present}
+    for number, statement, values in statements(text):
+        if values and statement.lstrip().startswith("["):
+            break  # below, a key would belong to this table
+        if name := wanted.pop(statement, None):
+            lines[number - 1] = f"{name} = {literal(KEYS[name].default)}"
+    return "\n".join(lines)
+
+
+def _refuse_conflicts(
+    seen: Config, now: Config, changes: Mapping[str, Value], presets: Mapping[str, Preset]
+) -> None:
+    both = [name for name in changes
+            if now.values.get(name) not in (seen.values.get(name), changes[name])]  # fmt: skip
+    both += [f"preset {name}" for name in presets
+             if now.presets.get(name) not in (seen.presets.get(name), presets[name])]  # fmt: skip
+    if both:
+        raise StorageError(
+            f"{seen.path} was changed by another program meanwhile, also {', '.join(both)}. "
+            "Nothing was written; open the settings again."
+        )
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def _replace(path: Path, new: bytes, old: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # 0600
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(new)
+            file.flush()
+            os.fsync(file.fileno())
+        if _bytes(path) != old:
+            raise StorageError(f"{path} is being changed by another program; try again.")
+        os.replace(name, path)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(name)
+
+
+def _raw(value: Value) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _item(value: Value) -> Item:
+    if isinstance(value, str) and "\n" in value:
+        lines = tomlkit.string(value, multiline=True)
+        with suppress(ValueError):
+            if tomllib.loads(f"text = {lines.as_string()}")["text"] == value:
+                return lines
+    return tomlkit.item(_raw(value))
+
+
+def _unusual(path: Path) -> StorageError:
+    return StorageError(
+        f"{path} is written in a way that cannot be changed without losing something. "
+        "Nothing was written; edit it by hand."
+    )

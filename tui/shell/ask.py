@@ -1,0 +1,209 @@
+"""One question to the engine, what is answered streamed to the terminal."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rich.text import Text
+
+from assistant.events import (
+    Answered,
+    Decoded,
+    Event,
+    Failed,
+    Finished,
+    Noticed,
+    OneOf,
+    Prefilled,
+    Ready,
+    Token,
+)
+from assistant.request import Message, Request
+from tui.chat import draft_use
+from tui.chat.panel.outlook import outlook
+from tui.figures import figures, of_several
+from tui.models.locate_pair import NO_DRAFT, find_models
+from tui.safe import safe
+from tui.settings.settings import Settings
+from tui.shell.continue_chat import Continuing
+from tui.shell.engine_console import Listening
+from tui.shell.printing import Printing
+
+
+@dataclass(slots=True)
+class Given:
+    """What came of one answer."""
+
+    tokens: list[Token] = field(default_factory=list)
+    last: Decoded | None = None  # round
+    finished: Finished | None = None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a question."""
+
+    answers: list[Given]
+    ready: Ready | None = None
+    answered: Answered | None = None  # when several answers were asked for
+    interrupted: bool = False
+
+
+class Asking:
+    """Ask one question, for one answer or several, and show what the engine says about it.
+
+    Answers go to standard output unless `quiet`, progress and a summary to standard error.
+    Both question and answer become part of the conversation that is `continued`, if one is.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        question: str,
+        stop_strings: Sequence[str],
+        quiet: bool,
+        continued: Continuing | None = None,
+        answers: int = 1,
+    ) -> None:
+        self._settings = settings
+        self._continued = continued
+        self._question = question
+        self._stop_strings = tuple(stop_strings)
+        self._quiet = quiet
+        self._printing = Printing(quiet, answers)
+        self._listening = Listening("looking for the models", lively=True)
+        self._draft_failed = False  # in the answer, which the engine has said
+        self._outcome = Outcome([Given() for _ in range(answers)])
+
+    def run(self) -> Outcome:
+        """Ask, and wait for the answer. Ctrl-C ends it early and keeps what was said.
+
+        Raises:
+            SpecchatError: there is no answer.
+            KeyboardInterrupt: Ctrl-C while loading, or twice.
+        """
+        with self._listening.shown():
+            self._converse()
+        self._outcome.interrupted = self._listening.interrupted
+        self._summarise()
+        return self._outcome
+
+    def _chooses_by_time(self) -> bool:
+        settings = self._settings
+        return settings.mode != "ars" and settings.lookahead is None
+
+    def _converse(self) -> None:
+        listening = self._listening
+        engine = listening.engine  # it starts while the models are looked for
+        setup, no_draft = find_models(self._settings, listening.checking)
+        engine.load(replace(setup, measure=self._chooses_by_time()))
+        self._outcome.ready = listening.until(Ready, self._show, keeps=False)
+        self._warn(no_draft)
+        engine.reply(self._request())
+        if len(self._outcome.answers) == 1:
+            listening.until(Finished, self._show)
+        else:
+            self._outcome.answered = listening.until(Answered, self._show)
+
+    def _show(self, event: Event) -> None:
+        match event:
+            case Noticed(text):
+                draft = self._outcome.ready and self._outcome.ready.draft
+                self._draft_failed |= bool(draft and Path(draft.path).name in text)
+                self._say(text)
+            case Prefilled(role, done, total):
+                self._listening.say(f"the {role} reads the question: {done} of {total} tokens")
+            case Decoded() | Finished():
+                self._hear(0, event)
+            case OneOf(number, said):
+                self._hear(number, said)
+            case Failed():
+                self._printing.end_all()  # what was said so far stands on lines of its own
+
+    def _hear(self, number: int, event: Decoded | Finished) -> None:
+        """Show what an answer says, and keep it."""
+        self._listening.hush()
+        given = self._outcome.answers[number]
+        if isinstance(event, Decoded):
+            given.tokens += event.tokens
+            given.last = event if event.forecast else given.last  # not text that was held back
+            self._printing.add(number, event.tokens)
+            if self._continued is not None:
+                self._continued.add(event, number)
+        else:
+            given.finished = event
+            self._printing.end(number)
+            if self._continued is not None:
+                self._continued.finish(event, number)
+
+    def _warn(self, no_draft: str | None) -> None:
+        """Say why there is no draft, if somebody may expect one."""
+        ready, settings = self._outcome.ready, self._settings
+        expected = settings.draft or settings.mode != "ars"
+        if ready is None or ready.draft or settings.draft == NO_DRAFT or not expected:
+            return
+        self._say(draft_use.refused(no_draft or str(ready.no_draft), ready, settings))
+        if ready.rolls_back and not no_draft:  # the file was found, and another one may serve
+            self._say(draft_use.fitting(settings))
+
+    def _doubt_draft(self, ends: Sequence[Finished]) -> None:
+        """Say that a draft was no help; of one that was asked for, also that it was not used."""
+        settings, draft = self._settings, self._outcome.ready and self._outcome.ready.draft
+        if not draft or not ends:
+            return
+        if text := draft_use.rejected(ends[0].stats, draft):
+            self._say(f"{text} {draft_use.fitting(settings)}")
+        elif draft_use.is_named(settings) and not self._draft_failed:
+            self._say(draft_use.unused(ends[0].stats, draft, settings, len(ends)))
+
+    def _say(self, text: str | None) -> None:
+        if text:
+            self._listening.console.print(Text(safe(text), "yellow"), soft_wrap=True)
+
+    def _request(self) -> Request:
+        ready, answers = self._outcome.ready, len(self._outcome.answers)
+        if self._continued is not None and ready is not None:
+            self._say(self._continued.notice)
+            request = self._continued.ask(self._question, ready.target, self._settings, answers)
+            return replace(
+                request, stop_strings=self._stop_strings, alternatives=0, answers=answers
+            )
+        system = self._settings.system
+        messages = (Message("system", system),) if system else ()
+        return Request(
+            (*messages, Message("user", self._question)),
+            self._settings.sampling,
+            self._settings.mode,
+            self._settings.lookahead,
+            self._settings.max_tokens,
+            self._settings.seed,
+            self._stop_strings,
+            sources=self._settings.draft_sources,
+            rule=self._settings.rule,
+            answers=answers,
+        )
+
+    def _summarise(self) -> None:
+        ends = [given.finished for given in self._outcome.answers if given.finished]
+        self._doubt_draft(ends)
+        if not ends or self._quiet:
+            return
+        if self._outcome.answered is None:
+            line = [*figures(ends[0].stats), self._mode(ends), ends[0].stop]
+        else:
+            line = [*of_several(self._outcome.answered, len(ends)), self._mode(ends)]
+        if self._continued is not None:
+            line.append(f"conversation {self._continued.number}")
+        self._close(" · ".join(line))
+        last = self._outcome.answers[0].last if self._outcome.answered is None else None
+        if last is not None and (found := outlook(last)).is_informed:
+            self._close(found.worth)
+
+    def _close(self, text: str) -> None:
+        if text:
+            self._listening.console.print(Text(safe(text), "dim"), soft_wrap=True)
+
+    def _mode(self, ends: Sequence[Finished]) -> str:
+        """Return the mode, and whether that came to nothing else than ArS."""
+        mode, proposed = self._settings.mode, any(end.stats.drafted for end in ends)
+        return mode if mode == "ars" or proposed else f"{mode}, nothing guessed"

@@ -1,0 +1,123 @@
+"""`specchat ask`: one question, one answer on standard output."""
+
+import json
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from assistant.request import MOST_ANSWERS
+from models.errors import UsageError
+from tui.chat.prompt.attachments import decoded, joined, read
+from tui.shell.options import Number, settings, shared
+
+CHATS = ("last", "new")
+
+
+class Chat(click.ParamType[str]):
+    """A conversation: its number, or one of two words."""
+
+    name = "chat"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the word, or the number as text."""
+        if value in CHATS or (value.isdecimal() and value.isascii() and 0 < int(value) < 2**63):
+            return value
+        return self.fail(f"it must be {', '.join(CHATS)} or a number: {value!r}", param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Offer the words."""
+        return [CompletionItem(word) for word in CHATS if word.startswith(incomplete)]
+
+
+@click.command()
+@click.argument("prompt", required=False)
+@click.option(
+    "--file",
+    "-f",
+    "files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Add a text file to the question.",
+)
+@click.option(
+    "--chat",
+    type=Chat(),
+    metavar="last|new|NUMBER",
+    help="Go on with a conversation, and keep in it what is said.",
+)
+@click.option(
+    "--n",
+    "answers",
+    type=Number(1, MOST_ANSWERS),
+    default=1,
+    metavar="N",
+    help="Get N answers at once.",
+)
+@click.option("--stop", "stop_strings", multiple=True, metavar="TEXT", help="End before this text.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with every token.")
+@shared
+def ask(
+    prompt: str | None,
+    files: tuple[Path, ...],
+    chat: str | None,
+    answers: int,
+    stop_strings: tuple[str, ...],
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Get one answer.
+
+    PROMPT, standard input and files are joined into one question. The answer goes to standard
+    output, everything else to standard error. Ctrl-C stops it and keeps what was said.
+
+    Without --chat nothing is kept, and the answer knows of nothing that was said before.
+
+    With --n several answers are decoded together, independent of each other. They are printed one
+    below the other, each under a line such as "--- 2 of 4 ---"; --json has them in a list. With
+    --chat all are kept, and the first is gone on with. The draft model takes no part: proposals
+    come from the conversation. With --seed S they are those that S, S + 1 and so on give alone.
+    """
+    chosen = settings(options)
+    question = join(prompt, _piped(), files)
+
+    from tui.shell.ask import Asking
+    from tui.shell.ask_report import report
+    from tui.shell.continue_chat import continuing
+
+    with continuing(chat, chosen) if chat else nullcontext() as continued:
+        outcome = Asking(chosen, question, stop_strings, as_json, continued, answers).run()
+    if as_json:
+        number = continued.number if continued else None
+        click.echo(json.dumps(report(outcome, chosen, number)))
+    if outcome.interrupted:
+        sys.exit(130)
+
+
+def _piped() -> bytes | None:
+    """Return what was piped in; a closed standard input is an empty one."""
+    if sys.stdin is None or sys.stdin.isatty():
+        return None
+    return sys.stdin.buffer.read()
+
+
+def join(prompt: str | None, piped: bytes | None, files: tuple[Path, ...]) -> str:
+    """Return the question that the prompt, standard input and files make together.
+
+    Raises:
+        UsageError: there is no question, or a part of it is no text.
+    """
+    words = [prompt or "", decoded(piped, "Standard input") if piped else ""]
+    text = "\n\n".join(part for part in words if part.strip())
+    question = joined(text, [read(path, pipes=True) for path in files])
+    if not question:
+        raise UsageError(
+            'There is no question. Give one as PROMPT: specchat ask "Why is the sky blue?", or '
+            'pipe one in: echo "Why is the sky blue?" | specchat ask'
+        )
+    return question

@@ -1,0 +1,81 @@
+"""The JSON object that `ask --json` prints."""
+
+from dataclasses import asdict
+from typing import Any
+
+from assistant.events import Answered, Finished, ModelInfo, Stats, Token
+from models.errors import ModelError
+from models.files import checksum
+from tui.settings.settings import Settings
+from tui.shell.ask import Given, Outcome
+
+TOKEN = ("id", "text", "origin", "source", "target_prob", "draft_prob")
+STATS = (
+    "mode",
+    "rounds",
+    "drafted",
+    "tested",
+    "accepted",
+    "acceptance_rate",
+    "tokens_per_eval",
+    "prompt_tokens",
+    "cached_tokens",
+    "generated_tokens",
+    "prefill_s",
+    "first_token_s",
+    "decode_s",
+    "tokens_per_s",
+    "lookahead_counts",
+)
+"""What programs may rely on to be there."""
+
+
+def report(outcome: Outcome, settings: Settings, conversation: int | None = None) -> dict[str, Any]:
+    """Return everything about an answer, as plain values; and the conversation it went on with.
+
+    Several answers are in a list.
+    """
+    ready, answered = outcome.ready, outcome.answered
+    answers = [_answer(given, given.finished) for given in outcome.answers if given.finished]
+    if ready is None or not answers:
+        raise ModelError("There is no answer to report.")
+    told = answers[0] if answered is None else {"answers": answers, "together": _sum(answered)}
+    return {
+        **told,
+        "target": _model(ready.target),
+        "draft": _model(ready.draft) if ready.draft else None,
+        "sampling": asdict(settings.sampling),
+        "seed": settings.seed,
+        **({} if conversation is None else {"conversation": conversation}),
+    }
+
+
+def _answer(given: Given, finished: Finished) -> dict[str, Any]:
+    return {
+        "text": finished.text,
+        "stop": str(finished.stop),
+        "tokens": [_token(token) for token in given.tokens],
+        "stats": _stats(finished.stats),
+    }
+
+
+def _sum(answered: Answered) -> dict[str, Any]:
+    names = ("rounds", "tokens", "decode_s", "tokens_per_s")
+    return {name: getattr(answered, name) for name in names}
+
+
+def _token(token: Token) -> dict[str, Any]:
+    return {name: getattr(token, name) for name in TOKEN} | {"origin": str(token.origin)}
+
+
+def _stats(stats: Stats) -> dict[str, Any]:
+    return {name: getattr(stats, name) for name in STATS}
+
+
+def _model(model: ModelInfo) -> dict[str, Any]:
+    path = model.path
+    digest = checksum.known_sha256(path)
+    if digest is None:
+        digest = checksum.sha256(path)
+        checksum.remember(path, digest)
+    return {"name": model.name, "path": str(path), "sha256": digest}

@@ -1,0 +1,184 @@
+"""`specchat chats`: the conversations that are kept, found again, taken out and put back."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from assistant.store import Store, Summary, Whole, place, present
+from assistant.store.export import lines, markdown
+from models.errors import StorageError, UsageError
+from tui.safe import safe
+from tui.shell.new_file import save
+from tui.shell.options import Number
+
+NUMBER = Number(1, 2**63 - 1)
+as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+limit_option = click.option("--limit", type=Number(1, 10**9), default=50, show_default=True)
+
+
+@contextmanager
+def opened(*, make: bool = False) -> Iterator[Store]:
+    """Open the store for a command; without `make`, one that is not there is an empty one."""
+    path = place()
+    # What is only looked at needs no file of its own.
+    store = Store(path if make or present(path) else None)
+    try:
+        if store.notice:
+            click.echo(safe(store.notice), err=True)
+        yield store
+    finally:
+        store.close()
+
+
+@click.group("chats", invoke_without_command=True)
+@click.pass_context
+def chats(context: click.Context) -> None:
+    """Find, show, export and delete conversations; alone, list them."""
+    if context.invoked_subcommand is None:
+        context.invoke(list_)
+
+
+@chats.command("list")
+@limit_option
+@as_json_option
+def list_(limit: int = 50, as_json: bool = False) -> None:
+    """List the conversations, pinned ones first, then the newest."""
+    with opened() as store:
+        _print(store.summaries(limit=limit), as_json, "There are no conversations.")
+
+
+@chats.command()
+@click.argument("words", nargs=-1, required=True)
+@limit_option
+@as_json_option
+def search(words: tuple[str, ...], limit: int, as_json: bool) -> None:
+    """List the conversations that hold all WORDS; the last may be the beginning of one."""
+    with opened() as store:
+        _print(store.summaries(" ".join(words), limit), as_json, "Nothing was found.")
+
+
+def _print(found: tuple[Summary, ...], as_json: bool, nothing: str) -> None:
+    if as_json:
+        click.echo(json.dumps([asdict(each) for each in found]))
+    elif not found:
+        click.echo(nothing, err=True)
+    else:
+        for each in found:
+            when = datetime.fromtimestamp(each.updated).strftime("%Y-%m-%d %H:%M")
+            pin = "*" if each.pinned else " "
+            title = each.title or "(untitled)"
+            click.echo(safe(f"{each.id:>6} {pin} {when} {each.messages:>5}  {title}"))
+            if each.snippet:
+                click.echo(safe(f"{'':34}{each.snippet}"))
+
+
+@chats.command()
+@click.argument("number", type=NUMBER)
+@as_json_option
+def show(number: int, as_json: bool) -> None:
+    """Print the conversation with this NUMBER."""
+    with opened() as store:
+        if as_json:
+            path = [asdict(message) for message in store.path(number)]
+            click.echo(json.dumps({"id": number, "messages": path}))
+        else:
+            click.echo(safe(markdown(store.whole(number))), nl=False)
+
+
+@chats.command()
+@click.argument("numbers", type=NUMBER, nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Export every conversation.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["md", "jsonl"]),
+    help="Markdown to read, or JSON lines that can be imported. [default: by the file's name]",
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="A new file to write.")
+def export(
+    numbers: tuple[int, ...], everything: bool, form: str | None, output: Path | None
+) -> None:
+    """Write conversations as Markdown or JSON lines, to standard output or a file."""
+    if bool(numbers) == everything:
+        raise UsageError("Say which conversations: their numbers, or --all.")
+    form = form or ("jsonl" if output and output.suffix == ".jsonl" else "md")
+    with opened() as store:
+        if everything:
+            numbers = tuple(each.id for each in store.summaries(limit=-1))
+        texts = (_text(store, number, form) for number in numbers)
+        if output:
+            save(output, texts)
+        else:
+            for text in texts:
+                click.echo(safe(text), nl=False)
+
+
+def _text(store: Store, number: int, form: str) -> str:
+    whole = store.whole(number)
+    return markdown(whole) if form == "md" else "".join(f"{line}\n" for line in lines(whole))
+
+
+@chats.command("import")
+@click.argument("files", metavar="FILE...", type=click.File("rb"), nargs=-1, required=True)
+def import_(files: tuple[BinaryIO, ...]) -> None:
+    """Add the conversations of exported FILEs; - is standard input.
+
+    Those of specchat (JSON lines), of ChatGPT (conversations.json, conversations-000.json and so
+    on, or the .zip as it was downloaded), or of llama.cpp's web UI. What is there already is not
+    added again, and when a file is broken nothing is.
+    """
+    found = [whole for file in files for whole in _conversations(file)]
+    if not found:
+        where = "this file" if len(files) == 1 else "these files"
+        raise UsageError(f"There is no conversation in {where}.")
+    with opened(make=True) as store:
+        for taken, whole in zip(store.take_in(found), found, strict=True):
+            known = "" if taken.is_new else "  (there already)"
+            click.echo(safe(f"{taken.number:>6}  {whole.title or '(untitled)'}{known}"))
+
+
+def _conversations(file: BinaryIO) -> tuple[Whole, ...]:
+    """Return what a file holds; the sentence on a broken one says which it is."""
+    from assistant.store.imports.formats import MOST, read
+
+    name = getattr(file, "name", "<stdin>")
+    try:
+        return read(file.read(MOST + 1))
+    except OSError as error:
+        raise StorageError(f"{name} cannot be read: {error.strerror}.") from error
+    except StorageError as error:
+        raise StorageError(f"{name}: {error}") from error
+
+
+@chats.command()
+@click.argument("numbers", type=NUMBER, nargs=-1, required=True)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def delete(numbers: tuple[int, ...], yes: bool) -> None:
+    """Delete conversations for good, from the file and from its backups."""
+    with opened() as store:
+        titles = [store.whole(number).title or "(untitled)" for number in numbers]
+        for number in filter(store.is_open_elsewhere, numbers):
+            raise StorageError(
+                f"Conversation {number} is open in another specchat. Leave it there first."
+            )
+        for number, title in zip(numbers, titles, strict=True):
+            if yes or _confirmed(safe(f"Delete {number} ({title}) for good?")):
+                store.delete(number)
+                store.purge(number)
+
+
+def _confirmed(question: str) -> bool:
+    """Ask on the terminal; a standard input that is at its end can answer nothing."""
+    try:
+        return click.confirm(question, err=True)
+    except click.Abort as abort:
+        click.echo(err=True)
+        if isinstance(abort.__context__, EOFError):
+            raise UsageError("Nobody answered. --yes deletes without asking.") from abort
+        raise

@@ -1,0 +1,162 @@
+"""The command line: what to do, and what the exit code says about how it went.
+
+0 ok, 2 usage, 3 model, 4 storage, 5 network, 130 interrupted, 1 anything unexpected. Commands are
+imported when they are called, so that help comes at once.
+"""
+
+import importlib
+import io
+import os
+import resource
+import signal
+import sys
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from models.errors import ModelError, NetworkError, SpecchatError, StorageError, UsageError
+from tui.safe import safe
+from tui.shell.options import settings, shared
+
+EXIT_CODES = {UsageError: 2, ModelError: 3, StorageError: 4, NetworkError: 5}
+COMMANDS = {
+    "ask": ("tui.shell.ask_command", "Get one answer, streamed to standard output."),
+    "serve": ("tui.shell.serve_command", "Answer other programs, as OpenAI's endpoint would."),
+    "race": ("tui.race.command", "Compare ArS and SpS, side by side, on one prompt."),
+    "tune": (
+        "tui.lab.tune.command",
+        "Measure this machine, and run models as they are fastest here.",
+    ),
+    "prove": ("tui.lab.prove.command", "Check that speculation changes nothing but the speed."),
+    "bench": ("tui.lab.bench.command", "Measure what speculation is worth, as the papers do."),
+    "models": ("tui.models.command", "See, fetch and check model files."),
+    "chats": ("tui.shell.chats_command", "Find, show, export and delete conversations."),
+    "stats": ("tui.lab.stats", "See how speculation went over your stored answers."),
+    "doctor": (
+        "tui.shell.doctor_command",
+        "See what works on this machine, and how to mend the rest.",
+    ),
+    "config": ("tui.settings.command", "Show what is set, and where it was set."),
+}
+COMPLETE = "_SPECCHAT_COMPLETE"
+"""Set by a shell that wants words; `_SPECCHAT_COMPLETE=bash_source specchat` prints its script."""
+
+
+class Commands(click.Group):
+    """The commands by name, each in a module of its own that is imported when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _ = COMMANDS[cmd_name]
+        command: click.Command = getattr(importlib.import_module(module), cmd_name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; where there is none, say which may have been meant."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            from tui.shell.suggestions import meant
+
+            near = meant(name, ctx)
+            text = f"No such command {name!r}." + (f" Did you mean: {near}" if near else "")
+            raise click.UsageError(text, ctx)
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer the commands without importing them."""
+        offers = [CompletionItem(name, help=help_) for name, (_, help_) in COMMANDS.items()]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(offer for offer in offers if offer.value.startswith(incomplete)), *options]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_) for name, (_, help_) in COMMANDS.items()])
+
+
+@click.group(cls=Commands, invoke_without_command=True)
+@click.version_option(package_name="specchat")
+@shared
+@click.pass_context
+def specchat(ctx: click.Context, /, **options: Any) -> None:
+    """A private assistant in the terminal, made faster by speculative sampling you can watch.
+
+    Without a command, open the chat.
+    """
+    if ctx.invoked_subcommand is not None:
+        ctx.default_map = {ctx.invoked_subcommand: given_before_the_command(ctx)}
+        return
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        raise UsageError("The chat needs a terminal. In a pipe, use: specchat ask")
+    chosen = settings(options, say_notices=False)  # the app says them
+    from tui.app.app import SpecchatApp
+
+    app = SpecchatApp(chosen)
+    app.run()
+    sys.exit(app.return_code)
+
+
+def given_before_the_command(ctx: click.Context) -> dict[str, Any]:
+    """Return the options that were typed, so that they count in front of a command too."""
+    typed = click.core.ParameterSource.COMMANDLINE
+    return {
+        name: ctx.params[name] for name in ctx.params if ctx.get_parameter_source(name) is typed
+    }
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold the conversation
+    # Unwinding is what gives the cursor back and frees the models.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    if instruction := os.environ.get(COMPLETE):
+        from tui.shell.bash_completion import complete
+
+        sys.exit(complete(specchat, {}, "specchat", COMPLETE, instruction))
+    try:
+        # Not click's own main: it would turn a closed pipe into exit code 1.
+        with specchat.make_context("specchat", sys.argv[1:]) as ctx:
+            specchat.invoke(ctx)
+    except click.exceptions.Exit as request:
+        sys.exit(request.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    except click.ClickException as error:
+        _show(error)
+        sys.exit(EXIT_CODES[UsageError])
+    except SpecchatError as error:
+        _fail(str(error), exit_code(error))
+    except BrokenPipeError:
+        # Whoever read the output has gone; Python would complain when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except Exception as error:
+        if os.environ.get("SPECCHAT_DEBUG"):
+            raise
+        kind = type(error).__name__  # its message may quote the conversation
+        _fail(f"This is a bug in specchat: {kind}. SPECCHAT_DEBUG=1 shows where.", 1)
+
+
+def exit_code(error: SpecchatError) -> int:
+    """Return the exit code that stands for an error."""
+    return next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), 1)
+
+
+def _show(error: click.ClickException) -> None:
+    said = io.StringIO()
+    error.show(said)
+    click.echo(safe(said.getvalue()), err=True, nl=False)
+
+
+def _fail(message: str, code: int) -> None:
+    click.echo(f"specchat: {safe(message)}", err=True)
+    sys.exit(code)

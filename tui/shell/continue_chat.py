@@ -1,0 +1,92 @@
+"""A stored conversation that a question at the shell goes on with."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from assistant.events import Decoded, Finished, ModelInfo
+from assistant.request import Request
+from assistant.store import Record, Store, place, present
+from models.errors import UsageError
+from tui.chat.answer_writer import Kept
+from tui.chat.chat_request import inquiry
+from tui.settings.settings import Settings
+
+LAST, NEW = "last", "new"
+
+
+class Continuing:
+    """Take the context from a conversation, and keep in it what is said."""
+
+    def __init__(self, store: Store, number: int, keeps: bool) -> None:
+        self.number = number
+        self.notice = store.notice
+        self._store, self._keeps = store, keeps
+        self._answers: list[Kept] = []
+        if keeps and store.enter(number):
+            self.notice = f"Conversation {number} is open in another specchat, too."
+
+    def ask(self, question: str, model: ModelInfo, settings: Settings, answers: int = 1) -> Request:
+        """Return the request for some answers; the question is on disk before it is made.
+
+        The conversation is at the first of them.
+        """
+        path, store = self._store.path(self.number), self._store
+        parent = path[-1].id if path else None
+        records: list[Record | None] = [None] * answers
+        if self._keeps:
+            asked = store.ask(self.number, parent, question)
+            kept = [store.answer(self.number, asked.id, model.name) for _ in range(answers)]
+            store.choose(kept[0].id)
+            records = [*kept]
+        else:
+            asked = Record(0, parent, "user", question, 0.0, "complete")
+        self._answers = [Kept(store, record) for record in records]
+        system = store.system(self.number)
+        whole = (*path, asked)
+        return inquiry(
+            whole, system, model.name, settings.mode, settings, stored=self._keeps and store.saves
+        )
+
+    def add(self, event: Decoded, number: int = 0) -> None:
+        """Take a round of an answer."""
+        self._answers[number].add(event)
+
+    def finish(self, event: Finished, number: int = 0) -> None:
+        """Take the end of an answer."""
+        self._answers[number].finish(event)
+
+    def close(self) -> None:
+        """Save what there is of answers that came to no end."""
+        for answer in self._answers:
+            answer.close()
+
+
+@contextmanager
+def continuing(chat: str, settings: Settings) -> Iterator[Continuing]:
+    """Open the conversation that `chat` names: a number, the last one, or a new one.
+
+    Raises:
+        UsageError: there is no such conversation.
+        StorageError: the conversations cannot be read, or what is said cannot be kept.
+    """
+    path = place()
+    keeps = settings.save
+    store = Store(path if present(path) or (keeps and chat == NEW) else None)
+    try:
+        continued = Continuing(store, _number(store, chat, settings), keeps)
+        try:
+            yield continued
+        finally:
+            continued.close()
+    finally:
+        store.close()
+
+
+def _number(store: Store, chat: str, settings: Settings) -> int:
+    if chat == NEW:
+        return store.begin(system=settings.system or "")
+    number = store.newest() if chat == LAST else int(chat)
+    if number is None or not store.is_there(number):
+        which = "no conversation yet" if chat == LAST else f"no conversation {chat}"
+        raise UsageError(f"There is {which}. specchat chats lists them; --chat {NEW} begins one.")
+    return number

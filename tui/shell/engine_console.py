@@ -1,0 +1,155 @@
+"""What a command at the shell hears of the engine, shows of it, and does about Ctrl-C."""
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from queue import SimpleQueue
+from types import FrameType
+from typing import TypeVar
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from assistant.events import Event, Failed, Loading
+from assistant.process.client import EngineProcess
+from assistant.request import Setup
+from models import errors
+from models.files.progress import Progress, Report
+from tui.models.locate_pair import NO_DRAFT, find_models
+from tui.safe import safe
+from tui.settings.settings import Settings
+from tui.widgets.amounts import left
+
+End = TypeVar("End", bound=Event)
+
+
+class Stopped(KeyboardInterrupt):
+    """The engine was stopped with Ctrl-C before its job was done."""
+
+
+class Listening:
+    """Have an engine work, and show on standard error what it does.
+
+    It lives in a process of its own: what makes llama.cpp give up does not end this one.
+    """
+
+    def __init__(self, doing: str, lively: bool = False) -> None:
+        self.console = Console(stderr=True, highlight=False, markup=False)
+        # A lively spinner would be measured too.
+        self._status = self.console.status(doing, refresh_per_second=12.5 if lively else 2)
+        self.interrupted = False
+        """Whether Ctrl-C was pressed while it kept what there was."""
+        self.keeps = False
+        """Whether Ctrl-C only has the engine stop, to keep what there is; a second one raises."""
+        self._what = ""
+        self._engine: EngineProcess | None = None
+        self._events: SimpleQueue[Event] = SimpleQueue()
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Show what is done, and end the engine afterwards, whatever ends this."""
+        try:
+            with self._status:
+                try:
+                    with self._interrupts_heard():
+                        yield
+                finally:
+                    if self._engine is not None:
+                        self._engine.close()
+                        self._engine = None
+        finally:
+            self.console.show_cursor()  # an interrupt may come while the spinner begins
+
+    @property
+    def engine(self) -> EngineProcess:
+        """The engine; its process, which takes a while, starts when this is first asked for."""
+        if self._engine is None:
+            self._engine = EngineProcess(self._events.put)
+        return self._engine
+
+    def until(
+        self, end: type[End], hear: Callable[[Event], None] | None = None, keeps: bool = True
+    ) -> End:
+        """Wait for the event that ends what the engine was given to do, and return it.
+
+        `hear` is told of all events. `keeps` says whether Ctrl-C meanwhile, and from then on, has
+        the engine stop; a second one raises in any case.
+
+        Raises:
+            SpecchatError: it came to nothing.
+            Stopped: Ctrl-C was pressed, and nothing more comes.
+        """
+        self.keeps = keeps
+        if self.interrupted:
+            self.engine.cancel()  # what it was given since
+        while True:
+            event = self._events.get()
+            if hear is not None:
+                hear(event)
+            match event:
+                case Loading(role, name, fraction):
+                    self.say(f"loading {role} {name}: {fraction:.0%}")
+                case Failed() if self.interrupted:
+                    raise Stopped
+                case Failed(message, kind):
+                    raise getattr(errors, kind)(message)
+            if isinstance(event, end):
+                return event
+
+    def pair(self, settings: Settings) -> Setup:
+        """Find the models that the settings ask for, and say it where the draft is missing.
+
+        Raises:
+            SpecchatError: the target cannot be used.
+        """
+        setup, no_draft = find_models(settings, self.checking)
+        if no_draft and settings.draft != NO_DRAFT:
+            click.echo(safe(no_draft), err=True)
+        return setup
+
+    def checking(self, progress: Progress) -> None:
+        """Say how far the check of the model files is."""
+        self.say(_checking(progress))
+
+    def measuring(self, what: str, fraction: float, left_s: float | None) -> None:
+        """Say how far it is; where there is no terminal, when something new begins."""
+        self.say(f"{what}: {fraction:.0%}{left(left_s)}", aloud=what != self._what)
+        self._what = what
+
+    def say(self, what: str, aloud: bool = False) -> None:
+        """Say what is done; where there is no terminal, only if it is worth a line."""
+        self._status.update(Text(safe(what)))
+        if aloud and not self.console.is_terminal:
+            click.echo(safe(what), err=True)
+
+    def hush(self) -> None:
+        """Show nothing any more."""
+        self._status.stop()
+
+    @contextmanager
+    def _interrupts_heard(self) -> Iterator[None]:
+        before = signal.signal(signal.SIGINT, self._interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self.interrupted or not self.keeps:
+            raise KeyboardInterrupt
+        self.interrupted = True
+        if self._engine is not None:
+            self._engine.cancel()
+
+
+@contextmanager
+def looking() -> Iterator[Report]:
+    """Show that models are looked for, and how far the check of their files is."""
+    with Console(stderr=True).status("looking for the models") as status:
+        yield lambda progress: status.update(Text(_checking(progress)))
+
+
+def _checking(progress: Progress) -> str:
+    share = progress.done / progress.total if progress.total else 0.0
+    return f"checking the model files: {share:.0%}"

@@ -1,0 +1,112 @@
+"""The options that every way of asking shares, and the settings they make."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from tui.safe import safe
+from tui.settings.keys import KEYS, Key
+from tui.settings.value_kinds import Value, shown
+from tui.settings.word_kinds import Choice, Switch
+
+if TYPE_CHECKING:
+    from tui.settings.settings import Settings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+_PATHS = ("/", "./", "../", "~")
+"""How the path of a file begins."""
+
+
+class Typed(click.ParamType[Value]):
+    """A value of one key."""
+
+    def __init__(self, key: Key) -> None:
+        self.key = key
+        self.name = key.kind.hint
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Value:
+        """Return the value; words such as `auto` stand for themselves."""
+        kind = self.key.kind
+        found = kind.parse(value) if isinstance(value, str) else kind.check(value)
+        if found is None:
+            self.fail(self.key.refusal(value), param, ctx)
+        return found
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Offer the words that are allowed."""
+        from tui.settings.completion_words import words
+
+        if self.key.name in ("target", "draft") and incomplete.startswith(_PATHS):
+            return [CompletionItem(incomplete, type="file")]
+        return [CompletionItem(word) for word in words(self.key) if word.startswith(incomplete)]
+
+
+class Model(click.ParamType[str]):
+    """What somebody calls a model."""
+
+    name = "model"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Offer those that there are; a shell knows files better."""
+        if incomplete.startswith(_PATHS):
+            return [CompletionItem(incomplete, type="file")]
+        from tui.settings.completion_words import models
+
+        found = dict.fromkeys(name for name in models() if name.startswith(incomplete))
+        return [CompletionItem(name) for name in found]
+
+
+class Number(click.IntRange):
+    """A whole number of a range, which says that it is one."""
+
+    name = "whole number"
+
+
+def shared(command: Command) -> Command:
+    """Add the shared options to a command; it takes them as keywords for `settings`."""
+    for option in reversed([*map(_option, _offered())]):
+        command = option(command)
+    return command
+
+
+def settings(options: dict[str, Any], say_notices: bool = True) -> "Settings":
+    """Return the settings in force; what is odd in `config.toml` goes to standard error.
+
+    Raises:
+        UsageError: a value makes no sense, or `config.toml` cannot be understood.
+    """
+    from tui.settings.load import load
+
+    chosen = load({name: options[name] for name in KEYS if name in options})
+    for notice in chosen.notices if say_notices else ():
+        click.echo(f"specchat: {safe(notice)}", err=True)
+    return chosen
+
+
+_FIRST = ("target", "draft", "mode", "lookahead", "source", "rule", "preset", "system")
+
+
+def _offered() -> list[Key]:
+    ordered = [*_FIRST, *(name for name in KEYS if name not in _FIRST)]
+    return [KEYS[name] for name in ordered if KEYS[name].option]
+
+
+def _option(key: Key) -> Callable[[Command], Command]:
+    if isinstance(key.kind, Switch):
+        opposite = "--online" if key.name == "offline" else f"--no-{key.name}"
+        names = [key.name, f"{key.flag}/{opposite}"]
+        return click.option(*names, default=None, help=f"{key.help}  [{shown(key.default)}]")
+    names = [key.name, key.flag, *(["-k"] if key.name == "lookahead" else [])]
+    default = f"  [{shown(key.default)}]" if shown(key.default) else ""
+    hint = key.kind.hint if isinstance(key.kind, Choice) else None
+    return click.option(
+        *names, type=Typed(key), metavar=hint or key.kind.hint, help=f"{key.help}{default}"
+    )

@@ -1,0 +1,199 @@
+"""An endpoint for other programs, run from a terminal."""
+
+import asyncio
+import os
+import secrets
+import signal
+import socket
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from ipaddress import ip_address
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from assistant.events import Failed, Loading, Ready
+from assistant.process.landlock import forbid_connections
+from assistant.request import Message, Request, Setup
+from assistant.serve.guard import Guard, is_local
+from assistant.serve.request_queue import Desk
+from assistant.serve.server import Endpoint, Served
+from models import errors
+from models.errors import StorageError, UsageError
+from tui.figures import figures
+from tui.models.locate_pair import default_target, find_models
+from tui.safe import safe
+from tui.settings.settings import Settings
+from tui.shell.engine_console import looking
+
+INTERRUPTED = 130
+TOKEN = "SPECCHAT_TOKEN"
+
+
+def run(settings: Settings, host: str, port: int, token_file: Path | None) -> int:
+    """Serve until a signal says to end, and return the exit code.
+
+    Raises:
+        SpecchatError: the address cannot be used, or the models cannot.
+    """
+    address, token = _address(host), _token(token_file)
+    made = None if token or is_local(address) else secrets.token_urlsafe(24)
+    with _bound(address, port) as listening:
+        setup = _find(settings)
+        forbid_connections()  # from here on; what is bound may listen
+        serving = Serving(settings, setup, Guard(address, token or made), made)
+        return asyncio.run(serving.run(listening))
+
+
+class Serving:
+    """One run of the endpoint; what there is to say goes to standard error."""
+
+    def __init__(
+        self, settings: Settings, setup: Setup, guard: Guard, made_token: str | None
+    ) -> None:
+        self._settings, self._setup, self._guard = settings, setup, guard
+        self._made_token = made_token
+        self._end = asyncio.Event()
+        self._code = 0
+
+    async def run(self, listening: socket.socket) -> int:
+        """Load, answer, and end."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._stop, INTERRUPTED)
+        loop.add_signal_handler(signal.SIGTERM, self._stop, 0)
+        desk = Desk()
+        try:
+            ready = await self._load(desk)
+            if ready is not None:
+                listening.listen()
+                self._tell(ready, listening.getsockname()[1])
+                await self._endpoint(desk, ready).serve(listening, self._end)
+        finally:
+            await desk.close()
+        return self._code
+
+    def _stop(self, code: int) -> None:
+        self._code = code
+        self._end.set()
+
+    async def _load(self, desk: Desk) -> Ready | None:
+        """Return what was loaded; None when it was interrupted."""
+        loading = asyncio.create_task(self._loaded(desk))
+        ending = asyncio.create_task(self._end.wait())
+        await asyncio.wait({loading, ending}, return_when=asyncio.FIRST_COMPLETED)
+        ending.cancel()
+        if loading.done():
+            return loading.result()
+        loading.cancel()
+        return None
+
+    async def _loaded(self, desk: Desk) -> Ready:
+        with Console(stderr=True).status("loading") as status:
+            async for event in desk.load(self._setup).heard():
+                match event:
+                    case Loading(role, name, fraction):
+                        status.update(Text(f"loading {role} {safe(name)}: {fraction:.0%}"))
+                    case Failed(message, kind):
+                        raise getattr(errors, kind)(message)
+                    case Ready():
+                        return event
+        raise AssertionError("loading ends in one or the other")
+
+    def _endpoint(self, desk: Desk, ready: Ready) -> Endpoint:
+        name, usual = name_of(self._settings, self._setup), _usual(self._settings)
+        return Endpoint(desk, name, ready, usual, self._guard, _report, _say)
+
+    def _tell(self, ready: Ready, port: int) -> None:
+        host = f"[{self._guard.host}]" if ":" in self._guard.host else self._guard.host
+        click.echo(f"http://{host}:{port}/v1")
+        name, draft = name_of(self._settings, self._setup), ready.draft
+        how = f", with {draft.name} as its draft." if draft else f". {ready.no_draft}"
+        _say(f"{name} answers{how} Ctrl-C ends it.")
+        if self._made_token:
+            _say(f"Others on the network can ask, with this token: {self._made_token}")
+
+
+def name_of(settings: Settings, setup: Setup) -> str:
+    """Return what other programs call the target: its short name, or its file's."""
+    reference = settings.target or default_target()
+    return setup.target.stem if "/" in reference or setup.target.name in reference else reference
+
+
+def _usual(settings: Settings) -> Request:
+    return Request(
+        (Message("system", settings.system),) if settings.system else (),
+        settings.sampling,
+        settings.mode,
+        settings.lookahead,
+        settings.max_tokens,
+        settings.seed,
+        sources=settings.draft_sources,
+        rule=settings.rule,
+    )
+
+
+def _find(settings: Settings) -> Setup:
+    with looking() as report:
+        setup, _ = find_models(settings, report)
+    # What stored conversations say is nobody's business here, not even as proposals.
+    return replace(setup, recalls=False, snapshots=0)
+
+
+def _address(host: str) -> str:
+    """Return an address; a name would have to be asked for elsewhere.
+
+    Raises:
+        UsageError: it is none.
+    """
+    with suppress(ValueError):
+        return str(ip_address("127.0.0.1" if host == "localhost" else host.strip("[]")))
+    raise UsageError(f"--host must be localhost or an address, such as 127.0.0.1: {host!r}")
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise UsageError(
+            f"{host} port {port} cannot be used: {error.strerror}. Choose another with --port."
+        ) from error
+    return listening
+
+
+def _token(file: Path | None) -> str | None:
+    """Return the token that was given, in a file or a variable."""
+    if file is None:
+        token, where = os.environ.get(TOKEN, "").strip(), TOKEN
+    else:
+        try:
+            token, where = file.read_text("utf-8").strip(), str(file)
+        except (OSError, ValueError) as error:
+            raise StorageError(f"{file} cannot be read as a token.") from error
+        if not token:
+            raise UsageError(f"{file} holds no token; write one into it.")
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise UsageError(f"{where} must be one word of ASCII, as HTTP carries no other token.")
+    return token or None
+
+
+def _report(served: Served) -> None:
+    parts = [f"{served.seconds:.1f} s"]
+    if len(served.answers) > 1:
+        parts.append(f"{len(served.answers)} answers")
+    for finished in served.answers:
+        parts += figures(finished.stats)[: 1 if len(served.answers) > 1 else None]
+    if served.remark:
+        parts.append(served.remark)
+    _say(f"{served.method} {served.path} {served.status} · {' · '.join(parts)}")
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):  # whoever read this has gone; the others are answered all the same
+        click.echo(safe(f"{datetime.now():%H:%M:%S}  {text}"), err=True)

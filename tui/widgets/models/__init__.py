@@ -1,1 +1,0 @@
-"""The list of models, and a download."""
