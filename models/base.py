@@ -46,14 +46,14 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class SequenceTokens:
     """Tokens, and how many rows of logits are wanted at their end."""
 
     tokens: Sequence[int]
     rows: int = 1
 
 
-class Several(Model, Protocol):
+class MultiSequenceModel(Model, Protocol):
     """A model that holds several texts side by side, and what they begin with only once.
 
     For each of them alike the cache is only a cache. The first text is the one of `logits`.
@@ -62,7 +62,7 @@ class Several(Model, Protocol):
     most_texts: int
     """How many texts that is; 1 is a model that cannot do it."""
 
-    def logits_of(self, texts: Mapping[int, Text]) -> dict[int, Logits]:
+    def logits_of(self, texts: Mapping[int, SequenceTokens]) -> dict[int, Logits]:
         """Return the logits of some texts, numbered from 0, from one evaluation of the model.
 
         A text that is not asked for any more is kept as long as there is room. Shapes and errors

@@ -7,9 +7,9 @@ from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError
 from models.files import layout
-from models.files.discovery import Found, identify
+from models.files.discovery import LocalModel, identify
 from models.files.places import models_dir
-from models.gguf import FileVocabulary, Summary, read_vocabulary
+from models.gguf import FileVocabulary, ModelSummary, read_vocabulary
 from models.pairing import mismatch
 
 SMALL_ENOUGH = 0.5
@@ -17,7 +17,7 @@ SMALL_ENOUGH = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class DraftVerdict:
     """Whether a file can draft for a target, and why: a part of a sentence."""
 
     serves: bool
@@ -27,28 +27,28 @@ class Verdict:
 class Pairing:
     """The drafts of one target; vocabularies that are alike are compared once."""
 
-    def __init__(self, target: Found) -> None:
+    def __init__(self, target: LocalModel) -> None:
         self.target = target
         self._vocabulary: FileVocabulary | None = None
         self._differences: dict[str | None, str | None] = {}
-        self._mapped: dict[str | None, Verdict] = {}
+        self._mapped: dict[str | None, DraftVerdict] = {}
 
-    def judge(self, draft: Found) -> Verdict:
+    def judge(self, draft: LocalModel) -> DraftVerdict:
         """Say whether a file can draft for the target."""
         if reason := self._hindrance(draft):
-            return Verdict(False, reason)
+            return DraftVerdict(False, reason)
         if self._difference(draft) is None:
-            return Verdict(True, "same vocabulary")
+            return DraftVerdict(True, "same vocabulary")
         digest = _digest(draft)
         if digest not in self._mapped:
             self._mapped[digest] = self._map(draft)
         return self._mapped[digest]
 
-    def matches(self, draft: Found) -> bool:
+    def matches(self, draft: LocalModel) -> bool:
         """Say whether a file can draft for the target, with the same vocabulary; soon told."""
         return self._hindrance(draft) is None and self._difference(draft) is None
 
-    def _hindrance(self, draft: Found) -> str | None:
+    def _hindrance(self, draft: LocalModel) -> str | None:
         """Return why a file cannot draft for the target, whatever its vocabulary."""
         target, small = self.target.summary, draft.summary
         if target is None or small is None:
@@ -59,7 +59,7 @@ class Pairing:
             return reason
         return "it is not smaller than the target" if draft.size >= self.target.size else None
 
-    def _difference(self, draft: Found) -> str | None:
+    def _difference(self, draft: LocalModel) -> str | None:
         """Return in what the vocabularies differ, padding aside."""
         digest = _digest(draft)
         if digest == _digest(self.target):
@@ -71,14 +71,14 @@ class Pairing:
                 self._differences[digest] = str(error)
         return self._differences[digest]
 
-    def _map(self, draft: Found) -> Verdict:
+    def _map(self, draft: LocalModel) -> DraftVerdict:
         from models.mapping import Mapping  # brings numpy along
 
         try:
             mapping = Mapping.between(self._tokens(), read_vocabulary(draft.path))
         except ModelError as error:
-            return Verdict(False, str(error))
-        return Verdict(True, f"{mapping.size:,} of its tokens are the target's too")
+            return DraftVerdict(False, str(error))
+        return DraftVerdict(True, f"{mapping.size:,} of its tokens are the target's too")
 
     def _tokens(self) -> FileVocabulary:
         if self._vocabulary is None:
@@ -86,11 +86,11 @@ class Pairing:
         return self._vocabulary
 
 
-def _digest(model: Found) -> str | None:
+def _digest(model: LocalModel) -> str | None:
     return model.summary.vocabulary if model.summary else None
 
 
-def _hindrance_of_target(target: Summary) -> str | None:
+def _hindrance_of_target(target: ModelSummary) -> str | None:
     if target.flaw:
         return f"the target is {target.flaw}"
     if not target.rolls_back:
@@ -98,13 +98,15 @@ def _hindrance_of_target(target: Summary) -> str | None:
     return None
 
 
-def _hindrance_of_draft(draft: Summary) -> str | None:
+def _hindrance_of_draft(draft: ModelSummary) -> str | None:
     if draft.flaw:
         return f"it is {draft.flaw}"
     return None if draft.rolls_back else "it is recurrent and cannot take tokens back"
 
 
-def best_draft(target: Found, candidates: Iterable[Found]) -> tuple[Found | None, str]:
+def best_draft(
+    target: LocalModel, candidates: Iterable[LocalModel]
+) -> tuple[LocalModel | None, str]:
     """Return the draft for a target for which none is named, and why that one or none: a sentence.
 
     It is one that was made for it here, else the one that the catalogue lists, else the smallest of
@@ -124,26 +126,26 @@ def best_draft(target: Found, candidates: Iterable[Found]) -> tuple[Found | None
     return None, _without_draft(target, any(map(pairing.matches, by_size)))
 
 
-def mark(target: Found) -> str:
+def mark(target: LocalModel) -> str:
     """Return what a draft that is made for a target remembers it by."""
     name = target.summary.name if target.summary else None
     return f"{name or target.path.stem}, {target.size} bytes"
 
 
-def is_made_for(draft: Found, target: Found) -> bool:
+def is_made_for(draft: LocalModel, target: LocalModel) -> bool:
     """Say whether a draft was made for a target on this machine; what others claim is no matter."""
     ours = draft.path.is_relative_to(models_dir())
     return bool(ours and draft.summary and draft.summary.serves == mark(target))
 
 
-def made_here(target: Found) -> Found | None:
+def made_here(target: LocalModel) -> LocalModel | None:
     """Return the smallest draft that was made for a target, among specchat's own files alone."""
     here = [identify(str(path)) for path in layout.gguf_files(models_dir())]
     drafts = (draft for draft in here if is_made_for(draft, target))
     return min(drafts, key=lambda draft: draft.size, default=None)
 
 
-def listed_draft(target: Found) -> GGUF | None:
+def listed_draft(target: LocalModel) -> GGUF | None:
     """Return the draft that the catalogue knows for a target, or for its vocabulary."""
     known = target.gguf or _by_file(target)
     if known and (listed := catalog.draft_for(known)):
@@ -153,11 +155,11 @@ def listed_draft(target: Found) -> GGUF | None:
     return draft if draft and draft.size <= SMALL_ENOUGH * target.size else None
 
 
-def _by_file(target: Found) -> GGUF | None:
+def _by_file(target: LocalModel) -> GGUF | None:
     return next((gguf for gguf in catalog.FILES.values() if gguf.file == target.path.name), None)
 
 
-def _without_draft(target: Found, serves: bool) -> str:
+def _without_draft(target: LocalModel, serves: bool) -> str:
     if target.summary and (reason := _hindrance_of_target(target.summary)):
         return f"{target.name} has no draft: {reason}."
     sentence = f"No model on this machine can draft for {target.name}."

@@ -9,8 +9,8 @@ from typing import Literal
 
 import psutil
 
-from models.files.discovery import Found
-from models.gguf import Summary
+from models.files.discovery import LocalModel
+from models.gguf import ModelSummary
 
 Verdict = Literal["fits", "tight", "too large"]
 BATCH = 256  # tokens that are evaluated at once, as `models.llama.model` does
@@ -59,7 +59,7 @@ class Fit:
     verdict: Verdict
 
 
-def estimate(summary: Summary, size: int, n_ctx: int, *, drafts: bool = False) -> Memory:
+def estimate(summary: ModelSummary, size: int, n_ctx: int, *, drafts: bool = False) -> Memory:
     """Return what a model whose files have `size` bytes takes with room for `n_ctx` tokens."""
     n_ctx = min(n_ctx, summary.n_ctx_train or n_ctx)
     rows = 2 * (1 if drafts else ROWS) * summary.n_vocab
@@ -72,7 +72,7 @@ def estimate(summary: Summary, size: int, n_ctx: int, *, drafts: bool = False) -
     )
 
 
-def of_pair(target: Found, draft: Found | None, n_ctx: int) -> Memory | None:
+def of_pair(target: LocalModel, draft: LocalModel | None, n_ctx: int) -> Memory | None:
     """Return what a target and its draft take together; None when a header says too little."""
     if target.summary is None or (draft and draft.summary is None):
         return None

@@ -10,7 +10,7 @@ VARIABLE = "LLAMA_ARG_RPC"
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class RpcServer:
     """Where llama.cpp's `rpc-server` listens."""
 
     host: str
@@ -21,7 +21,7 @@ class Server:
         return f"{self.host}:{self.port}"
 
 
-def servers(environment: Mapping[str, str] = os.environ) -> tuple[Server, ...]:
+def servers(environment: Mapping[str, str] = os.environ) -> tuple[RpcServer, ...]:
     """Return the servers that are named, as in HOST:PORT,HOST:PORT.
 
     Raises:
@@ -30,8 +30,8 @@ def servers(environment: Mapping[str, str] = os.environ) -> tuple[Server, ...]:
     return tuple(_server(each.strip()) for each in environment.get(VARIABLE, "").split(",") if each)
 
 
-def _server(text: str) -> Server:
+def _server(text: str) -> RpcServer:
     host, _, port = text.rpartition(":")
     if not (host and port.isdecimal() and port.isascii() and 0 < int(port) < 1 << 16):
         raise UsageError(f"{VARIABLE} must be HOST:PORT, or several with commas: {text!r}")
-    return Server(host, int(port))
+    return RpcServer(host, int(port))

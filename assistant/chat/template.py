@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import jinja2
 
 from assistant.chat.template_limits import TooMuch, bounded
-from assistant.chat.template_sandbox import Jail
+from assistant.chat.template_sandbox import TemplateSandbox
 from assistant.request import Message
 
 LONGEST_SOURCE = 256_000  # characters of a template
@@ -119,8 +119,10 @@ def _to_json(value: Any, indent: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=False, indent=indent)  # Jinja's own escapes for HTML
 
 
-def _environment() -> Jail:
-    environment = Jail(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
+def _environment() -> TemplateSandbox:
+    environment = TemplateSandbox(
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+    )
     environment.filters["tojson"] = _to_json
     environment.globals["raise_exception"] = _raise_exception
     environment.globals["strftime_now"] = lambda pattern: datetime.now().strftime(pattern)

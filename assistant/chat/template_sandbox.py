@@ -13,7 +13,7 @@ MOST_BITS = 4096
 _MOST_DIGITS = 300
 
 
-class Jail(ImmutableSandboxedEnvironment):
+class TemplateSandbox(ImmutableSandboxedEnvironment):
     """Render templates that reach nothing, and compute with numbers of some length at most."""
 
     intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})

@@ -19,7 +19,7 @@ from typing import Protocol
 from assistant.decoding.control import Control
 from assistant.decoding.lookahead.fixed import Fixed
 from assistant.decoding.lookahead.policy import Policy
-from assistant.decoding.lookahead.throughput_plan import Beside, Weighing
+from assistant.decoding.lookahead.throughput_plan import BatchShare, ThroughputPlan
 from assistant.decoding.loops import Round, verified
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.cascade import Cascade
@@ -30,7 +30,7 @@ from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
 from assistant.decoding.warp import Warp
 from assistant.events import Reason, Stats, Stop
-from models.base import Several, Text
+from models.base import MultiSequenceModel, SequenceTokens
 from models.errors import Cancelled
 
 
@@ -47,7 +47,7 @@ class Ending(Protocol):
 
 
 @dataclass(slots=True, eq=False)
-class Voice:
+class DecodingSequence:
     """One of several answers: its text, its chance, and what proposes for it."""
 
     number: int
@@ -75,11 +75,16 @@ def _own(source: Source) -> Source:
     return source
 
 
-class Together:
+class BatchDecoding:
     """Decode several answers behind the same prompt, whose tokens grow with them."""
 
     def __init__(
-        self, target: Several, voices: Sequence[Voice], policy: Policy, warp: Warp, control: Control
+        self,
+        target: MultiSequenceModel,
+        voices: Sequence[DecodingSequence],
+        policy: Policy,
+        warp: Warp,
+        control: Control,
     ) -> None:
         self.evaluations = 0
         self._target, self._voices = target, voices
@@ -88,7 +93,7 @@ class Together:
         if policy.controller:
             policy.controller.begin()
 
-    def rounds(self) -> Iterator[tuple[Voice, Round, Reason]]:
+    def rounds(self) -> Iterator[tuple[DecodingSequence, Round, Reason]]:
         """Yield the rounds of all answers that have not ended, by the evaluation.
 
         Beside each is why its draft is what it is.
@@ -116,7 +121,7 @@ class Together:
             voices, reasons = (voice for voice, _, _ in drafts), map(policy.reason, plans)
             yield from zip(voices, rounds, reasons, strict=True)
 
-    def _live(self) -> list[Voice]:
+    def _live(self) -> list[DecodingSequence]:
         """Return the answers that go on, the shortest first: it has the cheaper places."""
         live = [voice for voice in self._voices if voice.answer.stop is None]
         limit = self._limit
@@ -133,18 +138,26 @@ class Together:
         eager = stops.count(None) + stops.count(Stop.CONTEXT)
         return self._prompt + (self._target.n_ctx - self._prompt) // max(1, eager)
 
-    def _drafts(self, live: Sequence[Voice], policy: Policy) -> list[tuple[Voice, Draft, Plan]]:
-        drafts: list[tuple[Voice, Draft, Plan]] = []
-        beside = Beside(len(live) - 1, len(live) - 1)
+    def _drafts(
+        self, live: Sequence[DecodingSequence], policy: Policy
+    ) -> list[tuple[DecodingSequence, Draft, Plan]]:
+        drafts: list[tuple[DecodingSequence, Draft, Plan]] = []
+        beside = BatchShare(len(live) - 1, len(live) - 1)
         for voice in live:
             plan = self._plan(voice, live, beside, policy)
             draft = voice.drafter.propose(voice.tokens, plan, self._warp, voice.rule.draw)
-            if isinstance(plan, Weighing):
+            if isinstance(plan, ThroughputPlan):
                 beside = plan.beside
             drafts.append((voice, draft, plan))
         return drafts
 
-    def _plan(self, voice: Voice, live: Sequence[Voice], beside: Beside, policy: Policy) -> Plan:
+    def _plan(
+        self,
+        voice: DecodingSequence,
+        live: Sequence[DecodingSequence],
+        beside: BatchShare,
+        policy: Policy,
+    ) -> Plan:
         if not voice.answer.stats.generated_tokens:
             return Fixed(0)  # the first token does not wait for a draft
         rows = self._target.max_rows
@@ -152,9 +165,9 @@ class Together:
         room = min(most, self._limit - len(voice.tokens), voice.answer.tokens_left) - 1
         return policy.plan(max(0, room), beside)
 
-    def _verified(self, drafts: Sequence[tuple[Voice, Draft]]) -> list[Round]:
+    def _verified(self, drafts: Sequence[tuple[DecodingSequence, Draft]]) -> list[Round]:
         texts = {
-            voice.number: Text([*voice.tokens, *draft.tokens], len(draft.proposals) + 1)
+            voice.number: SequenceTokens([*voice.tokens, *draft.tokens], len(draft.proposals) + 1)
             for voice, draft in drafts
         }
         logits = self._target.logits_of(texts)

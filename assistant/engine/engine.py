@@ -14,7 +14,7 @@ from assistant.engine.reply import Assistant
 from assistant.events import Answered, Counted, Event, Failed, Finished
 from assistant.lab.bench.events import Gauged
 from assistant.lab.bench.memory_bandwidth import bandwidth
-from assistant.lab.bench.trial_runner import Stand
+from assistant.lab.bench.trial_runner import TrialRunner
 from assistant.lab.prove.proof import Proof
 from assistant.lab.tune.tune import Tuner
 from assistant.request import (
@@ -56,7 +56,7 @@ class Engine:
         self._assistant: Assistant | None = None
         self._loader: Loader | None = None
         self._pool = Pool()
-        self._stand = Stand(self._pool, self._control, emit)
+        self._stand = TrialRunner(self._pool, self._control, emit)
         self._thread = Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
 

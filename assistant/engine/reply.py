@@ -13,7 +13,7 @@ from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.model import ModelSource
 from assistant.engine.answer import Answer
-from assistant.engine.batch_decoding import Together, Voice, drafter
+from assistant.engine.batch_decoding import BatchDecoding, DecodingSequence, drafter
 from assistant.engine.resume import Resuming
 from assistant.engine.stopwatch import Clock, Stopwatch
 from assistant.engine.turn import Turn, prefill, rule_of, warp_of
@@ -31,7 +31,7 @@ from assistant.events import (
     Told,
 )
 from assistant.request import Request
-from models.base import Model, Several, Vocab
+from models.base import Model, MultiSequenceModel, Vocab
 from models.errors import Cancelled
 
 
@@ -54,7 +54,7 @@ class Assistant:
         self.controller = controller
         self.resuming: Resuming | None = None
         """What brings back conversations that the target has read before."""
-        self.several: Several | None = None
+        self.several: MultiSequenceModel | None = None
         """The target, where it can hold several texts side by side."""
         self.draft_name: str | None = None
         """What the draft model is called, for the figures of answers."""
@@ -117,10 +117,12 @@ class Assistant:
         answers = [self._answer(request, stopwatch, prepared) for _ in range(request.answers)]
         sources, policy = self._sources(request), Policy(control, self.controller)
         voices = [  # the first has the tokens that a snapshot is to be of
-            Voice(i, [*tokens] if i else tokens, each, drafter(sources), rule_of(request, i))
+            DecodingSequence(
+                i, [*tokens] if i else tokens, each, drafter(sources), rule_of(request, i)
+            )
             for i, each in enumerate(answers)
         ]
-        together = Together(self.several, voices, policy, warp_of(request, control), control)
+        together = BatchDecoding(self.several, voices, policy, warp_of(request, control), control)
         open_ = dict(enumerate(answers))
         try:
             yield from prefill(self.target, "target", tokens[:-1])

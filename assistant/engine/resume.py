@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from models.files.snapshots import Found, Snapshots
+from models.files.snapshots import FoundSnapshot, Snapshots
 from models.prefix import shared
 
 LONG_S = 2.0
@@ -110,7 +110,7 @@ class Resuming:
     def _restore(self, snapshots: Snapshots, tokens: Sequence[int]) -> None:
         """Bring back the snapshot that has most in common with a prompt, if it has enough."""
 
-        def spared(found: Found) -> int:
+        def spared(found: FoundSnapshot) -> int:
             common = shared(found.tokens, tokens)
             goes_on = common == len(found.tokens) < len(tokens)
             fits = len(found.tokens) <= self._model.n_ctx

@@ -9,7 +9,7 @@ from threading import Thread
 
 from assistant.events import Event
 from assistant.process.messages import Cancel, Command, Steer
-from assistant.process.supervisor import Keeper
+from assistant.process.supervisor import Supervisor
 from assistant.process.watchdog import PATIENCE
 from assistant.request import (
     Count,
@@ -39,7 +39,7 @@ class EngineProcess:
         os.set_blocking(write, False)
         self._ear, self._bell = FileIO(read, "r"), FileIO(write, "w")
         self._inbox: SimpleQueue[Command | None] = SimpleQueue()
-        self._keeper = Keeper(emit, patience)
+        self._keeper = Supervisor(emit, patience)
         self._thread = Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
 

@@ -17,7 +17,7 @@ ENDS = (Ready, Finished, Answered, RaceOver, Tuned, Compared, Gauged, Proved, Fa
 STOPPED = Failed("Stopped before it began.", Cancelled.__name__)
 
 
-class Agenda:
+class JobQueue:
     """Decide what is sent to a worker next, and what becomes of every job.
 
     A worker that has no models gets the last setup before the first request: the reload. Its events

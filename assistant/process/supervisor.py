@@ -8,22 +8,22 @@ from typing import Self
 from assistant.events import Event
 from assistant.process.crash_report import obituary
 from assistant.process.frames import TooLong
-from assistant.process.job_queue import Agenda
+from assistant.process.job_queue import JobQueue
 from assistant.process.messages import Begun, Cancel, Command, Done, Ping, Pong, Said, Steer
-from assistant.process.watchdog import Watch
+from assistant.process.watchdog import Watchdog
 from assistant.process.wire import Garbled
-from assistant.process.worker_process import Child
+from assistant.process.worker_process import WorkerProcess
 from models.errors import UsageError
 
 
-class Keeper:
+class Supervisor:
     """Pass jobs to a worker and its events to `emit`, all on one thread."""
 
     def __init__(self, emit: Callable[[Event], None], patience: float) -> None:
-        self._agenda = Agenda(emit)
+        self._agenda = JobQueue(emit)
         self._patience = patience
-        self._watch = Watch(patience)
-        self._child: Child | None = None
+        self._watch = Watchdog(patience)
+        self._child: WorkerProcess | None = None
         self._noisy = False  # whether the child may still write to its standard output
 
     @property
@@ -78,7 +78,7 @@ class Keeper:
             self._serve(child, ready)
         return ear in ready
 
-    def _serve(self, child: Child, ready: set[int]) -> None:
+    def _serve(self, child: WorkerProcess, ready: set[int]) -> None:
         if child.noise in ready:
             self._noisy = child.listen() != b""
         if child.commands in ready:
@@ -88,7 +88,7 @@ class Keeper:
         if self._child is child and self._agenda.sent:
             self._look_after(child)
 
-    def _hear(self, child: Child) -> None:
+    def _hear(self, child: WorkerProcess) -> None:
         self._watch.heard()
         try:
             for said in child.receive():
@@ -113,7 +113,7 @@ class Keeper:
             case _:
                 self._agenda.said(said)
 
-    def _look_after(self, child: Child) -> None:
+    def _look_after(self, child: WorkerProcess) -> None:
         if complaint := self._watch.complaint:
             child.kill()
             self._bury(child, f"{complaint}, and was ended")
@@ -121,7 +121,7 @@ class Keeper:
         elif self._watch.wants_ping:
             child.send(Ping())
 
-    def _bury(self, child: Child, reason: str = "") -> None:
+    def _bury(self, child: WorkerProcess, reason: str = "") -> None:
         self._child = None
         status = child.bury()
         self._agenda.worker_died(obituary(self._agenda.doing, status, child.last_words, reason))
@@ -129,11 +129,11 @@ class Keeper:
     def _start(self) -> bool:
         """Start a worker; without one, everything fails."""
         try:
-            self._child = Child()
+            self._child = WorkerProcess()
         except OSError as error:
             self._agenda.worker_died(f"The engine's process cannot be started ({error}).")
             return False
-        self._noisy, self._watch = True, Watch(self._patience)
+        self._noisy, self._watch = True, Watchdog(self._patience)
         return True
 
     def _advance(self) -> None:

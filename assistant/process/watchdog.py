@@ -6,7 +6,7 @@ PATIENCE = 30.0
 """Seconds that a worker may take for a sign of life, and to stop when it is told to."""
 
 
-class Watch:
+class Watchdog:
     """Decide when a busy worker is asked for a sign of life, and when it is given up.
 
     A pong comes from a thread that has nothing else to do, also while llama.cpp computes.

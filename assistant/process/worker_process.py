@@ -19,7 +19,7 @@ FAREWELL = 3.0
 """Seconds that a worker has to go by itself once its commands have ended."""
 
 
-class Child:
+class WorkerProcess:
     """Start a worker; nothing of it blocks but `bury`.
 
     Raises:

@@ -15,7 +15,7 @@ MOST = 64
 """Answers whose tokens are remembered, in memory alone."""
 
 
-class Remembered:
+class AnswerTokens:
     """Give answers that come back in a conversation the tokens that they had."""
 
     def __init__(self) -> None:

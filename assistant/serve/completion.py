@@ -17,10 +17,10 @@ from assistant.events import (
     Token,
 )
 from assistant.serve.completion_objects import Completion, Object
-from assistant.serve.completion_schema import Asked
+from assistant.serve.completion_schema import CompletionRequest
 from assistant.serve.http import Connection
 from assistant.serve.refusal import Refusal, from_failure
-from assistant.serve.request_queue import Desk, Job
+from assistant.serve.request_queue import Job, RequestQueue
 
 JSON = {"content-type": "application/json", "cache-control": "no-store"}
 STREAM = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store"}
@@ -28,7 +28,7 @@ Say = Callable[[str], None]
 
 
 async def answer(
-    connection: Connection, desk: Desk, asked: Asked, notice: Say
+    connection: Connection, desk: RequestQueue, asked: CompletionRequest, notice: Say
 ) -> tuple[Finished, ...]:
     """Answer a chat completion, whole or in a stream; return how each of its answers ended.
 
@@ -46,7 +46,7 @@ async def answer(
 
 
 async def _whole(
-    connection: Connection, job: Job, reply: Completion, asked: Asked, notice: Say
+    connection: Connection, job: Job, reply: Completion, asked: CompletionRequest, notice: Say
 ) -> tuple[Finished, ...]:
     tokens: list[list[Token]] = [[] for _ in range(asked.request.answers)]
     ends: dict[int, Finished] = {}
@@ -62,7 +62,7 @@ async def _whole(
 
 
 async def _stream(
-    connection: Connection, job: Job, reply: Completion, asked: Asked, notice: Say
+    connection: Connection, job: Job, reply: Completion, asked: CompletionRequest, notice: Say
 ) -> tuple[Finished, ...]:
     sent = [""] * asked.request.answers
     ends: dict[int, Finished] = {}

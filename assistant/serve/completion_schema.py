@@ -83,7 +83,7 @@ class _Wanted(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CompletionRequest:
     """A chat completion that was asked for."""
 
     model: str
@@ -92,7 +92,7 @@ class Asked:
     wants_usage: bool  # at the end of a stream
 
 
-def understand(body: bytes, usual: Request) -> Asked:
+def understand(body: bytes, usual: Request) -> CompletionRequest:
     """Return what a body asks for; `usual` has what it leaves open.
 
     Raises:
@@ -104,7 +104,9 @@ def understand(body: bytes, usual: Request) -> Asked:
         request = _request(wanted, usual)
     except UsageError as error:
         raise Refusal(400, f"{error}.", "invalid_value", str(error).split()[0]) from error
-    return Asked(wanted.model, request, bool(wanted.stream), bool(options.include_usage))
+    return CompletionRequest(
+        wanted.model, request, bool(wanted.stream), bool(options.include_usage)
+    )
 
 
 def _checked(body: bytes) -> _Wanted:

@@ -30,7 +30,7 @@ class Gone(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class HttpRequest:
     """A request as it came."""
 
     method: str
@@ -47,7 +47,7 @@ class Connection:
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MOST_HEADERS)
         self._wants_body = True
 
-    async def requests(self) -> AsyncIterator[Asking]:
+    async def requests(self) -> AsyncIterator[HttpRequest]:
         """Yield requests while there are any; each must be answered before the next.
 
         Raises:
@@ -128,7 +128,7 @@ class Connection:
         with suppress(OSError):
             await self._writer.wait_closed()
 
-    async def _request(self) -> Asking | None:
+    async def _request(self) -> HttpRequest | None:
         head, body = None, bytearray()
         while True:
             match event := await self._next():
@@ -184,7 +184,7 @@ def _refuse_size(size: int) -> None:
         raise Unreadable(413, f"The body has more than {MOST_BODY >> 20} MiB.")
 
 
-def _asking(head: h11.Request, body: bytes) -> Asking:
+def _asking(head: h11.Request, body: bytes) -> HttpRequest:
     headers = {name.decode("ascii"): value.decode("latin-1") for name, value in head.headers}
     path = head.target.decode("ascii", "replace").partition("?")[0]
-    return Asking(head.method.decode("ascii"), path, headers, body)
+    return HttpRequest(head.method.decode("ascii"), path, headers, body)

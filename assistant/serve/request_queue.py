@@ -31,7 +31,7 @@ class Job:
                 return
 
 
-class Desk:
+class RequestQueue:
     """Give the engine one job after the other; to be used in one event loop.
 
     The engine is told to stop what it does when nobody waits for it any more.

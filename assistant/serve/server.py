@@ -13,14 +13,14 @@ import msgspec
 
 from assistant.events import Finished, Ready
 from assistant.request import Request
-from assistant.serve.answer_tokens import Remembered
+from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.completion import JSON, answer, refuse
 from assistant.serve.completion_objects import card
 from assistant.serve.completion_schema import understand
 from assistant.serve.guard import Guard
-from assistant.serve.http import Asking, Connection, Gone, Unreadable
+from assistant.serve.http import Connection, Gone, HttpRequest, Unreadable
 from assistant.serve.refusal import Refusal
-from assistant.serve.request_queue import Desk
+from assistant.serve.request_queue import RequestQueue
 
 MOST_CONNECTIONS = 128
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"
@@ -51,7 +51,7 @@ class Endpoint:
 
     def __init__(
         self,
-        desk: Desk,
+        desk: RequestQueue,
         name: str,
         ready: Ready,
         usual: Request,
@@ -63,7 +63,7 @@ class Endpoint:
         self._name, self._ready = name, ready
         self._report, self._notice = report, notice
         self._loaded = int(time.time())
-        self._remembered = Remembered()
+        self._remembered = AnswerTokens()
         self._open: set[asyncio.Task[None]] = set()
 
     async def serve(self, listening: socket, until: asyncio.Event) -> None:
@@ -97,7 +97,7 @@ class Endpoint:
         finally:
             await connection.close()
 
-    async def _serve_one(self, connection: Connection, asking: Asking) -> None:
+    async def _serve_one(self, connection: Connection, asking: HttpRequest) -> None:
         began = time.perf_counter()
         served = partial(self._served, asking, began)
         answers: list[Finished] = []
@@ -123,7 +123,7 @@ class Endpoint:
 
     def _served(
         self,
-        asking: Asking,
+        asking: HttpRequest,
         began: float,
         status: int,
         answers: tuple[Finished, ...] = (),
@@ -133,7 +133,7 @@ class Endpoint:
         self._report(Served(asking.method, asking.path, status, seconds, answers, remark))
 
     async def _answer(
-        self, connection: Connection, asking: Asking, answers: list[Finished]
+        self, connection: Connection, asking: HttpRequest, answers: list[Finished]
     ) -> None:
         self._guard.admit(asking.headers)
         path = unquote(asking.path)
@@ -149,7 +149,7 @@ class Endpoint:
             whole = {"object": "list", "data": [self._card]}
             await _give(connection, whole if path == MODELS else self._card)
 
-    async def _chat(self, connection: Connection, asking: Asking) -> tuple[Finished, ...]:
+    async def _chat(self, connection: Connection, asking: HttpRequest) -> tuple[Finished, ...]:
         kind = asking.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":  # which a page cannot send to strangers unasked
             raise Refusal(415, "The body must be application/json.", "unsupported_media_type")

@@ -3,16 +3,23 @@
 from assistant.store.files import place, present
 from assistant.store.notes import unsent
 from assistant.store.store import Store
-from assistant.store.values import INTERRUPTED, Attachment, Record, State, Summary, Whole
+from assistant.store.values import (
+    INTERRUPTED,
+    Attachment,
+    ChatSummary,
+    FullConversation,
+    Record,
+    State,
+)
 
 __all__ = [
     "INTERRUPTED",
     "Attachment",
+    "ChatSummary",
+    "FullConversation",
     "Record",
     "State",
     "Store",
-    "Summary",
-    "Whole",
     "place",
     "present",
     "unsent",

@@ -16,7 +16,7 @@ _ANSWERS = """SELECT message.id, message.created, model, content, stats
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class StoredAnswer:
     """A stored answer and its figures."""
 
     created: float  # seconds since 1970
@@ -30,7 +30,7 @@ class Answers:
 
     _database: Database
 
-    def answers(self) -> Iterator[Answered]:
+    def answers(self) -> Iterator[StoredAnswer]:
         """Yield the answers that have figures, oldest first, a few at a time."""
         last = 0
         while True:
@@ -39,6 +39,6 @@ class Answers:
             for id_, created, model, content, packed in rows:
                 last = id_
                 if (stats := unpack_stats(packed)) is not None:
-                    yield Answered(created, model, content, stats)
+                    yield StoredAnswer(created, model, content, stats)
             if not rows:
                 return

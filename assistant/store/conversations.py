@@ -6,7 +6,7 @@ from assistant.store.database import Database, storable
 from assistant.store.rows import gone
 from assistant.store.search import listed
 from assistant.store.titles import derive
-from assistant.store.values import Summary
+from assistant.store.values import ChatSummary
 
 
 class Conversations:
@@ -14,7 +14,9 @@ class Conversations:
 
     _database: Database
 
-    def summaries(self, search: str = "", limit: int = 200, offset: int = 0) -> tuple[Summary, ...]:
+    def summaries(
+        self, search: str = "", limit: int = 200, offset: int = 0
+    ) -> tuple[ChatSummary, ...]:
         """Return conversations, pinned ones first, then the newest.
 
         With a search, those that hold all of its words, the last as the beginning of one, and a

@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 
 from assistant.events import Stats
-from assistant.store.values import Attachment, Record, Role, State, Whole
+from assistant.store.values import Attachment, FullConversation, Record, Role, State
 from assistant.tokens import Trace
 from models.errors import StorageError
 
@@ -54,7 +54,7 @@ class _Kind(msgspec.Struct):
     specchat: int | None = None  # only the first line of a conversation has it
 
 
-def lines(whole: Whole) -> Iterator[str]:
+def lines(whole: FullConversation) -> Iterator[str]:
     """Yield a conversation as JSON lines, without line ends."""
     yield _json(_Head(FORMAT, *(getattr(whole, name) for name in _Head.__struct_fields__[1:])))
     for message in whole.messages:
@@ -62,7 +62,7 @@ def lines(whole: Whole) -> Iterator[str]:
         yield _json(_Line(**fields, steps=whole.traces.get(message.id, ())))
 
 
-def read(text: Iterable[str | bytes]) -> Iterator[Whole]:
+def read(text: Iterable[str | bytes]) -> Iterator[FullConversation]:
     """Yield the conversations of JSON lines; StorageError says which line is not one."""
     head: _Head | None = None
     found: list[_Line] = []
@@ -90,11 +90,13 @@ def _head(line: str | bytes, version: int) -> _Head:
     return msgspec.json.decode(line, type=_Head)
 
 
-def _whole(head: _Head, found: list[_Line]) -> Whole:
+def _whole(head: _Head, found: list[_Line]) -> FullConversation:
     names = _Line.__struct_fields__[:-1]
     records = tuple(Record(**{name: getattr(line, name) for name in names}) for line in found)
     fields = {name: getattr(head, name) for name in _Head.__struct_fields__[1:]}
-    return Whole(**fields, messages=records, traces={line.id: line.steps for line in found})
+    return FullConversation(
+        **fields, messages=records, traces={line.id: line.steps for line in found}
+    )
 
 
 def _json(value: msgspec.Struct) -> str:

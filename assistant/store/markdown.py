@@ -5,14 +5,14 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from assistant.store.values import Attachment, Record, Whole
+from assistant.store.values import Attachment, FullConversation, Record
 
 _WHO = {"user": "You", "assistant": "Assistant", "system": "System"}
 # What may not stand in YAML as it is.
 _UNSEEN = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
-def markdown(whole: Whole) -> str:
+def markdown(whole: FullConversation) -> str:
     """Return the branch that a conversation is on as a Markdown document."""
     path = _path(whole)
     models = dict.fromkeys(message.model for message in path if message.model)
@@ -28,7 +28,7 @@ def markdown(whole: Whole) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _path(whole: Whole) -> list[Record]:
+def _path(whole: FullConversation) -> list[Record]:
     messages = {message.id: message for message in whole.messages}
     path, at = [], whole.leaf
     while at is not None and at in messages:

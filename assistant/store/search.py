@@ -4,7 +4,7 @@ import re
 import sqlite3
 
 from assistant.store.database import storable
-from assistant.store.values import Summary
+from assistant.store.values import ChatSummary
 
 _MOST_WORDS = 32  # each costs a look-up
 _LONGEST_WORD = 200
@@ -31,7 +31,9 @@ _SCANNED = """JOIN (SELECT conversation, max(message) AS message FROM (
     GROUP BY conversation) hits ON hits.conversation = conversation.id"""
 
 
-def listed(sql: sqlite3.Connection, search: str, limit: int, offset: int) -> tuple[Summary, ...]:
+def listed(
+    sql: sqlite3.Connection, search: str, limit: int, offset: int
+) -> tuple[ChatSummary, ...]:
     """Return conversations, pinned ones first, then the newest."""
     search = storable(search).replace("\0", " ").strip()
     if not search:
@@ -53,8 +55,8 @@ def expression(search: str) -> str | None:
     return " ".join('"{}"'.format(part.replace('"', '""')) for part in parts) + "*"
 
 
-def _summary(row: sqlite3.Row, snippet: str) -> Summary:
-    return Summary(
+def _summary(row: sqlite3.Row, snippet: str) -> ChatSummary:
+    return ChatSummary(
         row["id"],
         row["title"],
         row["created"],

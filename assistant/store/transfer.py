@@ -12,7 +12,7 @@ from assistant.store.database import Database, storable
 from assistant.store.inserting import insert, keep_trace, stand_at
 from assistant.store.rows import gone, tree
 from assistant.store.trace_packing import unpack_trace
-from assistant.store.values import INTERRUPTED, Record, Whole
+from assistant.store.values import INTERRUPTED, FullConversation, Record
 from assistant.tokens import Trace
 from models.errors import StorageError
 
@@ -34,7 +34,7 @@ class Wholes:
 
     _database: Database
 
-    def whole(self, conversation: int) -> Whole:
+    def whole(self, conversation: int) -> FullConversation:
         """Return a conversation with all of its branches."""
         with self._database.reading() as sql:
             row = sql.execute(_ROW, (conversation,)).fetchone()
@@ -47,11 +47,11 @@ class Wholes:
             with suppress(StorageError):  # of a damaged one there is the text
                 traces[id_] = tuple(step for part in parts for step in unpack_trace(part["packed"]))
         title, named, system, created, updated, pinned, leaf = row
-        return Whole(
+        return FullConversation(
             title, bool(named), system, created, updated, bool(pinned), leaf, messages, traces
         )
 
-    def take_in(self, wholes: Sequence[Whole]) -> tuple[Taken, ...]:
+    def take_in(self, wholes: Sequence[FullConversation]) -> tuple[Taken, ...]:
         """Add conversations that are not here yet, all or, when one cannot be added, none.
 
         StorageError: a conversation does not hang together, or a number in it is too large.
@@ -81,7 +81,7 @@ class Wholes:
             raise StorageError("A number in this conversation is too large.") from error
 
 
-def _adopt(sql: sqlite3.Connection, whole: Whole) -> int:
+def _adopt(sql: sqlite3.Connection, whole: FullConversation) -> int:
     row = (
         storable(whole.title),
         whole.named,
@@ -105,7 +105,7 @@ def _adopt(sql: sqlite3.Connection, whole: Whole) -> int:
     return conversation
 
 
-def _holds(sql: sqlite3.Connection, conversation: int, whole: Whole) -> bool:
+def _holds(sql: sqlite3.Connection, conversation: int, whole: FullConversation) -> bool:
     """Say whether a conversation that began at the same moment has every message of another."""
     if not whole.messages:
         return False

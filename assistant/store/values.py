@@ -34,7 +34,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ChatSummary:
     """A conversation as a list shows it."""
 
     id: int
@@ -48,7 +48,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class FullConversation:
     """A conversation with all of its branches."""
 
     title: str

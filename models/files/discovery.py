@@ -10,11 +10,11 @@ from models.files import layout
 from models.files.locate import locate, resolve
 from models.files.other_programs import Stored, stored
 from models.files.summaries import Summaries
-from models.gguf import Summary
+from models.gguf import ModelSummary
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LocalModel:
     """A model file, used where it lies."""
 
     path: Path
@@ -22,7 +22,7 @@ class Found:
     reference: str  # what to call it on the command line
     store: str
     size: int  # bytes, of all its parts
-    summary: Summary | None
+    summary: ModelSummary | None
     problem: str | None  # why it cannot be used at all: a part of a sentence
     gguf: GGUF | None = None  # its entry in the catalogue
 
@@ -32,7 +32,7 @@ class Found:
         return self.problem or (self.summary.flaw if self.summary else None)
 
 
-def discover(folders: Iterable[Path] = ()) -> Iterator[Found]:
+def discover(folders: Iterable[Path] = ()) -> Iterator[LocalModel]:
     """Yield the models of every program on this machine and those in `folders`, as they are read.
 
     The same bytes are yielded once, under the first name: the catalogue's, then the hub's.
@@ -54,7 +54,7 @@ def discover(folders: Iterable[Path] = ()) -> Iterator[Found]:
         summaries.save()
 
 
-def identify(reference: str, candidates: Iterable[Found] = ()) -> Found:
+def identify(reference: str, candidates: Iterable[LocalModel] = ()) -> LocalModel:
     """Return the model that a reference means: one of the candidates, or any other file.
 
     Raises:
@@ -75,16 +75,16 @@ def identify(reference: str, candidates: Iterable[Found] = ()) -> Found:
     return found
 
 
-def _found(model: Stored, summaries: Summaries) -> Found:
+def _found(model: Stored, summaries: Summaries) -> LocalModel:
     parts = layout.parts(model.path)
     missing = [part for part in parts if not os.path.isfile(part)]
     size = sum(part.stat().st_size for part in parts or [model.path] if part not in missing)
     real = model.path.resolve()
-    outcome: Summary | str = summaries.of(real)
+    outcome: ModelSummary | str = summaries.of(real)
     if missing:
         outcome = f"{len(missing)} of its {len(parts)} parts are missing, {missing[0].name} first."
-    summary = outcome if isinstance(outcome, Summary) else None
+    summary = outcome if isinstance(outcome, ModelSummary) else None
     problem = None if summary else str(outcome).removeprefix(f"{real} ").removeprefix("is ")
-    return Found(
+    return LocalModel(
         model.path, model.name, model.reference, model.store, size, summary, problem, model.gguf
     )

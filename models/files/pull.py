@@ -19,7 +19,7 @@ from models.files.locate import find, locate, resolve
 from models.files.partial import Partial, remove_stale
 from models.files.progress import Progress, Report, silent, stop_if_asked
 from models.files.quantised_name import whole_name
-from models.files.source import Source, choose
+from models.files.source import DownloadSource, choose
 
 _TRUE = {"1", "ON", "YES", "TRUE"}
 _POLL_S = 0.2
@@ -60,7 +60,7 @@ def forbidden(offline: bool) -> bool:
     return offline or os.environ.get("HF_HUB_OFFLINE", "").upper() in _TRUE
 
 
-def _fetch(source: Source, report: Report, cancel: CancelFlag | None) -> Path:
+def _fetch(source: DownloadSource, report: Report, cancel: CancelFlag | None) -> Path:
     place = source.place
     with disk_errors(place.parent):
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,9 @@ def _fetch(source: Source, report: Report, cancel: CancelFlag | None) -> Path:
             return _show(source)
 
 
-def _transfer(source: Source, partial: Partial, report: Report, cancel: CancelFlag | None) -> None:
+def _transfer(
+    source: DownloadSource, partial: Partial, report: Report, cancel: CancelFlag | None
+) -> None:
     require_room(source.place.parent, source.size - partial.size)
     if partial.size == source.size:
         pass  # only the checksum was missing
@@ -91,7 +93,7 @@ def _transfer(source: Source, partial: Partial, report: Report, cancel: CancelFl
     checksum.remember(source.place, digest)
 
 
-def _show(source: Source) -> Path:
+def _show(source: DownloadSource) -> Path:
     """Make the file visible to every program that reads the hub's cache."""
     gguf = source.gguf
     if gguf.repo is None or source.revision is None:

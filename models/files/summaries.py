@@ -9,10 +9,10 @@ from typing import get_args
 from models.errors import ModelError
 from models.files import private
 from models.files.places import cache_dir
-from models.gguf import Summary, summarise
+from models.gguf import ModelSummary, summarise
 
 _VERSION = 1  # of `Summary`: a record of another one is not understood
-Outcome = Summary | str
+Outcome = ModelSummary | str
 """What is known of a file: its summary, or what is wrong with it."""
 
 
@@ -36,7 +36,7 @@ class Summaries:
             if known is not None:
                 return known
         outcome = _read(path)
-        kept = asdict(outcome) if isinstance(outcome, Summary) else outcome
+        kept = asdict(outcome) if isinstance(outcome, ModelSummary) else outcome
         self._records[str(path)] = [*stamp, kept]
         self._fresh = True
         return outcome
@@ -79,9 +79,11 @@ def _outcome(record: object) -> Outcome | None:
     """Return what was written, if it is what would be written now."""
     if isinstance(record, str):
         return record
-    if not isinstance(record, dict) or record.keys() != {field.name for field in fields(Summary)}:
+    if not isinstance(record, dict) or record.keys() != {
+        field.name for field in fields(ModelSummary)
+    }:
         return None
-    for field in fields(Summary):
+    for field in fields(ModelSummary):
         if type(record[field.name]) not in (get_args(field.type) or (field.type,)):
             return None
-    return Summary(**record)
+    return ModelSummary(**record)

@@ -2,14 +2,14 @@
 
 from models.gguf.fingerprint import Fingerprint, fingerprint
 from models.gguf.header import Header, read
-from models.gguf.summary import Summary, summarise, summary
+from models.gguf.summary import ModelSummary, summarise, summary
 from models.gguf.vocabulary import FileVocabulary, read_vocabulary
 
 __all__ = [
     "FileVocabulary",
     "Fingerprint",
     "Header",
-    "Summary",
+    "ModelSummary",
     "fingerprint",
     "read",
     "read_vocabulary",

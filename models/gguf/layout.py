@@ -11,7 +11,7 @@ from models.gguf.values import Malformed, Stream
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class FileLayout:
     """What lies where in a file."""
 
     path: Path
@@ -21,7 +21,7 @@ class Layout:
     data: int  # where the offsets of tensors begin
 
 
-def read_layout(path: Path) -> Layout:
+def read_layout(path: Path) -> FileLayout:
     """Read all of a header; a `ModelError` says why that cannot be done.
 
     Meant for a file whose header was read before, with `read`: only what is read here is checked.
@@ -48,4 +48,4 @@ def read_layout(path: Path) -> Layout:
         except OSError as error:
             raise ModelError(f"{path} cannot be read: {error.strerror}.") from error
         data = -(-stream.position // alignment) * alignment
-    return Layout(path, values, table, alignment, data)
+    return FileLayout(path, values, table, alignment, data)

@@ -23,7 +23,7 @@ _FLAWS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ModelSummary:
     """What a file says of its model, as far as choosing it goes. Plain values: it is cached."""
 
     architecture: str
@@ -42,16 +42,16 @@ class Summary:
     serves: str | None  # the target that it was made to draft for; see `models.slim`
 
 
-def summarise(path: Path) -> Summary:
+def summarise(path: Path) -> ModelSummary:
     """Read a file's header and return what counts; a `ModelError` says what is wrong with it."""
     return summary(read(path))
 
 
-def summary(header: Header) -> Summary:
+def summary(header: Header) -> ModelSummary:
     """Return what counts of a header."""
     tokens = header.metadata.get(TOKENS)
     serves = header.metadata.get(SERVES)
-    return Summary(
+    return ModelSummary(
         architecture=header.architecture or "",
         name=header.name,
         scale=_scale(header),

@@ -6,7 +6,7 @@ from itertools import accumulate
 from threading import Lock
 from time import perf_counter
 
-from models.base import Logits, Text
+from models.base import Logits, SequenceTokens
 from models.cancel import CancelFlag
 from models.errors import ContextFull, ModelError
 from models.llama import native
@@ -95,7 +95,7 @@ class LlamaModel:
             self._extend(tokens, rows)
             return self._context.rows(rows)
 
-    def logits_of(self, texts: Mapping[int, Text]) -> dict[int, Logits]:
+    def logits_of(self, texts: Mapping[int, SequenceTokens]) -> dict[int, Logits]:
         """Return the logits of several texts from one evaluation; see `models.base.Several`."""
         for number, text in texts.items():
             if not 0 <= number < self.most_texts:
@@ -172,7 +172,7 @@ class LlamaModel:
         with self._inside:
             self._context.truncate(length)
 
-    def _rows_of(self, texts: Mapping[int, Text]) -> dict[int, Logits]:
+    def _rows_of(self, texts: Mapping[int, SequenceTokens]) -> dict[int, Logits]:
         parts = [self._part(number, text) for number, text in texts.items()]
         self._context.evaluate(*parts)
         rows = self._context.rows(sum(part.rows for part in parts))
@@ -182,7 +182,7 @@ class LlamaModel:
             for part, end in zip(parts, ends, strict=True)
         }
 
-    def _part(self, number: int, text: Text) -> Part:
+    def _part(self, number: int, text: SequenceTokens) -> Part:
         """Have the cache hold a text but for its last tokens, and return those."""
         known = len(text.tokens) - text.rows
         self._context.align(number, text.tokens, known)

@@ -8,13 +8,13 @@ from typing import Any
 import llama_cpp.llama_cpp as llama
 
 from models.errors import ModelError
-from models.rpc_servers import VARIABLE, Server, servers
+from models.rpc_servers import VARIABLE, RpcServer, servers
 
 TIMEOUT = 5.0  # seconds in which a server has to answer
 GPUS = (1, 2)  # ggml's kinds of devices that take layers
 
 _text, _pointer = ctypes.c_char_p, ctypes.c_void_p
-_joined = set[Server]()
+_joined = set[RpcServer]()
 
 
 def join_servers() -> None:
@@ -46,7 +46,7 @@ def devices_here() -> "ctypes.Array[ctypes.c_void_p] | None":
     return (_pointer * (len(here) + 1))(*here, None)
 
 
-def _join(server: Server) -> None:
+def _join(server: RpcServer) -> None:
     backend = _function("ggml_backend_reg_by_name", _pointer, _text)(b"RPC")
     if not backend:
         raise ModelError(
@@ -62,7 +62,7 @@ def _join(server: Server) -> None:
     _function("ggml_backend_register", None, _pointer)(added)
 
 
-def _check(server: Server) -> None:
+def _check(server: RpcServer) -> None:
     """Knock at a server: if none answers, llama.cpp itself ends the process."""
     try:
         socket.create_connection((server.host, server.port), TIMEOUT).close()

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from models.errors import ModelError
 from models.gguf import encoding
-from models.gguf.layout import Layout
+from models.gguf.layout import FileLayout
 from models.gguf.tensors import Tensor
 
 Ids = npt.NDArray[np.intp]
@@ -24,7 +24,7 @@ _PIECE = 1 << 22  # bytes
 
 
 def write(
-    layout: Layout,
+    layout: FileLayout,
     place: Path,
     values: Mapping[str, bytes],
     ids: Ids | None = None,
@@ -57,7 +57,7 @@ def write(
         os.fsync(file.fileno())
 
 
-def _table(layout: Layout, rows: Mapping[str, Ids]) -> list[Tensor]:
+def _table(layout: FileLayout, rows: Mapping[str, Ids]) -> list[Tensor]:
     table: list[Tensor] = []
     offset = 0
     for tensor in layout.tensors:
@@ -69,7 +69,7 @@ def _table(layout: Layout, rows: Mapping[str, Ids]) -> list[Tensor]:
 
 
 def _header(
-    layout: Layout, values: Mapping[str, bytes], table: list[Tensor], checksum: str
+    layout: FileLayout, values: Mapping[str, bytes], table: list[Tensor], checksum: str
 ) -> bytes:
     values = {**values, CHECKSUM: encoding.text(checksum)}
     header = struct.pack("<4sIQQ", b"GGUF", _VERSION, len(table), len(values))
@@ -81,7 +81,7 @@ def _header(
     return header + bytes(-len(header) % layout.alignment)
 
 
-def _pieces(layout: Layout, tensor: Tensor, ids: Ids | None) -> Iterator[bytes]:
+def _pieces(layout: FileLayout, tensor: Tensor, ids: Ids | None) -> Iterator[bytes]:
     """Yield the bytes of a tensor, or of its rows `ids`, without holding them all."""
     count = tensor.shape[-1]
     size = tensor.size // count

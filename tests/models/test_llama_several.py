@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from models.base import Text
+from models.base import SequenceTokens
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ContextFull
 from models.llama.model import LlamaModel
@@ -21,7 +21,7 @@ def model(open_model, tiny_target):
 
 def ask(model: LlamaModel, texts: dict[int, tuple[list[int], int]]):
     """Ask for rows, and compare them with those that each text has in a context of its own."""
-    got = model.logits_of({number: Text(*text) for number, text in texts.items()})
+    got = model.logits_of({number: SequenceTokens(*text) for number, text in texts.items()})
     assert got.keys() == texts.keys()
     got = {number: rows.copy() for number, rows in got.items()}
     for number, (tokens, rows) in texts.items():
@@ -39,7 +39,7 @@ def test_texts_side_by_side_have_the_logits_that_each_has_alone(tmp_path, kind):
         for i in range(60):
             proposed = {number: random_tokens(rng, rng.randrange(5)) for number in texts}
             asked = {
-                number: Text([*tokens, *proposed[number]], len(proposed[number]) + 1)
+                number: SequenceTokens([*tokens, *proposed[number]], len(proposed[number]) + 1)
                 for number, tokens in texts.items()
                 if rng.random() < 0.8 or number == i % 5
             }
@@ -87,7 +87,7 @@ def test_texts_that_do_not_fit_together_are_refused_and_the_cache_stays(open_mod
     texts = [[*PROMPT, *random_tokens(random.Random(i), 90)] for i in range(3)]
     ask(model, {0: (texts[0], 1), 1: (texts[1], 1)})
     with pytest.raises(ContextFull, match="no room"):
-        model.logits_of({number: Text(text) for number, text in enumerate(texts)})
+        model.logits_of({number: SequenceTokens(text) for number, text in enumerate(texts)})
     ask(model, {0: ([*texts[0], 1], 2), 1: ([*texts[1], 2], 2)})
 
 
@@ -121,7 +121,9 @@ def test_a_cancel_leaves_all_texts_as_they_were(tiny_target):
     before = ask(model, texts)
     flag.raise_()
     with pytest.raises(Cancelled):
-        model.logits_of({number: Text([*text, 7, 7], 3) for number, (text, _) in texts.items()})
+        model.logits_of(
+            {number: SequenceTokens([*text, 7, 7], 3) for number, (text, _) in texts.items()}
+        )
     flag.lower()
     after = ask(model, texts)
     for number in texts:
@@ -135,21 +137,21 @@ def test_a_model_that_cannot_take_tokens_back_holds_one_text(tmp_path, kind):
     with tiny_model(tmp_path, kind, texts=4) as model:
         assert model.most_texts == 1
         with pytest.raises(ValueError, match="number"):
-            model.logits_of({1: Text(PROMPT)})
+            model.logits_of({1: SequenceTokens(PROMPT)})
 
 
 def test_what_llama_cpp_would_die_of_is_refused(model):
     for texts in (
         {},
-        {4: Text(PROMPT)},
-        {-1: Text(PROMPT)},
-        {0: Text(PROMPT, 20), 1: Text(PROMPT, 13)},
-        {0: Text([1], 2)},
+        {4: SequenceTokens(PROMPT)},
+        {-1: SequenceTokens(PROMPT)},
+        {0: SequenceTokens(PROMPT, 20), 1: SequenceTokens(PROMPT, 13)},
+        {0: SequenceTokens([1], 2)},
     ):
         with pytest.raises(ValueError, match="must be in"):
             model.logits_of(texts)
     with pytest.raises(ContextFull):
-        model.logits_of({0: Text([1] * 1025)})
+        model.logits_of({0: SequenceTokens([1] * 1025)})
 
 
 @pytest.mark.parametrize("texts", [1, 8])

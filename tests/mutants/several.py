@@ -4,7 +4,7 @@ from functools import partial
 
 from assistant.decoding.rules.token import TokenRule
 from assistant.engine import turn
-from assistant.engine.batch_decoding import Together
+from assistant.engine.batch_decoding import BatchDecoding
 from assistant.engine.turn import Turn
 from tests.assistant.engine import test_together as several
 from tests.exact import test_exact_turn as turns
@@ -36,21 +36,21 @@ MUTANTS = (
     ),
     Mutant(
         "an answer gets the rows of another one with as long a draft",
-        Together._verified,
+        BatchDecoding._verified,
         "logits[voice.number]",
         "next(rows for rows in logits.values() if len(rows) == len(draft.proposals) + 1)",
         partial(MEDDLING, TokenRule),
     ),
     Mutant(
         "a draft is cut where it drew the last token again",
-        Together._drafts,
+        BatchDecoding._drafts,
         WEIGHED,
         NOT_TWICE,
         partial(PLANNED, TokenRule),
     ),
     Mutant(
         "a key counts in the middle of an evaluation",
-        Together.rounds,
+        BatchDecoding.rounds,
         "self._policy.now()",
         "self._policy",
         several.test_a_key_pressed_between_two_drafts_takes_effect_at_the_next_evaluation,

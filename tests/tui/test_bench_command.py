@@ -110,7 +110,7 @@ def test_prompts_compares_systems_in_a_table_json_and_a_page(
 
 
 def test_other_program_takes_part_in_the_same_run(pair, asked: Path, tmp_path: Path) -> None:
-    fake = Path(__file__).parents[1] / "assistant" / "bench" / "fake_server.py"
+    fake = Path(__file__).parents[1] / "assistant" / "lab" / "bench" / "fake_server.py"
     program = tmp_path / "llama-server"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} {fake} "$@"\n')
     program.chmod(0o755)

@@ -12,7 +12,7 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from assistant.store import Store, Summary
+from assistant.store import ChatSummary, Store
 from models.errors import StorageError
 from tests.patience import WAIT_S
 from tui.chat.list import chat_list
@@ -255,7 +255,7 @@ async def test_title_cannot_command_the_terminal() -> None:
 )
 def test_conversations_are_grouped_by_date(updated: str, heading: str, time: str) -> None:
     moment = datetime.fromisoformat(updated).timestamp()
-    summary = Summary(1, "", moment, moment, pinned=False, messages=0)
+    summary = ChatSummary(1, "", moment, moment, pinned=False, messages=0)
     today = datetime(2026, 11, 20).date()
     assert (group(summary, today), when(summary, today)) == (heading, time)
 

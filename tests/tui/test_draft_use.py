@@ -10,12 +10,12 @@ from tests import tiny
 from tests.tui.chat import open_chat
 from tests.tui.test_cli import HOT, run
 from tui.chat import draft_use
-from tui.settings.layers import Source
+from tui.settings.layers import SettingSource
 from tui.settings.settings import Settings
 
 DRAFT = ModelInfo("draft", "Draft", Path("/models/draft.gguf"), 10**8, 512, 260, 0.1)
 HELPLESS = Stats("sps", drafted=30, tested=14, sources={"model": Tally(14, 0)}, draft_s=1.0)
-NAMED = {"draft": Source("option", "--draft")}
+NAMED = {"draft": SettingSource("option", "--draft")}
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_a_draft_that_nobody_named_for_this_run_may_go_unused_without_a_word():
     assert draft_use.unused(stats, DRAFT, Settings(mode="ars"), 1)
     assert draft_use.is_named(Settings(draft="x", sources=NAMED))
     for kind in ("file", "preset", "default"):
-        assert not draft_use.is_named(Settings(draft="x", sources={"draft": Source(kind)}))
+        assert not draft_use.is_named(Settings(draft="x", sources={"draft": SettingSource(kind)}))
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,11 @@ from tui.app.app import SpecchatApp
 from tui.app.help_screen import HelpScreen
 from tui.chat.conversation.answer import Answer
 from tui.chat.list.chat_rows import Shelf
-from tui.models.inventory import Stock
+from tui.models.inventory import ModelInventory
 from tui.models.screen import ModelsScreen
 from tui.race.phase_line import PhaseLine
 from tui.race.screen import RaceScreen
-from tui.race.track import Standing
+from tui.race.track import LaneStanding
 from tui.settings.screen import SettingsScreen
 from tui.settings.settings import Settings
 
@@ -258,17 +258,17 @@ def test_a_loaded_file_that_no_store_has_is_listed_as_the_target(
     bare_machine: Path, target: Path
 ) -> None:
     info = ModelInfo("target", target.stem, target, 1, 512, 259, 0.1)
-    stock = Stock(Settings(n_ctx=512), Ready(info, None, None))
+    stock = ModelInventory(Settings(n_ctx=512), Ready(info, None, None))
     assert [model.path for model in stock.look()] == [target]
     assert stock.target() is not None
-    same = Stock(Settings(n_ctx=512), Ready(info, replace(info, role="draft"), None))
+    same = ModelInventory(Settings(n_ctx=512), Ready(info, replace(info, role="draft"), None))
     assert [same.entry(model).now for model in same.look()] == ["target"]
 
 
 def test_when_all_other_lanes_are_over_no_equal_time_is_claimed() -> None:
     setup = Setup(Path("target.gguf"), None, 512)
     lanes = (Lane("ArS", setup, "ars"), Lane("SpS", setup, "sps"))
-    both = [Standing(lane, clock=1.0) for lane in lanes]
+    both = [LaneStanding(lane, clock=1.0) for lane in lanes]
     assert "1.0 s" in said(both)
     over = both[0].after(Lap(0, 1.0, finished()))
     assert said([over, both[1]]) == "The others are over: SpS goes on alone, by its own clock."
@@ -280,7 +280,7 @@ def finished() -> Finished:
     return Finished("", (), Stop.STOP_TOKEN, Stats("ars"))
 
 
-def said(standings: Iterable[Standing]) -> str:
+def said(standings: Iterable[LaneStanding]) -> str:
     line = PhaseLine()
     line.racing(list(standings), stopping=False)
     return line._text.plain

@@ -8,14 +8,14 @@ import pytest
 from models import catalog
 from models.files.progress import Progress
 from tests.tui.chat import Chat, open_chat
-from tui.models.download_panel import Pace, figures
+from tui.models.download_panel import TransferSpeed, figures
 from tui.models.locate_pair import find_models
 from tui.models.screen import ModelsScreen
 from tui.settings.config_file import config_path, read
 from tui.settings.explain import explain
 from tui.settings.form import Form
 from tui.settings.keep_choice import keep
-from tui.settings.layers import Source
+from tui.settings.layers import SettingSource
 from tui.settings.load import load
 from tui.settings.settings import Settings
 
@@ -104,7 +104,7 @@ async def test_the_next_start_begins_with_the_model_that_was_chosen(mine: Path) 
 
 
 async def test_a_choice_in_a_run_that_was_told_its_target_is_for_that_run(mine: Path) -> None:
-    told = {"target": Source("option", "--target")}
+    told = {"target": SettingSource("option", "--target")}
     async with open_chat(Path("nowhere.gguf"), sources=told) as chat:
         await choose(chat)
         await kept(chat)
@@ -152,7 +152,7 @@ def test_figures_tell_amount_speed_and_time_left() -> None:
 
 
 def test_speed_is_that_of_the_last_seconds() -> None:
-    pace = Pace()
+    pace = TransferSpeed()
     assert pace.speed == 0
     for second, done in ((0, 0), (10, 10), (20, 1010), (30, 2010)):
         pace.add(done, second)

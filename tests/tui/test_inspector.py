@@ -15,7 +15,7 @@ from tests.tui.recorded import watched
 from tui.chat.inspector.entries import entries
 from tui.chat.inspector.screen import EMPTY, Inspector
 from tui.chat.inspector.token_facts import facts, probability
-from tui.chat.inspector.token_layout import Layout
+from tui.chat.inspector.token_layout import TokenLayout
 from tui.chat.inspector.token_page import TokenPage
 
 ROWS = (Alternative(7, " cat", 0.412), Alternative(8, "\n", 0.3))
@@ -294,7 +294,7 @@ def test_no_fact_is_wider_than_its_place(width: int) -> None:
 
 def test_lines_break_before_words_and_lose_nothing() -> None:
     texts = ["Hel", "lo", " wor", "ld", " and", " 漢字漢字", "↵\n", "x" * 25, "↵\n", "end"]
-    layout = Layout(10)
+    layout = TokenLayout(10)
     layout.add(texts)
     lines = ["".join(piece.text for piece in line) for line in layout.lines]
     assert lines[:2] == ["Hello", " world and"]

@@ -9,7 +9,7 @@ from assistant.request import Lane, Message, Request, Setup
 from models.errors import ModelError, UsageError
 from tests import tiny
 from tests.tui.chat import TINY
-from tui.race.lanes import LONGEST, Entry, duel, line_up, parse
+from tui.race.lanes import LONGEST, LaneSpec, duel, line_up, parse
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from tui.race.lanes import LONGEST, Entry, duel, line_up, parse
     ],
 )
 def test_spec_is_a_list_of_lanes(spec, entries, names):
-    assert parse(spec) == tuple(Entry(*each) for each in entries)
+    assert parse(spec) == tuple(LaneSpec(*each) for each in entries)
     assert [entry.name for entry in parse(spec)] == names
 
 

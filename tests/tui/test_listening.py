@@ -12,7 +12,7 @@ from assistant.events import Event, Failed
 from assistant.lab.bench.events import Gauged
 from assistant.request import Gauge
 from models.errors import Cancelled, ContextFull
-from tui.shell.engine_console import Listening, Stopped
+from tui.shell.engine_console import EngineConsole, Stopped
 
 DONE = Gauged(1.0)
 
@@ -40,12 +40,12 @@ class Engine:
 
 
 @pytest.fixture
-def listening(monkeypatch: pytest.MonkeyPatch) -> Listening:
+def listening(monkeypatch: pytest.MonkeyPatch) -> EngineConsole:
     monkeypatch.setattr("tui.shell.engine_console.EngineProcess", Engine)
-    return Listening("waiting")
+    return EngineConsole("waiting")
 
 
-def at_work(listening: Listening) -> Engine:
+def at_work(listening: EngineConsole) -> Engine:
     """Return the engine of a command."""
     return cast(Engine, listening.engine)
 
@@ -55,7 +55,7 @@ def press(*_: object) -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_ctrl_c_raises_where_there_is_nothing_to_keep(listening: Listening) -> None:
+def test_ctrl_c_raises_where_there_is_nothing_to_keep(listening: EngineConsole) -> None:
     with listening.shown():
         engine = at_work(listening)
         with pytest.raises(KeyboardInterrupt):
@@ -68,7 +68,9 @@ def test_ctrl_c_raises_where_there_is_nothing_to_keep(listening: Listening) -> N
     assert engine.closed
 
 
-def test_ctrl_c_has_the_engine_stop_and_a_second_one_does_not_wait(listening: Listening) -> None:
+def test_ctrl_c_has_the_engine_stop_and_a_second_one_does_not_wait(
+    listening: EngineConsole,
+) -> None:
     with listening.shown():
         listening.engine.measure(Gauge())
         at_work(listening).emit(Failed("It is over.", Cancelled.__name__))
@@ -80,7 +82,7 @@ def test_ctrl_c_has_the_engine_stop_and_a_second_one_does_not_wait(listening: Li
     assert raised.type is not Stopped
 
 
-def test_ctrl_c_between_two_jobs_stops_the_next(listening: Listening) -> None:
+def test_ctrl_c_between_two_jobs_stops_the_next(listening: EngineConsole) -> None:
     with listening.shown():
         at_work(listening).emit(DONE)
         assert listening.until(Gauged) == DONE
@@ -90,14 +92,14 @@ def test_ctrl_c_between_two_jobs_stops_the_next(listening: Listening) -> None:
             listening.until(Gauged)
 
 
-def test_failure_is_raised_as_what_it_was(listening: Listening) -> None:
+def test_failure_is_raised_as_what_it_was(listening: EngineConsole) -> None:
     with listening.shown():
         at_work(listening).emit(Failed("Too long.", ContextFull.__name__))
         with pytest.raises(ContextFull, match="Too long"):
             listening.until(Gauged)
 
 
-def test_ctrl_c_is_what_it_was_afterwards(listening: Listening) -> None:
+def test_ctrl_c_is_what_it_was_afterwards(listening: EngineConsole) -> None:
     before = signal.getsignal(signal.SIGINT)
     with listening.shown():
         assert signal.getsignal(signal.SIGINT) != before

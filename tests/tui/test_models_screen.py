@@ -20,7 +20,7 @@ from tests.models.files.conftest import enter, toy
 from tests.models.files.hub_server import Handler, Hub
 from tests.models.files.stores import file, ollama_model
 from tests.tui.rest import until
-from tui.models.inventory import Entry
+from tui.models.inventory import ModelEntry
 from tui.models.pulling import Choice
 from tui.models.screen import ModelsScreen
 from tui.settings.settings import Settings
@@ -50,7 +50,7 @@ class Browsing:
     async def looked(self) -> None:
         await self.until(lambda: "looking" not in self.lines()[0])
 
-    async def go_to(self, name: str) -> Entry:
+    async def go_to(self, name: str) -> ModelEntry:
         """Move the cursor by the arrow keys."""
         await self.pilot.press("end")  # where the models are that tests add to the catalogue
         entry = self.screen.browser.current

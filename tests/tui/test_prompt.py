@@ -13,7 +13,7 @@ from textual._xterm_parser import XTermParser
 from tests.tui.prompting import at_the_prompt
 from tui.chat.prompt.attachments import LIMIT
 from tui.chat.prompt.editor import MOST_CHARACTERS, MOST_LINES
-from tui.chat.prompt.input_history import History
+from tui.chat.prompt.input_history import InputHistory
 from tui.chat.prompt.paste_parser import Parser
 from tui.chat.prompt.unsent_state import understood, written
 
@@ -108,7 +108,7 @@ async def test_recalled_prompt_of_many_lines_does_not_stop_the_way_up() -> None:
 def test_no_walk_through_history_loses_a_text(
     entries: list[str], moves: list[tuple[int, str]], unsent: str
 ) -> None:
-    history, back, texts = History(entries), 0, {0: unsent}
+    history, back, texts = InputHistory(entries), 0, {0: unsent}
     for steps, typed in moves:
         texts[back] = texts.get(back, entries[-back] if back else "") + typed
         text = history.step(steps, texts[back])

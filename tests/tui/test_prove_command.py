@@ -15,7 +15,7 @@ from tests import tiny
 from tests.patience import WAIT_S
 from tests.tui.test_cli import run, start
 from tui.lab.prove.report import PROMISE, lines, report, verdict
-from tui.lab.prove.watch import Outcome
+from tui.lab.prove.watch import ProofOutcome
 
 PROVE = ("prove", "--threads", "1")
 NOISE = {"width": 4, "rows": 48, "largest": 0.5, "flips": 1, "variation": 0.02}
@@ -43,7 +43,7 @@ CHECKS = [
     Check("sampling", "“x” token rule: acceptance of proposal 1", True, RATE, 0.3),
 ]
 PROVED = Proved((Path("/t.gguf"), Path("/d.gguf")), None, True, 5, 61.0)
-FOUND = Outcome(Sampling(), False, CHECKS, PROVED)
+FOUND = ProofOutcome(Sampling(), False, CHECKS, PROVED)
 
 
 @pytest.fixture(scope="module")

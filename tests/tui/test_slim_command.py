@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from assistant.lab.slim import search as searching
-from assistant.lab.slim.draft_bench import Figures
-from assistant.lab.slim.forecast import Forecast
+from assistant.lab.slim.draft_bench import DraftFigures
+from assistant.lab.slim.forecast import SpeedForecast
 from models.drafts import Pairing, best_draft, made_here
 from models.errors import ModelError, ModelMissing, UsageError
 from models.files.discovery import discover, identify
@@ -58,7 +58,7 @@ class Scripted:
     def measure(self, draft):
         path = draft.weights.path
         speedup = 1 + self.gain * (1 - summarise(path).n_vocab / N_VOCAB)
-        return Figures(path.stat().st_size, 0.5, 0.9, 0.8, Forecast(speedup, (3,)))
+        return DraftFigures(path.stat().st_size, 0.5, 0.9, 0.8, SpeedForecast(speedup, (3,)))
 
 
 class Useless(Scripted):

@@ -16,7 +16,7 @@ from tests.tui.rest import rest
 from tui.chat.panel.outlook import DOING
 from tui.chat.panel.panel import Speculation
 from tui.chat.panel.panel_text import Reading, lines
-from tui.chat.panel.speed_history import Pace
+from tui.chat.panel.speed_history import SpeedHistory
 from tui.widgets.bars import bar, shares, sparkline
 
 MEASURED = Forecast(Reason.LIKELY, 1.31, 0.05)
@@ -208,7 +208,7 @@ def test_draft_of_a_foreign_name_cannot_command_the_terminal(answer: list[Event]
 
 
 def test_pace_covers_the_whole_answer_with_bounded_values() -> None:
-    pace = Pace(most=10)
+    pace = SpeedHistory(most=10)
     for second in range(1, 501):
         pace.add(float(second), 20 * second)
     assert len(pace.rates) <= 10

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from assistant.lab.tune.events import Depth, Outlook, Payoff, Trial, Tuned, Tuning
+from assistant.lab.tune.events import Depth, Outlook, Payoff, SettingTrial, Tuned, Tuning
 from tui.lab.tune.report import lines
 
 NEAR = Depth(
@@ -13,9 +13,9 @@ NEAR = Depth(
     (Payoff(1, None, 0.5), Payoff(3, 0.9512, 0.345)),
     (Outlook(0.6, "draft", 0, 1.0), Outlook(0.8, "copying", 3, 1.6444)),
 )
-LOSER = Trial("flash attention off", "target", {1: 1.05, 8: 1.25}, 1.1456)
-WINNER = Trial("threads: 6", "target", {1: 0.9}, 0.9, is_used=True)
-FILE = Trial("/here/other-q8_0.gguf", "file", {1: 1.5}, 1.5, speedup=0.9)
+LOSER = SettingTrial("flash attention off", "target", {1: 1.05, 8: 1.25}, 1.1456)
+WINNER = SettingTrial("threads: 6", "target", {1: 0.9}, 0.9, is_used=True)
+FILE = SettingTrial("/here/other-q8_0.gguf", "file", {1: 1.5}, 1.5, speedup=0.9)
 TUNED = Tuned((Path("/t.gguf"), Path("/d.gguf")), (Tuning(), Tuning()), (LOSER,), True, (NEAR,))
 
 

@@ -22,7 +22,7 @@ class Patches(CompositorUpdate):
         return "".join(update.render_segments(console) for update in self._updates)
 
 
-class Piece(CompositorUpdate):
+class LinePiece(CompositorUpdate):
     """A part of one line of the screen."""
 
     def __init__(self, place: Offset, strip: Strip) -> None:
@@ -91,14 +91,14 @@ def paint(widget: Widget, lines: Mapping[int, int]) -> None:
     corner = home.offset + widget.content_offset
     widget._styles_cache.set_dirty(*(each.translate(widget.content_offset) for each in regions))
     ground, filters = widget.background_colors[1], widget.get_line_filters()
-    pieces: list[Piece] = []
+    pieces: list[LinePiece] = []
     for region in regions:
         if seen := region.translate(corner).intersection(clip):
             strip = widget.render_line(region.y)
             for line_filter in filters:
                 strip = strip.apply_filter(line_filter, ground)
             strip = strip.crop(seen.x - corner.x, seen.right - corner.x)
-            pieces.append(Piece(seen.offset, strip))
+            pieces.append(LinePiece(seen.offset, strip))
     if pieces:
         widget.app._display(screen, Patches(pieces))  # type: ignore[arg-type]
 

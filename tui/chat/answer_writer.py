@@ -16,7 +16,7 @@ EVERY_S = 1.0
 _WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)
 
 
-class Kept:
+class AnswerWriter:
     """Keep what an answer says; without a record, nothing."""
 
     def __init__(self, store: Store, record: Record | None) -> None:

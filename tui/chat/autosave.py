@@ -14,7 +14,7 @@ OPEN, EDITED = "open", "edited"
 """Names of notes: the conversation on the screen, and the question that was being changed."""
 
 
-class Keeping:
+class Autosave:
     """Keep a chat screen's dialogue and its prompt, so that nothing is lost when the app ends."""
 
     def __init__(self, screen: "ChatScreen") -> None:

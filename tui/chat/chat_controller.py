@@ -39,7 +39,7 @@ FIGURES_EVERY = 0.5
 """Seconds."""
 
 
-class Talk:
+class ChatController:
     """Keep the parts of a chat screen in step with its dialogue and the engine."""
 
     def __init__(self, screen: ChatScreen) -> None:

@@ -23,7 +23,7 @@ SHARED = (
 )
 
 
-class Shown:
+class ConversationState:
     """Show one path from the root of a conversation's tree.
 
     Messages form a tree: an edited question or another answer is a sibling of the first. When the

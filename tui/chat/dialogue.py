@@ -12,7 +12,7 @@ from assistant.request import Message, Mode, Request
 from models.errors import StorageError
 from tui.chat.chat_request import inquiry
 from tui.chat.conversation.user_turn import UserTurn
-from tui.chat.conversation_state import Shown
+from tui.chat.conversation_state import ConversationState
 from tui.chat.prompt.attachments import joined
 from tui.chat.reply import Reply, footnote
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # it brings SQLite along, which the first frame does not wait
     from assistant.store import Record
 
 
-class Dialogue(Shown):
+class Dialogue(ConversationState):
     """Keep what is said, and have it answered: what is sent is stored before it is asked."""
 
     @property

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 HEADING = "Enter asks it anew, on a branch of its own · Esc leaves it"
 
 
-class Editing:
+class QuestionEditing:
     """Change one earlier question at a time; a change that is left is there when one comes back."""
 
     def __init__(self, screen: ChatScreen) -> None:

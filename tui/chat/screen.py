@@ -9,9 +9,9 @@ from textual.reactive import reactive
 
 from assistant.request import Count, Mode, Request
 from tui.app.clipboard import copy_and_say
-from tui.chat.autosave import Keeping
+from tui.chat.autosave import Autosave
 from tui.chat.challenge import challenge
-from tui.chat.chat_controller import Talk
+from tui.chat.chat_controller import ChatController
 from tui.chat.conversation.turn import TurnAction
 from tui.chat.dialogue import Dialogue
 from tui.chat.exchange import Exchange
@@ -20,11 +20,11 @@ from tui.chat.layout import Parts
 from tui.chat.list.chat_list import ChatList
 from tui.chat.list.store_changes import Deleted, Restored
 from tui.chat.prompt.prompt import Prompt
-from tui.chat.question_editing import Editing
-from tui.chat.several.controller import Several
+from tui.chat.question_editing import QuestionEditing
+from tui.chat.several.controller import SeveralAnswers
 from tui.chat.status import Activity
-from tui.chat.turn_actions import Verbs
-from tui.chat.unsent_text import Unfinished
+from tui.chat.turn_actions import TurnActions
+from tui.chat.unsent_text import UnsentText
 from tui.settings.settings import Settings
 
 MODES: tuple[Mode, ...] = ("auto", "sps", "ars")
@@ -55,10 +55,17 @@ class ChatScreen(Parts):
         self.settings = settings
         self.set_reactive(ChatScreen.mode, settings.mode)
         self.exchange = Exchange()
-        self.keeping = Keeping(self)
+        self.keeping = Autosave(self)
         self.dialogue = Dialogue(self.conversation, settings, self.keeping.lose)
-        self.unfinished, self.editing = Unfinished(self.prompt, self.dialogue), Editing(self)
-        self.talk, self.verbs, self.several = Talk(self), Verbs(self), Several(self)
+        self.unfinished, self.editing = (
+            UnsentText(self.prompt, self.dialogue),
+            QuestionEditing(self),
+        )
+        self.talk, self.verbs, self.several = (
+            ChatController(self),
+            TurnActions(self),
+            SeveralAnswers(self),
+        )
 
     def on_mount(self) -> None:
         """Let the person type from the first frame on."""

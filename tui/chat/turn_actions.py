@@ -19,7 +19,7 @@ LONGEST_TITLE = 60
 WAIT = "One moment: an answer is under way. Esc stops it."
 
 
-class Verbs:
+class TurnActions:
     """Do to a turn of the chat what its keys ask for; the last deletion can be taken back."""
 
     def __init__(self, screen: ChatScreen) -> None:

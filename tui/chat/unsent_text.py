@@ -13,31 +13,31 @@ if TYPE_CHECKING:
     from tui.chat.prompt.prompt import Prompt
 
 
-class Place(NamedTuple):
+class PromptPlace(NamedTuple):
     """What the prompt's text is for: a new conversation, one that is kept, or a message of it."""
 
     conversation: int | None = None
     message: int | None = None
 
 
-class Unfinished:
+class UnsentText:
     """Put away what is in the prompt when the person goes elsewhere, and bring it back later."""
 
     def __init__(self, prompt: Prompt, dialogue: Dialogue) -> None:
         self._prompt, self._dialogue = prompt, dialogue
-        self._place = Place()
+        self._place = PromptPlace()
         self._store: Store | None = None  # that of the places
-        self._states: dict[Place, str] = {}  # of other places, as they were left
-        self._kept: dict[Place, str] = {}  # what the store has
+        self._states: dict[PromptPlace, str] = {}  # of other places, as they were left
+        self._kept: dict[PromptPlace, str] = {}  # what the store has
 
     def begin(self) -> None:
         """Go on with what was left when the app ended; what has been typed already follows it."""
-        self._place = Place(self._dialogue.conversation)
+        self._place = PromptPlace(self._dialogue.conversation)
         self._prompt.restore(self._state(self._place))
 
     def go(self, message: int | None = None) -> None:
         """Go on in the conversation that is shown, or in the place of a message of it."""
-        place = Place(self._dialogue.conversation, message)
+        place = PromptPlace(self._dialogue.conversation, message)
         if place != self._place:
             state = self._state(place)
             self._states[self._place] = self._prompt.state()
@@ -52,7 +52,7 @@ class Unfinished:
 
     def forget(self, message: int) -> None:
         """Keep nothing of what was to take the place of a message."""
-        self._states[Place(self._dialogue.conversation, message)] = ""
+        self._states[PromptPlace(self._dialogue.conversation, message)] = ""
 
     def keep(self) -> None:
         """Save what has changed; may be called on any thread.
@@ -68,7 +68,7 @@ class Unfinished:
                 self._dialogue.store.remember(unsent(*place), state)
                 self._kept[place] = state
 
-    def _state(self, place: Place) -> str:
+    def _state(self, place: PromptPlace) -> str:
         """Return what was left in a place; what cannot be read stays where it is."""
         from assistant.store import unsent
 

@@ -14,8 +14,8 @@ from tui.shell.options import settings
 from tui.widgets.amounts import duration, size
 
 if TYPE_CHECKING:
-    from assistant.lab.slim.search import Trial
-    from models.files.discovery import Found
+    from assistant.lab.slim.search import RecipeTrial
+    from models.files.discovery import LocalModel
     from tui.settings.settings import Settings
 
 
@@ -51,7 +51,7 @@ def slim(
     """
     chosen = settings(context.find_root().params)
     large, small = _pair(target, draft, chosen)
-    trials: list[Trial] = []
+    trials: list[RecipeTrial] = []
     made = None
     try:
         for trial in _trials(large, small, chosen, files, chats):
@@ -71,7 +71,9 @@ def slim(
         click.echo(safe(verdict))
 
 
-def _pair(target: str | None, draft: str | None, chosen: "Settings") -> "tuple[Found, Found]":
+def _pair(
+    target: str | None, draft: str | None, chosen: "Settings"
+) -> "tuple[LocalModel, LocalModel]":
     """Return the target and what to make a draft from."""
     from models.drafts import Pairing, best_draft
     from models.files import layout
@@ -96,15 +98,19 @@ def _pair(target: str | None, draft: str | None, chosen: "Settings") -> "tuple[F
     return large, small
 
 
-def _is_slim(model: "Found") -> bool:
+def _is_slim(model: "LocalModel") -> bool:
     return bool(model.summary and model.summary.serves)
 
 
 def _trials(
-    large: "Found", small: "Found", chosen: "Settings", files: tuple[Path, ...], chats: bool
-) -> "Iterator[Trial | Path]":
+    large: "LocalModel",
+    small: "LocalModel",
+    chosen: "Settings",
+    files: tuple[Path, ...],
+    chats: bool,
+) -> "Iterator[RecipeTrial | Path]":
     """Yield trials, and at last the file that is kept, if any."""
-    from assistant.lab.slim.draft_bench import Machine
+    from assistant.lab.slim.draft_bench import ModelOptions
     from assistant.lab.slim.sample_text import own_text
     from assistant.lab.slim.search import search, steps, winner
     from assistant.lab.slim.token_counts import counted
@@ -116,8 +122,8 @@ def _trials(
     say("counting which tokens are used")
     own = list(own_text(files, chats))
     with workshop(small.path, lambda: counted(small.path, own)) as made:
-        machine = Machine(chosen.threads, chosen.gpu_layers)
-        trials: list[Trial] = []
+        machine = ModelOptions(chosen.threads, chosen.gpu_layers)
+        trials: list[RecipeTrial] = []
         for trial in search(large.path, made, small.summary, chosen.sampling, machine, say):
             trials.append(trial)
             yield trial
@@ -138,7 +144,7 @@ class _Stages:
         click.echo(f"{self._begun} of {self._total}: {safe(note)}{about}", err=True)
 
 
-def _line(trial: "Trial") -> str:
+def _line(trial: "RecipeTrial") -> str:
     figures = trial.figures
     if figures is None:
         return f"  {trial.recipe!s:<44} {trial.problem}"
@@ -149,7 +155,7 @@ def _line(trial: "Trial") -> str:
     )
 
 
-def _verdict(small: "Found", trials: "list[Trial]", made: Path | None) -> str:
+def _verdict(small: "LocalModel", trials: "list[RecipeTrial]", made: Path | None) -> str:
     source = trials[0].speedup
     best = max((trial.speedup for trial in trials[1:]), default=0.0)
     if made:
@@ -165,7 +171,11 @@ def _verdict(small: "Found", trials: "list[Trial]", made: Path | None) -> str:
 
 
 def _facts(
-    large: "Found", small: "Found", trials: "list[Trial]", made: Path | None, verdict: str
+    large: "LocalModel",
+    small: "LocalModel",
+    trials: "list[RecipeTrial]",
+    made: Path | None,
+    verdict: str,
 ) -> dict[str, object]:
     from dataclasses import asdict
 

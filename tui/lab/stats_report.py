@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from assistant.lab.stats.answer_kinds import KINDS
-from assistant.lab.stats.history import History, spans
+from assistant.lab.stats.history import AnswerHistory, spans
 from assistant.lab.stats.totals import Group
 from assistant.stats import Tally
 from tui.widgets.bars import gauge, level, sparkline
@@ -16,7 +16,7 @@ WIDTH, NAME, GAUGE = 80, 33, 8  # cells
 PLACES = 8  # in a round, that are told one by one
 
 
-def lines(history: History) -> Iterator[str]:
+def lines(history: AnswerHistory) -> Iterator[str]:
     """Yield the lines of a report, at most 80 cells wide."""
     whole = history.whole
     days = [date.fromtimestamp(when).isoformat() for when in (history.first, history.last)]
@@ -38,7 +38,7 @@ def lines(history: History) -> Iterator[str]:
     yield from _plots(history)
 
 
-def report(history: History) -> dict[str, Any]:
+def report(history: AnswerHistory) -> dict[str, Any]:
     """Return the same as plain values."""
     return {
         "first": history.first or None,
@@ -58,7 +58,7 @@ def report(history: History) -> dict[str, Any]:
     }
 
 
-def _tables(history: History) -> dict[str, dict[str, Group]]:
+def _tables(history: AnswerHistory) -> dict[str, dict[str, Group]]:
     by_answers = sorted(history.pairs.items(), key=lambda pair: -pair[1].answers)
     return {
         "Pair": {f"{target} + {draft}": group for (target, draft), group in by_answers},
@@ -71,7 +71,7 @@ def _tables(history: History) -> dict[str, dict[str, Group]]:
     }
 
 
-def _plots(history: History) -> Iterator[str]:
+def _plots(history: AnswerHistory) -> Iterator[str]:
     whole = history.whole
     if whole.positions:
         rates = [tally.rate or 0.0 for tally in whole.positions[:PLACES]]

@@ -6,7 +6,7 @@ from textual.containers import Vertical
 from textual.widgets import OptionList, Static
 
 from tui.models.details import ModelDetails
-from tui.models.inventory import Entry, Stock
+from tui.models.inventory import ModelEntry, ModelInventory
 from tui.models.model_list import ModelList
 from tui.models.row import heading
 
@@ -22,7 +22,7 @@ class ModelBrowser(Vertical):
     }
     """
 
-    def __init__(self, stock: Stock, offer: str) -> None:
+    def __init__(self, stock: ModelInventory, offer: str) -> None:
         super().__init__()
         self._offer = offer  # what to put the cursor onto when there is no model here
         self._heading = Static("", id="columns", markup=False)
@@ -40,7 +40,7 @@ class ModelBrowser(Vertical):
         self.list.look()
 
     @property
-    def current(self) -> Entry | None:
+    def current(self) -> ModelEntry | None:
         """The entry under the cursor."""
         return self.list.current
 

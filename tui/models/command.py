@@ -16,7 +16,7 @@ from tui.models import listing
 from tui.models.facts import catalogue, details, drafts, here, pairs
 from tui.models.listing import amount
 from tui.safe import safe
-from tui.shell.options import Model, settings
+from tui.shell.options import ModelParameter, settings
 
 
 @click.group("models", invoke_without_command=True)
@@ -40,7 +40,7 @@ def list_(as_json: bool) -> None:
 
 
 @models.command()
-@click.argument("name", type=Model())
+@click.argument("name", type=ModelParameter())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--template", is_flag=True, help="Print the chat template and nothing else.")
 def show(name: str, as_json: bool, template: bool) -> None:
@@ -65,7 +65,7 @@ def _folders() -> tuple[Path, ...]:
 
 
 @models.command()
-@click.argument("names", nargs=-1, type=Model())
+@click.argument("names", nargs=-1, type=ModelParameter())
 @click.option("--offline", is_flag=True, help="Open no connection.")
 @click.pass_context
 def pull(context: click.Context, names: tuple[str, ...], offline: bool) -> None:
@@ -109,7 +109,7 @@ def _offered(wanted: str, offline: bool) -> str:
 
 
 @models.command()
-@click.argument("names", nargs=-1, type=Model())
+@click.argument("names", nargs=-1, type=ModelParameter())
 def check(names: tuple[str, ...]) -> None:
     """Read model files from end to end and compare their checksums; without NAMES, all."""
     bad = 0
@@ -143,8 +143,8 @@ def _check(name: str) -> None:
 
 
 @models.command()
-@click.argument("target", required=False, type=Model())
-@click.argument("draft", required=False, type=Model())
+@click.argument("target", required=False, type=ModelParameter())
+@click.argument("draft", required=False, type=ModelParameter())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def pair(context: click.Context, target: str | None, draft: str | None, as_json: bool) -> None:

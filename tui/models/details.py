@@ -10,10 +10,10 @@ from textual.message import Message
 from textual.widgets import Static
 
 from models.catalog import GGUF
-from models.files.discovery import Found
+from models.files.discovery import LocalModel
 from models.files.places import hub_cache, models_dir
 from models.memory import Fit
-from tui.models.inventory import Advice, Entry, Stock, wanted
+from tui.models.inventory import Advice, ModelEntry, ModelInventory, wanted
 from tui.models.row import STYLES, fitted
 from tui.safe import safe
 from tui.widgets.amounts import duration, size
@@ -38,26 +38,26 @@ class ModelDetails(Static):
     class Advised(Message):
         """It is known what using a file as the target would mean."""
 
-        entry: Entry
+        entry: ModelEntry
         advice: Advice
 
-    def __init__(self, stock: Stock) -> None:
+    def __init__(self, stock: ModelInventory) -> None:
         super().__init__("", markup=False)
         self._stock = stock
-        self._entry: Entry | None = None
+        self._entry: ModelEntry | None = None
         self.advice: Advice | None = None
 
-    def show(self, entry: Entry | None) -> None:
+    def show(self, entry: ModelEntry | None) -> None:
         """Show an entry; what it would mean to use it is found out on a thread."""
         if entry is None or self._entry is None or entry.key != self._entry.key:
             self.advice = None
         self._entry = entry
-        if entry and isinstance(entry.model, Found) and not entry.model.refusal:
+        if entry and isinstance(entry.model, LocalModel) and not entry.model.refusal:
             self._advise(entry, entry.model)
         self._paint()
 
     @work(thread=True, exclusive=True, group="advice")
-    def _advise(self, entry: Entry, model: Found) -> None:
+    def _advise(self, entry: ModelEntry, model: LocalModel) -> None:
         self.post_message(self.Advised(entry, self._stock.advise(model)))
 
     @on(Advised)
@@ -70,7 +70,7 @@ class ModelDetails(Static):
         entry = self._entry
         if entry is None:
             self.update("")
-        elif isinstance(entry.model, Found):
+        elif isinstance(entry.model, LocalModel):
             self.update(
                 Content("\n").join(_found(entry, entry.model, self.advice, self.content_size.width))
             )
@@ -79,7 +79,9 @@ class ModelDetails(Static):
             self.update(Content("\n").join(_listed(entry, entry.model, width, offline)))
 
 
-def _found(entry: Entry, model: Found, advice: Advice | None, width: int) -> list[Content]:
+def _found(
+    entry: ModelEntry, model: LocalModel, advice: Advice | None, width: int
+) -> list[Content]:
     lines = [
         _title(model),
         Content.styled(safe(_shortened(model.path, width)), "$foreground-muted"),
@@ -105,7 +107,7 @@ def _shortened(path: Path, width: int) -> str:
     return fitted(text, width).rstrip()
 
 
-def _title(model: Found) -> Content:
+def _title(model: LocalModel) -> Content:
     parts = [model.store]
     if summary := model.summary:
         parts += [text for text in (summary.scale, summary.quantisation) if text]
@@ -124,7 +126,7 @@ def fit_line(fit: Fit | None, both: bool) -> Content:
     return Content.assemble(room, (fit.verdict, STYLES[fit.verdict]))
 
 
-def _listed(entry: Entry, model: GGUF, width: int, offline: bool) -> list[Content]:
+def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[Content]:
     files = wanted(model)
     total = sum(each.size for each in files)
     about = "" if all(each.size_exact for each in files) else "about "

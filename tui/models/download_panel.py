@@ -18,7 +18,7 @@ WINDOW = 10.0
 """Seconds over which the speed is taken."""
 
 
-class Pace:
+class TransferSpeed:
     """The speed of the last few seconds, which says more about the next ones than the average."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Fetch(Vertical):
         self._bar = ProgressBar(show_eta=False, show_percentage=True)
         self._figures = Static("Connecting …", classes="figures", markup=False)
         self._notice = Static("", classes="notice", markup=False)
-        self._pace = Pace()
+        self._pace = TransferSpeed()
         self._fetcher: Fetcher | None = None
 
     def compose(self) -> ComposeResult:
@@ -81,7 +81,7 @@ class Fetch(Vertical):
 
     def start(self, files: tuple[GGUF, ...]) -> None:
         """Fetch files; ends in `Fetched` or `FetchFailed`, which the screen hears too."""
-        self._pace = Pace()
+        self._pace = TransferSpeed()
         self._fetcher = Fetcher(files, self.post_message)
         self._fetcher.start()
         self.display = True

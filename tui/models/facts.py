@@ -10,7 +10,7 @@ from models.catalog import GGUF
 from models.drafts import Pairing, best_draft
 from models.errors import ModelMissing
 from models.files import checksum
-from models.files.discovery import Found, discover, identify
+from models.files.discovery import LocalModel, discover, identify
 from models.files.locate import find, locate, resolve
 from models.files.places import cache_dir
 from models.memory import estimate, of_pair
@@ -65,7 +65,7 @@ def details(reference: str) -> Facts:
     return facts
 
 
-def drafts(target: Found, candidates: list[Found]) -> list[Facts]:
+def drafts(target: LocalModel, candidates: list[LocalModel]) -> list[Facts]:
     """Return what each candidate is worth as a draft for a target, those that serve first."""
     pairing, (best, why) = Pairing(target), best_draft(target, candidates)
     facts: list[Facts] = []
@@ -89,7 +89,7 @@ def drafts(target: Found, candidates: list[Found]) -> list[Facts]:
     return sorted(facts, key=lambda fact: (not fact["chosen"], not fact["serves"]))
 
 
-def _prediction(target: Found, draft: Found) -> Facts:
+def _prediction(target: LocalModel, draft: LocalModel) -> Facts:
     """Return what speculation with a draft promises here, from what was measured before."""
     from assistant.decoding.lookahead.prediction import TYPICAL, predict  # brings numpy along
 
@@ -106,7 +106,7 @@ def _prediction(target: Found, draft: Found) -> Facts:
     }
 
 
-def _found(model: Found) -> Facts:
+def _found(model: LocalModel) -> Facts:
     facts: Facts = {
         "reference": model.reference,
         "store": model.store,
@@ -134,7 +134,7 @@ def _listed(entry: GGUF) -> Facts:
     }
 
 
-def _summary(model: Found) -> Facts:
+def _summary(model: LocalModel) -> Facts:
     summary = model.summary
     if summary is None:
         return {"size": model.size, "file_type": None}

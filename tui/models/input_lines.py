@@ -11,9 +11,9 @@ from textual.widgets import Input, Static
 
 from models.catalog import GGUF
 from models.errors import SpecchatError
-from models.files.discovery import Found, identify
+from models.files.discovery import LocalModel, identify
 from models.files.locate import find, resolve
-from tui.models.inventory import Stock
+from tui.models.inventory import ModelInventory
 from tui.safe import safe
 from tui.widgets.entry import EntryLine
 
@@ -40,7 +40,7 @@ class ModelLines(Vertical):
     class Typed(Message):
         """It is known what was typed: a file, or one of the hub that is not here."""
 
-        model: Found | GGUF
+        model: LocalModel | GGUF
 
     @dataclass
     class Refused(Message):
@@ -51,7 +51,7 @@ class ModelLines(Vertical):
     class Closed(Message):
         """The person is through with the lines."""
 
-    def __init__(self, stock: Stock) -> None:
+    def __init__(self, stock: ModelInventory) -> None:
         super().__init__()
         self._stock = stock
         self.filter = EntryLine(

@@ -8,44 +8,44 @@ from pathlib import Path
 from assistant.events import Ready
 from models import memory
 from models.catalog import FILES, GGUF, draft_for
-from models.drafts import Pairing, Verdict, best_draft, listed_draft
+from models.drafts import DraftVerdict, Pairing, best_draft, listed_draft
 from models.errors import SpecchatError
-from models.files.discovery import Found, discover, identify
+from models.files.discovery import LocalModel, discover, identify
 from models.files.locate import find
 from models.memory import Fit
 from tui.settings.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ModelEntry:
     """A model to choose from: a file that is here, or one that can be fetched."""
 
-    model: Found | GGUF
+    model: LocalModel | GGUF
     fit: Fit | None = None
-    verdict: Verdict | None = None  # as a draft for the target that is loaded
+    verdict: DraftVerdict | None = None  # as a draft for the target that is loaded
     now: str = ""  # the role that it has: target or draft
 
     @property
     def key(self) -> str:
         """What tells it from the others."""
-        return str(self.model.path) if isinstance(self.model, Found) else self.model.name
+        return str(self.model.path) if isinstance(self.model, LocalModel) else self.model.name
 
     @property
     def refused(self) -> bool:
         """Whether no conversation can be held with it."""
-        return isinstance(self.model, Found) and self.model.refusal is not None
+        return isinstance(self.model, LocalModel) and self.model.refusal is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
     """What using a file as the target would mean."""
 
-    draft: Found | None
+    draft: LocalModel | None
     reason: str  # why that draft or none, a sentence
     fit: Fit | None  # of both; None when the header says too little
 
 
-class Stock:
+class ModelInventory:
     """The models on this machine and in the catalogue. Slow: its methods belong on a thread.
 
     Args:
@@ -59,11 +59,11 @@ class Stock:
         self._loaded = {info.path.resolve(): info.role for info in loaded if info}
         self._freed = 0  # what the loaded models will give back
         self._advice: dict[tuple[Path, int], Advice] = {}
-        self.models: list[Found] = []
+        self.models: list[LocalModel] = []
         self.offline = settings.offline
         """Whether nothing may be fetched."""
 
-    def look(self) -> Iterator[Found]:
+    def look(self) -> Iterator[LocalModel]:
         """Look at every file, yielding each when its header has been read."""
         self._advice.clear()
         self.models = []
@@ -75,30 +75,30 @@ class Stock:
             self.models.append(model)
             yield model
 
-    def _elsewhere(self) -> Iterator[Found]:
+    def _elsewhere(self) -> Iterator[LocalModel]:
         """Yield what is loaded and lies in no store: it was given by its path."""
         known = {model.path.resolve() for model in self.models}
         for path in self._loaded.keys() - known:
             with suppress(SpecchatError):  # it was removed since
                 yield identify(str(path), self.models)
 
-    def add(self, model: Found) -> None:
+    def add(self, model: LocalModel) -> None:
         """Take in a file that no store has."""
         self._advice.clear()
         self.models.append(model)
 
-    def target(self) -> Found | None:
+    def target(self) -> LocalModel | None:
         """Return the model that is loaded as the target."""
         return next((each for each in self.models if self._role(each) == "target"), None)
 
-    def _role(self, model: Found) -> str:
+    def _role(self, model: LocalModel) -> str:
         return self._loaded.get(model.path.resolve(), "")
 
-    def entry(self, model: Found, verdict: Verdict | None = None) -> Entry:
+    def entry(self, model: LocalModel, verdict: DraftVerdict | None = None) -> ModelEntry:
         """Return what there is to say about a file in one line."""
-        return Entry(model, self.fit(model), verdict, self._role(model))
+        return ModelEntry(model, self.fit(model), verdict, self._role(model))
 
-    def verdicts(self) -> dict[Path, Verdict]:
+    def verdicts(self) -> dict[Path, DraftVerdict]:
         """Return what each file is worth as a draft for the target that is loaded."""
         target = self.target()
         if target is None:
@@ -106,7 +106,7 @@ class Stock:
         pairing = Pairing(target)
         return {model.path: pairing.judge(model) for model in self.models}
 
-    def advise(self, target: Found) -> Advice:
+    def advise(self, target: LocalModel) -> Advice:
         """Return which draft a target would get, and whether both fit."""
         key = target.path, len(self.models)  # every file that is found may be a better draft
         if key not in self._advice:
@@ -114,7 +114,7 @@ class Stock:
             self._advice[key] = Advice(draft, reason, self.fit(target, draft))
         return self._advice[key]
 
-    def fit(self, target: Found, draft: Found | None = None) -> Fit | None:
+    def fit(self, target: LocalModel, draft: LocalModel | None = None) -> Fit | None:
         """Return whether a target and a draft fit into memory together."""
         needed = memory.of_pair(target, draft, self._settings.n_ctx)
         return None if needed is None else memory.fit(needed.needed, needed.held, self._freed)
@@ -124,13 +124,13 @@ class Stock:
         """Bytes of memory that models may take, what is loaded being freed."""
         return memory.fit(0, freed=self._freed).available
 
-    def listed(self) -> list[Entry]:
+    def listed(self) -> list[ModelEntry]:
         """Return what can be fetched and is not here."""
         target = self.target()
         draft = listed_draft(target) if target else None
-        for_target = Verdict(True, "listed for the target")
+        for_target = DraftVerdict(True, "listed for the target")
         return [
-            Entry(gguf, self.fit_by_size(gguf), for_target if gguf is draft else None)
+            ModelEntry(gguf, self.fit_by_size(gguf), for_target if gguf is draft else None)
             for gguf in FILES.values()
             if find(gguf) is None
         ]

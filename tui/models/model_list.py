@@ -13,8 +13,8 @@ from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
 from models.catalog import GGUF
-from models.files.discovery import Found
-from tui.models.inventory import Entry, Stock
+from models.files.discovery import LocalModel
+from tui.models.inventory import ModelEntry, ModelInventory
 from tui.models.row import matches, row
 
 INTERVAL = 0.2
@@ -58,33 +58,33 @@ class ModelList(OptionList):
     class Seen(Message):
         """Some files were looked at."""
 
-        entries: list[Entry]
+        entries: list[ModelEntry]
 
     @dataclass
     class Looked(Message):
         """Every file was looked at."""
 
-    def __init__(self, stock: Stock) -> None:
+    def __init__(self, stock: ModelInventory) -> None:
         super().__init__(markup=False)
         self._stock = stock
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, ModelEntry] = {}
         self._filter = ""
         self._looking = True
         self._begun = False  # whether the cursor has been put onto the target that is loaded
         self._wanted: str | None = None  # what the cursor is to go to once it is there
 
     @property
-    def current(self) -> Entry | None:
+    def current(self) -> ModelEntry | None:
         """The entry under the cursor."""
         if self.highlighted is None:
             return None
         return self._entries.get(self.get_option_at_index(self.highlighted).id or "")
 
     @property
-    def usable(self) -> list[Entry]:
+    def usable(self) -> list[ModelEntry]:
         """What is on this machine and can be a target."""
         entries = self._entries.values()
-        return [e for e in entries if isinstance(e.model, Found) and not e.model.refusal]
+        return [e for e in entries if isinstance(e.model, LocalModel) and not e.model.refusal]
 
     @property
     def row_width(self) -> int:
@@ -99,7 +99,7 @@ class ModelList(OptionList):
     @work(thread=True, exclusive=True, group="look")
     def _look(self) -> None:
         worker, stock = get_current_worker(), self._stock
-        seen: list[Entry] = []
+        seen: list[ModelEntry] = []
         told = monotonic()
         for model in stock.look():
             if worker.is_cancelled:
@@ -129,7 +129,7 @@ class ModelList(OptionList):
         self._looking = False
         self._refill()
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: ModelEntry) -> None:
         """Put a file before all others, and the cursor onto it."""
         self._filter, self._wanted = "", entry.key
         self._entries = {entry.key: entry} | self._entries
@@ -151,7 +151,7 @@ class ModelList(OptionList):
         """Show everything anew, the cursor and the scroll position where they were."""
         kept, scroll = self.current, self.scroll_offset
         self.clear_options()
-        self.add_options([*self._group(Found, self._title()), *self._group(GGUF, THERE)])
+        self.add_options([*self._group(LocalModel, self._title()), *self._group(GGUF, THERE)])
         if self._wanted and self.go_to(self._wanted):
             self._wanted = None
         elif kept is None or not self.go_to(kept.key):

@@ -9,7 +9,7 @@ from tui.models.details import OFFLINE
 from tui.models.download_panel import Fetch
 from tui.models.fetcher import Fetched, FetchFailed
 from tui.models.input_lines import ModelLines
-from tui.models.inventory import Stock
+from tui.models.inventory import ModelInventory
 from tui.settings.settings import Settings
 
 Choice = tuple[str, str | None]
@@ -19,7 +19,7 @@ Choice = tuple[str, str | None]
 class PullingScreen(Screen[Choice | None]):
     """Fetch models, and use one of them as the target or just show it."""
 
-    def __init__(self, settings: Settings, stock: Stock) -> None:
+    def __init__(self, settings: Settings, stock: ModelInventory) -> None:
         super().__init__()
         self.settings, self.stock = settings, stock
         self.fetch, self.lines = Fetch(), ModelLines(stock)

@@ -4,9 +4,9 @@ from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
 from models.catalog import GGUF, draft_for
-from models.files.discovery import Found
+from models.files.discovery import LocalModel
 from models.memory import Fit
-from tui.models.inventory import Entry
+from tui.models.inventory import ModelEntry
 from tui.safe import safe
 from tui.widgets.amounts import size
 
@@ -16,16 +16,16 @@ STYLES = {"fits": "$text-success", "tight": "$text-warning", "too large": "$text
 NARROW, WIDE = 60, 110
 
 
-def matches(entry: Entry, text: str) -> bool:
+def matches(entry: ModelEntry, text: str) -> bool:
     """Say whether every word of a filter is somewhere in what is known of a model."""
     model = entry.model
     known = [model.name, _weights(model), _place(model), entry.now]
-    if isinstance(model, Found):
+    if isinstance(model, LocalModel):
         known.append(str(model.path))
     return all(word in " ".join(known).lower() for word in text.lower().split())
 
 
-def row(entry: Entry, width: int) -> Content:
+def row(entry: ModelEntry, width: int) -> Content:
     """Return the line of one model."""
     model = entry.model
     cells = [
@@ -68,14 +68,14 @@ def _name_width(width: int) -> int:
     return max(8, min(48, left * 11 // 20))
 
 
-def _weights(model: Found | GGUF) -> str:
-    if isinstance(model, Found):
+def _weights(model: LocalModel | GGUF) -> str:
+    if isinstance(model, LocalModel):
         return (model.summary and model.summary.quantisation) or "?"
     return model.file.removesuffix(".gguf").rpartition("-")[2].upper()
 
 
-def _place(model: Found | GGUF) -> str:
-    return model.store if isinstance(model, Found) else model.licence
+def _place(model: LocalModel | GGUF) -> str:
+    return model.store if isinstance(model, LocalModel) else model.licence
 
 
 def _memory(fit: Fit | None, width: int) -> Content:
@@ -89,7 +89,7 @@ def _memory_width(width: int) -> int:
     return SIZE + 1 + VERDICT if width >= WIDE else VERDICT
 
 
-def _role(entry: Entry, width: int) -> Content:
+def _role(entry: ModelEntry, width: int) -> Content:
     text, style = role(entry)
     return Content.styled(safe(text), style).truncate(width, ellipsis=True)
 
@@ -99,7 +99,7 @@ def _role_of_listed(gguf: GGUF) -> str:
     return f"target + {draft.name}" if draft else "draft"
 
 
-def role(entry: Entry) -> tuple[str, str]:
+def role(entry: ModelEntry) -> tuple[str, str]:
     """Return what a model is or could be, and how to show that."""
     if isinstance(entry.model, GGUF):
         if entry.verdict is not None:

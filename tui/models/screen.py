@@ -9,10 +9,10 @@ from textual.widgets import OptionList, Static
 
 from assistant.events import Ready
 from models.catalog import GGUF
-from models.files.discovery import Found
+from models.files.discovery import LocalModel
 from tui.models.browser import ModelBrowser
 from tui.models.input_lines import ModelLines
-from tui.models.inventory import Stock, wanted
+from tui.models.inventory import ModelInventory, wanted
 from tui.models.locate_pair import NO_DRAFT, default_target, fetchable
 from tui.models.model_list import ModelList
 from tui.models.pulling import Choice, PullingScreen
@@ -64,7 +64,7 @@ class ModelsScreen(PullingScreen):
     VERTICAL_BREAKPOINTS = [(0, "-low"), (14, "-high")]  # noqa: RUF012
 
     def __init__(self, settings: Settings, ready: Ready | None = None) -> None:
-        super().__init__(settings, Stock(settings, ready))
+        super().__init__(settings, ModelInventory(settings, ready))
         self.ready = ready
         self.browser = ModelBrowser(self.stock, fetchable(settings.target)[0].name)
         self._insisted: Choice | None = None
@@ -106,7 +106,7 @@ class ModelsScreen(PullingScreen):
     def action_draft(self) -> None:
         """Use what is under the cursor as the draft of the target that is loaded."""
         entry, target = self.browser.current, self.stock.target()
-        if entry is None or not isinstance(entry.model, Found):
+        if entry is None or not isinstance(entry.model, LocalModel):
             return
         if target is None:
             self.lines.say("A draft needs a target: choose that first, with Enter.")
@@ -129,7 +129,7 @@ class ModelsScreen(PullingScreen):
     def _target(self) -> str:
         return self.settings.target or default_target()
 
-    def _choose(self, choice: Choice, target: Found, draft: Found | None) -> None:
+    def _choose(self, choice: Choice, target: LocalModel, draft: LocalModel | None) -> None:
         """Return what was chosen, if there is room for it or the person insists."""
         fit = self.stock.fit(target, draft)
         if fit is None or fit.verdict != "too large" or choice == self._insisted:
@@ -188,7 +188,7 @@ class ModelsScreen(PullingScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Dim the keys that mean nothing for what is under the cursor."""
         entry = self.browser.current
-        here = entry is not None and isinstance(entry.model, Found)
+        here = entry is not None and isinstance(entry.model, LocalModel)
         if action == "draft":
             return True if self.ready and here else None
         if action == "no_draft":

@@ -7,7 +7,7 @@ from textual.containers import Grid
 from assistant.events import Failed, Lap, Ready
 from assistant.request import Lane
 from tui.race.lane_view import LaneView
-from tui.race.track import Standing, Track
+from tui.race.track import LaneStanding, Track
 
 NARROWEST = 26
 """Cells that a lane needs beside another one."""
@@ -28,7 +28,7 @@ class Lanes(Grid):
         super().__init__(*self.views)
 
     @property
-    def standings(self) -> list[Standing]:
+    def standings(self) -> list[LaneStanding]:
         """How far every lane has come."""
         return [track.standing for track in self.tracks]
 

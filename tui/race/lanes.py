@@ -27,7 +27,7 @@ _FORM = "write [TARGET:]MODE[=K], where MODE is ars, sps or auto: f16:ars, q4:sp
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LaneSpec:
     """A lane as it was asked for; without a target it has the settings' own."""
 
     target: str | None
@@ -42,7 +42,7 @@ class Entry:
         return f"{whose}{NAMES[self.mode]}{k}"
 
 
-def parse(spec: str) -> tuple[Entry, ...]:
+def parse(spec: str) -> tuple[LaneSpec, ...]:
     """Return the lanes that `spec` lists, separated by commas.
 
     Raises:
@@ -54,21 +54,21 @@ def parse(spec: str) -> tuple[Entry, ...]:
     return entries
 
 
-def _entry(text: str) -> Entry:
+def _entry(text: str) -> LaneSpec:
     match = _LANE.fullmatch(text)
     if match is None:
         raise UsageError(f"{text!r} is no lane; {_FORM}.")
     target, lookahead = match["target"], match["lookahead"]
     mode = cast(Mode, match["mode"].lower())
     if lookahead is None:
-        return Entry(target, mode)
+        return LaneSpec(target, mode)
     if mode != "sps" or not 1 <= int(lookahead) <= 31:
         raise UsageError(f"{text!r} is no lane: =K goes with sps, and K is 1 to 31.")
-    return Entry(target, "sps", int(lookahead))
+    return LaneSpec(target, "sps", int(lookahead))
 
 
 def line_up(
-    entries: tuple[Entry, ...], settings: Settings, prompt: str, report: Report = silent
+    entries: tuple[LaneSpec, ...], settings: Settings, prompt: str, report: Report = silent
 ) -> Race:
     """Find every lane's models on this machine.
 
@@ -94,7 +94,7 @@ def _fair(request: Request) -> Request:
     return replace(request, seed=seed, max_tokens=request.max_tokens or LONGEST)
 
 
-def _lane(entry: Entry, settings: Settings, report: Report) -> Lane:
+def _lane(entry: LaneSpec, settings: Settings, report: Report) -> Lane:
     if entry.target is None or is_label(entry.target):
         setup, no_draft = find_models(settings, report)
         if entry.target is not None:
@@ -107,7 +107,7 @@ def _lane(entry: Entry, settings: Settings, report: Report) -> Lane:
     return _with(setup, entry, settings)
 
 
-def _with(setup: Setup, entry: Entry, settings: Settings) -> Lane:
+def _with(setup: Setup, entry: LaneSpec, settings: Settings) -> Lane:
     chosen = settings.lookahead if entry.lookahead is None else entry.lookahead
     return Lane(entry.name, setup, entry.mode, None if entry.mode == "ars" else chosen)
 

@@ -6,8 +6,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from assistant.request import Request
-from tui.race.replay_clock import Replay
-from tui.race.track import Standing
+from tui.race.replay_clock import ReplayClock
+from tui.race.track import LaneStanding
 from tui.race.verdict import pays, verdict
 from tui.safe import safe
 from tui.widgets.bars import gauge
@@ -38,18 +38,18 @@ class PhaseLine(Static):
         bar = Content.styled(f"{gauge(fraction, GAUGE)} {fraction:>4.0%}", "$accent")
         self._say(bar + Content(f"  {safe(text)}"))
 
-    def racing(self, standings: Sequence[Standing], stopping: bool) -> None:
+    def racing(self, standings: Sequence[LaneStanding], stopping: bool) -> None:
         """Say what is compared."""
         self._say(Content("Stopping." if stopping else _turns(standings)))
 
-    def replaying(self, replay: Replay) -> None:
+    def replaying(self, replay: ReplayClock) -> None:
         """Say where the replay is."""
         bar = gauge(replay.at / replay.length, GAUGE)
         where = f"  {bar}  {replay.at:.1f} of {replay.length:.1f} s"
         text = "Paused." if replay.paused else "Replay at true speed, each lane as if alone."
         self._say(Content(text) + Content.styled(where, "$accent"))
 
-    def outcome(self, standings: Sequence[Standing], request: Request) -> None:
+    def outcome(self, standings: Sequence[LaneStanding], request: Request) -> None:
         """Say who won."""
         self._say(Content(safe(verdict(standings, request))), "outcome")
         self.set_class(pays(standings), "won")
@@ -66,7 +66,7 @@ class PhaseLine(Static):
             self.update(text)
 
 
-def _turns(standings: Sequence[Standing]) -> str:
+def _turns(standings: Sequence[LaneStanding]) -> str:
     """Return what is fair about the race; a lane that has finished no longer waits for others."""
     going = [each for each in standings if not each.over]
     if len(going) == 1 < len(standings):

@@ -3,7 +3,7 @@
 from time import monotonic
 
 
-class Replay:
+class ReplayClock:
     """Run from 0 to `length` seconds at the speed of the world."""
 
     def __init__(self, length: float) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from assistant.events import ModelInfo, Stats
 from assistant.request import Race
 from models.files import checksum
-from tui.race.track import Standing, Track
+from tui.race.track import LaneStanding, Track
 
 
 def report(race: Race, tracks: Sequence[Track], sentence: str) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def _lane(track: Track, first: float) -> dict[str, Any]:
     }
 
 
-def _ratio(standing: Standing, first: float) -> float | None:
+def _ratio(standing: LaneStanding, first: float) -> float | None:
     return standing.tokens_per_s / first if first and standing.tokens_per_s else None
 
 

@@ -6,20 +6,20 @@ import click
 
 from assistant.events import Event, Lap, Lined, RaceOver
 from assistant.request import Race
-from tui.race.lanes import Entry, line_up
+from tui.race.lanes import LaneSpec, line_up
 from tui.race.report import report
 from tui.race.score_table import table
-from tui.race.track import Standing, Track
+from tui.race.track import LaneStanding, Track
 from tui.race.verdict import verdict
 from tui.safe import safe
 from tui.settings.settings import Settings
-from tui.shell.engine_console import Listening, looking
+from tui.shell.engine_console import EngineConsole, looking
 
 FAILED = 3
 INTERRUPTED = 130
 
 
-def find(entries: tuple[Entry, ...], settings: Settings, prompt: str) -> Race:
+def find(entries: tuple[LaneSpec, ...], settings: Settings, prompt: str) -> Race:
     """Find the lanes' models, and say so where it takes a while.
 
     Raises:
@@ -55,7 +55,7 @@ class Racing:
     def __init__(self, race: Race) -> None:
         self.tracks = [Track(lane) for lane in race.lanes]
         self._race = race
-        self._listening = Listening("starting", lively=True)
+        self._listening = EngineConsole("starting", lively=True)
 
     @property
     def interrupted(self) -> bool:
@@ -63,7 +63,7 @@ class Racing:
         return self._listening.interrupted
 
     @property
-    def standings(self) -> list[Standing]:
+    def standings(self) -> list[LaneStanding]:
         """How far every lane has come."""
         return [track.standing for track in self.tracks]
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from tui.race.track import Standing
+from tui.race.track import LaneStanding
 
 HEADERS = ("lane", "tokens", "tokens/s", "ratio", "tokens/eval", "accepted", "first token", "time")
 NOTHING = "–"
 
 
-def cells(standing: Standing, first: Standing) -> tuple[str, ...]:
+def cells(standing: LaneStanding, first: LaneStanding) -> tuple[str, ...]:
     """Return the figures of a lane, its speed also as a multiple of the first lane's."""
     stats, name = standing.stats, standing.lane.name
     if stats is None or not stats.generated_tokens:
@@ -26,7 +26,7 @@ def cells(standing: Standing, first: Standing) -> tuple[str, ...]:
     )
 
 
-def table(standings: Sequence[Standing], columns: int = len(HEADERS)) -> list[list[str]]:
+def table(standings: Sequence[LaneStanding], columns: int = len(HEADERS)) -> list[list[str]]:
     """Return the header and a row for each lane, padded to columns: names left, figures right."""
     rows = [HEADERS, *(cells(each, standings[0]) for each in standings)]
     widths = [max(len(row[i]) for row in rows) for i in range(columns)]

@@ -6,7 +6,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tui.race.score_table import HEADERS, table
-from tui.race.track import Standing
+from tui.race.track import LaneStanding
 from tui.safe import safe
 from tui.widgets.bars import bar
 
@@ -21,11 +21,11 @@ class Board(Static):
     Board { height: auto; margin: 1 0 0 0; padding: 0 3; text-wrap: nowrap; }
     """
 
-    def __init__(self, standings: Sequence[Standing]) -> None:
+    def __init__(self, standings: Sequence[LaneStanding]) -> None:
         super().__init__(rows(standings, 0), markup=False)
         self._standings = standings
 
-    def show(self, standings: Sequence[Standing]) -> None:
+    def show(self, standings: Sequence[LaneStanding]) -> None:
         """Show other figures; the rows are as many as before."""
         self._standings = standings
         self.update(rows(standings, self.content_size.width), layout=False)
@@ -35,7 +35,7 @@ class Board(Static):
         self.show(self._standings)
 
 
-def rows(standings: Sequence[Standing], width: int) -> Content:
+def rows(standings: Sequence[LaneStanding], width: int) -> Content:
     """Return the header and the lanes: what fits, the most important columns first."""
     columns = len(HEADERS)
     while columns > 2 and _length(table(standings, columns)[0]) > width:

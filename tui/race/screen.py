@@ -15,7 +15,7 @@ from assistant.service import Service
 from tui.race.head import Head
 from tui.race.lane_grid import LOWEST, Lanes
 from tui.race.phase_line import PhaseLine
-from tui.race.replay_clock import Replay
+from tui.race.replay_clock import ReplayClock
 from tui.race.scoreboard import Board
 from tui.safe import safe
 from tui.widgets.keyline import KeyLine
@@ -78,7 +78,7 @@ class RaceScreen(Screen[None]):
         self.race = race
         self.head, self.lanes, self.line = Head(), Lanes(race.lanes), PhaseLine()
         self.board = Board(self.lanes.standings)
-        self.replay = Replay(0.0)
+        self.replay = ReplayClock(0.0)
         self._engine: Service | None = None
         self._stopping = False
         self._failed: str | None = None
@@ -184,7 +184,7 @@ class RaceScreen(Screen[None]):
 
     def action_replay(self) -> None:
         """Show the race again at true speed."""
-        self.replay = Replay(max(self.lanes.lengths))
+        self.replay = ReplayClock(max(self.lanes.lengths))
         self.lanes.rewind()
         self.phase = "replay"
 

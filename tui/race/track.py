@@ -18,7 +18,7 @@ ENDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class LaneStanding:
     """How far a lane has come."""
 
     lane: Lane
@@ -38,7 +38,7 @@ class Standing:
         """Whether it has come to its end."""
         return self.finished is not None or self.failed is not None
 
-    def after(self, lap: Lap) -> "Standing":
+    def after(self, lap: Lap) -> "LaneStanding":
         """Return how far it has come with one event more."""
         now = replace(self, clock=lap.clock)
         match lap.event:
@@ -57,7 +57,7 @@ class Track:
     """Record what a lane says, and play it up to any moment of its own clock."""
 
     def __init__(self, lane: Lane) -> None:
-        self.standing = self._start = Standing(lane)
+        self.standing = self._start = LaneStanding(lane)
         self.ready: Ready | None = None
         self._laps: list[Lap] = []
         self._played = 0

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assistant.request import Request
-from tui.race.track import Standing
+from tui.race.track import LaneStanding
 
 ENOUGH = 16
 """Tokens from which on a speed means something."""
@@ -14,7 +14,7 @@ QUOTED = 24
 """Characters that are quoted from where two texts part."""
 
 
-def verdict(standings: Sequence[Standing], request: Request) -> str:
+def verdict(standings: Sequence[LaneStanding], request: Request) -> str:
     """Return the outcome of a race in which all lanes were asked for `request`."""
     ran = [each for each in standings if each.stats and each.stats.generated_tokens >= ENOUGH]
     failed = [f"{each.lane.name} did not run." for each in standings if each.failed]
@@ -24,13 +24,13 @@ def verdict(standings: Sequence[Standing], request: Request) -> str:
     return " ".join([*failed, _pair(*ran) if pair else _field(ran), *_texts(ran), *_seed(request)])
 
 
-def pays(standings: Sequence[Standing]) -> bool:
+def pays(standings: Sequence[LaneStanding]) -> bool:
     """Whether some lane that speculates was the fastest, and clearly so against the first."""
     first, best = standings[0], max(standings, key=lambda each: each.tokens_per_s)
     return best.lane.mode != "ars" and best.tokens_per_s > (1 + EQUAL) * first.tokens_per_s
 
 
-def _pair(first: Standing, other: Standing) -> str:
+def _pair(first: LaneStanding, other: LaneStanding) -> str:
     ratio = other.tokens_per_s / first.tokens_per_s
     name, reference = other.lane.name, first.lane.name
     figures = f"{other.tokens_per_s:.1f} against {first.tokens_per_s:.1f} tokens/s{_evals(other)}"
@@ -43,7 +43,7 @@ def _pair(first: Standing, other: Standing) -> str:
     return f"{slower} Speculation did not pay here." if speculated else slower
 
 
-def _field(ran: Sequence[Standing]) -> str:
+def _field(ran: Sequence[LaneStanding]) -> str:
     best, *others = sorted(ran, key=lambda each: -each.tokens_per_s)
     ratios = [
         f"{best.tokens_per_s / each.tokens_per_s:.2f} times as fast as {each.lane.name}"
@@ -55,7 +55,7 @@ def _field(ran: Sequence[Standing]) -> str:
     )
 
 
-def _evals(standing: Standing) -> str:
+def _evals(standing: LaneStanding) -> str:
     if standing.stats is None or not standing.stats.drafted:
         return ""
     return f", with {standing.stats.tokens_per_eval:.2f} tokens per evaluation"
@@ -67,7 +67,7 @@ def _seed(request: Request) -> list[str]:
     return [f"The lanes drew with the same seed, {request.seed}."] if drew else []
 
 
-def _texts(ran: Sequence[Standing]) -> list[str]:
+def _texts(ran: Sequence[LaneStanding]) -> list[str]:
     """Compare what lanes of the same weights said."""
     found: list[tuple[str, str]] = []
     for i, other in enumerate(ran):
@@ -82,7 +82,7 @@ def _texts(ran: Sequence[Standing]) -> list[str]:
     return [f"{who} {wording}." for who, wording in found]
 
 
-def _target(standing: Standing) -> Path:
+def _target(standing: LaneStanding) -> Path:
     return standing.lane.setup.target
 
 

@@ -10,7 +10,7 @@ from tui.safe import safe
 from tui.settings.config_file import config_path, read
 from tui.settings.config_reader import Config
 from tui.settings.keys import KEYS
-from tui.settings.layers import Source, Values, merge
+from tui.settings.layers import SettingSource, Values, merge
 from tui.settings.value_kinds import Value, shown
 
 
@@ -63,7 +63,7 @@ def keys() -> None:
         click.echo(f"{name:<24} {binding.keys:<24} {safe(binding.description)}")
 
 
-def _print(found: Config, values: Values, sources: Mapping[str, Source]) -> None:
+def _print(found: Config, values: Values, sources: Mapping[str, SettingSource]) -> None:
     for name, value in values.items():
         set_ = sources[name].kind != "default"
         line = f"{name:<15} {_short(value):<30} {_place(found, name, sources[name])}"
@@ -81,12 +81,14 @@ def _short(value: Value) -> str:
     return text if len(text) <= 30 else f"{text[:29]}…"
 
 
-def _place(found: Config, name: str, source: Source) -> str:
+def _place(found: Config, name: str, source: SettingSource) -> str:
     line = found.lines.get(name) if source.kind == "file" else None
     return f"{source}:{line}" if line else str(source)
 
 
-def _report(found: Config, values: Values, sources: Mapping[str, Source]) -> dict[str, object]:
+def _report(
+    found: Config, values: Values, sources: Mapping[str, SettingSource]
+) -> dict[str, object]:
     return {
         "path": str(found.path),
         "values": {

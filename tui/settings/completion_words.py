@@ -8,7 +8,7 @@ from models.files.other_programs import stored
 from tui.settings.config_file import read
 from tui.settings.keys import Key
 from tui.settings.value_kinds import Whole
-from tui.settings.word_kinds import Choice, Several, Text
+from tui.settings.word_kinds import ChoiceKind, ListKind, TextKind
 
 
 def words(key: Key) -> list[str]:
@@ -20,11 +20,11 @@ def words(key: Key) -> list[str]:
 
 
 def _words(key: Key) -> Iterator[str]:
-    if isinstance(key.kind, Choice):
+    if isinstance(key.kind, ChoiceKind):
         yield from key.kind.choices
-    elif isinstance(key.kind, Several):
+    elif isinstance(key.kind, ListKind):
         yield from (key.kind.word, *key.kind.choices)
-    elif isinstance(key.kind, Whole | Text) and key.kind.word:
+    elif isinstance(key.kind, Whole | TextKind) and key.kind.word:
         yield key.kind.word
     if key.name == "preset":
         yield from read().presets

@@ -16,7 +16,7 @@ from tui.safe import safe
 from tui.settings.chooser import Chooser
 from tui.settings.keys import Key
 from tui.settings.value_kinds import Value, shown
-from tui.settings.word_kinds import Choice, Folders, Switch, Text
+from tui.settings.word_kinds import ChoiceKind, Flag, FolderList, TextKind
 from tui.widgets.entry import EntryLine
 
 _YES_NO = ("yes", "no")
@@ -123,7 +123,7 @@ class Field(Horizontal):
         self.caption = Static(key.name, classes="name", markup=False)
         self.help = Static("", classes="help", markup=False)
         self._said: tuple[str | None, str | None, bool] | None = None
-        self.set_class(isinstance(key.kind, Folders) or _is_path(key), "long")
+        self.set_class(isinstance(key.kind, FolderList) or _is_path(key), "long")
 
     def compose(self) -> ComposeResult:
         """Lay out name, value and help."""
@@ -183,17 +183,17 @@ class Field(Horizontal):
 
 def _control(key: Key, value: Value, choices: Sequence[str]) -> Widget:
     kind = key.kind
-    if choices or isinstance(kind, Choice | Switch):
-        words = choices or (kind.choices if isinstance(kind, Choice) else _YES_NO)
+    if choices or isinstance(kind, ChoiceKind | Flag):
+        words = choices or (kind.choices if isinstance(kind, ChoiceKind) else _YES_NO)
         return Chooser(words, shown(value))
-    if isinstance(kind, Text) and kind.many_lines:
+    if isinstance(kind, TextKind) and kind.many_lines:
         return Lines(shown(value), compact=True, tab_behavior="focus", highlight_cursor_line=False)
     return EntryLine(_text(key, value), placeholder=shown(key.default), compact=True)
 
 
 def _text(key: Key, value: Value) -> str:
     """Return what a field holds: nothing, with the placeholder, where the value is left open."""
-    open_ = isinstance(value, str) and value == key.default and not isinstance(key.kind, Choice)
+    open_ = isinstance(value, str) and value == key.default and not isinstance(key.kind, ChoiceKind)
     return "" if open_ and key.name != "preset" else shown(value)
 
 

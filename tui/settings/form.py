@@ -6,7 +6,7 @@ from dataclasses import replace
 from models.errors import UsageError
 from tui.settings.config_reader import Config, Preset
 from tui.settings.keys import KEYS, PRESET_KEYS
-from tui.settings.layers import DEFAULT, Source
+from tui.settings.layers import DEFAULT, SettingSource
 from tui.settings.load import plain, with_values
 from tui.settings.settings import Settings
 from tui.settings.value_kinds import Value
@@ -35,7 +35,7 @@ class Form:
         """The keys whose values differ from those in force."""
         return tuple(name for name in KEYS if self.values[name] != self._before[name])
 
-    def source(self, name: str) -> Source:
+    def source(self, name: str) -> SettingSource:
         """Return where the value in force came from."""
         return self._settings.sources.get(name, DEFAULT)
 
@@ -100,15 +100,15 @@ class Form:
             sources=self._sources(),
         )
 
-    def _sources(self) -> dict[str, Source]:
+    def _sources(self) -> dict[str, SettingSource]:
         chosen = str(self.values["preset"])
         filled = self._all_presets().get(chosen, {})
         sources = dict(self._settings.sources)
         for name in self.altered:
             if name in filled and name != "preset":
-                sources[name] = Source("preset", chosen)
+                sources[name] = SettingSource("preset", chosen)
             elif self._differs(name) or name in self._config.values:
-                sources[name] = Source("file", self._config.path.name)
+                sources[name] = SettingSource("file", self._config.path.name)
             else:
                 sources[name] = DEFAULT
         return sources

@@ -4,14 +4,14 @@ from models import catalog
 from tui.settings.config_file import read
 from tui.settings.config_writer import write
 from tui.settings.keys import KEYS
-from tui.settings.layers import DEFAULT, Source
+from tui.settings.layers import DEFAULT, SettingSource
 from tui.settings.settings import Settings
 from tui.settings.value_kinds import Value
 
 _AUTO = "auto"
 
 
-def keep(before: Settings, target: str, draft: str | None) -> dict[str, Source]:
+def keep(before: Settings, target: str, draft: str | None) -> dict[str, SettingSource]:
     """Write a choice of models to `config.toml`, and return where they come from now.
 
     Nothing is written in a run that was told its target. Another target goes with whatever draft
@@ -36,5 +36,5 @@ def keep(before: Settings, target: str, draft: str | None) -> dict[str, Source]:
     }
     if changes:
         seen = write(seen, changes, {})
-    file = Source("file", seen.path.name)
+    file = SettingSource("file", seen.path.name)
     return {name: file if name in seen.values else DEFAULT for name in wanted}

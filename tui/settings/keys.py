@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from assistant.request import MOST_ANSWERS, RULES, SOURCES
 from tui.settings.value_kinds import Kind, Number, Value, Whole
-from tui.settings.word_kinds import Choice, Folders, Several, Switch, Text
+from tui.settings.word_kinds import ChoiceKind, Flag, FolderList, ListKind, TextKind
 
 ROUND, ANSWER = "from the next round on", "from the next answer on"
 CONVERSATION, NOW = "from the next conversation on", "at once"
@@ -87,7 +87,7 @@ class Key:
         return f"{self.name} must be {self.kind.allowed}: {text}"
 
 
-_MODEL = Text("auto", "MODEL")
+_MODEL = TextKind("auto", "MODEL")
 SAMPLING = (
     Key("temperature", Number(0, 100), 0.7, "0 always takes the likeliest token.", ROUND),
     Key("top_k", Whole(0, 1_000_000), 40, "Keep the k likeliest tokens; 0 is all.", ROUND),
@@ -102,19 +102,27 @@ SAMPLING = (
 SPECULATION = (
     Key(
         "mode",
-        Choice(("auto", "sps", "ars")),
+        ChoiceKind(("auto", "sps", "ars")),
         "auto",
         "SpS, ArS, or whichever is faster here.",
         ROUND,
         BOTH,
     ),
     Key("lookahead", Whole(0, 31, "auto"), "auto", "Tokens to propose per round.", ROUND),
-    Key("source", Several(SOURCES, "auto"), "auto", "Where proposals come from.", ANSWER),
-    Key("rule", Choice(RULES), "block", "How drafts are verified; no effect with a seed.", ANSWER),
+    Key("source", ListKind(SOURCES, "auto"), "auto", "Where proposals come from.", ANSWER),
+    Key(
+        "rule",
+        ChoiceKind(RULES),
+        "block",
+        "How drafts are verified; no effect with a seed.",
+        ANSWER,
+    ),
 )
 PROMPTS = (
-    Key("preset", Text("none", "NAME"), "none", "A system prompt and sampling by name.", ANSWER),
-    Key("system", Text(many_lines=True), "", "What conversations begin with.", CONVERSATION),
+    Key(
+        "preset", TextKind("none", "NAME"), "none", "A system prompt and sampling by name.", ANSWER
+    ),
+    Key("system", TextKind(many_lines=True), "", "What conversations begin with.", CONVERSATION),
 )
 MACHINE = (
     Key("target", _MODEL, "auto", "What answers: path, name, repo:file.", RELOAD, BOTH),
@@ -122,15 +130,15 @@ MACHINE = (
     Key("ctx", Whole(256, 16_777_216), 8192, "Context, in tokens.", RELOAD, BOTH),
     Key("threads", Whole(1, 512, "auto"), "auto", "auto: one per physical core.", RELOAD, BOTH),
     Key("gpu_layers", Whole(0, 999, "auto"), "auto", "auto: all if there is a GPU.", RELOAD, BOTH),
-    Key("model_folders", Folders(), (), "Folders with GGUF files.", RELOAD, VARIABLE),
-    Key("offline", Switch(), False, "Open no connection, not even to pull.", NOW, BOTH),
-    Key("save", Switch(), True, "Keep conversations on disk.", CONVERSATION, BOTH),
-    Key("learn", Switch(), True, "Propose what stored answers said before.", RELOAD, BOTH),
+    Key("model_folders", FolderList(), (), "Folders with GGUF files.", RELOAD, VARIABLE),
+    Key("offline", Flag(), False, "Open no connection, not even to pull.", NOW, BOTH),
+    Key("save", Flag(), True, "Keep conversations on disk.", CONVERSATION, BOTH),
+    Key("learn", Flag(), True, "Propose what stored answers said before.", RELOAD, BOTH),
 )  # fmt: skip
 LOOKS = (
-    Key("theme", Choice(THEMES), "textual-dark", "The colours.", NOW, VARIABLE),
-    Key("view", Choice(("words", "tokens")), "words", "How answers are shown.", NOW, NOTHING),
-    Key("ghosts", Switch(), False, "Show rejected proposals, struck out.", NOW, NOTHING),
+    Key("theme", ChoiceKind(THEMES), "textual-dark", "The colours.", NOW, VARIABLE),
+    Key("view", ChoiceKind(("words", "tokens")), "words", "How answers are shown.", NOW, NOTHING),
+    Key("ghosts", Flag(), False, "Show rejected proposals, struck out.", NOW, NOTHING),
 )  # fmt: skip
 
 GROUPS = {

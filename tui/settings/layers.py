@@ -11,7 +11,7 @@ from tui.settings.value_kinds import Value
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SettingSource:
     """Where a value came from."""
 
     kind: Literal["option", "environment", "preset", "file", "default"]
@@ -27,9 +27,9 @@ class Source:
         return f"preset {self.name}" if self.kind == "preset" else self.name or self.kind
 
 
-DEFAULT = Source("default")
+DEFAULT = SettingSource("default")
 Values = dict[str, Value]
-Sources = dict[str, Source]
+Sources = dict[str, SettingSource]
 
 
 def merge(
@@ -46,15 +46,15 @@ def merge(
     values: Values = {name: key.default for name, key in KEYS.items()}
     sources: Sources = dict.fromkeys(KEYS, DEFAULT)
 
-    def lay(layer: Mapping[str, Value], kind: Source | None = None) -> None:
+    def lay(layer: Mapping[str, Value], kind: SettingSource | None = None) -> None:
         values.update(layer)
-        sources.update({name: kind or Source("file", config.path.name) for name in layer})
+        sources.update({name: kind or SettingSource("file", config.path.name) for name in layer})
 
     lay(config.values)
     passing = [*_given(variables(environ), "environment"), *_given(options, "option")]
     chosen = {name: value for name, value, _ in passing}.get("preset", values["preset"])
     if chosen != KEYS["preset"].default:
-        lay(preset(config, str(chosen)), Source("preset", str(chosen)))
+        lay(preset(config, str(chosen)), SettingSource("preset", str(chosen)))
     for name, value, source in passing:
         lay({name: value}, source)
     return values, sources
@@ -62,11 +62,11 @@ def merge(
 
 def _given(
     layer: Mapping[str, Value | None], kind: Literal["option", "environment"]
-) -> list[tuple[str, Value, Source]]:
+) -> list[tuple[str, Value, SettingSource]]:
     """Return what is given for this run; None is not given, and other options are no keys."""
     keys = [(KEYS[name], value) for name, value in layer.items() if name in KEYS]
     return [
-        (key.name, value, Source(kind, key.flag if kind == "option" else key.environment))
+        (key.name, value, SettingSource(kind, key.flag if kind == "option" else key.environment))
         for key, value in keys
         if value is not None
     ]

@@ -7,7 +7,7 @@ from typing import Literal
 
 from assistant.request import USUAL_SOURCES, Mode, RuleName, Sampling
 from tui.settings.config_reader import Preset
-from tui.settings.layers import Source
+from tui.settings.layers import SettingSource
 
 View = Literal["words", "tokens"]
 
@@ -43,7 +43,9 @@ class Settings:
     preset: str | None = None  # whose values are in force
     presets: Mapping[str, Preset] = field(default_factory=dict)
     keymap: Mapping[str, str] = field(default_factory=dict)  # from a binding's id to its keys
-    sources: Mapping[str, Source] = field(default_factory=dict)  # of each key of `config.toml`
+    sources: Mapping[str, SettingSource] = field(
+        default_factory=dict
+    )  # of each key of `config.toml`
     notices: tuple[str, ...] = ()  # what is odd in `config.toml`, to be said once
 
     @property

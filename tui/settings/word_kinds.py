@@ -10,7 +10,7 @@ _NO = ("no", "false", "off", "0")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChoiceKind:
     """One of a few words."""
 
     choices: tuple[str, ...]
@@ -35,7 +35,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Several:
+class ListKind:
     """Some of a few words, separated by commas; or a word that leaves them open."""
 
     choices: tuple[str, ...]
@@ -64,7 +64,7 @@ class Several:
 
 
 @dataclass(frozen=True, slots=True)
-class Switch:
+class Flag:
     """Yes or no."""
 
     @property
@@ -88,7 +88,7 @@ class Switch:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextKind:
     """Any text; an empty one stands for `word`."""
 
     word: str = ""
@@ -110,7 +110,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Folders:
+class FolderList:
     """Folders: a list in TOML, and elsewhere separated as in PATH."""
 
     hint: str = "FOLDERS"

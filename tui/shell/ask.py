@@ -26,12 +26,12 @@ from tui.models.locate_pair import NO_DRAFT, find_models
 from tui.safe import safe
 from tui.settings.settings import Settings
 from tui.shell.continue_chat import Continuing
-from tui.shell.engine_console import Listening
+from tui.shell.engine_console import EngineConsole
 from tui.shell.printing import Printing
 
 
 @dataclass(slots=True)
-class Given:
+class ReceivedAnswer:
     """What came of one answer."""
 
     tokens: list[Token] = field(default_factory=list)
@@ -40,16 +40,16 @@ class Given:
 
 
 @dataclass(slots=True)
-class Outcome:
+class AskOutcome:
     """What came of a question."""
 
-    answers: list[Given]
+    answers: list[ReceivedAnswer]
     ready: Ready | None = None
     answered: Answered | None = None  # when several answers were asked for
     interrupted: bool = False
 
 
-class Asking:
+class AskSession:
     """Ask one question, for one answer or several, and show what the engine says about it.
 
     Answers go to standard output unless `quiet`, progress and a summary to standard error.
@@ -71,11 +71,11 @@ class Asking:
         self._stop_strings = tuple(stop_strings)
         self._quiet = quiet
         self._printing = Printing(quiet, answers)
-        self._listening = Listening("looking for the models", lively=True)
+        self._listening = EngineConsole("looking for the models", lively=True)
         self._draft_failed = False  # in the answer, which the engine has said
-        self._outcome = Outcome([Given() for _ in range(answers)])
+        self._outcome = AskOutcome([ReceivedAnswer() for _ in range(answers)])
 
-    def run(self) -> Outcome:
+    def run(self) -> AskOutcome:
         """Ask, and wait for the answer. Ctrl-C ends it early and keeps what was said.
 
         Raises:

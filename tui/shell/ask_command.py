@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 from assistant.request import MOST_ANSWERS
 from models.errors import UsageError
 from tui.chat.prompt.attachments import decoded, joined, read
-from tui.shell.options import Number, settings, shared
+from tui.shell.options import NumberParameter, settings, shared
 
 CHATS = ("last", "new")
 
@@ -54,7 +54,7 @@ class Chat(click.ParamType[str]):
 @click.option(
     "--n",
     "answers",
-    type=Number(1, MOST_ANSWERS),
+    type=NumberParameter(1, MOST_ANSWERS),
     default=1,
     metavar="N",
     help="Get N answers at once.",
@@ -86,12 +86,12 @@ def ask(
     chosen = settings(options)
     question = join(prompt, _piped(), files)
 
-    from tui.shell.ask import Asking
+    from tui.shell.ask import AskSession
     from tui.shell.ask_report import report
     from tui.shell.continue_chat import continuing
 
     with continuing(chat, chosen) if chat else nullcontext() as continued:
-        outcome = Asking(chosen, question, stop_strings, as_json, continued, answers).run()
+        outcome = AskSession(chosen, question, stop_strings, as_json, continued, answers).run()
     if as_json:
         number = continued.number if continued else None
         click.echo(json.dumps(report(outcome, chosen, number)))

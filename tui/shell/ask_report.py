@@ -7,7 +7,7 @@ from assistant.events import Answered, Finished, ModelInfo, Stats, Token
 from models.errors import ModelError
 from models.files import checksum
 from tui.settings.settings import Settings
-from tui.shell.ask import Given, Outcome
+from tui.shell.ask import AskOutcome, ReceivedAnswer
 
 TOKEN = ("id", "text", "origin", "source", "target_prob", "draft_prob")
 STATS = (
@@ -30,7 +30,9 @@ STATS = (
 """What programs may rely on to be there."""
 
 
-def report(outcome: Outcome, settings: Settings, conversation: int | None = None) -> dict[str, Any]:
+def report(
+    outcome: AskOutcome, settings: Settings, conversation: int | None = None
+) -> dict[str, Any]:
     """Return everything about an answer, as plain values; and the conversation it went on with.
 
     Several answers are in a list.
@@ -50,7 +52,7 @@ def report(outcome: Outcome, settings: Settings, conversation: int | None = None
     }
 
 
-def _answer(given: Given, finished: Finished) -> dict[str, Any]:
+def _answer(given: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
     return {
         "text": finished.text,
         "stop": str(finished.stop),

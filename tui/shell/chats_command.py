@@ -10,16 +10,18 @@ from typing import BinaryIO
 
 import click
 
-from assistant.store import Store, Summary, Whole, place, present
+from assistant.store import ChatSummary, FullConversation, Store, place, present
 from assistant.store.export import lines, markdown
 from models.errors import StorageError, UsageError
 from tui.safe import safe
 from tui.shell.new_file import save
-from tui.shell.options import Number
+from tui.shell.options import NumberParameter
 
-NUMBER = Number(1, 2**63 - 1)
+NUMBER = NumberParameter(1, 2**63 - 1)
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-limit_option = click.option("--limit", type=Number(1, 10**9), default=50, show_default=True)
+limit_option = click.option(
+    "--limit", type=NumberParameter(1, 10**9), default=50, show_default=True
+)
 
 
 @contextmanager
@@ -63,7 +65,7 @@ def search(words: tuple[str, ...], limit: int, as_json: bool) -> None:
         _print(store.summaries(" ".join(words), limit), as_json, "Nothing was found.")
 
 
-def _print(found: tuple[Summary, ...], as_json: bool, nothing: str) -> None:
+def _print(found: tuple[ChatSummary, ...], as_json: bool, nothing: str) -> None:
     if as_json:
         click.echo(json.dumps([asdict(each) for each in found]))
     elif not found:
@@ -143,7 +145,7 @@ def import_(files: tuple[BinaryIO, ...]) -> None:
             click.echo(safe(f"{taken.number:>6}  {whole.title or '(untitled)'}{known}"))
 
 
-def _conversations(file: BinaryIO) -> tuple[Whole, ...]:
+def _conversations(file: BinaryIO) -> tuple[FullConversation, ...]:
     """Return what a file holds; the sentence on a broken one says which it is."""
     from assistant.store.imports.formats import MOST, read
 

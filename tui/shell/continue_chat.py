@@ -7,7 +7,7 @@ from assistant.events import Decoded, Finished, ModelInfo
 from assistant.request import Request
 from assistant.store import Record, Store, place, present
 from models.errors import UsageError
-from tui.chat.answer_writer import Kept
+from tui.chat.answer_writer import AnswerWriter
 from tui.chat.chat_request import inquiry
 from tui.settings.settings import Settings
 
@@ -21,7 +21,7 @@ class Continuing:
         self.number = number
         self.notice = store.notice
         self._store, self._keeps = store, keeps
-        self._answers: list[Kept] = []
+        self._answers: list[AnswerWriter] = []
         if keeps and store.enter(number):
             self.notice = f"Conversation {number} is open in another specchat, too."
 
@@ -40,7 +40,7 @@ class Continuing:
             records = [*kept]
         else:
             asked = Record(0, parent, "user", question, 0.0, "complete")
-        self._answers = [Kept(store, record) for record in records]
+        self._answers = [AnswerWriter(store, record) for record in records]
         system = store.system(self.number)
         whole = (*path, asked)
         return inquiry(

@@ -28,7 +28,7 @@ class Stopped(KeyboardInterrupt):
     """The engine was stopped with Ctrl-C before its job was done."""
 
 
-class Listening:
+class EngineConsole:
     """Have an engine work, and show on standard error what it does.
 
     It lives in a process of its own: what makes llama.cpp give up does not end this one.

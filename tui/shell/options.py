@@ -9,7 +9,7 @@ from click.shell_completion import CompletionItem
 from tui.safe import safe
 from tui.settings.keys import KEYS, Key
 from tui.settings.value_kinds import Value, shown
-from tui.settings.word_kinds import Choice, Switch
+from tui.settings.word_kinds import ChoiceKind, Flag
 
 if TYPE_CHECKING:
     from tui.settings.settings import Settings
@@ -19,7 +19,7 @@ _PATHS = ("/", "./", "../", "~")
 """How the path of a file begins."""
 
 
-class Typed(click.ParamType[Value]):
+class SettingParameter(click.ParamType[Value]):
     """A value of one key."""
 
     def __init__(self, key: Key) -> None:
@@ -47,7 +47,7 @@ class Typed(click.ParamType[Value]):
         return [CompletionItem(word) for word in words(self.key) if word.startswith(incomplete)]
 
 
-class Model(click.ParamType[str]):
+class ModelParameter(click.ParamType[str]):
     """What somebody calls a model."""
 
     name = "model"
@@ -64,7 +64,7 @@ class Model(click.ParamType[str]):
         return [CompletionItem(name) for name in found]
 
 
-class Number(click.IntRange):
+class NumberParameter(click.IntRange):
     """A whole number of a range, which says that it is one."""
 
     name = "whole number"
@@ -100,13 +100,16 @@ def _offered() -> list[Key]:
 
 
 def _option(key: Key) -> Callable[[Command], Command]:
-    if isinstance(key.kind, Switch):
+    if isinstance(key.kind, Flag):
         opposite = "--online" if key.name == "offline" else f"--no-{key.name}"
         names = [key.name, f"{key.flag}/{opposite}"]
         return click.option(*names, default=None, help=f"{key.help}  [{shown(key.default)}]")
     names = [key.name, key.flag, *(["-k"] if key.name == "lookahead" else [])]
     default = f"  [{shown(key.default)}]" if shown(key.default) else ""
-    hint = key.kind.hint if isinstance(key.kind, Choice) else None
+    hint = key.kind.hint if isinstance(key.kind, ChoiceKind) else None
     return click.option(
-        *names, type=Typed(key), metavar=hint or key.kind.hint, help=f"{key.help}{default}"
+        *names,
+        type=SettingParameter(key),
+        metavar=hint or key.kind.hint,
+        help=f"{key.help}{default}",
     )

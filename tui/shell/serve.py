@@ -19,7 +19,7 @@ from assistant.events import Failed, Loading, Ready
 from assistant.process.landlock import forbid_connections
 from assistant.request import Message, Request, Setup
 from assistant.serve.guard import Guard, is_local
-from assistant.serve.request_queue import Desk
+from assistant.serve.request_queue import RequestQueue
 from assistant.serve.server import Endpoint, Served
 from models import errors
 from models.errors import StorageError, UsageError
@@ -64,7 +64,7 @@ class Serving:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._stop, INTERRUPTED)
         loop.add_signal_handler(signal.SIGTERM, self._stop, 0)
-        desk = Desk()
+        desk = RequestQueue()
         try:
             ready = await self._load(desk)
             if ready is not None:
@@ -79,7 +79,7 @@ class Serving:
         self._code = code
         self._end.set()
 
-    async def _load(self, desk: Desk) -> Ready | None:
+    async def _load(self, desk: RequestQueue) -> Ready | None:
         """Return what was loaded; None when it was interrupted."""
         loading = asyncio.create_task(self._loaded(desk))
         ending = asyncio.create_task(self._end.wait())
@@ -90,7 +90,7 @@ class Serving:
         loading.cancel()
         return None
 
-    async def _loaded(self, desk: Desk) -> Ready:
+    async def _loaded(self, desk: RequestQueue) -> Ready:
         with Console(stderr=True).status("loading") as status:
             async for event in desk.load(self._setup).heard():
                 match event:
@@ -102,7 +102,7 @@ class Serving:
                         return event
         raise AssertionError("loading ends in one or the other")
 
-    def _endpoint(self, desk: Desk, ready: Ready) -> Endpoint:
+    def _endpoint(self, desk: RequestQueue, ready: Ready) -> Endpoint:
         name, usual = name_of(self._settings, self._setup), _usual(self._settings)
         return Endpoint(desk, name, ready, usual, self._guard, _report, _say)
 

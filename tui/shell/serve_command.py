@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tui.shell.options import Number, settings, shared
+from tui.shell.options import NumberParameter, settings, shared
 
 PORT = 8471
 
@@ -17,7 +17,7 @@ PORT = 8471
 )
 @click.option(
     "--port",
-    type=Number(0, 65535),
+    type=NumberParameter(0, 65535),
     default=PORT,
     show_default=True,
     help="0 takes one that is free.",

@@ -11,9 +11,9 @@ from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.breakeven import cheapest
 from assistant.decoding.lookahead.budget import Budget
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.pace import Pace
+from assistant.decoding.lookahead.pace import RecentSpeed
 from assistant.decoding.lookahead.plain_pace import Reference
-from assistant.decoding.lookahead.throughput_plan import ALONE, Beside, Weighing
+from assistant.decoding.lookahead.throughput_plan import ALONE, BatchShare, ThroughputPlan
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Plan
 from assistant.decoding.sources.model import Reading
@@ -36,7 +36,7 @@ class Controller:
         self._costs = costs
         self._acceptance = acceptance or Acceptance()
         self._budget = Budget()
-        self._pace = Pace()
+        self._pace = RecentSpeed()
         self._known = 0  # tokens of context that the draft had when it was judged last
         self._answered = 0  # tokens of this answer
         self._reference = Reference(costs.verify(1))
@@ -44,14 +44,14 @@ class Controller:
     def begin(self) -> None:
         """Begin an answer: what others gained pays for no loss in it, and its text is its own."""
         self._budget = Budget()
-        self._pace = Pace()
+        self._pace = RecentSpeed()
         self._known = self._answered = 0
         self._acceptance.begin()
 
-    def plan(self, room: int, least: int = 0, beside: Beside = ALONE) -> Weighing:
+    def plan(self, room: int, least: int = 0, beside: BatchShare = ALONE) -> ThroughputPlan:
         """Return the plan of the next round, with `least` proposals even if nothing pays."""
         left = self._budget.left(self._reference.seconds)
-        return Weighing(
+        return ThroughputPlan(
             self._costs,
             self._acceptance,
             room,
@@ -91,7 +91,7 @@ class Controller:
         self._answered += len(round_.tokens)
         verify_s = seconds - draft_s - tables_s
         self._compare(round_.proposed, verify_s)
-        if not isinstance(plan, Weighing):
+        if not isinstance(plan, ThroughputPlan):
             self._acceptance.learn(round_, ())
             return
         self._acceptance.learn(round_, plan.runs)
@@ -118,8 +118,8 @@ class Controller:
         expected_s = self._costs.verify(count + proposed)
         self._compare(proposed, seconds, count)
         for round_, plan in rounds:
-            self._acceptance.learn(round_, plan.runs if isinstance(plan, Weighing) else ())
-        if all(isinstance(plan, Weighing) and not plan.least for _, plan in rounds):
+            self._acceptance.learn(round_, plan.runs if isinstance(plan, ThroughputPlan) else ())
+        if all(isinstance(plan, ThroughputPlan) and not plan.least for _, plan in rounds):
             tokens = sum(len(round_.tokens) for round_, _ in rounds) / count
             if proposed:
                 self._spend(seconds * alone, expected_s * alone, tokens)
@@ -133,7 +133,7 @@ class Controller:
         """
         token_s, step_s = self._costs.verify(1), self._costs.draft(1)
         speedup = right = None
-        if isinstance(plan, Weighing) and plan.taken:
+        if isinstance(plan, ThroughputPlan) and plan.taken:
             speedup = plan.expected_tokens / plan.expected_s * token_s
         if step_s < inf:
             right = sum(weight * each for weight, each in self._acceptance.possible("model"))

@@ -14,14 +14,14 @@ from models.base import Model
 from models.machine_load import OtherLoad
 
 
-class Timed(Model, Protocol):
+class TimedModel(Model, Protocol):
     """A model that knows what its speed depends on."""
 
     conditions: str
     """The file, the library, the machine and the settings, as text."""
 
 
-def cached_or_measured(target: Timed, draft: Timed | None, folder: Path | None) -> Costs:
+def cached_or_measured(target: TimedModel, draft: TimedModel | None, folder: Path | None) -> Costs:
     """Return what evaluations of a pair cost, or of a target alone.
 
     What has to be measured is kept in `folder`, if there is one, and looked at again in the next
@@ -51,7 +51,7 @@ def recorded(path: Path, what: str, folder: Path) -> Times | None:
     return known if known and known.is_sound else None
 
 
-def remember(model: Timed, what: str, times: Times, folder: Path) -> None:
+def remember(model: TimedModel, what: str, times: Times, folder: Path) -> None:
     """Keep what was measured: "verify" of a target, or "draft" of a draft.
 
     Raises:
@@ -61,7 +61,7 @@ def remember(model: Timed, what: str, times: Times, folder: Path) -> None:
 
 
 def _times(
-    model: Timed, what: str, measure: Callable[[Model], Times], folder: Path | None
+    model: TimedModel, what: str, measure: Callable[[Model], Times], folder: Path | None
 ) -> Times:
     known = _known(model, what, folder) if folder else None
     if known and known.looks >= ENOUGH:
@@ -74,7 +74,7 @@ def _times(
     return times
 
 
-def _known(model: Timed, what: str, folder: Path) -> Times | None:
+def _known(model: TimedModel, what: str, folder: Path) -> Times | None:
     known = _records(folder).get(_key(model, what))
     return known if known and known.is_sound else None
 
@@ -83,5 +83,5 @@ def _records(folder: Path) -> Records[Times]:
     return Records(folder / "costs.json", Times)
 
 
-def _key(model: Timed, what: str) -> str:
+def _key(model: TimedModel, what: str) -> str:
     return f"{what} | {model.conditions}"

@@ -3,7 +3,7 @@
 FADE = 0.97  # what a round weighs against the one after it
 
 
-class Pace:
+class RecentSpeed:
     """Tokens per second over the last thirty rounds or so."""
 
     def __init__(self) -> None:

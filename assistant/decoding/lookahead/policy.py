@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from assistant.decoding.control import Control
 from assistant.decoding.lookahead.controller import SHORT, Controller
 from assistant.decoding.lookahead.fixed import Fixed
-from assistant.decoding.lookahead.throughput_plan import ALONE, Beside, Weighing
+from assistant.decoding.lookahead.throughput_plan import ALONE, BatchShare, ThroughputPlan
 from assistant.decoding.sources.draft import Plan
 from assistant.decoding.sources.model import Reading
 from assistant.events import Reason
@@ -38,7 +38,7 @@ class Policy:
         """Whether the program may choose to propose nothing."""
         return self.control.mode == "auto" and self.control.lookahead is None
 
-    def plan(self, room: int, beside: Beside = ALONE) -> Plan:
+    def plan(self, room: int, beside: BatchShare = ALONE) -> Plan:
         """Return the plan of the next round, which may propose `room` tokens."""
         control, controller = self.control, self.controller
         if control.mode == "ars":
@@ -57,7 +57,7 @@ class Policy:
             return Reason.CHOSEN
         if self.control.mode == "sps":
             return Reason.SPS
-        if not isinstance(plan, Weighing):
+        if not isinstance(plan, ThroughputPlan):
             return Reason.UNMEASURED
         if plan.pause:
             return plan.pause

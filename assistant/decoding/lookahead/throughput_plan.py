@@ -15,7 +15,7 @@ DEEPEST = 16  # steps that a source of rows is thought ahead
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class BatchShare:
     """What else is in the batch of a round, when several answers are decoded in one."""
 
     width: int = 0
@@ -24,10 +24,10 @@ class Beside:
     """How many tokens those answers are expected to gain."""
 
 
-ALONE = Beside()
+ALONE = BatchShare()
 
 
-class Weighing:
+class ThroughputPlan:
     """A plan that takes an offer when it makes the round faster, in expected tokens per second.
 
     An offer is looked at over its whole length, so that a step of the staircase that costs more
@@ -54,7 +54,7 @@ class Weighing:
         patience: int = 0,
         limit_s: float = inf,
         pause: Reason | None = None,
-        beside: Beside = ALONE,
+        beside: BatchShare = ALONE,
     ) -> None:
         self.room, self.least, self.pause = room, least, pause
         self.runs: tuple[Run, ...] = ()
@@ -74,9 +74,9 @@ class Weighing:
         self._survival = 1.0  # the probability that all proposals so far are accepted
 
     @property
-    def beside(self) -> Beside:
+    def beside(self) -> BatchShare:
         """What the next answer of the same batch has beside it."""
-        return Beside(self._beside.width + self._proposed, self.expected_tokens - 1)
+        return BatchShare(self._beside.width + self._proposed, self.expected_tokens - 1)
 
     def next(self, offers: Sequence[Offer]) -> Offer | None:
         """Take the offer that makes the round fastest, if any makes it faster."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from assistant.decoding.sources.copying import Copying
 from assistant.decoding.sources.draft import Run
-from assistant.decoding.sources.ngram_tables import LENGTHS, Entry, Tables
+from assistant.decoding.sources.ngram_tables import LENGTHS, Continuation, Tables
 
 USUAL = 80  # percent of the cases, to speak of a habit
 ALWAYS = 95
@@ -25,7 +25,7 @@ class NgramSource(Copying):
     def offer(self, tokens: Sequence[int], room: int) -> Run | None:
         """Offer up to `room` tokens, as long as each is a habit."""
         context = list(tokens[-max(LENGTHS) :])
-        found: list[Entry] = []
+        found: list[Continuation] = []
         while len(found) < room and (entry := self._tables.find(context)):
             if entry.percent < USUAL or entry.token >= self._n_vocab:
                 break
@@ -37,7 +37,7 @@ class NgramSource(Copying):
         return Run(self.name, tokens, tuple(strength(entry) for entry in found))
 
 
-def strength(entry: Entry) -> int:
+def strength(entry: Continuation) -> int:
     """Return the class of an entry: 0 to 3 by how often it held, 4 to 7 if it hardly ever fails."""
     often = min(entry.times.bit_length() - 2, 3)
     return often + 4 if entry.percent >= ALWAYS else often

@@ -20,7 +20,7 @@ _MASK = 2**64 - 1
 _FACTOR = 0x9E3779B97F4A7C15  # of Knuth's multiplicative hashing: 2^64 over the golden ratio
 
 
-class Entry(NamedTuple):
+class Continuation(NamedTuple):
     """What followed some tokens most often."""
 
     token: int
@@ -40,17 +40,17 @@ class Tables:
     def __len__(self) -> int:
         return len(self._keys)
 
-    def find(self, context: Sequence[int]) -> Entry | None:
+    def find(self, context: Sequence[int]) -> Continuation | None:
         """Return what usually follows the last tokens of a context, as many as are known."""
         return next(filter(None, (self._find(context[-length:]) for length in LENGTHS)), None)
 
-    def _find(self, context: Sequence[int]) -> Entry | None:
+    def _find(self, context: Sequence[int]) -> Continuation | None:
         wanted = key(context)
         place = bisect_left(self._keys, wanted)
         if place == len(self) or self._keys[place] != wanted:
             return None
         value = self._values[place]
-        return Entry(value & 0xFFFFFFFF, value >> 48, value >> 32 & 0xFFFF)
+        return Continuation(value & 0xFFFFFFFF, value >> 48, value >> 32 & 0xFFFF)
 
 
 def opened(path: Path) -> Tables:

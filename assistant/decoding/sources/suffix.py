@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from assistant.decoding.sources.copying import Copying
 from assistant.decoding.sources.draft import Run
-from assistant.decoding.sources.suffix_automaton import Automaton, Match
+from assistant.decoding.sources.suffix_automaton import Automaton, SuffixMatch
 
 SHORTEST = 2  # tokens in common, to speak of a repetition
 UNMISTAKABLE = 8  # tokens in common, for the latest of several ways to go on to be worth a try
@@ -47,11 +47,11 @@ class SuffixSource(Copying):
         return Run(self.name, tuple(run), tuple(evidence)) if run else None
 
 
-def is_telling(match: Match) -> bool:
+def is_telling(match: SuffixMatch) -> bool:
     """Say whether what followed a match tells anything about what follows now."""
     return match.length >= (SHORTEST if match.followers < 2 else UNMISTAKABLE)
 
 
-def strength(match: Match) -> int:
+def strength(match: SuffixMatch) -> int:
     """Return the class of a match: 0 where different tokens followed it, else by its length."""
     return sum(match.length >= edge for edge in EDGES) if match.followers < 2 else 0

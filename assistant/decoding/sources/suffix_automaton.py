@@ -12,7 +12,7 @@ DEPTH = 16  # how many ever shorter suffixes get to know that they occurred agai
 PATIENCE = 64  # and how many are tried to go on from
 
 
-class Match(NamedTuple):
+class SuffixMatch(NamedTuple):
     """A stretch of the text that the tokens looked at end with."""
 
     state: int
@@ -21,7 +21,7 @@ class Match(NamedTuple):
     followers: int  # how many different tokens have come behind it
 
 
-NOTHING = Match(0, 0, 0, 0)
+NOTHING = SuffixMatch(0, 0, 0, 0)
 
 
 class Automaton:
@@ -56,7 +56,7 @@ class Automaton:
             self._end[state] = end
             state = self._link[state]
 
-    def follow(self, match: Match, token: int) -> Match:
+    def follow(self, match: SuffixMatch, token: int) -> SuffixMatch:
         """Return the longest suffix of a match and `token` behind it that occurs in the text.
 
         In a text that repeats itself endlessly, one that is much shorter is not looked for.
@@ -71,8 +71,8 @@ class Automaton:
             length = self._longest[state]
         return NOTHING
 
-    def _match(self, state: int, length: int) -> Match:
-        return Match(state, length, self._end[state], len(self._next[state]))
+    def _match(self, state: int, length: int) -> SuffixMatch:
+        return SuffixMatch(state, length, self._end[state], len(self._next[state]))
 
     def _branch(self, at: int, token: int) -> int:
         """Return the state of the longest stretch of `at` and `token` behind it, alone."""

@@ -18,7 +18,7 @@ HEADER = ("kind", "system", "A, tokens/s", "B, tokens/s", "B / A [95 %]", "A, /e
 NOTE = "Answers to the same questions alone; B / A is the geometric mean over them. /eval: tokens."
 
 
-class Figures(msgspec.Struct):
+class ComparedFigures(msgspec.Struct):
     """The figures of an answer that are compared."""
 
     generated_tokens: int
@@ -26,22 +26,22 @@ class Figures(msgspec.Struct):
     rounds: int
 
 
-class Given(msgspec.Struct):
+class ReportedAnswer(msgspec.Struct):
     """An answer in a report."""
 
     question: str
     kind: str
     repeat: int
     system: str
-    stats: Figures | None = None
+    stats: ComparedFigures | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ComparedRun:
     """A report: what it depended on, and its answers."""
 
     facts: Mapping[str, Any]
-    answers: tuple[Given, ...]
+    answers: tuple[ReportedAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Difference:
     per_eval: tuple[float, float]  # tokens per evaluation
 
 
-def load(path: Path) -> Side:
+def load(path: Path) -> ComparedRun:
     """Return what `--json` wrote.
 
     Raises:
@@ -64,7 +64,7 @@ def load(path: Path) -> Side:
     """
     try:
         facts = json.loads(path.read_text("utf-8"))
-        answers = msgspec.convert(facts["answers"], tuple[Given, ...])
+        answers = msgspec.convert(facts["answers"], tuple[ReportedAnswer, ...])
         facts = {name: dict(facts[name]) if name != "command" else facts[name] for name in FACTS}
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
@@ -72,10 +72,10 @@ def load(path: Path) -> Side:
         raise UsageError(
             f"{path} is no report; make one with: specchat bench prompts --json {path}"
         ) from error
-    return Side(facts, answers)
+    return ComparedRun(facts, answers)
 
 
-def differences(a: Side, b: Side) -> list[Difference]:
+def differences(a: ComparedRun, b: ComparedRun) -> list[Difference]:
     """Return each system's speeds on the questions that both runs have asked."""
     found: list[Difference] = []
     ours, theirs = _sums(a), _sums(b)
@@ -89,7 +89,7 @@ def differences(a: Side, b: Side) -> list[Difference]:
     return found
 
 
-def report(a: Side, b: Side) -> tuple[Report, list[Difference]]:
+def report(a: ComparedRun, b: ComparedRun) -> tuple[Report, list[Difference]]:
     """Return the comparison.
 
     Raises:
@@ -123,7 +123,7 @@ def changes(a: Any, b: Any, where: str = "") -> Iterator[str]:
         yield f"{where}: {json.dumps(a)} in A, {json.dumps(b)} in B"
 
 
-def _sums(side: Side) -> dict[tuple[str, str, str], tuple[float, float, float]]:
+def _sums(side: ComparedRun) -> dict[tuple[str, str, str], tuple[float, float, float]]:
     """Return tokens, seconds and rounds by kind, question and system, repeats added up."""
     sums: dict[tuple[str, str, str], tuple[float, float, float]] = {}
     for each in side.answers:

@@ -16,7 +16,7 @@ LIBRARIES = ("specchat", "llama-cpp-python", "numpy")
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class Computer:
     """A computer, as its owner would name it."""
 
     processor: str
@@ -26,7 +26,7 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class ModelFile:
     """A model file; the sha256 is told where it is known."""
 
     name: str
@@ -35,11 +35,11 @@ class File:
     sha256: str | None
 
 
-def machine() -> Machine:
+def machine() -> Computer:
     """Return what this computer is."""
     uname = platform.uname()
     system = f"{uname.system} {uname.release} {uname.machine}"
-    return Machine(_processor(), physical_cores(), psutil.virtual_memory().total, system)
+    return Computer(_processor(), physical_cores(), psutil.virtual_memory().total, system)
 
 
 def versions() -> dict[str, str]:
@@ -47,9 +47,9 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: _version(name) for name in LIBRARIES}}
 
 
-def described(path: Path) -> File:
+def described(path: Path) -> ModelFile:
     """Return which file this is."""
-    return File(path.name, str(path), path.stat().st_size, known_sha256(path))
+    return ModelFile(path.name, str(path), path.stat().st_size, known_sha256(path))
 
 
 def facts(files: Mapping[str, Path]) -> dict[str, object]:

@@ -7,7 +7,7 @@ from assistant.stats import Stats
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
+class TimedRound:
     """A round, by what it cost."""
 
     width: int  # tokens in the target's batch
@@ -52,7 +52,7 @@ class Measured:
     text: str
     stop: str
     stats: Stats
-    rounds: tuple[Timed, ...] = ()
+    rounds: tuple[TimedRound, ...] = ()
     costs: CostCurves | None = None
     profile: Profile | None = None
     names: Mapping[str, str] = field(default_factory=dict)  # of the models, by role

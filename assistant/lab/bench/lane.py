@@ -13,7 +13,7 @@ from assistant.decoding.sources.draft import Plan
 from assistant.engine.race import Runner
 from assistant.engine.reply import Assistant
 from assistant.events import Decoded, Finished, Noticed, Ready, Spoken, Stop
-from assistant.lab.bench.events import CostCurves, Measured, Profile, Timed
+from assistant.lab.bench.events import CostCurves, Measured, Profile, TimedRound
 from assistant.lab.bench.source_profile import profile
 from assistant.request import Trial
 from models.errors import Cancelled, ContextFull, ModelError
@@ -44,13 +44,13 @@ class Recording(Controller):
 
     def __init__(self, costs: Costs) -> None:
         super().__init__(deepcopy(costs))
-        self.rounds: list[Timed] = []
+        self.rounds: list[TimedRound] = []
 
     def observe(
         self, round_: Round, plan: Plan, seconds: float, draft_s: float, tables_s: float = 0.0
     ) -> None:
         """Note what a round cost, and learn from it."""
-        timed = Timed(round_.proposed + 1, len(round_.tokens), seconds - draft_s, draft_s)
+        timed = TimedRound(round_.proposed + 1, len(round_.tokens), seconds - draft_s, draft_s)
         self.rounds.append(timed)
         super().observe(round_, plan, seconds, draft_s, tables_s)
 

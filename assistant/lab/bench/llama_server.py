@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from assistant.chat.template import CHATML, ChatTemplate
 from assistant.lab.bench.events import Measured
-from assistant.lab.bench.llama_server_api import Asked, body, measured
+from assistant.lab.bench.llama_server_api import ServerQuestion, body, measured
 from assistant.request import Setup
 from models.errors import ModelError, UsageError
 from models.gguf import read
@@ -50,7 +50,7 @@ class Way:
 PLAIN = Way(NAME, lookahead=0)
 
 
-class Server:
+class LlamaServer:
     """A llama-server, which speculates or does not; it starts at the first question.
 
     Args:
@@ -69,7 +69,7 @@ class Server:
         header = read(setup.target)
         self._template = ChatTemplate(header.template, CHATML)
 
-    def measure(self, asked: Asked) -> Measured:
+    def measure(self, asked: ServerQuestion) -> Measured:
         """Answer a question from cold caches.
 
         Raises:
@@ -175,7 +175,7 @@ def _free_port() -> int:
 
 def servers(
     binary: Path, setup: Setup, lookaheads: Sequence[int | None], log: IO[bytes]
-) -> list[Server]:
+) -> list[LlamaServer]:
     """Return a server for each way to decode that the program has.
 
     Without speculation; with the draft, and the first lookahead there is; and with n-grams of the
@@ -184,7 +184,7 @@ def servers(
     check(binary)
     k = next((each for each in lookaheads if each), 4)
     ways = [PLAIN, *_ways(_help(binary), setup.draft, k)]
-    return [Server(binary, setup, way, log) for way in ways]
+    return [LlamaServer(binary, setup, way, log) for way in ways]
 
 
 def _ways(options: str, draft: Path | None, k: int) -> Iterator[Way]:

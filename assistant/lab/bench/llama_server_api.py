@@ -11,7 +11,7 @@ from models.errors import ModelError
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ServerQuestion:
     """What a server is asked."""
 
     messages: tuple[Message, ...]
@@ -20,7 +20,7 @@ class Asked:
     seed: int | None
 
 
-def body(asked: Asked, template: ChatTemplate, lookahead: int | None) -> dict[str, Any]:
+def body(asked: ServerQuestion, template: ChatTemplate, lookahead: int | None) -> dict[str, Any]:
     """Return the question as the server wants it; None leaves the lookahead to it, 0 is none."""
     sampling = asked.sampling
     most = {} if lookahead is None else {"speculative.n_max": lookahead}

@@ -5,7 +5,7 @@ from dataclasses import replace
 from statistics import geometric_mean
 
 from assistant.lab.bench.report import NOTHING, Report, Section, Table, number
-from assistant.lab.bench.run_answers import Answer
+from assistant.lab.bench.run_answers import RunAnswer
 from assistant.lab.bench.simulated_machines import Machine
 from assistant.lab.bench.simulator import Simulator
 from assistant.lab.bench.standings import ALL
@@ -20,7 +20,7 @@ NOTE = (
 
 
 def report(
-    answers: Sequence[Answer],
+    answers: Sequence[RunAnswer],
     systems: Sequence[System],
     sources: Sequence[str],
     machines: Mapping[str, Machine | None],
@@ -56,7 +56,7 @@ def report(
 
 
 def predictions(
-    answers: Sequence[Answer],
+    answers: Sequence[RunAnswer],
     systems: Sequence[System],
     sources: Sequence[str] = USUAL_SOURCES,
     machine: Machine | None = None,
@@ -86,7 +86,7 @@ def predictions(
     return found
 
 
-def _here(answers: Sequence[Answer], ars: str) -> Machine | None:
+def _here(answers: Sequence[RunAnswer], ars: str) -> Machine | None:
     """Return the machine that ArS's answers were given on."""
     stats = [each.measured.stats for each in answers if each.system == ars and each.measured]
     found = (each.measured.costs for each in answers if each.measured)

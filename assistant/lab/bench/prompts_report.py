@@ -14,8 +14,8 @@ from assistant.lab.bench.report import (
     number,
     share,
 )
-from assistant.lab.bench.run_answers import Answer
-from assistant.lab.bench.standings import ALL, Standing, standings
+from assistant.lab.bench.run_answers import RunAnswer
+from assistant.lab.bench.standings import ALL, SystemStanding, standings
 from assistant.lab.bench.systems import System
 
 HEADER = (
@@ -45,8 +45,8 @@ CAVEAT_ALONE = (
 
 
 def report(
-    answers: Sequence[Answer], systems: Sequence[System], sources: Sequence[str]
-) -> tuple[Report, list[Standing]]:
+    answers: Sequence[RunAnswer], systems: Sequence[System], sources: Sequence[str]
+) -> tuple[Report, list[SystemStanding]]:
     """Return what was measured, as a report and as figures; `sources` are the settings' own."""
     names = [system.name for system in systems]
     found = standings(answers, names, predictions(answers, systems, sources))
@@ -59,7 +59,7 @@ def report(
     return Report("How fast answers come, by kind of prompt", (section,)), found
 
 
-def _table(found: Sequence[Standing]) -> Table:
+def _table(found: Sequence[SystemStanding]) -> Table:
     rows = tuple(
         (
             each.kind,
@@ -77,7 +77,7 @@ def _table(found: Sequence[Standing]) -> Table:
     return Table("Tokens per second", HEADER, rows, note, names=2)
 
 
-def _sentences(answers: Sequence[Answer], found: Sequence[Standing]) -> list[str]:
+def _sentences(answers: Sequence[RunAnswer], found: Sequence[SystemStanding]) -> list[str]:
     overall = [each for each in found if each.kind == ALL and each.ratio]
     texts: list[str] = []
     if overall:
@@ -99,7 +99,7 @@ def _sentences(answers: Sequence[Answer], found: Sequence[Standing]) -> list[str
     return texts
 
 
-def _plots(found: Sequence[Standing]) -> tuple[Plot, ...]:
+def _plots(found: Sequence[SystemStanding]) -> tuple[Plot, ...]:
     places = {kind: i for i, kind in enumerate(dict.fromkeys(each.kind for each in found))}
     systems = dict.fromkeys(each.system for each in found if each.ratio)
     series = tuple(

@@ -13,7 +13,7 @@ ANSWER = "answer"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RunAnswer:
     """An answer of one system to one question."""
 
     question: str
@@ -34,12 +34,12 @@ def key(question: str, kind: str, repeat: int, system: str) -> str:
     return f"{ANSWER} | {kind} | {question} | {repeat} | {system}"
 
 
-def plain(answer: Answer) -> Any:
+def plain(answer: RunAnswer) -> Any:
     """Return an answer as it is kept."""
     return msgspec.to_builtins(answer, str_keys=True)
 
 
-def kept(results: Mapping[str, Any]) -> Iterator[Answer]:
+def kept(results: Mapping[str, Any]) -> Iterator[RunAnswer]:
     """Yield the answers among the results of a run.
 
     Raises:
@@ -49,13 +49,13 @@ def kept(results: Mapping[str, Any]) -> Iterator[Answer]:
         if not name.startswith(ANSWER):
             continue
         try:
-            yield msgspec.convert(result, Answer, str_keys=True)
+            yield msgspec.convert(result, RunAnswer, str_keys=True)
         except msgspec.ValidationError as error:
             raise StorageError(f"The run holds no valid answer at {name!r}: {error}.") from error
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class QuestionTotals:
     """All answers of a system to one question, added up."""
 
     question: str
@@ -85,19 +85,19 @@ class Sum:
         return self.total("generated_tokens") / self.total("decode_s")
 
 
-def sums(answers: Iterable[Answer], system: str) -> dict[tuple[str, str], Sum]:
+def sums(answers: Iterable[RunAnswer], system: str) -> dict[tuple[str, str], QuestionTotals]:
     """Return the answers of a system by kind and question; those that failed are left out."""
     found: dict[tuple[str, str], list[Measured]] = {}
     for answer in answers:
         if answer.system == system and answer.measured and answer.measured.stats.decode_s:
             found.setdefault((answer.kind, answer.question), []).append(answer.measured)
     return {
-        (kind, question): Sum(question, kind, tuple(measured))
+        (kind, question): QuestionTotals(question, kind, tuple(measured))
         for (kind, question), measured in found.items()
     }
 
 
-def speedup(own: Sum, reference: Sum) -> float:
+def speedup(own: QuestionTotals, reference: QuestionTotals) -> float:
     """Return how many times as fast a system was as another one at the same question.
 
     Answers in lockstep are held against each other up to the last token that both have: there,
@@ -118,6 +118,6 @@ def speedup(own: Sum, reference: Sum) -> float:
     return reference_s / own_s
 
 
-def kinds(answers: Sequence[Answer]) -> list[str]:
+def kinds(answers: Sequence[RunAnswer]) -> list[str]:
     """Return the kinds of questions, in the order of their coming."""
     return list(dict.fromkeys(answer.kind for answer in answers))

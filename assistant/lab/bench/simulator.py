@@ -33,7 +33,7 @@ MOST = 31  # proposals that one evaluation has room for
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class SimulatedAnswer:
     """What an answer would have come to."""
 
     tokens: int
@@ -63,7 +63,7 @@ class Simulator:
         self._policy = Policy(Control(system.mode, system.lookahead), self._controller)
         self._rng = np.random.default_rng(0)
 
-    def replay(self, profile: Profile) -> Replay:
+    def replay(self, profile: Profile) -> SimulatedAnswer:
         """Return what the answer of a profile takes."""
         self._controller.begin()
         logged = self._logged(profile)
@@ -86,7 +86,7 @@ class Simulator:
             seconds += verify_s + draft_s
             rounds, tested = rounds + 1, tested + round_.tested
             accepted += round_.accepted
-        return Replay(end - profile.start, seconds, rounds, tested, accepted)
+        return SimulatedAnswer(end - profile.start, seconds, rounds, tested, accepted)
 
     def _plan(self, cascade: Cascade, room: int) -> Plan:
         return self._policy.plan(min(room, MOST) if cascade.sources else 0)

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assistant.lab.bench.intervals import Interval, geometric_mean
-from assistant.lab.bench.run_answers import Answer, Sum, kinds, speedup, sums
+from assistant.lab.bench.run_answers import QuestionTotals, RunAnswer, kinds, speedup, sums
 
 ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SystemStanding:
     """How a system did on the questions of a kind."""
 
     kind: str
@@ -27,10 +27,10 @@ class Standing:
 
 
 def standings(
-    answers: Sequence[Answer],
+    answers: Sequence[RunAnswer],
     systems: Sequence[str],
     predicted: Mapping[tuple[str, str], float] | None = None,
-) -> list[Standing]:
+) -> list[SystemStanding]:
     """Return each system's standing by kind, and on all questions together; ArS is the first.
 
     A question counts where both the system and ArS have answered it. `predicted` has ratios by
@@ -38,7 +38,7 @@ def standings(
     """
     by_system = {system: sums(answers, system) for system in systems}
     reference = by_system[systems[0]]
-    found: list[Standing] = []
+    found: list[SystemStanding] = []
     for kind in [*kinds(answers), ALL]:
         for system in systems:
             both = [
@@ -53,8 +53,11 @@ def standings(
 
 
 def _standing(
-    kind: str, system: str, both: Sequence[tuple[Sum, Sum]], predicted: float | None
-) -> Standing:
+    kind: str,
+    system: str,
+    both: Sequence[tuple[QuestionTotals, QuestionTotals]],
+    predicted: float | None,
+) -> SystemStanding:
     own = [sum_ for sum_, _ in both]
     ratios = [speedup(sum_, ars) for sum_, ars in both]
     is_reference = all(sum_ is ars for sum_, ars in both)
@@ -62,7 +65,7 @@ def _standing(
     def total(name: str) -> float:
         return sum(each.total(name) for each in own)
 
-    return Standing(
+    return SystemStanding(
         kind,
         system,
         len(own),

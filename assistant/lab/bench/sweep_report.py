@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from assistant.lab.bench.report import Plot, Point, Report, Section, Series, Table, number, share
-from assistant.lab.bench.run_answers import Answer, Sum, kinds, sums
+from assistant.lab.bench.run_answers import QuestionTotals, RunAnswer, kinds, sums
 from assistant.lab.bench.systems import System
 
 LENGTH = 128
@@ -19,7 +19,7 @@ NOTE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LookaheadStep:
     """What a lookahead came to on the questions of a kind."""
 
     kind: str
@@ -33,7 +33,7 @@ class Step:
     acceptance_rate: float | None
 
 
-def steps(answers: Sequence[Answer], systems: Sequence[System]) -> list[Step]:
+def steps(answers: Sequence[RunAnswer], systems: Sequence[System]) -> list[LookaheadStep]:
     """Return what each lookahead came to, by kind; ArS has 0."""
     return [
         _step(kind, system.lookahead or 0, each)
@@ -43,7 +43,9 @@ def steps(answers: Sequence[Answer], systems: Sequence[System]) -> list[Step]:
     ]
 
 
-def report(answers: Sequence[Answer], systems: Sequence[System]) -> tuple[Report, list[Step]]:
+def report(
+    answers: Sequence[RunAnswer], systems: Sequence[System]
+) -> tuple[Report, list[LookaheadStep]]:
     """Return the table and the three plots of the figure."""
     found = steps(answers, systems)
     texts = tuple(_best(kind, found) for kind in kinds(answers))
@@ -51,7 +53,7 @@ def report(answers: Sequence[Answer], systems: Sequence[System]) -> tuple[Report
     return Report("How fast answers come, by lookahead", (section,)), found
 
 
-def table(found: Sequence[Step]) -> Table:
+def table(found: Sequence[LookaheadStep]) -> Table:
     """Return a line for each lookahead."""
     rows = tuple(
         (
@@ -69,7 +71,7 @@ def table(found: Sequence[Step]) -> Table:
     return Table("By lookahead", HEADER, rows, NOTE, names=2)
 
 
-def plots(found: Sequence[Step]) -> tuple[Plot, ...]:
+def plots(found: Sequence[LookaheadStep]) -> tuple[Plot, ...]:
     """Return Chen et al.'s figure 1."""
     return (
         Plot(
@@ -95,9 +97,9 @@ def plots(found: Sequence[Step]) -> tuple[Plot, ...]:
 
 
 def _series(
-    found: Sequence[Step], value: Callable[[Step], float], deviates: bool = False
+    found: Sequence[LookaheadStep], value: Callable[[LookaheadStep], float], deviates: bool = False
 ) -> tuple[Series, ...]:
-    def point(each: Step) -> Point:
+    def point(each: LookaheadStep) -> Point:
         y, away = value(each), (each.deviation or 0.0) if deviates else 0.0
         return (
             Point(each.lookahead, y, max(0.0, y - away), y + away)
@@ -111,7 +113,7 @@ def _series(
     )
 
 
-def _step(kind: str, lookahead: int, answers: Sequence[Sum]) -> Step:
+def _step(kind: str, lookahead: int, answers: Sequence[QuestionTotals]) -> LookaheadStep:
     seconds = [LENGTH / each.tokens_per_s for each in answers]
 
     def total(name: str) -> float:
@@ -119,7 +121,7 @@ def _step(kind: str, lookahead: int, answers: Sequence[Sum]) -> Step:
 
     rounds = total("rounds")
     steps_s = sum(each.steps_s for each in answers)
-    return Step(
+    return LookaheadStep(
         kind,
         lookahead,
         len(seconds),
@@ -132,7 +134,7 @@ def _step(kind: str, lookahead: int, answers: Sequence[Sum]) -> Step:
     )
 
 
-def _best(kind: str, found: Sequence[Step]) -> str:
+def _best(kind: str, found: Sequence[LookaheadStep]) -> str:
     here = [each for each in found if each.kind == kind]
     best = min(here, key=lambda each: each.seconds)
     ars = next((each for each in here if each.lookahead == 0), best)

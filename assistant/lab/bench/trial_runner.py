@@ -20,7 +20,7 @@ STRIDE = 4
 """Tokens that a system generates while the others wait: a fraction of a second."""
 
 
-class Stand:
+class TrialRunner:
     """Measure answers; what they need is loaded once, and stays until it is closed.
 
     Each system of a lockstep has contexts, sources and costs of its own, as if it were alone; only

@@ -7,13 +7,13 @@ import numpy as np
 
 from assistant.decoding.row import Row
 from assistant.lab.prove.events import Check
-from assistant.lab.prove.pair import Pair, warped
-from assistant.lab.prove.texts import Text, emptied
+from assistant.lab.prove.pair import ProvedPair, warped
+from assistant.lab.prove.texts import DecodedText, emptied
 from models.base import Logits
 
 
 @dataclass(slots=True)
-class Noise:
+class WidthNoise:
     """How far rows of a width are from those of single tokens."""
 
     width: int
@@ -42,11 +42,11 @@ class Noise:
         return Check("noise", f"batches of {self.width} beside single tokens", None, figures)
 
 
-def measured(pair: Pair, text: Text, widths: Sequence[int]) -> Iterator[Noise]:
+def measured(pair: ProvedPair, text: DecodedText, widths: Sequence[int]) -> Iterator[WidthNoise]:
     """Read a text that was decoded token by token again, in batches."""
     warp = warped(pair.warm)
     for width in widths:
-        noise, target = Noise(width), emptied(pair.target)
+        noise, target = WidthNoise(width), emptied(pair.target)
         target.logits(text.tokens[: text.begin - 1], rows=0)
         for start in range(text.begin, text.end - width + 1, width):
             rows = target.logits(text.tokens[: start + width - 1], rows=width)

@@ -11,7 +11,7 @@ from assistant.decoding.rules.block import carried
 from assistant.decoding.sources.draft import Proposal
 
 
-class Trial(NamedTuple):
+class AcceptanceTrial(NamedTuple):
     """A proposal that was up for acceptance."""
 
     place: int  # in the draft
@@ -19,7 +19,7 @@ class Trial(NamedTuple):
     kept: bool
 
 
-Trials = Callable[[Round], Iterator[Trial]]
+Trials = Callable[[Round], Iterator[AcceptanceTrial]]
 
 
 def overlap(target: Row, draft: Row) -> float:
@@ -27,17 +27,17 @@ def overlap(target: Row, draft: Row) -> float:
     return float(np.minimum(target.probs, draft.probs_of(target.ids)).sum())
 
 
-def of_tokens(round_: Round) -> Iterator[Trial]:
+def of_tokens(round_: Round) -> Iterator[AcceptanceTrial]:
     """Yield the trials of the token rule: each proposal behind those that were accepted."""
     yield from _one_by_one(round_, overlap)
 
 
-def of_twins(round_: Round) -> Iterator[Trial]:
+def of_twins(round_: Round) -> Iterator[AcceptanceTrial]:
     """Yield those of the coupled rule, where both rows draw with the same numbers."""
     yield from _one_by_one(round_, coincidence)
 
 
-def of_blocks(round_: Round) -> Iterator[Trial]:
+def of_blocks(round_: Round) -> Iterator[AcceptanceTrial]:
     """Yield those of the block rule: each proposal, whether those before it are kept or not.
 
     Behind a beginning of some share, another token is kept with it with probability
@@ -46,13 +46,13 @@ def of_blocks(round_: Round) -> Iterator[Trial]:
     share = 1.0
     for place, (target, proposal) in enumerate(_judged(round_)):
         scaled = Row(target.ids, target.probs * share)
-        yield Trial(place, overlap(scaled, proposal.row), place < round_.accepted)
+        yield AcceptanceTrial(place, overlap(scaled, proposal.row), place < round_.accepted)
         share = carried(share, target, proposal)
 
 
-def _one_by_one(round_: Round, chance: Callable[[Row, Row], float]) -> Iterator[Trial]:
+def _one_by_one(round_: Round, chance: Callable[[Row, Row], float]) -> Iterator[AcceptanceTrial]:
     for place, (target, proposal) in enumerate(_judged(round_)):
-        yield Trial(place, chance(target, proposal.row), place < round_.accepted)
+        yield AcceptanceTrial(place, chance(target, proposal.row), place < round_.accepted)
         if place == round_.accepted:
             return
 

@@ -12,7 +12,7 @@ from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import Warp, warp
 from assistant.engine.reply import Assistant
 from assistant.request import Message, Sampling
-from models.base import Logits, Model, Several, Vocab
+from models.base import Logits, Model, MultiSequenceModel, Vocab
 from models.mapping import Mapping
 
 TURNS = (
@@ -50,14 +50,14 @@ def _best(logits: Logits, history: Sequence[int]) -> Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ProvedPair:
     """A target and who proposes to it."""
 
     target: Model
     source: Source
     sources: tuple[Source, ...]
     """All that may propose in an answer, `source` among them."""
-    several: Several | None
+    several: MultiSequenceModel | None
     """The target, where it can hold several texts side by side."""
     vocab: Vocab
     chat: ChatTokens
@@ -78,7 +78,7 @@ class Pair:
         return self.chat.encode(turns)
 
 
-def paired(assistant: Assistant, sampling: Sampling, lookahead: int, seed: int) -> Pair:
+def paired(assistant: Assistant, sampling: Sampling, lookahead: int, seed: int) -> ProvedPair:
     """Return the pair of an assistant; without a draft, the target stands in for one."""
     target = assistant.target
     source = assistant.sources.get(ModelSource.name)
@@ -87,7 +87,7 @@ def paired(assistant: Assistant, sampling: Sampling, lookahead: int, seed: int) 
     sources = tuple({**assistant.sources, source.name: source}.values())
     vocab, several = assistant.vocab, assistant.several
     chat = ChatTokens(vocab)
-    return Pair(target, source, sources, several, vocab, chat, sampling, lookahead, seed)
+    return ProvedPair(target, source, sources, several, vocab, chat, sampling, lookahead, seed)
 
 
 def warped(sampling: Sampling) -> Warp:

@@ -6,7 +6,7 @@ from typing import Protocol
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.fixed import Fixed
-from assistant.decoding.lookahead.throughput_plan import Weighing
+from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Plan
 from assistant.lab.prove.random_plan import Whims
@@ -68,7 +68,7 @@ class ControllerPlanner:
         self._room = room
         self._real = Costs(self.VERIFY, self.DRAFT)
         self._controller = Controller(Costs(self.VERIFY, self.DRAFT))
-        self._plan: Weighing | None = None
+        self._plan: ThroughputPlan | None = None
 
     def plan(self) -> Plan:
         """Return what the controller plans."""

@@ -14,13 +14,13 @@ from assistant.lab.progress_meter import Meter
 from assistant.lab.prove import rollback, rules
 from assistant.lab.prove.batch_noise import measured
 from assistant.lab.prove.events import Check, Proved
-from assistant.lab.prove.pair import TASKS, TURNS, Pair, paired
+from assistant.lab.prove.pair import TASKS, TURNS, ProvedPair, paired
 from assistant.lab.prove.restored import restored
 from assistant.lab.prove.samples import Sampler
 from assistant.lab.prove.several import several
 from assistant.lab.prove.side_by_side import by_ars, compare
 from assistant.lab.prove.significance import Comparison
-from assistant.lab.prove.texts import Text, ars
+from assistant.lab.prove.texts import DecodedText, ars
 from assistant.lab.prove.turns import turns
 from assistant.request import Prove, Sampling, Setup
 from models.errors import Cancelled
@@ -62,7 +62,7 @@ class Proof:
         self._amounts = amounts = THOROUGH if job.thorough else QUICK
         self._turns, self._tasks = TURNS[: amounts.turns], TASKS[: amounts.tasks]
         self._weight = _bytes(setup) / USUAL_SIZE * amounts.length / QUICK.length
-        self._first: Text | None = None  # by seed, which all that is shipped is to say
+        self._first: DecodedText | None = None  # by seed, which all that is shipped is to say
         self._times: dict[str, float] = {}
         self._meter = Meter(self._planned(), emit)
 
@@ -117,7 +117,7 @@ class Proof:
         yield from rules.enumerated(self._job.thorough)
         yield from rules.mistaken()
 
-    def _prove(self, pair: Pair) -> None:
+    def _prove(self, pair: ProvedPair) -> None:
         prompt = pair.prompt(TASKS[0])
         rule = TokenRule(np.random.default_rng(0))
         text = ars(pair, prompt, self._amounts.length, Sampling(0), rule)
@@ -144,7 +144,7 @@ class Proof:
             self._go(what, checks, self._weight * effort)
         self._go("samples", self._sampled(pair), self._a_turn)
 
-    def _texts(self, pair: Pair, noise: float) -> Iterator[Check]:
+    def _texts(self, pair: ProvedPair, noise: float) -> Iterator[Check]:
         for seed in (None, pair.seed):
             for task in self._tasks:
                 self._meter.what = "texts at temperature 0" if seed is None else "texts by seed"
@@ -154,7 +154,7 @@ class Proof:
                 if self._first is None and seed is not None:
                     self._first = alone
 
-    def _sampled(self, pair: Pair) -> Iterator[Check | None]:
+    def _sampled(self, pair: ProvedPair) -> Iterator[Check | None]:
         comparison = Comparison()
         for number, (question, begun) in enumerate(self._turns):
             self._meter.what = f"samples, {number + 1} of {len(self._turns)}"

@@ -9,9 +9,9 @@ from typing import Any
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.engine.resume import Resuming
 from assistant.lab.prove.events import Check
-from assistant.lab.prove.pair import TASKS, Pair
+from assistant.lab.prove.pair import TASKS, ProvedPair
 from assistant.lab.prove.side_by_side import by_ars, replayed_with, untouched
-from assistant.lab.prove.texts import Text, emptied
+from assistant.lab.prove.texts import DecodedText, emptied
 from assistant.lab.prove.turns import go_on
 from models.base import Model
 
@@ -31,7 +31,7 @@ class Slow:
         return getattr(self._model, name)
 
 
-def restored(pair: Pair, length: int, noise: float) -> Iterator[Check]:
+def restored(pair: ProvedPair, length: int, noise: float) -> Iterator[Check]:
     """Have a snapshot be all there is of an answer before its second half is said."""
     name = "an answer of which half was said before"
     prompt = pair.prompt(" ".join(TASKS))  # long enough to be worth a snapshot
@@ -45,7 +45,7 @@ def restored(pair: Pair, length: int, noise: float) -> Iterator[Check]:
     yield untouched("restored", name, alone, text, replay, noise)
 
 
-def _put_aside_and_brought_back(pair: Pair, text: Text) -> bool:
+def _put_aside_and_brought_back(pair: ProvedPair, text: DecodedText) -> bool:
     """Have the cache hold what a snapshot held; say whether there was one."""
     target = Slow(pair.target)
     with TemporaryDirectory() as folder:

@@ -6,12 +6,14 @@ import numpy as np
 
 from assistant.lab.prove.batch_noise import gap
 from assistant.lab.prove.events import Check
-from assistant.lab.prove.pair import Pair
-from assistant.lab.prove.texts import Text, emptied
+from assistant.lab.prove.pair import ProvedPair
+from assistant.lab.prove.texts import DecodedText, emptied
 from models.base import Logits, Model
 
 
-def traces(pair: Pair, text: Text, widths: Sequence[int], noise: float) -> Iterator[Check]:
+def traces(
+    pair: ProvedPair, text: DecodedText, widths: Sequence[int], noise: float
+) -> Iterator[Check]:
     """Have wrong tokens read and taken back, and compare with a cache that never held them."""
     for width in widths:
         context = text.tokens[: text.begin - 1 + width]

@@ -12,7 +12,7 @@ from assistant.lab.prove.events import Check
 
 
 @dataclass(slots=True)
-class Sum:
+class EnumerationTotals:
     """What was enumerated of one kind."""
 
     laws: int = 0
@@ -33,7 +33,7 @@ def count(thorough: bool) -> int:
 
 def enumerated(thorough: bool) -> Iterator[Check | None]:
     """Yield None for each step, and at last the checks by rule, source and what decides."""
-    sums: defaultdict[tuple[str, str, str], Sum] = defaultdict(Sum)
+    sums: defaultdict[tuple[str, str, str], EnumerationTotals] = defaultdict(EnumerationTotals)
     for case in cases(thorough):
         for name, rule in RULES.items():
             sums[name, case.source, case.stop].add(*case.distance(rule))

@@ -20,7 +20,7 @@ from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.lab.prove.cached_rows import RecallingSource, RecallingTarget, as_it_is
 from assistant.lab.prove.expected_acceptance import Trials
-from assistant.lab.prove.pair import Pair, warped
+from assistant.lab.prove.pair import ProvedPair, warped
 from assistant.lab.prove.texts import emptied
 from assistant.request import Sampling
 
@@ -53,7 +53,7 @@ class Sample:
 class Sampler:
     """Sample behind one prompt."""
 
-    def __init__(self, pair: Pair, number: int, prompt: list[int], size: int) -> None:
+    def __init__(self, pair: ProvedPair, number: int, prompt: list[int], size: int) -> None:
         sampling = narrowed(pair.warm)
         self._target = RecallingTarget(pair.target, warped(sampling))
         self._drafter = Cascade(RecallingSource(pair.source, warped(sampling)))

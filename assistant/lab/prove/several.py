@@ -6,16 +6,16 @@ from typing import Any
 from assistant.decoding.control import Control
 from assistant.decoding.lookahead.policy import Policy
 from assistant.decoding.rules.coupled import CoupledRule
-from assistant.engine.batch_decoding import Together, Voice, drafter
+from assistant.engine.batch_decoding import BatchDecoding, DecodingSequence, drafter
 from assistant.engine.turn import rule_of, warp_of
 from assistant.lab.prove.events import Check
-from assistant.lab.prove.pair import Pair
+from assistant.lab.prove.pair import ProvedPair
 from assistant.lab.prove.side_by_side import by_ars, redrawn, untouched
-from assistant.lab.prove.texts import Text, begun
+from assistant.lab.prove.texts import DecodedText, begun
 from assistant.lab.prove.turns import answer_to, hopeful, request_of
 from assistant.request import Mode
 from models import base
-from models.base import Logits, Several
+from models.base import Logits, MultiSequenceModel
 
 ANSWERS = 2
 MODE: Mode = "sps"
@@ -24,12 +24,12 @@ MODE: Mode = "sps"
 class Recording:
     """A model of several texts whose last rows are kept, and which texts each batch had."""
 
-    def __init__(self, model: Several) -> None:
+    def __init__(self, model: MultiSequenceModel) -> None:
         self._model = model
         self.rows: Mapping[int, Logits] = {}
         self.batches: list[tuple[int, ...]] = []
 
-    def logits_of(self, texts: Mapping[int, base.Text]) -> Mapping[int, Logits]:
+    def logits_of(self, texts: Mapping[int, base.SequenceTokens]) -> Mapping[int, Logits]:
         """Return what the model returns."""
         self.rows = {i: rows.copy() for i, rows in self._model.logits_of(texts).items()}
         self.batches.append(tuple(texts))
@@ -39,7 +39,7 @@ class Recording:
         return getattr(self._model, name)
 
 
-def several(pair: Pair, alone: Text, length: int, noise: float) -> Iterator[Check]:
+def several(pair: ProvedPair, alone: DecodedText, length: int, noise: float) -> Iterator[Check]:
     """Have several answers be said together, each of which ArS says with its own seed."""
     if pair.several is None or pair.several.most_texts < ANSWERS:
         yield Check("several", "several answers", None, note="this model holds one text at a time")
@@ -56,15 +56,15 @@ def several(pair: Pair, alone: Text, length: int, noise: float) -> Iterator[Chec
 
 
 def _together(
-    pair: Pair, model: Several, prompt: list[int], length: int
-) -> tuple[list[Text], list[tuple[int, ...]]]:
+    pair: ProvedPair, model: MultiSequenceModel, prompt: list[int], length: int
+) -> tuple[list[DecodedText], list[tuple[int, ...]]]:
     """Return the texts, and which of them were in each batch."""
     request, control = request_of(pair, MODE, length, ANSWERS), Control(MODE)
     model.settle(())
     texts = [begun(pair, prompt) for _ in range(ANSWERS)]
     target = Recording(model)
     voices = [
-        Voice(
+        DecodingSequence(
             i,
             text.tokens,
             answer_to(pair, request, text),
@@ -74,7 +74,7 @@ def _together(
         for i, text in enumerate(texts)
     ]
     policy = Policy(control, hopeful(pair, texts[0]))
-    together = Together(target, voices, policy, warp_of(request, control), control)  # type: ignore[arg-type]
+    together = BatchDecoding(target, voices, policy, warp_of(request, control), control)  # type: ignore[arg-type]
     for voice, round_, _ in together.rounds():
         texts[voice.number].add(round_, target.rows[voice.number])
         voice.answer.add(round_)  # type: ignore[attr-defined]
@@ -83,7 +83,10 @@ def _together(
 
 
 def _replayed(
-    pair: Pair, model: Several, texts: Sequence[Text], batches: Sequence[tuple[int, ...]]
+    pair: ProvedPair,
+    model: MultiSequenceModel,
+    texts: Sequence[DecodedText],
+    batches: Sequence[tuple[int, ...]],
 ) -> list[list[tuple[int, Logits]]]:
     """Return each text's places and rows, computed anew in the same batches.
 
@@ -97,7 +100,7 @@ def _replayed(
         parts = {i: next(left[i]) for i in batch}
         found = model.logits_of(
             {
-                i: base.Text(
+                i: base.SequenceTokens(
                     [*texts[i].tokens[: start + used - 1], *[filler] * (width - used)], width
                 )
                 for i, (start, width, used) in parts.items()

@@ -16,8 +16,8 @@ from assistant.decoding.rules.rule import Rule
 from assistant.decoding.rules.token import TokenRule
 from assistant.lab.prove.batch_noise import gap
 from assistant.lab.prove.events import Check, Layer
-from assistant.lab.prove.pair import Pair, warped
-from assistant.lab.prove.texts import Text, ars, replayed, sps
+from assistant.lab.prove.pair import ProvedPair, warped
+from assistant.lab.prove.texts import DecodedText, ars, replayed, sps
 from assistant.request import Sampling
 from models.base import Logits
 
@@ -29,7 +29,7 @@ TRACE = "the target by itself, at the same widths, has other rows"
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class ReplayResult:
     """What became of a text that was read again at the same widths."""
 
     same: int  # tokens that came out again
@@ -38,12 +38,14 @@ class Replay:
     rows: int
 
 
-def by_ars(pair: Pair, prompt: list[int], length: int, seed: int | None) -> Text:
+def by_ars(pair: ProvedPair, prompt: list[int], length: int, seed: int | None) -> DecodedText:
     """Decode after a prompt by ArS, at temperature 0 or with a seed."""
     return ars(pair, prompt, length, *_chance(pair, seed))
 
 
-def compare(pair: Pair, name: str, alone: Text, noise: float, seed: int | None) -> Iterator[Check]:
+def compare(
+    pair: ProvedPair, name: str, alone: DecodedText, noise: float, seed: int | None
+) -> Iterator[Check]:
     """Decode by SpS what was decoded by ArS, and yield what was found."""
     sampling, rule = _chance(pair, seed)
     prompt, length = alone.tokens[: alone.begin], alone.end - alone.begin
@@ -54,20 +56,22 @@ def compare(pair: Pair, name: str, alone: Text, noise: float, seed: int | None) 
     yield rolled_back(name, batched, replay, noise)
 
 
-def _chance(pair: Pair, seed: int | None) -> tuple[Sampling, Rule]:
+def _chance(pair: ProvedPair, seed: int | None) -> tuple[Sampling, Rule]:
     if seed is None:
         return Sampling(0), TokenRule(np.random.default_rng(0))
     return pair.warm, CoupledRule(seed)
 
 
-def replayed_with(pair: Pair, text: Text, sampling: Sampling, rule: Rule) -> Replay:
+def replayed_with(
+    pair: ProvedPair, text: DecodedText, sampling: Sampling, rule: Rule
+) -> ReplayResult:
     """Draw each token of a text again, from rows of the same widths."""
     return redrawn(text, replayed(pair, text), sampling, rule)
 
 
 def redrawn(
-    text: Text, rows: Iterable[tuple[int, Logits]], sampling: Sampling, rule: Rule
-) -> Replay:
+    text: DecodedText, rows: Iterable[tuple[int, Logits]], sampling: Sampling, rule: Rule
+) -> ReplayResult:
     """Draw tokens of a text again, from rows that the target has by itself."""
     warp, same, identical, largest, count = warped(sampling), 0, 0, 0.0, 0
     for place, row in rows:
@@ -76,11 +80,16 @@ def redrawn(
         identical += np.array_equal(row, text.rows[place])
         largest = max(largest, gap(row, text.rows[place]))
         count += 1
-    return Replay(same, identical, largest, count)
+    return ReplayResult(same, identical, largest, count)
 
 
 def same_text(
-    layer: Layer, name: str, alone: Text, batched: Text, replay: Replay, noise: float
+    layer: Layer,
+    name: str,
+    alone: DecodedText,
+    batched: DecodedText,
+    replay: ReplayResult,
+    noise: float,
 ) -> Check:
     """Say whether two texts are the same, or where they part and whether that is explained."""
     length = min(alone.end, batched.end) - alone.begin
@@ -109,7 +118,12 @@ def same_text(
 
 
 def untouched(
-    layer: Layer, name: str, alone: Text, batched: Text, replay: Replay, noise: float
+    layer: Layer,
+    name: str,
+    alone: DecodedText,
+    batched: DecodedText,
+    replay: ReplayResult,
+    noise: float,
 ) -> Check:
     """Say whether two texts are the same, and the rows of the second the target's own."""
     check = same_text(layer, name, alone, batched, replay, noise)
@@ -119,13 +133,13 @@ def untouched(
     return replace(check, figures=figures)
 
 
-def _parting(alone: Text, batched: Text, length: int) -> int | None:
+def _parting(alone: DecodedText, batched: DecodedText, length: int) -> int | None:
     """Return where two texts part."""
     places = range(alone.begin, alone.begin + length)
     return next((i for i in places if alone.tokens[i] != batched.tokens[i]), None)
 
 
-def rolled_back(name: str, text: Text, replay: Replay, noise: float) -> Check:
+def rolled_back(name: str, text: DecodedText, replay: ReplayResult, noise: float) -> Check:
     """Say whether rejected proposals have left a trace in the rows."""
     figures = {
         "rows": replay.rows,

@@ -10,13 +10,13 @@ from assistant.decoding.lookahead.fixed import Fixed
 from assistant.decoding.loops import Round, autoregressive, speculative
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.lab.prove.pair import Pair, warped
+from assistant.lab.prove.pair import ProvedPair, warped
 from assistant.request import Sampling
 from models.base import Logits, Model
 
 
 @dataclass(slots=True)
-class Text:
+class DecodedText:
     """A prompt and what was decoded behind it."""
 
     tokens: list[int]
@@ -42,7 +42,7 @@ class Text:
         self.proposed += round_.proposed
 
 
-class Recording:
+class RecordingModel:
     """A model whose last rows are kept."""
 
     def __init__(self, model: Model) -> None:
@@ -58,16 +58,20 @@ class Recording:
         return getattr(self._model, name)
 
 
-def ars(pair: Pair, prompt: Sequence[int], length: int, sampling: Sampling, rule: Rule) -> Text:
+def ars(
+    pair: ProvedPair, prompt: Sequence[int], length: int, sampling: Sampling, rule: Rule
+) -> DecodedText:
     """Decode by ArS, from an empty cache on."""
-    text, target = begun(pair, prompt), Recording(pair.target)
+    text, target = begun(pair, prompt), RecordingModel(pair.target)
     loop = autoregressive(target, text.tokens, warped(sampling), rule)
     return _decoded(text, loop, target, length)
 
 
-def sps(pair: Pair, prompt: Sequence[int], length: int, sampling: Sampling, rule: Rule) -> Text:
+def sps(
+    pair: ProvedPair, prompt: Sequence[int], length: int, sampling: Sampling, rule: Rule
+) -> DecodedText:
     """Decode by SpS with the model's proposals, from an empty cache on."""
-    text, target = begun(pair, prompt), Recording(pair.target)
+    text, target = begun(pair, prompt), RecordingModel(pair.target)
     loop = speculative(
         target,
         Cascade(pair.source),
@@ -85,19 +89,21 @@ def emptied(model: Model) -> Model:
     return model
 
 
-def begun(pair: Pair, prompt: Sequence[int]) -> Text:
+def begun(pair: ProvedPair, prompt: Sequence[int]) -> DecodedText:
     """Return a text of which only the prompt has been read, but for its last token."""
     emptied(pair.target).logits(prompt[:-1], rows=0)
-    return Text(list(prompt), len(prompt))
+    return DecodedText(list(prompt), len(prompt))
 
 
-def _decoded(text: Text, loop: Iterator[Round], target: Recording, length: int) -> Text:
+def _decoded(
+    text: DecodedText, loop: Iterator[Round], target: RecordingModel, length: int
+) -> DecodedText:
     while text.end < text.begin + length:
         text.add(next(loop), target.rows)
     return text
 
 
-def replayed(pair: Pair, text: Text) -> Iterator[tuple[int, Logits]]:
+def replayed(pair: ProvedPair, text: DecodedText) -> Iterator[tuple[int, Logits]]:
     """Yield each place and its row, computed anew in batches as wide as those of the text.
 
     What was proposed and rejected is not in them: behind the text's own tokens is a filler. So each

@@ -84,7 +84,7 @@ class TrimmedVocabulary(Stepwise):
         return Row(row.ids[row.ids % 2 == 0], row.probs[row.ids % 2 == 0])
 
 
-class Table(Stepwise):
+class TableSource(Stepwise):
     """Propose one token for sure, as a lookup in the conversation does."""
 
     habit = "looks tokens up"
@@ -146,7 +146,7 @@ STEPWISE = (
     StopsWhenUnsure,
     DiscardsUnlikely,
     TrimmedVocabulary,
-    Table,
+    TableSource,
     Mixture,
     KeepsThenStops,
 )

@@ -11,9 +11,9 @@ from assistant.engine.answer import Answer
 from assistant.engine.stopwatch import Stopwatch
 from assistant.engine.turn import Turn
 from assistant.lab.prove.events import Check
-from assistant.lab.prove.pair import Pair
+from assistant.lab.prove.pair import ProvedPair
 from assistant.lab.prove.side_by_side import replayed_with, untouched
-from assistant.lab.prove.texts import Recording, Text, begun
+from assistant.lab.prove.texts import DecodedText, RecordingModel, begun
 from assistant.request import SOURCES, Mode, Request
 
 MODES: tuple[Mode, ...] = ("auto", "sps")
@@ -22,7 +22,7 @@ DRAFT = {1: 0.04, 512: 2.0}
 """Costs, in evaluations of one token, at which speculation would pay on every machine."""
 
 
-def hopeful(pair: Pair, text: Text) -> Controller:
+def hopeful(pair: ProvedPair, text: DecodedText) -> Controller:
     """Return a controller that believes this machine is one where speculation pays.
 
     It learns the truth with each round; so mode auto proposes on any machine, and pauses on some.
@@ -36,7 +36,7 @@ def hopeful(pair: Pair, text: Text) -> Controller:
     return Controller(Costs(verify, draft))
 
 
-def request_of(pair: Pair, mode: Mode, length: int, answers: int = 1) -> Request:
+def request_of(pair: ProvedPair, mode: Mode, length: int, answers: int = 1) -> Request:
     """Return a request for answers of some length, to which every source may propose."""
     sampling, seed = pair.warm, pair.seed
     return Request(
@@ -44,14 +44,14 @@ def request_of(pair: Pair, mode: Mode, length: int, answers: int = 1) -> Request
     )
 
 
-def answer_to(pair: Pair, request: Request, text: Text) -> Answer:
+def answer_to(pair: ProvedPair, request: Request, text: DecodedText) -> Answer:
     """Return the answer that a request begins after a text."""
     return Answer(request, pair.vocab, Stopwatch(pair.target), text.end, 0)
 
 
-def go_on(pair: Pair, text: Text, mode: Mode, length: int) -> None:
+def go_on(pair: ProvedPair, text: DecodedText, mode: Mode, length: int) -> None:
     """Go on with a text by the shipped turn, up to where its answer ends."""
-    request, target = request_of(pair, mode, length), Recording(pair.target)
+    request, target = request_of(pair, mode, length), RecordingModel(pair.target)
     answer = answer_to(pair, request, text)
     turn = Turn(
         target,
@@ -70,7 +70,7 @@ def go_on(pair: Pair, text: Text, mode: Mode, length: int) -> None:
             return
 
 
-def turns(pair: Pair, alone: Text, length: int, noise: float) -> Iterator[Check]:
+def turns(pair: ProvedPair, alone: DecodedText, length: int, noise: float) -> Iterator[Check]:
     """Have the shipped turn say, in each mode, the beginning of what ArS said."""
     prompt = alone.tokens[: alone.begin]
     for mode in MODES:

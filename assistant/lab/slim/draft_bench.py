@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from assistant.chat.prompt_tokens import ChatTokens
-from assistant.lab.slim.forecast import Forecast, forecast
+from assistant.lab.slim.forecast import SpeedForecast, forecast
 from assistant.lab.slim.passages import Passage, answered, overlaps
 from assistant.lab.slim.timing import WIDTHS, last, seconds
 from assistant.request import Message, Sampling
@@ -22,7 +22,7 @@ GREEDY = Sampling(temperature=0)
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class ModelOptions:
     """How models are run."""
 
     threads: int | None = None
@@ -40,17 +40,17 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class DraftFigures:
     """What was measured of a draft, and what follows for its target."""
 
     size: int  # bytes
     step: float  # of the draft, in evaluations of the target
     greedy: float  # acceptance rate of a proposal at temperature 0
     sampled: float  # and under the person's sampling
-    forecast: Forecast
+    forecast: SpeedForecast
 
 
-class Bench:
+class DraftBench:
     """Measures drafts of one target against a reference draft.
 
     The target is loaded only while this is made. A draft's step is timed in turns with that of the
@@ -62,7 +62,7 @@ class Bench:
         target: Path,
         reference: LlamaModel,
         sampling: Sampling,
-        machine: Machine,
+        machine: ModelOptions,
         questions: Sequence[str],
         length: int,
     ) -> None:
@@ -89,14 +89,14 @@ class Bench:
         self._step = taken / widths[0]
         self._verify = {n: each / widths[0] for n, each in zip(WIDTHS, widths, strict=True)}
 
-    def measure(self, draft: LlamaModel) -> Figures:
+    def measure(self, draft: LlamaModel) -> DraftFigures:
         """Return the figures of a draft; raises `ModelError` when it does not serve the target."""
         mapping = self._mapping(draft)
         found = [overlaps(draft, mapping, each, self._samplings) for each in self._passages]
         sampled, greedy = ([each[i] for each in found] for i in range(2))
         own, reference = seconds([last(draft, mapping.known(self._context)), self._reference])
         step = self._step * own / reference
-        return Figures(
+        return DraftFigures(
             draft.weights.path.stat().st_size,
             step,
             float(np.mean(np.concatenate(greedy))),

@@ -7,7 +7,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class SpeedForecast:
     """Tokens per second as a multiple of those of ArS, each passage at the lookahead best for it.
 
     That is what mode auto comes to, which proposes nothing where nothing is gained.
@@ -30,7 +30,7 @@ def expected_tokens(overlaps: Sequence[float], k: int) -> float:
 
 def forecast(
     passages: Sequence[Sequence[float]], step: float, verify: Mapping[int, float]
-) -> Forecast:
+) -> SpeedForecast:
     """Return the forecast for a draft whose step takes `step` evaluations of the target.
 
     `passages` are the probabilities of acceptance, by position; `verify` is the cost of a batch by
@@ -42,4 +42,4 @@ def forecast(
         min((cost / expected_tokens(overlaps, k), k) for k, cost in costs.items())
         for overlaps in passages
     ]
-    return Forecast(1 / float(np.mean([cost for cost, _ in best])), tuple(k for _, k in best))
+    return SpeedForecast(1 / float(np.mean([cost for cost, _ in best])), tuple(k for _, k in best))

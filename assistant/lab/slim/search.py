@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assistant.lab.slim.draft_bench import Bench, Figures, Machine
+from assistant.lab.slim.draft_bench import DraftBench, DraftFigures, ModelOptions
 from assistant.lab.slim.sample_text import QUESTIONS
 from assistant.request import Sampling
 from models.errors import ModelError
-from models.gguf import Summary
+from models.gguf import ModelSummary
 from models.slim.recipe import Recipe, spaced
 from models.slim.workshop import Workshop
 
@@ -21,11 +21,11 @@ _LARGE = ("F32", "F16", "BF16")
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class RecipeTrial:
     """A recipe and what came of it: figures, or the reason why there are none."""
 
     recipe: Recipe
-    figures: Figures | None
+    figures: DraftFigures | None
     problem: str = ""
 
     @property
@@ -34,7 +34,7 @@ class Trial:
         return self.figures.forecast.speedup if self.figures else 0.0
 
 
-def steps(summary: Summary) -> tuple[Sequence[Recipe], ...]:
+def steps(summary: ModelSummary) -> tuple[Sequence[Recipe], ...]:
     """Return the alternatives of each step of the search for a file: of each the best goes on."""
     kinds = ("Q8_0", "Q4_0") if summary.quantisation in _LARGE else ("Q4_0",)
     layers = summary.layers or 0
@@ -48,11 +48,11 @@ def steps(summary: Summary) -> tuple[Sequence[Recipe], ...]:
 def search(
     target: Path,
     workshop: Workshop,
-    summary: Summary,
+    summary: ModelSummary,
     sampling: Sampling,
-    machine: Machine,
+    machine: ModelOptions,
     say: Callable[[str], object],
-) -> Iterator[Trial]:
+) -> Iterator[RecipeTrial]:
     """Yield a trial of the source as it is, then one of each draft that is made of it.
 
     `say` is told what begins.
@@ -63,12 +63,12 @@ def search(
     """
     say("reading what the target answers")
     with machine.opened(workshop.source) as reference:
-        bench = Bench(target, reference, sampling, machine, QUESTIONS, LENGTH)
+        bench = DraftBench(target, reference, sampling, machine, QUESTIONS, LENGTH)
         say(str(Recipe()))
-        best = Trial(Recipe(), bench.measure(reference))
+        best = RecipeTrial(Recipe(), bench.measure(reference))
         yield best
         for alternatives in steps(summary):
-            trials: list[Trial] = []
+            trials: list[RecipeTrial] = []
             for step in alternatives:
                 recipe = _added(best.recipe, step)
                 say(str(recipe))
@@ -77,13 +77,13 @@ def search(
             best = better(best, trials)
 
 
-def better(best: Trial, trials: Sequence[Trial]) -> Trial:
+def better(best: RecipeTrial, trials: Sequence[RecipeTrial]) -> RecipeTrial:
     """Return the trial that promises most, if it is clearly more than `best` does."""
     challenger = max(trials, key=lambda trial: trial.speedup, default=best)
     return challenger if challenger.speedup >= GAIN * best.speedup else best
 
 
-def winner(trials: Sequence[Trial]) -> Trial | None:
+def winner(trials: Sequence[RecipeTrial]) -> RecipeTrial | None:
     """Return the draft to keep of those made; None when none is clearly better than the source.
 
     The first trial is the source as it is, which is never slower than ArS: it need not be used.
@@ -101,9 +101,11 @@ def _added(recipe: Recipe, step: Recipe) -> Recipe:
     )
 
 
-def _try(recipe: Recipe, workshop: Workshop, bench: Bench, machine: Machine) -> Trial:
+def _try(
+    recipe: Recipe, workshop: Workshop, bench: DraftBench, machine: ModelOptions
+) -> RecipeTrial:
     try:
         with machine.opened(workshop.make(recipe)) as draft:
-            return Trial(recipe, bench.measure(draft))
+            return RecipeTrial(recipe, bench.measure(draft))
     except ModelError as error:
-        return Trial(recipe, None, str(error))
+        return RecipeTrial(recipe, None, str(error))

@@ -13,7 +13,7 @@ from math import isfinite
 from assistant.lab.stats.answer_kinds import Kind, kind_of
 from assistant.lab.stats.totals import Group
 from assistant.stats import Stats
-from assistant.store.answers import Answered
+from assistant.store.answers import StoredAnswer
 
 DEPTHS = (0, 512, 2048, 8192)
 """Where the classes of depth begin, in tokens of the prompt."""
@@ -23,7 +23,7 @@ COPYING = "copying alone"
 
 
 @dataclass(slots=True)
-class History:
+class AnswerHistory:
     """All answers, and the same by what they have in common."""
 
     whole: Group = field(default_factory=Group)
@@ -36,9 +36,9 @@ class History:
     left_out: int = 0  # answers whose figures cannot be
 
 
-def look_back(answers: Iterable[Answered]) -> History:
+def look_back(answers: Iterable[StoredAnswer]) -> AnswerHistory:
     """Add up answers."""
-    history, kept = History(), []
+    history, kept = AnswerHistory(), []
     for answer in answers:
         if not is_sound(answer.stats):
             history.left_out += 1

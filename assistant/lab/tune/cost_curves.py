@@ -17,7 +17,7 @@ ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class MeasuredCurve:
     """A model at one depth or two, and its fastest evaluations so far."""
 
     side: Side
@@ -48,7 +48,7 @@ def planned(side: Side) -> float:
 
 def open_curve(
     side: Side, tuning: Tuning, opener: Opener, meter: Meter, opened: ExitStack
-) -> Curve:
+) -> MeasuredCurve:
     """Open a model twice, and have it read its contexts; one made for short texts has only one."""
     models = {}
     for depth in (SHALLOW, DEEP):
@@ -57,4 +57,4 @@ def open_curve(
             model.logits(varied(depth, model.n_vocab), rows=0)
             models[depth] = model
     meter.skip(DEEP * side.weight)
-    return Curve(side, models)
+    return MeasuredCurve(side, models)

@@ -27,7 +27,7 @@ class Measuring:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class SettingTrial:
     """How one other setting did beside the usual ones, or another file beside the target's."""
 
     what: str
@@ -75,6 +75,6 @@ class Tuned:
 
     paths: tuple[Path, ...]  # of the target, and of the draft if there is one
     tunings: tuple[Tuning, ...]  # what is used for each
-    trials: tuple[Trial, ...]
+    trials: tuple[SettingTrial, ...]
     is_kept: bool  # False: other programs were too busy for figures that last
     depths: tuple[Depth, ...]

@@ -11,8 +11,8 @@ from assistant.decoding.lookahead.cost_measurement import SHALLOW, varied
 from assistant.engine.tuned_settings import keep
 from assistant.lab.progress_meter import Meter, effort
 from assistant.lab.tune import cost_curves, settings_trial
-from assistant.lab.tune.cost_curves import Curve
-from assistant.lab.tune.events import Measuring, Trial, Tuned, Tuning
+from assistant.lab.tune.cost_curves import MeasuredCurve
+from assistant.lab.tune.events import Measuring, SettingTrial, Tuned, Tuning
 from assistant.lab.tune.opening import Opener
 from assistant.lab.tune.outlook import at_depth, speedup
 from assistant.lab.tune.settings_trial import Candidate, Result
@@ -37,7 +37,7 @@ class Tuner:
         self._sides = sides(job.setup)
         self._candidates = settings_trial.candidates(job.setup.threads)
         self._meter = Meter(self._planned(), tell)
-        self._trials: list[Trial] = []
+        self._trials: list[SettingTrial] = []
         self._load = OtherLoad()
 
     def run(self) -> Tuned:
@@ -87,10 +87,10 @@ class Tuner:
                 try:
                     results[candidate] = self._contest(side, usual, candidate.on(Tuning()), depth)
                 except ModelError as error:
-                    self._trials.append(Trial(candidate.what, side.role, note=str(error)))
+                    self._trials.append(SettingTrial(candidate.what, side.role, note=str(error)))
         winners = settings_trial.winners(results)
         self._trials += [
-            Trial(each.what, side.role, result.ratios, result.ratio, each in winners)
+            SettingTrial(each.what, side.role, result.ratios, result.ratio, each in winners)
             for each, result in results.items()
         ]
         return reduce(lambda tuning, winner: winner.on(tuning), winners, Tuning())
@@ -106,7 +106,7 @@ class Tuner:
         model.logits(varied(depth, model.n_vocab), rows=0)
         self._meter.skip(depth)
 
-    def _compare_files(self, measured: Sequence[Curve]) -> None:
+    def _compare_files(self, measured: Sequence[MeasuredCurve]) -> None:
         """Have the other files of the model compete with the target, near the beginning."""
         target = measured[0]
         near = [curve.seconds[SHALLOW] for curve in measured]
@@ -117,12 +117,14 @@ class Tuner:
                 _check_fits(path)
                 result = self._contest(side, target.models[SHALLOW], Tuning(), SHALLOW)
             except ModelError as error:
-                self._trials.append(Trial(str(path), "file", note=str(error)))
+                self._trials.append(SettingTrial(str(path), "file", note=str(error)))
                 continue
             gain = speedup(result.ratios, *near)
-            self._trials.append(Trial(str(path), "file", result.ratios, result.ratio, speedup=gain))
+            self._trials.append(
+                SettingTrial(str(path), "file", result.ratios, result.ratio, speedup=gain)
+            )
 
-    def _keep(self, measured: Sequence[Curve], tunings: Sequence[Tuning]) -> None:
+    def _keep(self, measured: Sequence[MeasuredCurve], tunings: Sequence[Tuning]) -> None:
         folder = self._setup.cache
         if folder is None or self._load.is_heavy:
             return
@@ -137,7 +139,7 @@ class Tuner:
                 "another place with SPECCHAT_HOME."
             ) from error
 
-    def _tuned(self, measured: Sequence[Curve], tunings: Sequence[Tuning]) -> Tuned:
+    def _tuned(self, measured: Sequence[MeasuredCurve], tunings: Sequence[Tuning]) -> Tuned:
         depths = sorted(set.intersection(*(set(curve.seconds) for curve in measured)))
         return Tuned(
             tuple(side.path for side in self._sides),

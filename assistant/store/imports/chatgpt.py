@@ -9,7 +9,7 @@ import msgspec
 
 from assistant.store.imports.chatgpt_marks import plain
 from assistant.store.imports.message_tree import Node, grow
-from assistant.store.values import Role, Whole
+from assistant.store.values import FullConversation, Role
 
 _Time = Annotated[float, msgspec.Meta(ge=0, lt=253_402_300_800)]  # before the year 10000
 _TEXTS = {"text", "multimodal_text", "code"}
@@ -58,7 +58,7 @@ class _Wrapped(msgspec.Struct):
     conversations: list[_Conversation]
 
 
-def read(data: bytes) -> tuple[Whole, ...]:
+def read(data: bytes) -> tuple[FullConversation, ...]:
     """Return the conversations of a file, or of an object that is one.
 
     Raises:
@@ -69,7 +69,7 @@ def read(data: bytes) -> tuple[Whole, ...]:
     return tuple(map(_whole, msgspec.json.decode(data, type=list[_Conversation])))
 
 
-def read_wrapped(data: bytes) -> tuple[Whole, ...]:
+def read_wrapped(data: bytes) -> tuple[FullConversation, ...]:
     """Return the conversations of an object that holds nothing else.
 
     Raises:
@@ -78,7 +78,7 @@ def read_wrapped(data: bytes) -> tuple[Whole, ...]:
     return tuple(map(_whole, msgspec.json.decode(data, type=_Wrapped).conversations))
 
 
-def _whole(conversation: _Conversation) -> Whole:
+def _whole(conversation: _Conversation) -> FullConversation:
     usual = conversation.default_model_slug or ""
     usual = "" if usual == "auto" else usual  # whichever it was
     nodes = [_node(id_, place, usual) for id_, place in conversation.mapping.items()]

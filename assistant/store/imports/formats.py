@@ -8,7 +8,7 @@ import msgspec
 
 from assistant.store import jsonl
 from assistant.store.imports import chatgpt, llama_ui
-from assistant.store.values import Whole
+from assistant.store.values import FullConversation
 from models.errors import StorageError
 
 MOST = 1 << 30
@@ -18,7 +18,7 @@ _UNKNOWN = (
     "llama.cpp's web UI (JSON, JSON lines or their archive)."
 )
 _EXPORTS = ("conversations", "conversation")  # how the names of files with conversations begin
-_Reader = Callable[[bytes], tuple[Whole, ...]]
+_Reader = Callable[[bytes], tuple[FullConversation, ...]]
 
 
 class _Probe(msgspec.Struct):
@@ -31,7 +31,7 @@ class _Probe(msgspec.Struct):
     conversations: msgspec.Raw = msgspec.Raw()
 
 
-def read(data: bytes) -> tuple[Whole, ...]:
+def read(data: bytes) -> tuple[FullConversation, ...]:
     """Return the conversations of a file; all of it is looked at before any is returned.
 
     Raises:
@@ -43,7 +43,7 @@ def read(data: bytes) -> tuple[Whole, ...]:
     return tuple(whole for name, part in parts for whole in _read(name, part))
 
 
-def _read(name: str, data: bytes) -> tuple[Whole, ...]:
+def _read(name: str, data: bytes) -> tuple[FullConversation, ...]:
     data = data.removeprefix(b"\xef\xbb\xbf").strip()
     if not data:
         return ()

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from assistant.store.imports.message_tree import Node, grow
-from assistant.store.values import Attachment, Role, Whole
+from assistant.store.values import Attachment, FullConversation, Role
 
 _Millis = Annotated[float, msgspec.Meta(ge=0, lt=253_402_300_800_000)]
 _TEXTS = {"TEXT", "PDF", "context", "PASTED", "MCP_PROMPT", "MCP_RESOURCE"}
@@ -46,7 +46,7 @@ class _Line(msgspec.Struct):
     message: _Message | None = None
 
 
-def read(data: bytes) -> tuple[Whole, ...]:
+def read(data: bytes) -> tuple[FullConversation, ...]:
     """Return the conversations of a file of JSON.
 
     Raises:
@@ -57,7 +57,7 @@ def read(data: bytes) -> tuple[Whole, ...]:
     return tuple(map(_whole, msgspec.json.decode(data, type=list[_Exported])))
 
 
-def read_lines(data: bytes) -> tuple[Whole, ...]:
+def read_lines(data: bytes) -> tuple[FullConversation, ...]:
     """Return the conversations of JSON lines: one for itself, then one for each message.
 
     Raises:
@@ -78,7 +78,7 @@ def read_lines(data: bytes) -> tuple[Whole, ...]:
     return tuple(map(_whole, found))
 
 
-def _whole(exported: _Exported) -> Whole:
+def _whole(exported: _Exported) -> FullConversation:
     messages, conv = exported.messages, exported.conv
     times = [message.timestamp / 1000 for message in messages if message.timestamp is not None]
     updated = conv.modified / 1000 if conv.modified else max(times, default=0.0)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from assistant.store.titles import derive
-from assistant.store.values import Attachment, Record, Role, Whole
+from assistant.store.values import Attachment, FullConversation, Record, Role
 
 # A text is kept as its parts until it is needed: most joined texts are parts of longer ones.
 _Parts = tuple["_Parts | None", str]
@@ -36,7 +36,7 @@ class _Kept:
 
 def grow(
     title: str, system: str, created: float, updated: float, nodes: Sequence[Node], leaf: str | None
-) -> Whole:
+) -> FullConversation:
     """Return a conversation; what follows a message of its own role is joined with it.
 
     Raises:
@@ -55,7 +55,7 @@ def grow(
     known = {message.id for message in messages}
     shown = at.get(leaf)
     first = next((message.content for message in messages if message.role == "user"), "")
-    return Whole(
+    return FullConversation(
         title=title or derive(first),
         named=bool(title),
         system=system,

@@ -10,7 +10,7 @@ from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.events import Reason
 from assistant.request import Mode
-from models.base import Logits, Text
+from models.base import Logits, SequenceTokens
 
 KEYS: tuple[tuple[Mode, int | None], ...] = (
     ("auto", None),
@@ -46,6 +46,6 @@ class Counting:
         following: Logits = np.roll(20 * np.eye(self.n_vocab, dtype=np.float32), 1, axis=1)
         return following[tokens[-rows:]]
 
-    def logits_of(self, texts: Mapping[int, Text]) -> dict[int, Logits]:
+    def logits_of(self, texts: Mapping[int, SequenceTokens]) -> dict[int, Logits]:
         assert sum(text.rows for text in texts.values()) <= self.max_rows
         return {i: self.logits(text.tokens, text.rows) for i, text in texts.items()}

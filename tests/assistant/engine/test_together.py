@@ -21,7 +21,7 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
 from assistant.decoding.warp import warp
-from assistant.engine.batch_decoding import Together, Voice
+from assistant.engine.batch_decoding import BatchDecoding, DecodingSequence
 from assistant.engine.reply import Assistant
 from assistant.engine.turn import rule_of
 from assistant.events import Answered, Decoded, Finished, Noticed, OneOf, Prepared, Stop
@@ -144,12 +144,12 @@ def test_two_answers_have_the_law_of_two_samples_though_one_plans_by_the_others_
         texts: list[list[int]] = [[], []]
         policy = Meddling(texts)
         voices = [
-            Voice(
+            DecodingSequence(
                 i, text, Stub(text, length), watched(modelled(Toy(2, 4 + i), 2), policy), rule(rng)
             )
             for i, text in enumerate(texts)
         ]
-        for _ in Together(target, voices, policy, keep_all, Control()).rounds():
+        for _ in BatchDecoding(target, voices, policy, keep_all, Control()).rounds():
             pass
         return tuple(tuple(text[:length]) for text in texts)
 
@@ -168,10 +168,10 @@ def test_two_answers_that_the_controller_plans_have_the_law_of_two_samples(rule)
         policy = Policy(Control(), controller)
         texts: list[list[int]] = [[1], [1]]
         voices = [
-            Voice(i, text, Stub(text, length + 1), modelled(Toy(2, 4 + i), 2), rule(rng))
+            DecodingSequence(i, text, Stub(text, length + 1), modelled(Toy(2, 4 + i), 2), rule(rng))
             for i, text in enumerate(texts)
         ]
-        for _, round_, _ in Together(target, voices, policy, keep_all, Control()).rounds():
+        for _, round_, _ in BatchDecoding(target, voices, policy, keep_all, Control()).rounds():
             lookaheads.add(round_.proposed)
         return tuple(tuple(text[1:][:length]) for text in texts)
 
@@ -190,9 +190,9 @@ def test_a_key_pressed_between_two_drafts_takes_effect_at_the_next_evaluation():
     for i in range(4):
         tokens = [*range(50)] * 4
         drafter = Cascade(Pressed(control))
-        voices.append(Voice(i, tokens, Stub(tokens, 800), drafter, CoupledRule(i)))
+        voices.append(DecodingSequence(i, tokens, Stub(tokens, 800), drafter, CoupledRule(i)))
     reasons = set()
-    for _, round_, reason in Together(Counting(), voices, policy, greedy, control).rounds():
+    for _, round_, reason in BatchDecoding(Counting(), voices, policy, greedy, control).rounds():
         assert round_.proposed in CHOSEN.get(reason, range(32)), reason
         reasons.add(reason)
     assert reasons > CHOSEN.keys()

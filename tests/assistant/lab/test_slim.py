@@ -10,11 +10,11 @@ import pytest
 from assistant.decoding.warp import warp
 from assistant.lab.slim import search as searching
 from assistant.lab.slim import timing
-from assistant.lab.slim.draft_bench import GREEDY, Figures, Machine
-from assistant.lab.slim.forecast import Forecast, expected_tokens, forecast
+from assistant.lab.slim.draft_bench import GREEDY, DraftFigures, ModelOptions
+from assistant.lab.slim.forecast import SpeedForecast, expected_tokens, forecast
 from assistant.lab.slim.passages import Passage, answered, overlaps
 from assistant.lab.slim.sample_text import own_text, written_everywhere
-from assistant.lab.slim.search import GAIN, Trial, better, search, steps, winner
+from assistant.lab.slim.search import GAIN, RecipeTrial, better, search, steps, winner
 from assistant.lab.slim.timing import seconds
 from assistant.lab.slim.token_counts import OWN_WEIGHT, counts
 from assistant.request import Sampling
@@ -59,16 +59,18 @@ VERIFY = {1: 1.0, 2: 1.2, 4: 1.5, 8: 4.0}
 
 
 def test_forecast_is_tokens_over_cost_at_the_best_lookahead():
-    assert forecast([[1.0] * 30], 0.1, VERIFY) == Forecast(pytest.approx(4 / (0.3 + 1.5)), (3,))
+    assert forecast([[1.0] * 30], 0.1, VERIFY) == SpeedForecast(
+        pytest.approx(4 / (0.3 + 1.5)), (3,)
+    )
 
 
 def test_where_nothing_is_gained_nothing_is_lost():
-    assert forecast([[0.0] * 30], 0.5, VERIFY) == Forecast(1.0, (0,))
+    assert forecast([[0.0] * 30], 0.5, VERIFY) == SpeedForecast(1.0, (0,))
 
 
 def test_speeds_of_passages_add_up_by_time():
     found = forecast([[1.0] * 30, [0.0] * 30], 0.1, VERIFY)
-    assert found == Forecast(pytest.approx(1 / ((1 + 1.8 / 4) / 2)), (3, 0))
+    assert found == SpeedForecast(pytest.approx(1 / ((1 + 1.8 / 4) / 2)), (3, 0))
 
 
 def test_answer_is_the_same_each_time_and_its_rows_are_the_targets(tiny_target, open_model):
@@ -161,17 +163,17 @@ def test_own_text_is_that_of_files_and_of_chats(tmp_path, monkeypatch):
 
 
 def figures(speedup, size=1):
-    return Figures(size, 0.5, 0.9, 0.9, Forecast(speedup, (3,)))
+    return DraftFigures(size, 0.5, 0.9, 0.9, SpeedForecast(speedup, (3,)))
 
 
 def trial(speedup, recipe=None):
-    return Trial(recipe or Recipe("Q4_0"), figures(speedup))
+    return RecipeTrial(recipe or Recipe("Q4_0"), figures(speedup))
 
 
 def test_best_is_replaced_by_what_is_clearly_better_alone():
     best = trial(1.0)
     assert better(best, []) is best
-    assert better(best, [trial(GAIN - 0.001), Trial(Recipe(), None, "it failed")]) is best
+    assert better(best, [trial(GAIN - 0.001), RecipeTrial(Recipe(), None, "it failed")]) is best
     challenger = trial(GAIN + 0.001)
     assert better(best, [challenger, trial(1.001)]) is challenger
 
@@ -180,7 +182,7 @@ def test_winner_is_clearly_better_than_the_source():
     source = trial(1.0, Recipe())
     assert winner([source]) is None
     assert winner([source, trial(1.01)]) is None  # noise
-    assert winner([source, Trial(Recipe("Q4_0"), None, "it failed")]) is None
+    assert winner([source, RecipeTrial(Recipe("Q4_0"), None, "it failed")]) is None
     faster = trial(1.05)
     assert winner([source, faster, trial(1.03)]) is faster
 
@@ -221,13 +223,13 @@ class FakeBench:
 
 def test_search_builds_on_the_best_so_far(tmp_path, monkeypatch):
     monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
-    monkeypatch.setattr(searching, "Bench", FakeBench)
+    monkeypatch.setattr(searching, "DraftBench", FakeBench)
     monkeypatch.setattr(searching, "SIZES", (300, 290))
     words = tuple(f" word{i}" for i in range(100))
     source = tiny.write(tmp_path / "source.gguf", layers=8, words=words)
     summary = replace(summarise(source), n_vocab=1000)
     said: list[str] = []
-    machine = Machine(threads=1)
+    machine = ModelOptions(threads=1)
     with workshop(source, lambda: np.zeros(359, np.int64)) as made:
         trials = list(search(source, made, summary, Sampling(), machine, said.append))
     assert [(str(each.recipe), each.speedup) for each in trials] == [

@@ -338,7 +338,7 @@ def test_the_worker_leaves_no_core_file(setup: Setup) -> None:
 def test_a_worker_whose_commands_have_ended_goes_by_itself_in_the_middle_of_native_code(
     slow: Setup,
 ) -> None:
-    worker = worker_process.Child()
+    worker = worker_process.WorkerProcess()
     worker.send(slow)
     worker.send(ask("x" * 7000))
     deadline = time.monotonic() + WAIT_S

@@ -6,17 +6,17 @@ import pytest
 
 from assistant.events import Failed, Ready
 from models.errors import UsageError
-from models.rpc_servers import VARIABLE, Server, servers
+from models.rpc_servers import VARIABLE, RpcServer, servers
 from tests.assistant.process.driving import running
 
 
 def test_servers_are_named_with_ports_and_commas():
     assert servers({}) == servers({VARIABLE: ""}) == ()
     assert servers({VARIABLE: "10.0.0.2:50052, big.local:1"}) == (
-        Server("10.0.0.2", 50052),
-        Server("big.local", 1),
+        RpcServer("10.0.0.2", 50052),
+        RpcServer("big.local", 1),
     )
-    assert str(Server("big.local", 1)) == "big.local:1"
+    assert str(RpcServer("big.local", 1)) == "big.local:1"
 
 
 @pytest.mark.parametrize("named", ["big", "big:", ":1", "big:0", "big:65536", "big:x", "a:1,b"])

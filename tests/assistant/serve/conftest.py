@@ -15,7 +15,7 @@ import pytest
 from assistant.events import Ready
 from assistant.request import Request, Sampling, Setup
 from assistant.serve.guard import Guard
-from assistant.serve.request_queue import Desk
+from assistant.serve.request_queue import RequestQueue
 from assistant.serve.server import Endpoint, Served
 from tests import tiny
 from tests.patience import WAIT_S
@@ -29,7 +29,7 @@ class Running:
 
     def __init__(self, setup: Setup, token: str | None = None) -> None:
         self.served: list[Served] = []
-        self.desk: Desk
+        self.desk: RequestQueue
         self._setup, self._token = setup, token
         self._listening = socket.create_server(("127.0.0.1", 0))
         self._loop, self._until = asyncio.new_event_loop(), asyncio.Event()
@@ -37,7 +37,7 @@ class Running:
         self._thread.start()
 
     async def _run(self) -> None:
-        self.desk = Desk()
+        self.desk = RequestQueue()
         try:
             ready = [event async for event in self.desk.load(self._setup).heard()][-1]
             assert isinstance(ready, Ready), ready

@@ -7,10 +7,10 @@ from textual.app import ComposeResult
 
 from assistant.tokens import Trace
 from tui.chat.conversation.answer import Answer
-from tui.chat.conversation.older_records import History
+from tui.chat.conversation.older_records import OlderRecords
 from tui.chat.conversation.older_turns import Pages
 from tui.chat.conversation.turn import Turn
-from tui.chat.conversation.user_turn import File, Note, UserTurn, Welcome
+from tui.chat.conversation.user_turn import AttachedFile, Note, UserTurn, Welcome
 
 if TYPE_CHECKING:
     from assistant.store.values import Record
@@ -47,7 +47,7 @@ class Conversation(Pages):
 
         What is on the screen already, from its first turn on, stays as it is.
         """
-        history, older, turns = History(records, trace), len(self.history), self.turns
+        history, older, turns = OlderRecords(records, trace), len(self.history), self.turns
         count = history.matches(turns, self.history)
         new = history.take(older + count) if count else history.take()
         if count:
@@ -68,7 +68,7 @@ class Conversation(Pages):
         self,
         text: str,
         record: "Record | None" = None,
-        attachments: Sequence[File] = (),
+        attachments: Sequence[AttachedFile] = (),
     ) -> UserTurn:
         """Add what the person said, and go there."""
         self.query_children("Welcome").remove()
@@ -93,7 +93,7 @@ class Conversation(Pages):
         """Add a sentence of the app's own."""
         self.mount(Note(text, kind), before=before)
 
-    def _empty(self, history: History, kept: Sequence[Turn]) -> None:
+    def _empty(self, history: OlderRecords, kept: Sequence[Turn]) -> None:
         self.history = history
         self.hint.display = False
         children = list(self.children)

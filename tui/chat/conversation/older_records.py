@@ -17,7 +17,7 @@ each makes every layout take longer.
 """
 
 
-class History:
+class OlderRecords:
     """Keep the records of a conversation's beginning."""
 
     def __init__(
@@ -38,7 +38,7 @@ class History:
         del self._records[start:]
         return taken
 
-    def matches(self, turns: Sequence[Turn], older: "History") -> int:
+    def matches(self, turns: Sequence[Turn], older: "OlderRecords") -> int:
         """Return how many turns on the screen show these records already, after those older ones.
 
         None when a great many would be missing after them.

@@ -8,7 +8,7 @@ from textual.reactive import reactive
 
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.new_text_hint import Hint
-from tui.chat.conversation.older_records import History
+from tui.chat.conversation.older_records import OlderRecords
 from tui.chat.conversation.turn import Turn
 from tui.chat.conversation.turn_focus import Walk
 from tui.chat.conversation.user_turn import UserTurn
@@ -32,7 +32,7 @@ class Pages(Walk):
 
     def __init__(self, id: str) -> None:
         super().__init__(id)
-        self.history = History()
+        self.history = OlderRecords()
         """Turns that are not on the screen yet, or no longer."""
         self.hint = Hint()
         self._growing = False  # older turns are about to be laid out

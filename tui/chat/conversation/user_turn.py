@@ -25,7 +25,7 @@ WELCOME = (
 )
 
 
-class File(Protocol):
+class AttachedFile(Protocol):
     """What is shown of an attachment."""
 
     @property
@@ -72,11 +72,11 @@ class UserTurn(Turn):
         self,
         text: str,
         record: "Record | None" = None,
-        attachments: Sequence[File] = (),
+        attachments: Sequence[AttachedFile] = (),
     ) -> None:
         super().__init__("You", record, classes="user")
         self._text = text
-        self.attachments: Sequence[File] = record.attachments if record else attachments
+        self.attachments: Sequence[AttachedFile] = record.attachments if record else attachments
 
     def compose(self) -> ComposeResult:
         """Lay out the head, the text and the files that came along."""
@@ -121,7 +121,7 @@ class Note(Static):
         super().__init__(safe(text), classes=f"note {kind}", markup=False)
 
 
-def chips(attachments: Sequence[File]) -> Content:
+def chips(attachments: Sequence[AttachedFile]) -> Content:
     """Return the files that came along, as they are asked for: with an @."""
     names = (f" @{_flat(file.name)} · {_weight(file.text)} " for file in attachments)
     return Content("  ").join(Content.styled(name, "$foreground on $panel") for name in names)

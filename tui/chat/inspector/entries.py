@@ -14,7 +14,7 @@ NOTHING = "∅"
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class InspectedToken:
     """A token or a ghost, and the round it belongs to."""
 
     item: Token | Ghost
@@ -60,14 +60,14 @@ def visible(text: str) -> str:
     return safe(text.translate(VISIBLE)) or NOTHING
 
 
-def entries(trace: Trace) -> tuple[Entry, ...]:
+def entries(trace: Trace) -> tuple[InspectedToken, ...]:
     """Return all tokens and ghosts: of each round what was accepted, thrown away, drawn."""
     return tuple(entry for number, step in enumerate(trace, 1) for entry in _round(step, number))
 
 
-def _round(step: Step, number: int) -> Iterator[Entry]:
+def _round(step: Step, number: int) -> Iterator[InspectedToken]:
     drawn = [token for token in step.tokens[-1:] if token.origin is not Origin.DRAFT]
     kept = step.tokens[: len(step.tokens) - len(drawn)]
     shown: tuple[Token | Ghost, ...] = (*kept, *step.ghosts, *drawn)
     for item in shown:
-        yield Entry(item, step, number)
+        yield InspectedToken(item, step, number)

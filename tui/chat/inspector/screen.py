@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from assistant.events import Ghost
 from assistant.tokens import Trace
-from tui.chat.inspector.entries import Entry, entries
+from tui.chat.inspector.entries import InspectedToken, entries
 from tui.chat.inspector.token_facts import facts
 from tui.chat.inspector.token_page import TokenPage
 from tui.safe import safe
@@ -121,5 +121,5 @@ class Inspector(ModalScreen[None]):
             self._facts.put(known)
 
 
-def _kind(entry: Entry) -> str:
+def _kind(entry: InspectedToken) -> str:
     return GHOST if isinstance(entry.item, Ghost) else kind(entry.item)

@@ -6,7 +6,7 @@ from textual.content import Content
 from textual.geometry import Size
 
 from assistant.events import Alternative, Ghost, Origin, Token
-from tui.chat.inspector.entries import Entry, visible
+from tui.chat.inspector.entries import InspectedToken, visible
 from tui.chat.panel.panel_text import MUTED, SOURCES, pair, paragraph
 from tui.safe import safe
 from tui.widgets.bars import bar
@@ -31,7 +31,7 @@ AIRY = 20
 NONE_KEPT = "No alternatives were kept with this answer."
 
 
-def facts(entry: Entry, number: int, total: int, size: Size) -> list[Content]:
+def facts(entry: InspectedToken, number: int, total: int, size: Size) -> list[Content]:
     """Return what is known about entry `number` of `total`, the most probable tokens last."""
     width, blank = size.width, [Content("")] if size.height >= AIRY else []
     place = Content.styled(f"id {entry.item.id} · {number:,} of {total:,}", MUTED)
@@ -66,7 +66,7 @@ def decision(tested: Token | Ghost, kept: bool) -> str:
     return f"{uniform} × draft {draft} {sign} target {target}: {word}"
 
 
-def _origin(entry: Entry) -> str:
+def _origin(entry: InspectedToken) -> str:
     item, rejected = entry.item, entry.tested
     if isinstance(item, Ghost):
         if rejected is None:
@@ -87,7 +87,7 @@ def _origin(entry: Entry) -> str:
     return f"{name}: the target's own; nothing was proposed."
 
 
-def _place(entry: Entry) -> str:
+def _place(entry: InspectedToken) -> str:
     proposed = _proposed(entry)
     if not proposed:
         return f"Round {entry.round:,}, without proposals."
@@ -97,12 +97,12 @@ def _place(entry: Entry) -> str:
     )
 
 
-def _proposed(entry: Entry) -> int:
+def _proposed(entry: InspectedToken) -> int:
     kept = sum(token.origin is Origin.DRAFT for token in entry.step.tokens)
     return kept + len(entry.step.ghosts)
 
 
-def _test(entry: Entry, width: int) -> list[Content]:
+def _test(entry: InspectedToken, width: int) -> list[Content]:
     item = entry.item
     target = "–" if item.target_prob is None else probability(item.target_prob)
     draft = "–" if item.draft_prob is None else probability(item.draft_prob)
@@ -123,7 +123,7 @@ def _named(*values: tuple[str, str]) -> Content:
     )
 
 
-def _verdict(entry: Entry, width: int) -> list[Content]:
+def _verdict(entry: InspectedToken, width: int) -> list[Content]:
     item = entry.item
     if isinstance(item, Token) and item.origin is Origin.DRAFT:
         return paragraph(decision(item, kept=True), width, "$text-success")
@@ -138,7 +138,7 @@ def _source(item: Token | Ghost) -> str:
     return SOURCES.get(item.source or "", safe(item.source or ""))
 
 
-def _alternatives(entry: Entry, width: int) -> list[Content]:
+def _alternatives(entry: InspectedToken, width: int) -> list[Content]:
     rows = entry.rows
     if rows is None:
         return []

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rich.cells import cell_len
 
 
-class Piece(NamedTuple):
+class TokenPiece(NamedTuple):
     """A part of an entry that stands in one line, from column `start` on."""
 
     entry: int
@@ -18,11 +18,11 @@ class Piece(NamedTuple):
 
 
 @dataclass
-class Layout:
+class TokenLayout:
     """Set texts in lines of `width` cells, broken before words."""
 
     width: int
-    lines: list[list[Piece]] = field(default_factory=lambda: [[]])
+    lines: list[list[TokenPiece]] = field(default_factory=lambda: [[]])
     places: list[int] = field(default_factory=list)  # line of each entry's first piece
 
     def add(self, texts: Sequence[str]) -> None:
@@ -60,7 +60,7 @@ class Layout:
 
     def _put(self, index: int, text: str) -> None:
         line = self.lines[-1]
-        line.append(Piece(index, text, self.width - self._room, _cells(text)))
+        line.append(TokenPiece(index, text, self.width - self._room, _cells(text)))
         if self.places[index] < 0:
             self.places[index] = len(self.lines) - 1
 

@@ -12,8 +12,8 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from assistant.events import Ghost, Token
-from tui.chat.inspector.entries import Entry
-from tui.chat.inspector.token_layout import Layout
+from tui.chat.inspector.entries import InspectedToken
+from tui.chat.inspector.token_layout import TokenLayout
 from tui.widgets.lines import Lines
 from tui.widgets.token_styles import GHOST, kind, styles
 
@@ -50,17 +50,17 @@ class TokenPage(Lines, can_focus=True):
 
         index: int
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[InspectedToken]) -> None:
         super().__init__(id="tokens")
         self.entries = entries
-        self._layout = Layout(0)
+        self._layout = TokenLayout(0)
         self._goal = 0  # column that the cursor keeps to while it moves from line to line
 
     def on_resize(self, event: events.Resize) -> None:
         """Set the lines anew."""
         super().on_resize(event)
         if self._layout.width != max(self.room, 1):
-            self._layout = Layout(max(self.room, 1))
+            self._layout = TokenLayout(max(self.room, 1))
             self._layout.add([entry.text for entry in self.entries])
             self.resize_lines(len(self._layout.lines))
         self._follow()
@@ -160,5 +160,5 @@ def _kind(item: Token | Ghost) -> str:
     return GHOST if isinstance(item, Ghost) else kind(item)
 
 
-def _rejected(entry: Entry) -> bool:
+def _rejected(entry: InspectedToken) -> bool:
     return isinstance(entry.item, Ghost) and entry.tested is not None

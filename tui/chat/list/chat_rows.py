@@ -15,7 +15,7 @@ from tui.chat.list.row_text import Listing, snippet, title
 from tui.widgets.lines import Lines
 
 if TYPE_CHECKING:
-    from assistant.store import Summary
+    from assistant.store import ChatSummary
 
 CURSOR = "$block-cursor-foreground on $block-cursor-background"
 CURSOR_BLURRED = "on $block-cursor-blurred-background"
@@ -45,7 +45,7 @@ class Shelf(Lines, can_focus=True):
     class Chosen(Message):
         """A conversation is to be opened."""
 
-        summary: "Summary"
+        summary: "ChatSummary"
 
     class EndNear(Message):
         """There may be more conversations to show."""
@@ -55,12 +55,12 @@ class Shelf(Lines, can_focus=True):
         self.listing = Listing()
 
     @property
-    def summaries(self) -> Sequence["Summary"]:
+    def summaries(self) -> Sequence["ChatSummary"]:
         """The conversations that are shown."""
         return self.listing.summaries
 
     @property
-    def chosen(self) -> "Summary | None":
+    def chosen(self) -> "ChatSummary | None":
         """The conversation under the cursor."""
         return self.summaries[self.cursor] if self.cursor < len(self.summaries) else None
 

@@ -4,13 +4,13 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from assistant.store import Summary
+    from assistant.store import ChatSummary
 
 
 PINNED = "Pinned"
 
 
-def group(summary: "Summary", today: date) -> str:
+def group(summary: "ChatSummary", today: date) -> str:
     """Return the heading under which a conversation is listed."""
     if summary.pinned:
         return PINNED
@@ -26,7 +26,7 @@ def group(summary: "Summary", today: date) -> str:
     return f"{day:%B %Y}"
 
 
-def when(summary: "Summary", today: date) -> str:
+def when(summary: "ChatSummary", today: date) -> str:
     """Return the time of a day that is near, and else the day."""
     moment = datetime.fromtimestamp(summary.updated)
     if moment.date() >= today - timedelta(days=1):

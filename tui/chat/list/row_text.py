@@ -12,10 +12,10 @@ from tui.chat.panel.panel_text import MUTED, pair
 from tui.safe import safe
 
 if TYPE_CHECKING:
-    from assistant.store import Summary
+    from assistant.store import ChatSummary
 
 
-class Row(NamedTuple):
+class ListRow(NamedTuple):
     """A line of the list; `heading` is empty for a conversation's title and snippet."""
 
     heading: str
@@ -27,21 +27,21 @@ class Row(NamedTuple):
 class Listing:
     """Conversations and the lines they take; made on a thread, as there may be thousands."""
 
-    summaries: Sequence["Summary"] = ()
+    summaries: Sequence["ChatSummary"] = ()
     words: tuple[str, ...] = ()  # that were searched for
     today: date = date.min
-    rows: tuple[Row, ...] = ()
+    rows: tuple[ListRow, ...] = ()
     tops: tuple[int, ...] = ()  # first row of each conversation
 
 
-def listing(summaries: Sequence["Summary"], search: str, today: date) -> Listing:
+def listing(summaries: Sequence["ChatSummary"], search: str, today: date) -> Listing:
     """Return what is to be listed as lines."""
     lines = tuple(_rows(summaries, today))
     tops = tuple(y for y, row in enumerate(lines) if not row.heading and not row.snippet)
     return Listing(summaries, tuple(search.casefold().split()), today, lines, tops)
 
 
-def title(summary: "Summary", today: date, is_open: bool, width: int) -> Content:
+def title(summary: "ChatSummary", today: date, is_open: bool, width: int) -> Content:
     """Return the title, the time at the right, and a mark on the conversation that is open."""
     time = Content.styled(f"{when(summary, today)} ", MUTED)
     name = Content(safe(summary.title) or "Untitled")
@@ -50,7 +50,7 @@ def title(summary: "Summary", today: date, is_open: bool, width: int) -> Content
     return pair(mark + (name.stylize("bold") if is_open else name), time, width)
 
 
-def snippet(summary: "Summary", words: Sequence[str], width: int) -> Content:
+def snippet(summary: "ChatSummary", words: Sequence[str], width: int) -> Content:
     """Return the part of a snippet around the first of the words, which are in bold."""
     text = safe(summary.snippet)
     folded = text.casefold()
@@ -64,15 +64,15 @@ def snippet(summary: "Summary", words: Sequence[str], width: int) -> Content:
     return shown.truncate(width - 1, ellipsis=True)
 
 
-def _rows(summaries: Sequence["Summary"], today: date) -> Iterator[Row]:
+def _rows(summaries: Sequence["ChatSummary"], today: date) -> Iterator[ListRow]:
     """Yield a heading wherever the group changes, with a blank line above."""
     heading = ""
     for place, summary in enumerate(summaries):
         if (other := group(summary, today)) != heading:
             if heading:
-                yield Row(" ", -1)
+                yield ListRow(" ", -1)
             heading = other
-            yield Row(heading, -1)
-        yield Row("", place)
+            yield ListRow(heading, -1)
+        yield ListRow("", place)
         if summary.snippet:
-            yield Row("", place, snippet=True)
+            yield ListRow("", place, snippet=True)

@@ -8,7 +8,7 @@ from textual.message import Message
 from textual.widgets import Input
 
 if TYPE_CHECKING:
-    from assistant.store import Summary
+    from assistant.store import ChatSummary
 
 Purpose = Literal["rename", "export"]
 
@@ -33,7 +33,7 @@ class ChatField(Input):
         """The text was typed."""
 
         purpose: Purpose
-        summary: "Summary"
+        summary: "ChatSummary"
         text: str
 
     class Left(Message):
@@ -41,9 +41,9 @@ class ChatField(Input):
 
     def __init__(self) -> None:
         super().__init__(id="chats-field", compact=True)
-        self._about: tuple[Purpose, Summary] | None = None
+        self._about: tuple[Purpose, ChatSummary] | None = None
 
-    def ask(self, purpose: Purpose, summary: "Summary", text: str, y: int) -> None:
+    def ask(self, purpose: Purpose, summary: "ChatSummary", text: str, y: int) -> None:
         """Ask in row `y`, with a text to begin from."""
         self._about = (purpose, summary)
         self.value, self.cursor_position = text, len(text)

@@ -8,7 +8,7 @@ from textual.reactive import reactive
 
 from assistant.events import Decoded, Ready
 from tui.chat.panel.panel_text import Reading, lines, paragraph
-from tui.chat.panel.speed_history import Pace
+from tui.chat.panel.speed_history import SpeedHistory
 from tui.widgets.lines import Lines
 
 WIDTH = 40
@@ -49,7 +49,7 @@ class Speculation(Lines):
         self._ready: Ready | None = None
         self._last: Decoded | None = None
         self._before: Decoded | None = None  # the round before it, of the same answer
-        self._pace = Pace(WIDTH - 3)
+        self._pace = SpeedHistory(WIDTH - 3)
 
     def on_mount(self) -> None:
         """Come and go with the width of the screen."""
@@ -70,7 +70,7 @@ class Speculation(Lines):
             self._last = replace(decoded, lookahead=last.lookahead, forecast=last.forecast)
             return
         if last is not None and decoded.stats.rounds < last.stats.rounds:
-            last, self._pace = None, Pace(WIDTH - 3)
+            last, self._pace = None, SpeedHistory(WIDTH - 3)
         self._before, self._last = last, decoded
         self._pace.add(decoded.stats.decode_s, decoded.stats.generated_tokens)
 
@@ -88,7 +88,7 @@ class Speculation(Lines):
     def clear(self) -> None:
         """Forget the last answer and explain what will be seen."""
         self._before = self._last = None
-        self._pace = Pace(WIDTH - 3)
+        self._pace = SpeedHistory(WIDTH - 3)
         self.paint()
 
     def toggle(self) -> None:

@@ -4,7 +4,7 @@ PERIOD_S = 0.25
 """Decoding time that one rate stands for, at first."""
 
 
-class Pace:
+class SpeedHistory:
     """Tokens a second over equal stretches of decoding time; longer ones as the answer grows."""
 
     def __init__(self, most: int) -> None:

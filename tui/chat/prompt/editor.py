@@ -10,7 +10,7 @@ from textual.message import Message
 
 from tui.app.clipboard import copy_and_say
 from tui.chat.prompt.file_picker import Picker
-from tui.chat.prompt.input_history import History
+from tui.chat.prompt.input_history import InputHistory
 from tui.chat.prompt.mention import Mentioning
 from tui.chat.prompt.paste_parser import install
 from tui.safe import safe
@@ -53,7 +53,7 @@ class Editor(Mentioning):
     class Attachments(Message):
         """The person wants to see the attachments."""
 
-    def __init__(self, picker: Picker, earlier: History) -> None:
+    def __init__(self, picker: Picker, earlier: InputHistory) -> None:
         super().__init__(picker, PLACEHOLDER)
         self.cursor_blink = False  # each blink costs the models a millisecond of every core
         self.earlier = earlier

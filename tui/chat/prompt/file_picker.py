@@ -12,7 +12,7 @@ from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
 from tui.chat.prompt.file_search import entries, files_below, is_path
-from tui.chat.prompt.fuzzy_match import Match, ranked
+from tui.chat.prompt.fuzzy_match import FuzzyMatch, ranked
 from tui.safe import safe
 
 SHOWN = 50
@@ -54,14 +54,14 @@ class Picker(OptionList):
         """A search came to its end."""
 
         typed: str
-        matches: tuple[Match, ...]
+        matches: tuple[FuzzyMatch, ...]
 
     def __init__(self, root: Path) -> None:
         super().__init__(markup=False)
         self.root = root
         self._typed = ""
         self.searched: str | None = None  # what is offered goes with this
-        self._matches: tuple[Match, ...] = ()
+        self._matches: tuple[FuzzyMatch, ...] = ()
         self._below: tuple[str, ...] | None = None  # looked for once each time it opens
         self._one_at_a_time = Lock()
 
@@ -108,16 +108,16 @@ class Picker(OptionList):
             matches = self._matching(typed)
         self.post_message(self.Found(typed, matches))
 
-    def _matching(self, typed: str) -> tuple[Match, ...]:
+    def _matching(self, typed: str) -> tuple[FuzzyMatch, ...]:
         if is_path(typed):
             folder, _, last = typed.rpartition("/")
             if typed == "~":
-                return (Match("~/"),)
+                return (FuzzyMatch("~/"),)
             shift = len(folder) + 1
             found = ranked(entries(f"{folder}/", self.root), last, SHOWN)
             marks = (tuple(mark + shift for mark in match.marked) for match in found)
             return tuple(
-                Match(f"{folder}/{match.name}", marked)
+                FuzzyMatch(f"{folder}/{match.name}", marked)
                 for match, marked in zip(found, marks, strict=True)
             )
         if self._below is None:
@@ -140,7 +140,7 @@ class Picker(OptionList):
         self.post_message(self.Clicked())
 
 
-def _row(match: Match) -> Content:
+def _row(match: FuzzyMatch) -> Content:
     """Return the name with the typed letters underlined."""
     name = safe(match.name).replace("\n", "␊").replace("\t", "␉")
     row = Content(name)

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class FuzzyMatch:
     """A name that goes with what was typed."""
 
     name: str
     marked: tuple[int, ...] = ()  # which characters of the name were typed
 
 
-def ranked(names: Iterable[str], typed: str, most: int) -> tuple[Match, ...]:
+def ranked(names: Iterable[str], typed: str, most: int) -> tuple[FuzzyMatch, ...]:
     """Return the names that have the typed letters in order, the tightest fit first."""
     if not typed:
-        return tuple(Match(name) for name, _ in zip(names, range(most), strict=False))
+        return tuple(FuzzyMatch(name) for name, _ in zip(names, range(most), strict=False))
     fits: list[tuple[int, int, int, str, tuple[int, ...]]] = []
     for name in names:
         last = name.rfind("/", 0, len(name) - 1) + 1  # where the last part of the path begins
@@ -24,7 +24,7 @@ def ranked(names: Iterable[str], typed: str, most: int) -> tuple[Match, ...]:
             outside = sum(mark < last for mark in marked)
             fits.append((outside, marked[-1] - marked[0], len(name), name, marked))
     fits.sort()
-    return tuple(Match(name, marked) for *_, name, marked in fits[:most])
+    return tuple(FuzzyMatch(name, marked) for *_, name, marked in fits[:most])
 
 
 def _tightest(name: str, typed: str, start: int) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 
-class History:
+class InputHistory:
     """Walk through earlier prompts as a shell does.
 
     Whatever was typed or changed on the way waits where it was left, until something is sent.

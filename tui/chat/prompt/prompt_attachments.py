@@ -17,7 +17,7 @@ from tui.chat.prompt.chips import Chips
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.file_picker import Picker
 from tui.chat.prompt.file_search import located
-from tui.chat.prompt.input_history import History
+from tui.chat.prompt.input_history import InputHistory
 from tui.safe import safe
 
 EDITABLE = 20_000
@@ -39,7 +39,7 @@ class Attaching(Vertical):
 
     def __init__(self, id: str) -> None:
         super().__init__(id=id)
-        self.earlier = History()
+        self.earlier = InputHistory()
         self.picker, self.chips = Picker(Path()), Chips()
         self.editor = Editor(self.picker, self.earlier)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from assistant.events import Answered, Failed, Finished, ModelInfo, OneOf
 from assistant.request import Mode
 from models.errors import StorageError
-from tui.chat.answer_writer import Kept
+from tui.chat.answer_writer import AnswerWriter
 
 if TYPE_CHECKING:
     from assistant.store import Record, State
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tui.chat.several.screen import SeveralScreen
 
 
-class Several:
+class SeveralAnswers:
     """Have the prompt, or else the last question, answered several times over.
 
     The answers are siblings in the conversation from the start, so none is lost whatever happens.
@@ -25,7 +25,7 @@ class Several:
         self._screen = screen
         self._shown: SeveralScreen | None = None
         self._records: list[Record] = []
-        self._kept: list[Kept] = []
+        self._kept: list[AnswerWriter] = []
         self._chosen = 0
 
     @property
@@ -80,7 +80,7 @@ class Several:
         dialogue, count = self._screen.dialogue, self._screen.settings.answers
         question = dialogue.records[-1].content
         self._records, request = dialogue.several(model, mode, count)
-        self._kept = [Kept(dialogue.store, record) for record in self._records]
+        self._kept = [AnswerWriter(dialogue.store, record) for record in self._records]
         self._shown, self._chosen = SeveralScreen(question, count), 0
         self._screen.app.push_screen(self._shown, self._choose)
         self._screen.exchange.wish(lambda: request)

@@ -11,11 +11,11 @@ import click
 
 from assistant.lab.bench.environment import facts
 from assistant.lab.bench.events import Compared, Measured
-from assistant.lab.bench.llama_server import Server
-from assistant.lab.bench.llama_server_api import Asked
+from assistant.lab.bench.llama_server import LlamaServer
+from assistant.lab.bench.llama_server_api import ServerQuestion
 from assistant.lab.bench.order import interleaved
 from assistant.lab.bench.questions import Question
-from assistant.lab.bench.run_answers import Answer, key, plain
+from assistant.lab.bench.run_answers import RunAnswer, key, plain
 from assistant.lab.bench.systems import System
 from assistant.request import Lockstep, Message, Request, Sampling, Setup, Trial
 from models.errors import ModelError
@@ -134,14 +134,14 @@ def answers(
     questions: Sequence[Question],
     repeats: int = 1,
     predict: bool = True,
-    peers: Sequence[Server] = (),
+    peers: Sequence[LlamaServer] = (),
 ) -> Iterator[Task]:
     """Yield a task for every question to all systems, and one for each other program.
 
     Another program cannot be held between two tokens: it answers before or after the systems.
     """
     settings = lineup.settings
-    ways: list[System | Server] = [*lineup.systems, *peers]
+    ways: list[System | LlamaServer] = [*lineup.systems, *peers]
 
     def trial(repeat: int, question: Question, system: System) -> Trial:
         is_reference = system is lineup.systems[0]
@@ -155,7 +155,9 @@ def answers(
             question, repeat, {way.name: trial(repeat, question, way) for way in systems}
         )
         alone = [
-            _peer_task(lineup, question, repeat, way) for way in ordered if isinstance(way, Server)
+            _peer_task(lineup, question, repeat, way)
+            for way in ordered
+            if isinstance(way, LlamaServer)
         ]
         yield from [lockstep, *alone] if ordered[0] is systems[0] else [*alone, lockstep]
 
@@ -173,17 +175,17 @@ def lockstep_task(question: Question, repeat: int, trials: Mapping[str, Trial]) 
     return Task(keys, question.name, Lockstep(tuple(trials.values())), keep)
 
 
-def _answer(question: Question, repeat: int, system: str, found: Measured | str) -> Answer:
+def _answer(question: Question, repeat: int, system: str, found: Measured | str) -> RunAnswer:
     if isinstance(found, str):
-        return Answer(question.name, question.kind, repeat, system, None, found)
-    return Answer(question.name, question.kind, repeat, system, found)
+        return RunAnswer(question.name, question.kind, repeat, system, None, found)
+    return RunAnswer(question.name, question.kind, repeat, system, found)
 
 
-def _peer_task(lineup: Lineup, question: Question, repeat: int, server: Server) -> Task:
+def _peer_task(lineup: Lineup, question: Question, repeat: int, server: LlamaServer) -> Task:
     request = lineup.trial(lineup.systems[0], question, lineup.settings.sampling, None).request
     length = request.max_tokens or ANSWER_TOKENS
     seed = lineup.settings.seed
-    job = partial(server.measure, Asked(request.messages, request.sampling, length, seed))
+    job = partial(server.measure, ServerQuestion(request.messages, request.sampling, length, seed))
 
     def keep(found: Measured) -> list[Any]:
         return [plain(_answer(question, repeat, server.name, found))]

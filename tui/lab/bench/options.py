@@ -23,10 +23,10 @@ run = click.option(
     help="Keep results in this file, and go on with those that it has.",
 )
 per_kind = click.option(
-    "--per-kind", type=usual.Number(1), metavar="N", help="Ask N of each kind only."
+    "--per-kind", type=usual.NumberParameter(1), metavar="N", help="Ask N of each kind only."
 )
 repeats = click.option(
-    "--repeats", type=usual.Number(1, 100), default=1, help="Ask everything N times."
+    "--repeats", type=usual.NumberParameter(1, 100), default=1, help="Ask everything N times."
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from assistant.lab.bench.report import Report
-from assistant.lab.bench.run_answers import Answer
+from assistant.lab.bench.run_answers import RunAnswer
 from models.errors import StorageError
 from tui.lab.bench.html import page
 from tui.lab.bench.text import lines
@@ -35,7 +35,7 @@ def show(
         _write(html_file, page(report, facts))
 
 
-def brief(found: Sequence[Answer]) -> list[dict[str, Any]]:
+def brief(found: Sequence[RunAnswer]) -> list[dict[str, Any]]:
     """Return answers without what only the simulator wants."""
     brief = []
     for answer in found:

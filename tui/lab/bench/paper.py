@@ -7,11 +7,11 @@ from typing import Any
 
 from assistant.lab.bench.code_prompts import PROBLEMS
 from assistant.lab.bench.events import Gauged
-from assistant.lab.bench.paper.plan import Asked, asked, systems
+from assistant.lab.bench.paper.plan import PlannedAnswer, asked, systems
 from assistant.lab.bench.paper.report import report, rouge
 from assistant.lab.bench.questions import Question, first_of_each, shipped
 from assistant.lab.bench.report import Report
-from assistant.lab.bench.run_answers import Answer, kept
+from assistant.lab.bench.run_answers import RunAnswer, kept
 from assistant.lab.bench.run_file import RunFile
 from assistant.lab.bench.sandbox.runner import leak
 from assistant.lab.bench.scoring import passes
@@ -95,14 +95,14 @@ class Paper:
             trials = {system.name: self._trial(each, system) for system in each.systems}
             yield lockstep_task(each.question, 0, trials)
 
-    def _trial(self, each: Asked, system: System) -> Trial:
+    def _trial(self, each: PlannedAnswer, system: System) -> Trial:
         profiled = each.profiled if system == ARS else ()
         trial = self._lineup.trial(system, each.question, each.sampling, None, profiled)
         if each.max_tokens is None or self._lineup.settings.max_tokens:
             return trial
         return replace(trial, request=replace(trial.request, max_tokens=each.max_tokens))
 
-    def _scores(self, answers: Sequence[Answer], confines: bool) -> Iterator[Task]:
+    def _scores(self, answers: Sequence[RunAnswer], confines: bool) -> Iterator[Task]:
         for answer in answers:
             question = self._questions.get(answer.question)
             if answer.measured is None or question is None or question.test is None:
@@ -131,12 +131,12 @@ def _rate(found: Any) -> list[float]:
     return [found.bytes_per_s]
 
 
-def _score_key(answer: Answer) -> str:
+def _score_key(answer: RunAnswer) -> str:
     return f"{SCORE} | {answer.key}"
 
 
 def _passed(
-    results: Mapping[str, Any], answers: Sequence[Answer]
+    results: Mapping[str, Any], answers: Sequence[RunAnswer]
 ) -> dict[tuple[str, str, str], float]:
     return {
         (answer.kind, answer.question, answer.system): float(results[_score_key(answer)])

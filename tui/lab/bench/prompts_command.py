@@ -12,7 +12,7 @@ from tui.lab.bench.run_file import measured
 from tui.shell.options import shared
 
 if TYPE_CHECKING:
-    from assistant.lab.bench.llama_server import Server
+    from assistant.lab.bench.llama_server import LlamaServer
     from tui.lab.bench.lineup import Lineup
 
 
@@ -83,7 +83,7 @@ def prompts(
 
 
 @contextmanager
-def _peers(binary: Path | None, lineup: "Lineup") -> "Iterator[list[Server]]":
+def _peers(binary: Path | None, lineup: "Lineup") -> "Iterator[list[LlamaServer]]":
     """Have other programs ready, and end them."""
     from tempfile import TemporaryFile
 

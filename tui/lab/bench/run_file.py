@@ -11,12 +11,14 @@ import click
 from tui.safe import safe
 
 if TYPE_CHECKING:
-    from assistant.lab.bench.run_answers import Answer
+    from assistant.lab.bench.run_answers import RunAnswer
     from assistant.lab.bench.run_file import RunFile
     from tui.lab.bench.running import Task
 
 
-def measured(path: Path | None, facts: dict[str, Any], tasks: "Iterable[Task]") -> "list[Answer]":
+def measured(
+    path: Path | None, facts: dict[str, Any], tasks: "Iterable[Task]"
+) -> "list[RunAnswer]":
     """Return the answers of a run, after doing the tasks that it lacks."""
     from assistant.lab.bench.run_answers import kept
     from tui.lab.bench.running import Running

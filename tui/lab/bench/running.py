@@ -12,7 +12,7 @@ from assistant.lab.bench.run_file import RunFile
 from assistant.request import Gauge, Lockstep
 from models.errors import SpecchatError
 from tui.safe import safe
-from tui.shell.engine_console import Listening
+from tui.shell.engine_console import EngineConsole
 from tui.widgets.amounts import left
 
 LINE_EVERY_S = 30.0
@@ -34,7 +34,7 @@ class Running:
 
     def __init__(self, file: RunFile) -> None:
         self._file = file
-        self._listening = Listening("starting")
+        self._listening = EngineConsole("starting")
         self._said = 0.0
 
     def run(self, tasks: Sequence[Task]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from assistant.lab.prove.events import FALSE_ALARM, Check, Layer
 from tui.lab.prove.layers import LAYERS
-from tui.lab.prove.watch import Outcome
+from tui.lab.prove.watch import ProofOutcome
 from tui.widgets.amounts import duration
 
 PROMISE = (
@@ -33,7 +33,7 @@ ORDER: tuple[Layer, ...] = tuple(TITLES)
 WIDTH = 79
 
 
-def lines(outcome: Outcome) -> Iterator[str]:
+def lines(outcome: ProofOutcome) -> Iterator[str]:
     """Yield what was compared, layer by layer, and the verdict."""
     by_layer = _by_layer(outcome.checks)
     for layer in ORDER:
@@ -50,7 +50,7 @@ def lines(outcome: Outcome) -> Iterator[str]:
         yield from wrap(f"What is promised: {PROMISE} {_measured(noise)}", WIDTH)
 
 
-def report(outcome: Outcome) -> dict[str, Any]:
+def report(outcome: ProofOutcome) -> dict[str, Any]:
     """Return everything, as plain values."""
     proved = outcome.proved
     by_layer = _by_layer(outcome.checks)
@@ -73,7 +73,7 @@ def report(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def verdict(outcome: Outcome) -> str:
+def verdict(outcome: ProofOutcome) -> str:
     """Return in a sentence or two what it comes to."""
     if broken := outcome.broken:
         named = "; ".join(f"{each.layer}: {each.what}" for each in broken)

@@ -8,13 +8,13 @@ from assistant.lab.tune.events import Measuring
 from assistant.request import Prove, Sampling
 from models.errors import SpecchatError
 from tui.settings.settings import Settings
-from tui.shell.engine_console import Listening, Stopped
+from tui.shell.engine_console import EngineConsole, Stopped
 
 BROKEN, INTERRUPTED = 1, 130
 
 
 @dataclass(slots=True)
-class Outcome:
+class ProofOutcome:
     """What came of it, as far as it came."""
 
     sampling: Sampling
@@ -35,14 +35,17 @@ class Outcome:
         return BROKEN if self.broken else INTERRUPTED if self.interrupted else 0
 
 
-def watch(settings: Settings, thorough: bool) -> Outcome:
+def watch(settings: Settings, thorough: bool) -> ProofOutcome:
     """Prove it for the pair that the settings ask for.
 
     Raises:
         SpecchatError: the models cannot be found.
         KeyboardInterrupt: Ctrl-C before anything was compared, or twice.
     """
-    outcome, listening = Outcome(settings.sampling, thorough), Listening("looking for the models")
+    outcome, listening = (
+        ProofOutcome(settings.sampling, thorough),
+        EngineConsole("looking for the models"),
+    )
 
     def hear(event: Event) -> None:
         match event:

@@ -5,7 +5,7 @@ from assistant.lab.tune.events import Measuring, Tuned
 from assistant.request import Tune
 from models.files.variants import siblings
 from tui.settings.settings import Settings
-from tui.shell.engine_console import Listening
+from tui.shell.engine_console import EngineConsole
 
 
 def measure(settings: Settings) -> Tuned:
@@ -15,7 +15,7 @@ def measure(settings: Settings) -> Tuned:
         SpecchatError: the models cannot be used, or what was found cannot be kept.
         KeyboardInterrupt: Ctrl-C; nothing was kept.
     """
-    listening = Listening("looking for the models")
+    listening = EngineConsole("looking for the models")
 
     def hear(event: Event) -> None:
         if isinstance(event, Measuring):

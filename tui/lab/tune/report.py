@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from assistant.lab.tune.events import Depth, Outlook, Source, Trial, Tuned
+from assistant.lab.tune.events import Depth, Outlook, SettingTrial, Source, Tuned
 
 ROLES = ("target", "draft")
 FASTER = 1.03
@@ -56,7 +56,7 @@ def _rate(rate: float | None) -> str:
     return "never" if rate is None else f"{rate:.2f}"
 
 
-def _trial(trial: Trial) -> str:
+def _trial(trial: SettingTrial) -> str:
     name = Path(trial.what).name if trial.role == "file" else trial.what
     if trial.ratio is None:
         return f"{trial.role:<8}{name}: not measured. {trial.note}"
@@ -91,7 +91,7 @@ def _promise(outlook: Outlook) -> str:
     return f"{outlook.acceptance_rate:.0%} {gain}"
 
 
-def _file(trial: Trial) -> str:
+def _file(trial: SettingTrial) -> str:
     name, speedup = Path(trial.what).name, trial.speedup or 0.0
     speed = f"{name} answers {speedup:.2f} times as fast when 80% is accepted"
     if speedup < FASTER:

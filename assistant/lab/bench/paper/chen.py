@@ -8,7 +8,7 @@ from assistant.lab.bench import sweep_report
 from assistant.lab.bench.intervals import Interval, geometric_mean, mean, ratio_of_sums, sign_flip
 from assistant.lab.bench.paper.plan import CHEN_K, GREEDY, NUCLEUS, parts
 from assistant.lab.bench.report import Section, Table, interval, number
-from assistant.lab.bench.run_answers import Answer, Sum, kinds, speedup, sums
+from assistant.lab.bench.run_answers import QuestionTotals, RunAnswer, kinds, speedup, sums
 from assistant.lab.bench.systems import System
 
 Scores = Mapping[tuple[str, str, str], float]
@@ -37,7 +37,7 @@ class Line:
     parity: float | None
 
 
-def table_1(answers: Sequence[Answer], scores: Scores) -> list[Line]:
+def table_1(answers: Sequence[RunAnswer], scores: Scores) -> list[Line]:
     """Return ArS and SpS by task and sampling."""
     ars, sps = "ars", f"model={CHEN_K}"
     wanted = [kind for kind in kinds(answers) if parts(kind)[1] in (GREEDY, NUCLEUS)]
@@ -48,7 +48,9 @@ def table_1(answers: Sequence[Answer], scores: Scores) -> list[Line]:
     return lines
 
 
-def section(answers: Sequence[Answer], scores: Scores, remark: str) -> tuple[Section, list[Line]]:
+def section(
+    answers: Sequence[RunAnswer], scores: Scores, remark: str
+) -> tuple[Section, list[Line]]:
     """Return table 1; `remark` says why scores are missing."""
     lines = table_1(answers, scores)
     rows = tuple(
@@ -69,8 +71,8 @@ def section(answers: Sequence[Answer], scores: Scores, remark: str) -> tuple[Sec
 
 
 def figure_1(
-    answers: Sequence[Answer], ways: Sequence[System]
-) -> tuple[Section, list[sweep_report.Step]]:
+    answers: Sequence[RunAnswer], ways: Sequence[System]
+) -> tuple[Section, list[sweep_report.LookaheadStep]]:
     """Return the sweep of lookaheads."""
     greedy = [answer for answer in answers if parts(answer.kind)[1] == GREEDY]
     swept = [way for way in ways if way.target is None and way.mode != "auto"]
@@ -80,7 +82,7 @@ def figure_1(
 
 
 def _line(
-    kind: str, system: str, name: str, answers: Sequence[Answer], scores: Scores
+    kind: str, system: str, name: str, answers: Sequence[RunAnswer], scores: Scores
 ) -> list[Line]:
     own, ars = sums(answers, system), sums(answers, "ars")
     both = [place for place in own if place[0] == kind and place in ars]
@@ -106,7 +108,7 @@ def _line(
     ]
 
 
-def _estimate(points: Sequence[tuple[Sum, Sum]]) -> float | None:
+def _estimate(points: Sequence[tuple[QuestionTotals, QuestionTotals]]) -> float | None:
     """Return the speed-up by the estimate, from the times and the share that were measured."""
 
     def total(name: str, of: int = 0) -> float:

@@ -7,7 +7,7 @@ from assistant.decoding.lookahead import theory
 from assistant.lab.bench.intervals import Interval, geometric_mean, ratio_of_sums
 from assistant.lab.bench.paper.plan import DRAFTS, GREEDY, LOOKAHEADS, parts
 from assistant.lab.bench.report import Plot, Point, Section, Series, Table, interval, number, share
-from assistant.lab.bench.run_answers import Answer, Sum, kinds, speedup, sums
+from assistant.lab.bench.run_answers import QuestionTotals, RunAnswer, kinds, speedup, sums
 
 NAMES = {"suffix": "copy"}
 TABLE_3 = ("task", "draft", "α [95 %]", "proposes")
@@ -56,7 +56,7 @@ class Speed:
     operations_formula: float
 
 
-def table_3(answers: Sequence[Answer]) -> list[Alpha]:
+def table_3(answers: Sequence[RunAnswer]) -> list[Alpha]:
     """Return each draft's acceptance rate by task, at T=0 and T=1."""
     found: list[Alpha] = []
     for kind in kinds(answers):
@@ -81,7 +81,7 @@ def table_3(answers: Sequence[Answer]) -> list[Alpha]:
 
 
 def table_2(
-    answers: Sequence[Answer], alphas: Sequence[Alpha], operations_ratio: float
+    answers: Sequence[RunAnswer], alphas: Sequence[Alpha], operations_ratio: float
 ) -> list[Speed]:
     """Return every lookahead of the model at temperature 0, by task."""
     rates = {each.kind: each.alpha.value for each in alphas if each.draft == "model"}
@@ -99,7 +99,7 @@ def table_2(
 
 
 def sections(
-    answers: Sequence[Answer], operations_ratio: float
+    answers: Sequence[RunAnswer], operations_ratio: float
 ) -> tuple[list[Section], list[Alpha], list[Speed]]:
     """Return tables 3 and 2, and figures 2 and 3 with what was measured in them."""
     alphas = table_3(answers)
@@ -168,7 +168,11 @@ def figure_3(speeds: Sequence[Speed]) -> Plot:
 
 
 def _speed(
-    kind: str, k: int, alpha: float, both: Sequence[tuple[Sum, Sum]], operations_ratio: float
+    kind: str,
+    k: int,
+    alpha: float,
+    both: Sequence[tuple[QuestionTotals, QuestionTotals]],
+    operations_ratio: float,
 ) -> Speed:
     def total(name: str, of: int = 0) -> float:
         return sum(pair[of].total(name) for pair in both)

@@ -25,7 +25,7 @@ FILES = "files"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PlannedAnswer:
     """A question to several systems; its kind tells the sampling too."""
 
     question: Question
@@ -43,7 +43,7 @@ def systems(labels: Sequence[str]) -> tuple[System, ...]:
 
 def asked(
     tasks: Sequence[Question], mixed: Sequence[Question], ways: Sequence[System]
-) -> Iterator[Asked]:
+) -> Iterator[PlannedAnswer]:
     """Yield all that is asked.
 
     Args:
@@ -74,9 +74,9 @@ def _arm(
     questions: Sequence[Question],
     ways: Sequence[System],
     profiled: tuple[str, ...] = (),
-) -> Iterator[Asked]:
+) -> Iterator[PlannedAnswer]:
     sampling = SAMPLINGS.get(name, SAMPLINGS[GREEDY])
     for _, question, order in interleaved(questions, ways):
         kind = f"{question.kind}{SEPARATOR}{name}"
         length = LENGTHS.get(question.kind)
-        yield Asked(replace(question, kind=kind), tuple(order), sampling, profiled, length)
+        yield PlannedAnswer(replace(question, kind=kind), tuple(order), sampling, profiled, length)

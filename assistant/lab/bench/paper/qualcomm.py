@@ -18,7 +18,7 @@ from assistant.lab.bench.report import (
     sentence,
     share,
 )
-from assistant.lab.bench.run_answers import Answer, Sum, speedup, sums
+from assistant.lab.bench.run_answers import QuestionTotals, RunAnswer, speedup, sums
 from assistant.lab.bench.systems import System
 from models.files.labels import is_label
 
@@ -31,7 +31,7 @@ CEILING_NOTE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class FileColumn:
     """A way to run the model, over all prompts."""
 
     name: str
@@ -52,7 +52,7 @@ class Ceiling:
     fastest: float  # of a prompt
 
 
-def columns(answers: Sequence[Answer], ways: Sequence[System], label: str) -> list[Column]:
+def columns(answers: Sequence[RunAnswer], ways: Sequence[System], label: str) -> list[FileColumn]:
     """Return every way on the mixed prompts, the widest weights first.
 
     `label` is what the target's own weights are called.
@@ -67,8 +67,8 @@ def columns(answers: Sequence[Answer], ways: Sequence[System], label: str) -> li
 
 
 def section(
-    answers: Sequence[Answer], ways: Sequence[System], label: str
-) -> tuple[Section, list[Column]]:
+    answers: Sequence[RunAnswer], ways: Sequence[System], label: str
+) -> tuple[Section, list[FileColumn]]:
     """Return the columns, their factors, and acceptance by kind of prompt."""
     found = columns(answers, ways, label)
     rows = tuple(
@@ -101,7 +101,7 @@ def section(
 
 
 def ceilings(
-    found: Sequence[Column], sizes: Mapping[str, int], bytes_per_s: float
+    found: Sequence[FileColumn], sizes: Mapping[str, int], bytes_per_s: float
 ) -> tuple[Section, list[Ceiling]]:
     """Return how near to memory's bandwidth every way comes; `sizes` are by column."""
     lines = [
@@ -156,24 +156,26 @@ def sizes(ways: Sequence[System], label: str, files: Mapping[str, int]) -> dict[
 
 
 def _column(
-    name: str, own: Mapping[tuple[str, str], Sum], first: Mapping[tuple[str, str], Sum]
-) -> Column:
+    name: str,
+    own: Mapping[tuple[str, str], QuestionTotals],
+    first: Mapping[tuple[str, str], QuestionTotals],
+) -> FileColumn:
     speeds = [each.tokens_per_s for each in own.values()]
     both = [speedup(own[place], first[place]) for place in own if place in first]
     tokens = sum(each.total("generated_tokens") for each in own.values())
     seconds = sum(each.total("decode_s") for each in own.values())
     factor = None if own is first or not both else geometric_mean(both)
-    return Column(name, tokens / seconds, min(speeds), max(speeds), factor)
+    return FileColumn(name, tokens / seconds, min(speeds), max(speeds), factor)
 
 
-def _combined(found: Sequence[Column]) -> str:
+def _combined(found: Sequence[FileColumn]) -> str:
     best = max(found[1:], key=lambda each: each.factor.value if each.factor else 0.0)
     return f"{best.name} is {interval(best.factor)} times as fast as {found[0].name}."
 
 
-def _by_kind(answers: Sequence[Answer]) -> Table:
+def _by_kind(answers: Sequence[RunAnswer]) -> Table:
     own = sums(answers, f"model={CHEN_K}")
-    rows: dict[str, list[Sum]] = {}
+    rows: dict[str, list[QuestionTotals]] = {}
     for (kind, _), each in own.items():
         task, arm = parts(kind)
         if arm == FILES:
@@ -185,15 +187,15 @@ def _by_kind(answers: Sequence[Answer]) -> Table:
     )
 
 
-def _rate(own: Sequence[Sum]) -> str:
+def _rate(own: Sequence[QuestionTotals]) -> str:
     tested = sum(each.total("tested") for each in own)
     return share(sum(each.total("accepted") for each in own) / tested) if tested else NOTHING
 
 
-def _per_eval(own: Sequence[Sum]) -> str:
+def _per_eval(own: Sequence[QuestionTotals]) -> str:
     rounds = sum(each.total("rounds") for each in own)
     return number(sum(each.total("generated_tokens") for each in own) / rounds)
 
 
-def _point(place: int, each: Column) -> Point:
+def _point(place: int, each: FileColumn) -> Point:
     return Point(place, each.tokens_per_s, each.slowest, each.fastest)

@@ -8,14 +8,14 @@ from assistant.lab.bench.paper import chen, leviathan, qualcomm
 from assistant.lab.bench.paper.chen import Scores
 from assistant.lab.bench.questions import Question
 from assistant.lab.bench.report import Report, Section
-from assistant.lab.bench.run_answers import Answer
+from assistant.lab.bench.run_answers import RunAnswer
 from assistant.lab.bench.scoring import rouge_2
 from assistant.lab.bench.systems import System
 from models.gguf import read
 
 
 def report(
-    answers: Sequence[Answer],
+    answers: Sequence[RunAnswer],
     ways: Sequence[System],
     scores: Scores,
     remark: str,
@@ -67,7 +67,7 @@ def quantisation(target: Path) -> str:
     return read(target).file_type or "target"
 
 
-def rouge(answers: Sequence[Answer], questions: Mapping[str, Question]) -> Scores:
+def rouge(answers: Sequence[RunAnswer], questions: Mapping[str, Question]) -> Scores:
     """Return the ROUGE-2 of all answers whose question has a reference."""
     return {
         (answer.kind, answer.question, answer.system): rouge_2(answer.measured.text, reference)

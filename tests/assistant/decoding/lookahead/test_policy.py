@@ -6,7 +6,7 @@ from assistant.decoding.control import Control
 from assistant.decoding.lookahead.controller import SHORT, Controller
 from assistant.decoding.lookahead.fixed import Fixed
 from assistant.decoding.lookahead.policy import FIXED_LOOKAHEAD, Policy
-from assistant.decoding.lookahead.throughput_plan import Weighing
+from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
 from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.model import Reading, anew
 from assistant.events import Reason
@@ -48,7 +48,7 @@ def test_without_measurements_sps_proposes_a_few_and_auto_nothing():
 
 def test_sps_proposes_at_least_one_where_there_is_room():
     plan = policy("sps").plan(31)
-    assert isinstance(plan, Weighing)
+    assert isinstance(plan, ThroughputPlan)
     assert (plan.least, policy("sps").plan(0).least) == (1, 0)
     assert policy("auto").plan(31).least == 0
 

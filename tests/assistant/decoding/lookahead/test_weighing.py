@@ -4,7 +4,7 @@ import pytest
 
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.throughput_plan import Weighing
+from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
 from assistant.decoding.sources.draft import Rows, Run
 from assistant.events import Reason
 from tests.assistant.decoding.lookahead.machines import FLAT, STAIRS, STEEP, costs
@@ -25,7 +25,7 @@ class Known(Acceptance):
 
 def weighing(machine, room=31, draft=1.0, **settings):
     sources = {"suffix": 0.8, "model": 0.8, **settings.pop("acceptance", {})}
-    return Weighing(costs(machine, draft), Known(**sources), room, patience=64, **settings)
+    return ThroughputPlan(costs(machine, draft), Known(**sources), room, patience=64, **settings)
 
 
 def run(length: int, evidence: int = 5) -> Run:
@@ -94,11 +94,11 @@ def test_a_table_is_paid_for_what_its_own_rows_take():
     assert plan.next([Rows("model"), Rows("bigram")]) == Rows("bigram")
     assert (plan.table_rows, plan.reads) == (1, [])
     known = Costs(FLAT, {})
-    assert Weighing(known, Known(bigram=0.8), 31).next([Rows("bigram")])
+    assert ThroughputPlan(known, Known(bigram=0.8), 31).next([Rows("bigram")])
     known.saw_tables(2, 1000.0)
     for _ in range(9):
         known.saw_tables(1, 500.0)
-    assert Weighing(known, Known(bigram=0.8), 31).next([Rows("bigram")]) is None
+    assert ThroughputPlan(known, Known(bigram=0.8), 31).next([Rows("bigram")]) is None
 
 
 def test_there_are_never_more_proposals_than_room():

@@ -14,7 +14,7 @@ from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule
 from assistant.lab.prove.exact import row_of
 from assistant.lab.prove.toy import Toy
-from assistant.lab.prove.toys import STEPWISE, DiscardsUnlikely, Table, modelled
+from assistant.lab.prove.toys import STEPWISE, DiscardsUnlikely, TableSource, modelled
 from tests.assistant.decoding.rules.given import Given, drafted
 from tests.exact.test_exactness import law_of_acceptance, law_of_round
 
@@ -81,7 +81,7 @@ def test_with_one_proposal_it_is_the_token_rule(seed):
 
 def test_copied_proposals_are_accepted_as_often_as_by_the_token_rule():
     for seed in range(5):
-        token, block = both(Toy(3, seed), Table(Toy(3, seed)), 3)
+        token, block = both(Toy(3, seed), TableSource(Toy(3, seed)), 3)
         assert token == block
 
 

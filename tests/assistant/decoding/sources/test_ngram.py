@@ -2,7 +2,7 @@
 
 from assistant.decoding.sources.ngram import NgramSource, strength
 from assistant.decoding.sources.ngram_learning import learn
-from assistant.decoding.sources.ngram_tables import Entry, Tables
+from assistant.decoding.sources.ngram_tables import Continuation, Tables
 
 
 def source(*answers, n_vocab=100):
@@ -48,7 +48,7 @@ def test_tokens_that_the_target_lacks_are_never_offered():
 
 def test_evidence_tells_how_often_and_how_surely():
     classes = [
-        strength(Entry(0, times, percent)) for percent in (80, 95) for times in (2, 4, 8, 99)
+        strength(Continuation(0, times, percent)) for percent in (80, 95) for times in (2, 4, 8, 99)
     ]
     assert classes == list(range(8))
     run = source(*[[1, 2, 3, 4]] * 5).offer([1, 2], 9)

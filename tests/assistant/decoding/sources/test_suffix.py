@@ -4,7 +4,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assistant.decoding.sources.suffix import EDGES, SHORTEST, UNMISTAKABLE, SuffixSource, strength
-from assistant.decoding.sources.suffix_automaton import Match
+from assistant.decoding.sources.suffix_automaton import SuffixMatch
 from tests.assistant.decoding.sources.test_automaton import ends, longest
 
 TEXTS = st.lists(st.integers(0, 2), max_size=40)
@@ -44,7 +44,7 @@ def test_there_is_no_offer_where_there_is_no_room():
 
 
 def match(length, followers=1):
-    return Match(0, length, 0, followers)
+    return SuffixMatch(0, length, 0, followers)
 
 
 def test_evidence_grows_along_a_run():

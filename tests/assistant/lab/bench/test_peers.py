@@ -7,8 +7,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from assistant.lab.bench.llama_server import PLAIN, Server, check, servers
-from assistant.lab.bench.llama_server_api import Asked
+from assistant.lab.bench.llama_server import PLAIN, LlamaServer, check, servers
+from assistant.lab.bench.llama_server_api import ServerQuestion
 from assistant.request import Message, Sampling, Setup
 from models.errors import ModelError, UsageError
 from tests import tiny
@@ -45,7 +45,7 @@ def setup(tmp_path) -> Setup:
 
 
 def asked(text="Hello"):
-    return Asked((Message("user", text),), SAMPLING, 20, 5)
+    return ServerQuestion((Message("user", text),), SAMPLING, 20, 5)
 
 
 def test_it_is_asked_with_the_same_settings_and_its_times_are_taken(binary, setup, tmp_path):
@@ -90,7 +90,7 @@ def test_it_is_asked_in_the_words_of_its_version(newer, setup, tmp_path):
 
 def test_it_is_ended(binary, setup, tmp_path):
     with (tmp_path / "log").open("w+b") as log:
-        server = Server(binary, setup, PLAIN, log)
+        server = LlamaServer(binary, setup, PLAIN, log)
         server.measure(asked())
         (child,) = [
             each for each in psutil.Process().children() if str(FAKE) in " ".join(each.cmdline())
@@ -104,7 +104,7 @@ def test_it_is_ended(binary, setup, tmp_path):
 )
 def test_what_is_no_answer_is_a_model_error(binary, setup, tmp_path, text, reason):
     with (tmp_path / "log").open("w+b") as log:
-        server = Server(binary, setup, PLAIN, log)
+        server = LlamaServer(binary, setup, PLAIN, log)
         with pytest.raises(ModelError, match=reason):
             server.measure(asked(text))
         server.close()
@@ -113,7 +113,7 @@ def test_what_is_no_answer_is_a_model_error(binary, setup, tmp_path, text, reaso
 def test_program_that_ends_at_once_is_told_with_its_last_words(binary, tmp_path):
     broken = Setup(tiny.write(tmp_path / "broken.gguf"))
     with (tmp_path / "log").open("w+b") as log:
-        server = Server(binary, broken, PLAIN, log)
+        server = LlamaServer(binary, broken, PLAIN, log)
         with pytest.raises(ModelError, match="unable to load model"):
             server.measure(asked())
         server.close()

@@ -10,12 +10,12 @@ from assistant.decoding.margin import margin
 from assistant.engine.load import Pool
 from assistant.lab.bench.events import Judged, Profile
 from assistant.lab.bench.prediction_report import predictions
-from assistant.lab.bench.run_answers import Answer
+from assistant.lab.bench.run_answers import RunAnswer
 from assistant.lab.bench.simulated_machines import PRESETS, Machine, machine
 from assistant.lab.bench.simulator import Simulator
 from assistant.lab.bench.source_profile import profile as profiled
 from assistant.lab.bench.systems import parse
-from assistant.lab.bench.trial_runner import Stand
+from assistant.lab.bench.trial_runner import TrialRunner
 from assistant.request import USUAL_SOURCES, Lockstep, Message, Request, Sampling, Setup, Trial
 from models.errors import UsageError
 from tests import tiny
@@ -38,7 +38,7 @@ def measured(tmp_path_factory):
     draft = tiny.write(folder / "draft.gguf", seed=4, like=3, noise=0.35, stops=False)
     # A penalty keeps a random model from saying the same thing for ever.
     sampling = Sampling(0, repeat_penalty=4.0, repeat_window=24)
-    stand = Stand(Pool(), Control(), lambda event: None)
+    stand = TrialRunner(Pool(), Control(), lambda event: None)
     found = {}
     for text in QUESTIONS:
         trials = []
@@ -168,7 +168,7 @@ def test_acceptance_at_a_temperature_is_that_of_the_overlaps():
 
 
 def test_prediction_is_relative_to_ars_on_the_machine_at_hand(measured):
-    answers = [Answer(t, "code", 0, "ars", measured[t, "ars"]) for t in QUESTIONS]
+    answers = [RunAnswer(t, "code", 0, "ars", measured[t, "ars"]) for t in QUESTIONS]
     found = predictions(answers, SYSTEMS, machine=FLAT)
     assert set(found) == {(kind, s.name) for kind in ("code", "all") for s in SYSTEMS[1:]}
     assert found["all", "suffix=7"] == pytest.approx(

@@ -33,7 +33,7 @@ from assistant.lab.prove.significance import Comparison
 from assistant.lab.prove.texts import ars, sps
 from assistant.lab.tune.events import Measuring
 from assistant.request import Prove, Sampling, Setup
-from models.base import Text
+from models.base import SequenceTokens
 from models.errors import Cancelled, ModelError
 from models.files.snapshots import Snapshots
 from models.mapping import Mapping
@@ -387,7 +387,7 @@ class OneText:
     def logits_of(self, texts):
         first = texts[0] if 0 in texts else next(iter(texts.values()))
         mixed = {
-            i: Text([*first.tokens[: len(text.tokens)]][: len(text.tokens)], text.rows)
+            i: SequenceTokens([*first.tokens[: len(text.tokens)]][: len(text.tokens)], text.rows)
             for i, text in texts.items()
         }
         return self._model.logits_of(mixed)
@@ -405,7 +405,7 @@ class Crosstalk(OneText):
             known = len(mixed[1].tokens) - mixed[1].rows
             tokens = list(mixed[1].tokens)
             tokens[known - 1] = mixed[0].tokens[len(mixed[0].tokens) - mixed[0].rows]
-            mixed[1] = Text(tokens, mixed[1].rows)
+            mixed[1] = SequenceTokens(tokens, mixed[1].rows)
         return self._model.logits_of(mixed)
 
 

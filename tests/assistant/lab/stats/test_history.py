@@ -8,7 +8,7 @@ from assistant.lab.stats.history import COPYING, ENOUGH, look_back
 from assistant.request import Setup
 from assistant.stats import Stats, Tally
 from assistant.store import Store
-from assistant.store.answers import Answered
+from assistant.store.answers import StoredAnswer
 from tests.assistant.process.driving import ask, running
 from tests.assistant.store.talks import talk
 
@@ -20,8 +20,8 @@ SPS = Stats(
 ARS = Stats("ars", rounds=40, prompt_tokens=80, generated_tokens=40, decode_s=4.0)
 
 
-def answered(stats: Stats, content: str = "Yes.", model: str = "big") -> Answered:
-    return Answered(1.0, model, content, stats)
+def answered(stats: Stats, content: str = "Yes.", model: str = "big") -> StoredAnswer:
+    return StoredAnswer(1.0, model, content, stats)
 
 
 def test_rates_are_those_of_all_tokens():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.store import Attachment, Store, Whole
+from assistant.store import Attachment, FullConversation, Store
 from assistant.store.export import lines
 from assistant.store.imports import formats
 from assistant.store.imports.formats import read
@@ -91,7 +91,7 @@ def archive(**files: bytes) -> bytes:
     return packed.getvalue()
 
 
-def paths(whole: Whole) -> list[list[str]]:
+def paths(whole: FullConversation) -> list[list[str]]:
     """What is said on the way to each end."""
     parents = {each.id: each for each in whole.messages}
     ends = parents.keys() - {each.parent for each in whole.messages}
