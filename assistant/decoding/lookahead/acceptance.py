@@ -75,7 +75,7 @@ class Acceptance:
     @property
     def lasting(self) -> dict[str, float]:
         """How much better or worse sources do than usual, in log odds, by name."""
-        return {name: odds.value for name, odds in self._sources.items()}
+        return {name: float(odds.value) for name, odds in self._sources.items()}
 
     def of(self, source: str, evidence: int) -> float:
         """Return the estimate for a proposal of which the evidence is known."""

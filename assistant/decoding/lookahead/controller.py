@@ -21,7 +21,8 @@ from assistant.events import Forecast, Reason
 
 CHECK_EVERY = 64  # rounds of speculation between two looks how fast ArS is
 CHECK_SOON = 16  # and where little was saved
-SURPRISING = 1.2  # times less than expected
+CHECK_AT_ONCE = 2  # and where plain rounds and others tell of different machines
+SURPRISING = 1.2  # times more or less than expected
 RICH = 10  # evaluations that may still be lost, from which on that is not little
 SHORT = 8  # tokens that the draft reads within a round
 MOST_READ = 0.5  # of what may still be lost; the other half is for the proposals after it
@@ -50,14 +51,14 @@ class Controller:
 
     def plan(self, room: int, least: int = 0, beside: BatchShare = ALONE) -> ThroughputPlan:
         """Return the plan of the next round, with `least` proposals even if nothing pays."""
-        left = self._budget.left(self._reference.seconds)
+        left = self._budget.left(self._token_s)
         return ThroughputPlan(
             self._costs,
             self._acceptance,
             room,
             least=least,
             patience=SHORT,
-            limit_s=inf if least else (1 + left) * self._reference.seconds,
+            limit_s=inf if least else (1 + left) * self._costs.verify(1),
             pause=None if least else self._pause(left),
             beside=beside,
         )
@@ -104,7 +105,7 @@ class Controller:
             if round_.proposed or plan.reads or plan.table_rows:
                 self._spend(seconds, plan.expected_s, len(round_.tokens))
             else:
-                self._budget.rest(len(round_.tokens), self._reference.seconds)
+                self._budget.rest(len(round_.tokens), self._token_s)
             if not plan.reads:
                 self._pace.add(len(round_.tokens), seconds)
 
@@ -124,7 +125,7 @@ class Controller:
             if proposed:
                 self._spend(seconds * alone, expected_s * alone, tokens)
             else:
-                self._budget.rest(tokens, self._reference.seconds)
+                self._budget.rest(tokens, self._token_s)
 
     def forecast(self, reason: Reason, plan: Plan) -> Forecast:
         """Return what is expected of speculation, beside the reason for what a plan has done.
@@ -140,9 +141,17 @@ class Controller:
         cost = cheapest(self._costs.verify, step_s if step_s < inf else 0.0)
         return Forecast(reason, speedup, self._reference.seconds, cost, right)
 
+    @property
+    def _token_s(self) -> float:
+        """The seconds that ArS takes for a token now: the lesser estimate, as long as two differ."""
+        return min(self._reference.seconds, self._costs.verify(1))
+
     def _pause(self, left: float) -> Reason | None:
         """Return why the next round is to be plain, when `left` evaluations may still be lost."""
         interval = CHECK_EVERY if left > RICH else CHECK_SOON
+        ratio = self._reference.seconds / self._costs.verify(1)
+        if not 1 / SURPRISING < ratio < SURPRISING:
+            interval = CHECK_AT_ONCE
         if self._reference.seems_changed or self._reference.unseen >= interval:
             return Reason.TIMING
         return None if left else Reason.SPENT
@@ -155,7 +164,7 @@ class Controller:
         """
         is_surprise = seconds * SURPRISING < expected_s
         owed_s = expected_s if is_surprise else seconds
-        self._budget.spend(owed_s, tokens, self._reference.seconds)
+        self._budget.spend(owed_s, tokens, self._token_s)
 
     def _compare(self, proposed: int, seconds: float, answers: int = 1) -> None:
         """Learn how long an evaluation took, and what ArS takes."""
@@ -175,12 +184,13 @@ class Controller:
         """
         read_s = self._costs.draft(way.unread)
         whole = ways[-1].context
-        left_s = self._budget.left(self._reference.seconds) * self._reference.seconds
+        token_s = self._costs.verify(1)
+        left_s = self._budget.left(self._token_s) * token_s
         is_early = self._answered < way.context < whole
         if is_early or read_s > MOST_READ * left_s:
             return -inf
         better = HALF * log2(way.context / (self._known or whole))
-        pace = max(self._pace.tokens_per_s, 1 / self._reference.seconds)
+        pace = max(self._pace.tokens_per_s, 1 / token_s)
         saved_s = sum(
             weight * max(0.0, 1 / pace - 1 / self._model_speed(chance))
             for weight, chance in self._acceptance.possible("model", better)
@@ -189,7 +199,7 @@ class Controller:
 
     def _model_speed(self, acceptance: float) -> float:
         """Return the tokens per second that the draft model promises at its best lookahead."""
-        tokens, best = 1.0, 1 / self._reference.seconds
+        tokens, best = 1.0, 1 / self._costs.verify(1)
         for k in range(1, 16):
             tokens += acceptance**k
             best = max(best, tokens / (k * self._costs.draft(1) + self._costs.verify(k + 1)))

@@ -41,11 +41,7 @@ class Reference:
         """Take a round without proposals; what is no duration is ignored."""
         if not (seconds > 0 and isfinite(seconds)):
             return
-        before = list(self._recent)
-        self._recent.append(seconds)
-        away = [log(each / median(before)) for each in (before[-1], seconds)]
-        if min(away) > CHANGED or max(away) < -CHANGED:
-            self._recent = deque([before[-1], seconds], RECENT)
+        self._take(seconds)
         self._surprises.clear()
         self._looks = max(0, self._looks - 1)
         self.unseen = 0
@@ -55,7 +51,16 @@ class Reference:
         self.unseen += 1
         if not (seconds > 0 and isfinite(seconds)):
             return
+        if log(self.seconds / seconds) > CHANGED:
+            self._take(seconds)  # a plain evaluation takes no longer than a wider one
         self._surprises.append(log(seconds / expected))
         mean = sum(self._surprises) / SURPRISES
         if len(self._surprises) == SURPRISES and abs(mean) > CHANGED:
             self._looks = 2
+
+    def _take(self, seconds: float) -> None:
+        before = list(self._recent)
+        self._recent.append(seconds)
+        away = [log(each / median(before)) for each in (before[-1], seconds)]
+        if min(away) > CHANGED or max(away) < -CHANGED:
+            self._recent = deque([before[-1], seconds], RECENT)

@@ -2,7 +2,12 @@
 
 import pytest
 
+from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.acceptance_cache import FURTHEST, remember, remembered
+from assistant.decoding.loops import Round, Sampled
+from assistant.decoding.sources.draft import Run
+from assistant.events import Origin
+from tests.assistant.decoding.lookahead.machines import coin
 
 SHOWN = {"model": -1.5, "suffix": 0.25}
 
@@ -38,3 +43,11 @@ def test_what_no_answer_can_have_shown_is_not_believed(pair, tmp_path):
 def test_a_folder_that_cannot_be_written_is_no_error(pair, tmp_path):
     (tmp_path / "file").touch()
     remember(SHOWN, *pair, tmp_path / "file" / "folder")
+
+
+def test_what_rows_have_shown_can_be_kept(pair, tmp_path):
+    """Odds come from rows of numpy, whose numbers the file does not know."""
+    acceptance, run = Acceptance(), Run("suffix", (0,), (3,))
+    acceptance.learn(Round((Sampled(1, Origin.TARGET, coin(0.1)),)), [run])
+    remember(acceptance.lasting, *pair, tmp_path)
+    assert remembered(*pair, tmp_path) == acceptance.lasting

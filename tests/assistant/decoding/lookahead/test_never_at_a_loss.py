@@ -69,6 +69,7 @@ def moods_of(rng, seconds):
         (
             {"pace": lambda t: 1 if t < moment else factor},
             {"pace": lambda t: factor if t // period % 2 else 1},
+            {"pace": lambda t: 7 if t % period > 0.85 * period else 1},
             {"pace": lambda t: 1 + (factor - 1) * min(1, t / seconds)},
             {"steep": lambda t: 0 if t < moment else 0.6},
             {"steep": lambda t: 0.6 if t // period % 2 else 0},
