@@ -143,7 +143,7 @@ class Controller:
 
     @property
     def _token_s(self) -> float:
-        """The seconds that ArS takes for a token now: the lesser estimate, as long as two differ."""
+        """The seconds that ArS takes for a token now: the lesser of two estimates."""
         return min(self._reference.seconds, self._costs.verify(1))
 
     def _pause(self, left: float) -> Reason | None:
