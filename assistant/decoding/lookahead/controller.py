@@ -25,7 +25,7 @@ CHECK_AT_ONCE = 2  # and where plain rounds and others tell of different machine
 SURPRISING = 1.2  # times more or less than expected
 RICH = 10  # evaluations that may still be lost, from which on that is not little
 SHORT = 8  # tokens that the draft reads within a round
-MOST_READ = 0.5  # of what may still be lost; the other half is for the proposals after it
+MOST_READ = 0.75  # of what may still be lost; the rest is for the proposals after it
 TYPICAL_ANSWER = 200  # tokens
 HALF = 0.35  # log odds of acceptance that half the context costs a draft, measured
 
