@@ -20,13 +20,13 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.turn import Turn
 from assistant.events import Noticed, Reason
-from assistant.lab.prove.coupling import Coupled, Numbers
-from assistant.lab.prove.exact import keep_all
 from assistant.lab.prove.law import distance, law
-from assistant.lab.prove.toy import Toy, chain_rule
-from assistant.lab.prove.toys import FailsAfter, modelled_by
 from assistant.request import Request, Sampling
 from tests.assistant.engine.pressing import CHOSEN, Counting, Pressed
+from tests.exact.coupling import Coupled, Numbers
+from tests.exact.exact_rows import keep_all
+from tests.exact.toy import Toy, chain_rule
+from tests.exact.toy_sources import FailsAfter, modelled_by
 
 START = (1,)
 FLAT = {1: 1.0, 32: 1.1}  # a machine where proposals cost next to nothing

@@ -13,11 +13,11 @@ from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.model import ModelSource
-from assistant.lab.prove.exact import keep_all, row_of
 from assistant.lab.prove.law import law
-from assistant.lab.prove.toy import Toy, best_two, chain_rule, completed, repeats_halved
-from assistant.lab.prove.toys import STEPWISE, DiscardsUnlikely, Mixture, modelled
 from models.mapping import Mapping
+from tests.exact.exact_rows import keep_all, row_of
+from tests.exact.toy import Toy, best_two, chain_rule, completed, repeats_halved
+from tests.exact.toy_sources import STEPWISE, DiscardsUnlikely, Mixture, modelled
 
 STYLES = ("full", "zeros", "one-hot", "uniform", "disjoint")
 by_every_rule = pytest.mark.parametrize("rule", [TokenRule, BlockRule])

@@ -13,13 +13,13 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import Row, warp
 from assistant.lab.prove.law import law
-from assistant.lab.prove.toy import Toy, best_two, chain_rule, completed, repeats_halved
 from assistant.request import Sampling
 from models.errors import ModelError
 from models.gguf import FileVocabulary, read_vocabulary
 from models.gguf.vocabulary import BYTE, BYTE_NAMES, NORMAL, UNUSED
 from models.mapping import Mapping
 from tests import tiny
+from tests.exact.toy import Toy, best_two, chain_rule, completed, repeats_halved
 
 CONTROL = 3
 NAME_OF = {byte: chr(name).encode() for name, byte in BYTE_NAMES.items()}

@@ -5,12 +5,12 @@ from functools import partial
 from assistant.decoding.loops import verified
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.lab.prove import toy
-from assistant.lab.prove.exact import keep_all
 from tests.assistant.decoding import test_plans as plans
 from tests.assistant.decoding.rules import test_coupled as coupled
 from tests.exact import test_exact_turn as turns
 from tests.exact import test_exactness as exact
+from tests.exact import toy
+from tests.exact.exact_rows import keep_all
 from tests.mutants.mutant import Mutant
 
 ROUND = exact.test_a_round_has_the_law_of_the_target_whatever_the_draft_is
@@ -67,7 +67,7 @@ MUTANTS = (
         Cascade._next,
         "draw(row, len(context)), row, name, seen",
         "draw(row, len(context)), self.sources[name].row(context, __import__("
-        "'assistant.lab.prove.exact').lab.prove.exact.keep_all)[0], name, seen",
+        "'tests.exact.exact_rows').exact.exact_rows.keep_all)[0], name, seen",
         warped_rows,
     ),
     Mutant(

@@ -5,10 +5,10 @@ from functools import partial
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.model import ModelSource
 from assistant.engine.resume import Resuming
-from assistant.lab.prove.toy import best_two
 from models.llama import state
 from models.mapping import Mapping
 from tests.assistant.engine import test_resuming as resuming
+from tests.exact.toy import best_two
 from tests.models import test_llama_state as states
 from tests.models import test_mapping_tokens as mapping
 from tests.mutants.mutant import Mutant

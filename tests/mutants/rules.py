@@ -7,21 +7,21 @@ from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.noise import Noise
 from assistant.decoding.rules.token import TokenRule
-from assistant.lab.prove import toys
-from assistant.lab.prove.exact import keep_all
 from tests.assistant.decoding.rules import test_block as blocks
 from tests.assistant.decoding.rules import test_coupled as coupled
 from tests.assistant.decoding.rules import test_noise as noise
 from tests.assistant.decoding.rules import test_token as tokens
 from tests.exact import test_exactness as exact
+from tests.exact import toy_sources
+from tests.exact.exact_rows import keep_all
 from tests.mutants.mutant import Mutant
 
 ROUND = exact.test_a_round_has_the_law_of_the_target_whatever_the_draft_is
 SOURCES = exact.test_a_draft_may_come_from_any_source_and_end_anywhere
 plain_round = partial(ROUND, TokenRule, ("full", "full"))
 block_round = partial(ROUND, BlockRule, ("full", "full"))
-discarded_proposals = partial(SOURCES, TokenRule, toys.DiscardsUnlikely, 1)
-discarded_of_a_block = partial(SOURCES, BlockRule, toys.DiscardsUnlikely, 2)
+discarded_proposals = partial(SOURCES, TokenRule, toy_sources.DiscardsUnlikely, 1)
+discarded_of_a_block = partial(SOURCES, BlockRule, toy_sources.DiscardsUnlikely, 2)
 sharp_rows = partial(
     exact.test_rare_and_nearly_certain_tokens_have_the_law_of_the_target, TokenRule
 )
@@ -160,14 +160,14 @@ BLOCK_RULE = (
     Mutant(
         "shares above 1",
         block.carried,
-        "wanted / drawn if wanted < drawn else float(wanted > 0)",
+        "wanted / drawn if wanted < drawn else int(wanted > 0)",
         "wanted / drawn",
         block_round,
     ),
     Mutant(
         "accept with probability 1 what neither side could draw",
         block.carried,
-        "float(wanted > 0)",
+        "int(wanted > 0)",
         "1.0",
         blocks.test_a_forbidden_token_is_rejected_though_the_draft_could_not_draw_it_either,
     ),

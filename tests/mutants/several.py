@@ -13,11 +13,11 @@ from tests.mutants.mutant import Mutant
 MEDDLING = several.test_two_answers_have_the_law_of_two_samples_though_one_plans_by_the_others_draft
 PLANNED = several.test_two_answers_that_the_controller_plans_have_the_law_of_two_samples
 
-WEIGHED = "if isinstance(plan, Weighing):"
+WEIGHED = "if isinstance(plan, ThroughputPlan):"
 NOT_TWICE = """\
-if isinstance(plan, Weighing) and draft.tokens[-1:] == tuple(voice.tokens[-1:]):
+if isinstance(plan, ThroughputPlan) and draft.tokens[-1:] == tuple(voice.tokens[-1:]):
             draft = Draft(draft.proposals[:-1])
-        if isinstance(plan, Weighing):"""
+        if isinstance(plan, ThroughputPlan):"""
 
 MUTANTS = (
     Mutant(

@@ -31,9 +31,9 @@ PARTED = {
     "off": 0.25,
     "noise": 0.5,
 }
-LAW = {"laws": 3, "outcomes": 27, "variation": 0.0}
+LAW = {"laws": 1, "outcomes": 22, "variation": 0.0}
 CHECKS = [
-    Check("enumeration", "token rule, model, a fixed lookahead", True, LAW),
+    Check("enumeration", "token rule, lookahead 2", True, LAW),
     Check("mistakes", "every proposal is accepted", True, {"variation": 0.16}),
     Check("mistakes", "sampled: every proposal is accepted", None, {"power": 0.5}),
     Check("noise", "batches of 4 beside single tokens", None, NOISE),
@@ -105,7 +105,7 @@ def test_a_missing_model_is_a_model_error(bare_machine: Path) -> None:
 def test_all_that_was_found_is_said_in_80_columns() -> None:
     text = "\n".join(lines(FOUND))
     for said in (
-        "token rule       3 texts,    27 outcomes: total variation 0, exactly",
+        "token rule, lookahead 2    22 outcomes: total variation 0, exactly",
         "0.1600  found",
         "with probability 0.5",
         "the same up to token 7 of 48, where two tokens are 0.125 apart",

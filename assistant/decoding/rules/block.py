@@ -67,7 +67,7 @@ class BlockRule:
 def _shares(draft: Draft, target_rows: Iterable[Row]) -> tuple[tuple[Row, ...], list[float]]:
     """Return the target's rows that were read, and the share of each beginning that has one."""
     read: list[Row] = []
-    shares = [1.0]
+    shares: list[float] = [1]  # not 1.0: a share of exact fractions stays one
     for proposal, target in zip([*draft.proposals, None], target_rows, strict=False):
         read.append(target)
         share = carried(shares[-1], target, proposal) if proposal else 0
@@ -84,7 +84,7 @@ def carried(share: float, target: Row, proposal: Proposal) -> float:
     """
     wanted = share * target.prob(proposal.token)
     drawn = proposal.row.prob(proposal.token)
-    return wanted / drawn if wanted < drawn else float(wanted > 0)
+    return wanted / drawn if wanted < drawn else int(wanted > 0)
 
 
 def _scaled(row: Row, share: float) -> Row:

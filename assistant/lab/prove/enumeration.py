@@ -1,113 +1,114 @@
-"""The shipped decoding code over toys, enumerated: every outcome and its exact probability."""
+"""The shipped loop and rules on a small example: every outcome and its exact probability.
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+`python -m assistant.lab.prove.enumeration` prints how far each rule is from the target's law.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
+from itertools import pairwise, product
+from math import prod
 from typing import Any
 
+import numpy as np
+
+from assistant.decoding.lookahead.fixed import Fixed
 from assistant.decoding.loops import speculative
+from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.rules.token import TokenRule
-from assistant.decoding.sources.draft import Drafter
-from assistant.lab.prove.exact import keep_all
+from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.model import ModelSource
+from assistant.lab.prove.events import Check
 from assistant.lab.prove.law import distance, law
-from assistant.lab.prove.planners import ControllerPlanner, FixedPlanner, Planners, WhimsicalPlanner
-from assistant.lab.prove.sources import SHORT_START, SOURCES, START, by_counts, cascade
-from assistant.lab.prove.toy import Toy, best_two, chain_rule, repeats_halved
-from assistant.lab.prove.toys import STEPWISE, FailsAfter, ToyWarp, modelled
+from assistant.lab.prove.mistakes import AcceptsAll, ForgetsTheShare, ReplacesFromTheTarget
+from models.mapping import Mapping as TokenMapping
 
-RULES: dict[str, Callable[[Any], Rule]] = {"token": TokenRule, "block": BlockRule}
-"""Those that draw from a stream of uniforms."""
-STYLES = (("full", 0), ("zeros", 0), ("disjoint", 0), ("one-hot", 0), ("sharp", 5), ("sharp", 6))
-"""What rows are like, and a seed; with these, sharp ones differ by much and by next to nothing."""
-FIXED, WHIMS, CONTROLLER = "a fixed lookahead", "whims", "the controller"
+Law = Mapping[tuple[int, ...], Fraction]
+"""The probability of each text."""
 
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A text to be decoded in every way there is, and the law that it ought to have."""
-
-    source: str  # who proposes
-    stop: str  # what decides how much
-    target: Toy
-    drafter: Callable[[], Drafter]
-    planner: Planners
-    length: int = 3
-    start: tuple[int, ...] = ()
-    warp: ToyWarp = keep_all
-    seen: set[str] = field(default_factory=set)  # who has proposed
-
-    def law(self, rule: Callable[[Any], Rule]) -> dict[tuple[int, ...], Fraction]:
-        """Return the law of the first tokens, over as many rounds as they take."""
-        return law(partial(self._run, rule))
-
-    def _run(self, rule: Callable[[Any], Rule], rng: Any) -> tuple[int, ...]:
-        tokens, planner = list(self.start), self.planner()
-        target: Any = self.target
-        rounds = speculative(target, self.drafter(), tokens, planner.plan, self.warp, rule(rng))
-        while len(tokens) < len(self.start) + self.length:
-            round_ = next(rounds)
-            planner.observe(round_)
-            tests: list[Any] = [*round_.tokens, *round_.rejected]
-            self.seen.update(each.proposal.source for each in tests if each.proposal)
-        return tuple(tokens[len(self.start) :][: self.length])
-
-    def expected(self) -> dict[tuple[int, ...], Fraction]:
-        """Return the law of the target, by the chain rule."""
-        return chain_rule(self.target, self.length, self.warp, self.start)
-
-    def distance(self, rule: Callable[[Any], Rule]) -> tuple[Fraction, int]:
-        """Return how far a rule is from the target's law, and how many outcomes there are."""
-        found = self.law(rule)
-        return distance(found, self.expected()), len(found)
+TARGET = ((5, 4, 1), (1, 0, 9), (3, 3, 4))
+"""What follows each of the tokens 0, 1 and 2, in tenths."""
+DRAFT = ((2, 5, 3), (6, 2, 2), (0, 1, 9))
+START, LENGTH = 0, 3
+"""The token before a text, and a text's length."""
+RULES: Sequence[tuple[str, Callable[[Any], Rule], int]] = (
+    ("token rule, lookahead 1", TokenRule, 1),
+    ("token rule, lookahead 2", TokenRule, 2),
+    ("block rule, lookahead 1", BlockRule, 1),
+    ("block rule, lookahead 2", BlockRule, 2),
+)
+MISTAKES: Sequence[tuple[str, Callable[[Any], Rule], int]] = (
+    ("every proposal is accepted", AcceptsAll, 1),
+    ("a rejected one is replaced from the target's own row", ReplacesFromTheTarget, 1),
+    ("the block rule forgets the share in its residual", ForgetsTheShare, 2),
+)
 
 
-def cases(thorough: bool = False) -> Iterator[Case]:
-    """Yield what is enumerated under each rule: all sources, and all ways of deciding."""
-    yield from _rounds(3, 1, 2)
-    yield from _rounds(2, 2, 3)
-    if thorough:
-        yield from _rounds(3, 2, 3)
-    yield from _sources(thorough)
-    yield from _decisions(6 if thorough else 1)
+def count() -> int:
+    """Return how many checks there are."""
+    return len(RULES) + len(MISTAKES)
 
 
-def _rounds(n_vocab: int, k: int, length: int) -> Iterator[Case]:
-    """Yield drafts of all shapes, each end of them, and warps that cut or look back."""
-    fixed = partial(FixedPlanner, k)
-    for style, seed in STYLES:
-        target, draft = Toy(n_vocab, seed, style), Toy(n_vocab, seed + 1001, style)
-        yield Case("model", FIXED, target, partial(modelled, draft, n_vocab), fixed, length)
-    for kind in STEPWISE:
-        target, draft = Toy(n_vocab, 0), Toy(n_vocab, 700, "zeros")
-        name = f"one that {kind.habit}"
-        yield Case(name, FIXED, target, partial(kind, draft), fixed, length)
-    fails = partial(modelled, FailsAfter(n_vocab, 700), n_vocab)
-    yield Case("model that fails", FIXED, Toy(n_vocab, 0), fails, fixed, length)
-    for warp in (best_two, repeats_halved):
-        target, drafter = Toy(n_vocab, 0), partial(modelled, Toy(n_vocab, 9), n_vocab)
-        yield Case("model, warped", FIXED, target, drafter, fixed, length, warp=warp)
+def checks() -> Iterator[Check]:
+    """Yield how far each rule is from the target's law, which is 0, and each mistake."""
+    for what, rule, lookahead in RULES:
+        found = law_of(rule, lookahead)
+        off = distance(found, target_law())
+        figures = {"laws": 1, "outcomes": len(found), "variation": float(off)}
+        yield Check("enumeration", what, off == 0, figures)
+    for what, rule, lookahead in MISTAKES:
+        off = distance(law_of(rule, lookahead), target_law())
+        yield Check("mistakes", what, off > 0, {"variation": float(off)})
 
 
-def _sources(thorough: bool) -> Iterator[Case]:
-    """Yield the shipped sources, which remember, over several rounds."""
-    for names in SOURCES:
-        # Tables were learnt of three tokens; a third is no float, and guesses are floats.
-        n_vocab = 3 if "ngram" in names or (thorough and names != "random") else 2
-        start, length = (START, 3) if n_vocab == 3 else (SHORT_START, 4)
-        planner, drafter = partial(FixedPlanner, 2), cascade(names, n_vocab)
-        yield Case(names, FIXED, Toy(n_vocab, 5), drafter, planner, length, start, by_counts)
+def target_law() -> Law:
+    """Return the law of the target's texts by definition: products of its probabilities."""
+    texts = product(range(len(TARGET)), repeat=LENGTH)
+    tenths = {text: [TARGET[a][b] for a, b in pairwise((START, *text))] for text in texts}
+    return {text: Fraction(prod(row), 10**LENGTH) for text, row in tenths.items()}
 
 
-def _decisions(seeds: int) -> Iterator[Case]:
-    """Yield decisions that depend on all that is known when they are made."""
-    for seed in range(seeds):
-        for names in ("suffix, model", "tail, suffix, model"):
-            target, drafter = Toy(2, seed), cascade(names, 2)
-            for stop, planner in (
-                (WHIMS, partial(WhimsicalPlanner, 3, seed)),
-                (CONTROLLER, partial(ControllerPlanner, 2)),
-            ):
-                yield Case(names, stop, target, drafter, planner, 4, SHORT_START, by_counts)
+def law_of(rule: Callable[[Any], Rule], lookahead: int) -> Law:
+    """Return the law of the texts that are decoded with a rule."""
+    return law(lambda uniforms: decoded(rule(uniforms), lookahead))
+
+
+def decoded(rule: Rule, lookahead: int) -> tuple[int, ...]:
+    """Return a text of the shipped loop, over as many rounds as it takes."""
+    target: Any = TableModel(TARGET)
+    draft: Any = TableModel(DRAFT)
+    drafter = Cascade(ModelSource(draft, TokenMapping.by_number(len(TARGET), len(DRAFT))))
+    tokens = [START]
+    rounds = speculative(target, drafter, tokens, lambda: Fixed(lookahead), unwarped, rule)
+    while len(tokens) <= LENGTH:
+        next(rounds)
+    return tuple(tokens[1 : LENGTH + 1])
+
+
+class TableModel:
+    """A model whose logits are probabilities, which depend on the last token alone."""
+
+    n_ctx = 64
+
+    def __init__(self, tenths: Sequence[Sequence[int]]) -> None:
+        self._rows = [[Fraction(each, 10) for each in row] for row in tenths]
+
+    def logits(self, tokens: Sequence[int], rows: int = 1) -> Any:
+        """Return what follows each of the last `rows` tokens."""
+        return np.array([self._rows[token] for token in tokens[-rows:]])
+
+    def cached(self, tokens: Sequence[int]) -> int:
+        """Return 0: it keeps nothing."""
+        return 0
+
+
+def unwarped(logits: Any, _history: Sequence[int]) -> Row:
+    """Return probabilities as they are, without the zeros."""
+    ids = np.flatnonzero(logits)
+    return Row(ids, logits[ids])
+
+
+if __name__ == "__main__":
+    for check in checks():
+        print(f"{check.what:<56}total variation {check.figures['variation']:.4f}")

@@ -1,9 +1,10 @@
 """The exact output law of decoding code, found by running that very code.
 
-A uniform number is drawn as the whole interval [0, 1) and decides as late as it can: comparing it
-with a threshold inside its interval forks the run, and each branch keeps its part of the interval.
-Running all branches to the end gives every outcome its probability, as a fraction without error.
-The code under test is run as it is: it cannot tell these numbers from others.
+A uniform number is not drawn: it stands for the interval [0, 1) and decides as late as it can.
+Where the code compares it with a threshold inside its interval, both answers are followed, one
+after the other, and each keeps its part of the interval. Following every path to its end gives
+every outcome its probability, as a fraction without error. The code under test is run as it is: it
+cannot tell these numbers from others.
 """
 
 from collections import defaultdict
@@ -11,54 +12,41 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from assistant.lab.prove.exact import Exact
-
 Outcome = TypeVar("Outcome", bound=Hashable)
 
 
 class LateUniforms:
-    """A stream of uniforms whose forks follow a script, and are noted where the script ends."""
+    """A stream of uniforms whose comparisons follow a script, and hold where the script ends."""
 
     def __init__(self, script: Sequence[bool]) -> None:
         self.decisions = list(script)
-        """Which way each fork went."""
+        """How each comparison ended."""
+        self.probability = Fraction(1)
+        """The probability that they all end so."""
         self._next = 0
-        self._intervals: list[_Interval] = []
 
     def random(self) -> Any:
         """Return the next one."""
-        self._intervals.append(_Interval())
-        return View(self, self._intervals[-1], Exact(1))
+        return LateUniform(self, [Fraction(0), Fraction(1)])
 
     def decide(self) -> bool:
-        """Take a fork."""
+        """Return how the next comparison ends."""
         if self._next == len(self.decisions):
             self.decisions.append(True)
         self._next += 1
         return self.decisions[self._next - 1]
 
-    @property
-    def probability(self) -> Fraction:
-        """The probability of going this way."""
-        result = Exact(1)
-        for interval in self._intervals:
-            result *= interval.high - interval.low
-        return result
 
-
-class _Interval:
-    def __init__(self) -> None:
-        self.low, self.high = Exact(0), Exact(1)
-
-
-class View:
+class LateUniform:
     """A uniform number times a factor, as the code under test sees it."""
 
-    def __init__(self, stream: LateUniforms, interval: _Interval, factor: Exact) -> None:
+    def __init__(
+        self, stream: LateUniforms, interval: list[Fraction], factor: Fraction = Fraction(1)
+    ) -> None:
         self._stream, self._interval, self._factor = stream, interval, factor
 
-    def __mul__(self, factor: Any) -> "View":
-        return View(self._stream, self._interval, self._factor * factor)
+    def __mul__(self, factor: Any) -> "LateUniform":
+        return LateUniform(self._stream, self._interval, self._factor * Fraction(factor))
 
     __rmul__ = __mul__
 
@@ -67,16 +55,13 @@ class View:
             return False
         if not self._factor:
             return bool(bound > 0)
-        threshold = Exact(bound) / self._factor
-        if threshold <= self._interval.low:
-            return False
-        if threshold >= self._interval.high:
-            return True
-        if self._stream.decide():
-            self._interval.high = threshold
-            return True
-        self._interval.low = threshold
-        return False
+        (low, high), threshold = self._interval, Fraction(bound) / self._factor
+        if not low < threshold < high:
+            return threshold >= high
+        less = self._stream.decide()
+        self._interval[:] = (low, threshold) if less else (threshold, high)
+        self._stream.probability *= (threshold - low if less else high - threshold) / (high - low)
+        return less
 
     # Equality has probability 0, so "at most" is "below" and "above" is "not below".
     __le__ = __lt__

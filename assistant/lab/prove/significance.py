@@ -9,10 +9,10 @@ from assistant.decoding.draw import Uniforms
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.rules.token import TokenRule
-from assistant.lab.prove.broken import AcceptsAll, ReplacesFromTheTarget
 from assistant.lab.prove.events import FALSE_ALARM, Check
 from assistant.lab.prove.exact_tests import alike, as_expected, holm, roughly_alike
 from assistant.lab.prove.expected_acceptance import of_blocks, of_tokens, of_twins
+from assistant.lab.prove.mistakes import AcceptsAll, ReplacesFromTheTarget
 from assistant.lab.prove.samples import LENGTH, Counts, Sample, Sampler
 
 MISTAKEN: dict[str, Callable[[Uniforms], Rule]] = {

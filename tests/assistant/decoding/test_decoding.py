@@ -12,8 +12,8 @@ from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.token import TokenRule
 from assistant.events import Origin
-from assistant.lab.prove.exact import row_of
 from tests.assistant.decoding.rules.given import Given, drafted
+from tests.exact.exact_rows import row_of
 
 HALF = Fraction(1, 2)
 EVEN, LEANING = row_of([HALF, HALF]), row_of([HALF / 2, 3 * HALF / 2])

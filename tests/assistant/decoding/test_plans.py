@@ -10,12 +10,12 @@ from assistant.decoding.loops import speculative
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.lab.prove.broken import Hindsight
-from assistant.lab.prove.exact import keep_all
 from assistant.lab.prove.law import law
-from assistant.lab.prove.random_plan import Parrot, Whims
-from assistant.lab.prove.toy import Toy, chain_rule
-from assistant.lab.prove.toys import modelled_by
+from tests.exact.broken import Hindsight
+from tests.exact.exact_rows import keep_all
+from tests.exact.random_plan import Parrot, Whims
+from tests.exact.toy import Toy, chain_rule
+from tests.exact.toy_sources import modelled_by
 
 by_every_rule = pytest.mark.parametrize("rule", [TokenRule, BlockRule])
 

@@ -25,10 +25,7 @@ from assistant.engine.batch_decoding import BatchDecoding, DecodingSequence
 from assistant.engine.reply import Assistant
 from assistant.engine.turn import rule_of
 from assistant.events import Answered, Decoded, Finished, Noticed, OneOf, Prepared, Stop
-from assistant.lab.prove.exact import keep_all
 from assistant.lab.prove.law import law
-from assistant.lab.prove.toy import Toy, chain_rule
-from assistant.lab.prove.toys import modelled
 from assistant.request import MOST_ANSWERS, Message, Sampling
 from models.errors import UsageError
 from models.llama.model import LlamaModel
@@ -36,6 +33,9 @@ from models.llama.weights import Weights
 from tests import tiny
 from tests.assistant.engine.pressing import CHOSEN, Counting, Pressed
 from tests.assistant.engine.test_assistant import QUESTION, ask, opened
+from tests.exact.exact_rows import keep_all
+from tests.exact.toy import Toy, chain_rule
+from tests.exact.toy_sources import modelled
 
 GREEDY = Sampling(temperature=0)
 CHEAP = {1: 1.0, 4: 1.1, 8: 1.2, 16: 1.4, 32: 2.0}  # a machine where proposals cost next to nothing

@@ -17,10 +17,10 @@ from tui.shell.options import settings, shared
 def prove(thorough: bool, as_json: bool, **options: Any) -> None:
     """Check on this machine that speculation changes nothing but the speed.
 
-    The shipped rules are enumerated, every way there is; mistakes in them have to be found; and
-    what your pair says with and without speculation is compared: as it is shipped, too, with every
-    source and the controller, for several answers at once, and from a snapshot on disk. It takes a
-    minute or two. The exit code is 1 if a law is broken.
+    The shipped rules are enumerated on a small example, where mistakes in them have to be found;
+    and what your pair says with and without speculation is compared: as it is shipped, too, with
+    every source and the controller, for several answers at once, and from a snapshot on disk. It
+    takes a minute or two. The exit code is 1 if a law is broken.
     """
     chosen = settings(options)
 

@@ -11,7 +11,7 @@ from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Offer, Proposal, Rows, Run
 from assistant.decoding.warp import one_hot
 from assistant.events import Origin
-from assistant.lab.prove.exact import row_of
+from tests.exact.exact_rows import row_of
 
 FLAT = {1: 1.0, 2: 1.05, 4: 1.1, 8: 1.2, 16: 1.4, 32: 1.8}  # likes batches
 STEEP = {1: 1.0, 2: 1.9, 4: 3.6, 8: 7.0, 16: 13.5, 32: 26.0}

@@ -12,12 +12,12 @@ from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
-from assistant.lab.prove.exact import keep_all
 from assistant.lab.prove.law import law
-from assistant.lab.prove.planners import ControllerPlanner
-from assistant.lab.prove.sources import START
-from assistant.lab.prove.toy import Toy, chain_rule
-from assistant.lab.prove.toys import modelled_by
+from tests.exact.exact_rows import keep_all
+from tests.exact.planners import ControllerPlanner
+from tests.exact.shipped_sources import START
+from tests.exact.toy import Toy, chain_rule
+from tests.exact.toy_sources import modelled_by
 
 ROOM, LENGTH = 2, 3
 

@@ -12,11 +12,11 @@ import pytest
 from assistant.decoding.row import EMPTY, Row, one_hot
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule
-from assistant.lab.prove.exact import row_of
-from assistant.lab.prove.toy import Toy
-from assistant.lab.prove.toys import STEPWISE, DiscardsUnlikely, TableSource, modelled
 from tests.assistant.decoding.rules.given import Given, drafted
+from tests.exact.exact_rows import row_of
 from tests.exact.test_exactness import law_of_acceptance, law_of_round
+from tests.exact.toy import Toy
+from tests.exact.toy_sources import STEPWISE, DiscardsUnlikely, TableSource, modelled
 
 HALF = Fraction(1, 2)
 

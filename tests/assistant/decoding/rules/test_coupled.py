@@ -18,14 +18,14 @@ from assistant.decoding.rules.coupled import BLOCK, CoupledRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.chance import RandomSource
 from assistant.decoding.sources.model import ModelSource
-from assistant.lab.prove.broken import Hindsight
-from assistant.lab.prove.exact import keep_all
-from assistant.lab.prove.random_plan import Parrot, Whims
-from assistant.lab.prove.toy import Toy, best_two, repeats_halved
-from assistant.lab.prove.toys import STEPWISE, modelled
 from models.mapping import Mapping
 from tests.assistant.chi_square import agrees
 from tests.assistant.decoding.rules.given import coupled_acceptance, drafted
+from tests.exact.broken import Hindsight
+from tests.exact.exact_rows import keep_all
+from tests.exact.random_plan import Parrot, Whims
+from tests.exact.toy import Toy, best_two, repeats_halved
+from tests.exact.toy_sources import STEPWISE, modelled
 
 LENGTH = 24
 ROW = Row(np.array([3, 17, 99, 4_000, 150_000]), np.array([0.5, 0.25, 0.15, 0.07, 0.03]))

@@ -6,7 +6,7 @@ import numpy as np
 
 from assistant.decoding.row import EMPTY, Row
 from assistant.decoding.rules.residual import excess, residual
-from assistant.lab.prove.exact import row_of
+from tests.exact.exact_rows import row_of
 
 TARGET = Row(np.array([1, 5, 9]), np.array([0.5, 0.25, 0.25]))
 

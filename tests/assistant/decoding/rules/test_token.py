@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 
 from assistant.decoding.rules.token import TokenRule
-from assistant.lab.prove.exact import row_of
 from tests.assistant.decoding.rules.given import Given, drafted
+from tests.exact.exact_rows import row_of
 
 HALF = Fraction(1, 2)
 

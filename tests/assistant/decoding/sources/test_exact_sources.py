@@ -17,10 +17,10 @@ from assistant.decoding.sources.copying import Copying
 from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
-from assistant.lab.prove.exact import keep_all
 from assistant.lab.prove.law import law
-from assistant.lab.prove.sources import SOURCES, START, by_counts
-from assistant.lab.prove.toy import Toy, chain_rule
+from tests.exact.exact_rows import keep_all
+from tests.exact.shipped_sources import SOURCES, START, by_counts
+from tests.exact.toy import Toy, chain_rule
 
 by_every_rule = pytest.mark.parametrize("rule", [TokenRule, BlockRule])
 

@@ -11,12 +11,12 @@ from assistant.decoding.loops import speculative
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule
-from assistant.lab.prove.exact import keep_all
 from assistant.lab.prove.expected_acceptance import coincidence, of_blocks, of_tokens, overlap
 from assistant.lab.prove.law import law
-from assistant.lab.prove.toy import Toy
-from assistant.lab.prove.toys import modelled
 from tests.assistant.decoding.rules.given import coupled_acceptance
+from tests.exact.exact_rows import keep_all
+from tests.exact.toy import Toy
+from tests.exact.toy_sources import modelled
 
 
 def rows(seed):

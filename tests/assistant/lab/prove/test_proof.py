@@ -18,13 +18,21 @@ from assistant.decoding.sources.tail import TailSource
 from assistant.engine.load import Pool
 from assistant.engine.reply import Assistant
 from assistant.engine.turn import rule_of
-from assistant.lab.prove import exact_tests, proof, rollback, samples, side_by_side, turns
+from assistant.lab.prove import (
+    enumeration,
+    exact_tests,
+    proof,
+    rollback,
+    samples,
+    side_by_side,
+    turns,
+)
 from assistant.lab.prove import restored as restored_
 from assistant.lab.prove import several as several_
 from assistant.lab.prove.batch_noise import gap, measured, variation
-from assistant.lab.prove.broken import AcceptsAll
 from assistant.lab.prove.events import Check, Layer, Proved
 from assistant.lab.prove.expected_acceptance import of_tokens
+from assistant.lab.prove.mistakes import AcceptsAll
 from assistant.lab.prove.pair import StandIn, paired
 from assistant.lab.prove.proof import Amounts, Proof
 from assistant.lab.prove.samples import Sampler
@@ -59,9 +67,8 @@ def little(monkeypatch):
     """Enumeration has its own tests, and a few samples will do."""
     monkeypatch.setattr(exact_tests, "SECOND_LOOK", 50_000)
     monkeypatch.setattr(proof, "QUICK", Amounts(400, 48, 2, 1))
-    every = list(proof.rules.cases())
-    monkeypatch.setattr(proof.rules, "cases", lambda thorough: every[2:4])
-    monkeypatch.setattr(proof.rules, "MISTAKES", proof.rules.MISTAKES[:1])
+    monkeypatch.setattr(enumeration, "RULES", enumeration.RULES[:1])
+    monkeypatch.setattr(enumeration, "MISTAKES", enumeration.MISTAKES[:1])
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Draft, Proposal, Rows
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import EMPTY, Row, one_hot
-from assistant.lab.prove.exact import row_of
-from assistant.lab.prove.toy import Toy
 from models.errors import ModelError
 from models.mapping import Mapping
+from tests.exact.exact_rows import row_of
+from tests.exact.toy import Toy
 
 ToyWarp = Callable[[Any, Sequence[int]], Row]
 THRESHOLD: Any = Fraction(1, 3)

@@ -9,7 +9,7 @@ from assistant.decoding.lookahead.fixed import Fixed
 from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Plan
-from assistant.lab.prove.random_plan import Whims
+from tests.exact.random_plan import Whims
 
 
 class Planner(Protocol):

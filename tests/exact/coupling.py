@@ -17,12 +17,12 @@ from assistant.decoding.rules.noise import Noise
 from assistant.decoding.rules.residual import residual
 from assistant.decoding.rules.rule import Verdict
 from assistant.decoding.sources.draft import Draft, Plan
-from assistant.lab.prove.enumeration import FIXED, Case
-from assistant.lab.prove.exact import Exact, exact_array
 from assistant.lab.prove.law import LateUniforms, law
-from assistant.lab.prove.planners import FixedPlanner
-from assistant.lab.prove.toy import Toy, best_two
-from assistant.lab.prove.toys import modelled
+from tests.exact.enumeration import FIXED, Case
+from tests.exact.exact_rows import Exact, exact_array
+from tests.exact.planners import FixedPlanner
+from tests.exact.toy import Toy, best_two
+from tests.exact.toy_sources import modelled
 
 LEVELS = (Exact(1), Exact(3))
 """What a number may be: far enough apart for any token to win."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from assistant.decoding.warp import Row
-from assistant.lab.prove.exact import Exact, keep_all, normalised, row_of
+from tests.exact.exact_rows import Exact, keep_all, normalised, row_of
 
 
 class Toy:

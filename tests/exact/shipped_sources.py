@@ -17,9 +17,9 @@ from assistant.decoding.sources.ngram_learning import learn
 from assistant.decoding.sources.ngram_tables import Tables
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
-from assistant.lab.prove.exact import keep_all, row_of
-from assistant.lab.prove.toy import Toy
-from assistant.lab.prove.toys import modelled_by
+from tests.exact.exact_rows import keep_all, row_of
+from tests.exact.toy import Toy
+from tests.exact.toy_sources import modelled_by
 
 START, SHORT_START = (0, 1, 2, 0, 1), (0, 1, 0, 0, 1)
 """Beginnings that repeat themselves, of three tokens and of two: there is something to copy."""

@@ -12,18 +12,18 @@ import numpy as np
 
 from assistant.decoding.draw import Uniforms, draw
 from assistant.decoding.row import Row
-from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.residual import residual
 from assistant.decoding.rules.rule import Rule, Verdict
 from assistant.decoding.rules.token import accepts
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Draft, Drafter, Plan, Proposal, Rows
 from assistant.decoding.warp import Warp
-from assistant.lab.prove.enumeration import FIXED, WHIMS, Case
-from assistant.lab.prove.planners import FixedPlanner, WhimsicalPlanner
-from assistant.lab.prove.random_plan import Parrot
-from assistant.lab.prove.toy import Toy
-from assistant.lab.prove.toys import DiscardsUnlikely, FailsAfter, modelled, modelled_by
+from assistant.lab.prove.mistakes import AcceptsAll, ForgetsTheShare, ReplacesFromTheTarget
+from tests.exact.enumeration import FIXED, WHIMS, Case
+from tests.exact.planners import FixedPlanner, WhimsicalPlanner
+from tests.exact.random_plan import Parrot
+from tests.exact.toy import Toy
+from tests.exact.toy_sources import DiscardsUnlikely, FailsAfter, modelled, modelled_by
 
 
 class InParts:
@@ -62,14 +62,6 @@ class InParts:
         return residual(targets[-1], last)
 
 
-class AcceptsAll(InParts):
-    """Never reject."""
-
-    def accepts(self, targets: Sequence[Row], i: int, proposal: Proposal) -> bool:
-        """Say whether to keep the i-th proposal."""
-        return True
-
-
 class AcceptsTheBest(InParts):
     """Reject all but the target's best token."""
 
@@ -92,14 +84,6 @@ class ComparesTheNextRow(InParts):
     def accepts(self, targets: Sequence[Row], i: int, proposal: Proposal) -> bool:
         """Say whether to keep the i-th proposal."""
         return super().accepts(targets, i + 1, proposal)
-
-
-class ReplacesFromTheTarget(InParts):
-    """Know no residual."""
-
-    def replaced(self, target: Row, draft: Row) -> Row:
-        """Return what a rejected one is replaced from."""
-        return target
 
 
 class ReplacesByTheDistance(InParts):
@@ -134,17 +118,6 @@ class ForgetsHowItEnded(InParts):
     def extra(self, targets: Sequence[Row], last: Row) -> Row:
         """Return what the last token is drawn from."""
         return targets[-1]
-
-
-class BlockForgetsItsShare(BlockRule):
-    """Take the residual of the token rule."""
-
-    def verify(self, draft: Draft, target_rows: Iterable[Row], position: int) -> Verdict:
-        """Accept as ever, and then go wrong."""
-        verdict = super().verify(draft, target_rows, position)
-        kept = verdict.accepted
-        row = residual(verdict.target_rows[kept], draft.rows[kept])
-        return Verdict(kept, row, verdict.target_rows, verdict.uniforms, verdict.thresholds)
 
 
 class Hindsight(Cascade):
@@ -227,7 +200,7 @@ MISTAKES = (
     Mistake("the residual drops small differences", DropsSmallDifferences, _TINY),
     Mistake("the extra token is drawn from the row before", ExtraFromTheRowBefore, _ONE),
     Mistake("a draft that ended by chance counts as whole", ForgetsHowItEnded, _ENDS),
-    Mistake("the block rule forgets the share in its residual", BlockForgetsItsShare, _TWO),
+    Mistake("the block rule forgets the share in its residual", ForgetsTheShare, _TWO),
     Mistake("a rare token is drawn and not proposed", InParts, _RARE),
     Mistake("what was proposed before a draft failed is thrown away", InParts, _FAILS),
     Mistake("the plan sees the token before it proposes it", InParts, _PEEKS),

@@ -1,0 +1,113 @@
+"""The shipped decoding code over toys, enumerated: every outcome and its exact probability."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from assistant.decoding.loops import speculative
+from assistant.decoding.rules.block import BlockRule
+from assistant.decoding.rules.rule import Rule
+from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.sources.draft import Drafter
+from assistant.lab.prove.law import distance, law
+from tests.exact.exact_rows import keep_all
+from tests.exact.planners import ControllerPlanner, FixedPlanner, Planners, WhimsicalPlanner
+from tests.exact.shipped_sources import SHORT_START, SOURCES, START, by_counts, cascade
+from tests.exact.toy import Toy, best_two, chain_rule, repeats_halved
+from tests.exact.toy_sources import STEPWISE, FailsAfter, ToyWarp, modelled
+
+RULES: dict[str, Callable[[Any], Rule]] = {"token": TokenRule, "block": BlockRule}
+"""Those that draw from a stream of uniforms."""
+STYLES = (("full", 0), ("zeros", 0), ("disjoint", 0), ("one-hot", 0), ("sharp", 5), ("sharp", 6))
+"""What rows are like, and a seed; with these, sharp ones differ by much and by next to nothing."""
+FIXED, WHIMS, CONTROLLER = "a fixed lookahead", "whims", "the controller"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A text to be decoded in every way there is, and the law that it ought to have."""
+
+    source: str  # who proposes
+    stop: str  # what decides how much
+    target: Toy
+    drafter: Callable[[], Drafter]
+    planner: Planners
+    length: int = 3
+    start: tuple[int, ...] = ()
+    warp: ToyWarp = keep_all
+    seen: set[str] = field(default_factory=set)  # who has proposed
+
+    def law(self, rule: Callable[[Any], Rule]) -> dict[tuple[int, ...], Fraction]:
+        """Return the law of the first tokens, over as many rounds as they take."""
+        return law(partial(self._run, rule))
+
+    def _run(self, rule: Callable[[Any], Rule], rng: Any) -> tuple[int, ...]:
+        tokens, planner = list(self.start), self.planner()
+        target: Any = self.target
+        rounds = speculative(target, self.drafter(), tokens, planner.plan, self.warp, rule(rng))
+        while len(tokens) < len(self.start) + self.length:
+            round_ = next(rounds)
+            planner.observe(round_)
+            tests: list[Any] = [*round_.tokens, *round_.rejected]
+            self.seen.update(each.proposal.source for each in tests if each.proposal)
+        return tuple(tokens[len(self.start) :][: self.length])
+
+    def expected(self) -> dict[tuple[int, ...], Fraction]:
+        """Return the law of the target, by the chain rule."""
+        return chain_rule(self.target, self.length, self.warp, self.start)
+
+    def distance(self, rule: Callable[[Any], Rule]) -> tuple[Fraction, int]:
+        """Return how far a rule is from the target's law, and how many outcomes there are."""
+        found = self.law(rule)
+        return distance(found, self.expected()), len(found)
+
+
+def cases(thorough: bool = False) -> Iterator[Case]:
+    """Yield what is enumerated under each rule: all sources, and all ways of deciding."""
+    yield from _rounds(3, 1, 2)
+    yield from _rounds(2, 2, 3)
+    if thorough:
+        yield from _rounds(3, 2, 3)
+    yield from _sources(thorough)
+    yield from _decisions(6 if thorough else 1)
+
+
+def _rounds(n_vocab: int, k: int, length: int) -> Iterator[Case]:
+    """Yield drafts of all shapes, each end of them, and warps that cut or look back."""
+    fixed = partial(FixedPlanner, k)
+    for style, seed in STYLES:
+        target, draft = Toy(n_vocab, seed, style), Toy(n_vocab, seed + 1001, style)
+        yield Case("model", FIXED, target, partial(modelled, draft, n_vocab), fixed, length)
+    for kind in STEPWISE:
+        target, draft = Toy(n_vocab, 0), Toy(n_vocab, 700, "zeros")
+        name = f"one that {kind.habit}"
+        yield Case(name, FIXED, target, partial(kind, draft), fixed, length)
+    fails = partial(modelled, FailsAfter(n_vocab, 700), n_vocab)
+    yield Case("model that fails", FIXED, Toy(n_vocab, 0), fails, fixed, length)
+    for warp in (best_two, repeats_halved):
+        target, drafter = Toy(n_vocab, 0), partial(modelled, Toy(n_vocab, 9), n_vocab)
+        yield Case("model, warped", FIXED, target, drafter, fixed, length, warp=warp)
+
+
+def _sources(thorough: bool) -> Iterator[Case]:
+    """Yield the shipped sources, which remember, over several rounds."""
+    for names in SOURCES:
+        # Tables were learnt of three tokens; a third is no float, and guesses are floats.
+        n_vocab = 3 if "ngram" in names or (thorough and names != "random") else 2
+        start, length = (START, 3) if n_vocab == 3 else (SHORT_START, 4)
+        planner, drafter = partial(FixedPlanner, 2), cascade(names, n_vocab)
+        yield Case(names, FIXED, Toy(n_vocab, 5), drafter, planner, length, start, by_counts)
+
+
+def _decisions(seeds: int) -> Iterator[Case]:
+    """Yield decisions that depend on all that is known when they are made."""
+    for seed in range(seeds):
+        for names in ("suffix, model", "tail, suffix, model"):
+            target, drafter = Toy(2, seed), cascade(names, 2)
+            for stop, planner in (
+                (WHIMS, partial(WhimsicalPlanner, 3, seed)),
+                (CONTROLLER, partial(ControllerPlanner, 2)),
+            ):
+                yield Case(names, stop, target, drafter, planner, 4, SHORT_START, by_counts)
