@@ -120,6 +120,24 @@ def test_scores_that_differ_all_one_way_speak_against_parity():
     assert "speak against" in section.text[0]
 
 
+def test_greedy_texts_of_ars_and_sps_are_compared_and_others_are_not():
+    nucleus = "code · nucleus"
+    made = [answer(name, system, 1.0, kind=kind) for name in "ab"
+            for system in ("ars", "model=4") for kind in (GREEDY, nucleus)]  # fmt: skip
+    made = [
+        replace(each, measured=replace(each.measured, text="another"))
+        if (each.question, each.system) == ("b", "model=4")
+        else each
+        for each in made
+    ]
+    section, _ = chen.section(made, {}, "Why there is no score.")
+    compared, remark = section.text
+    assert compared.startswith("At temperature 0 SpS K=4 gave the text of ArS in 1 of 2 answers")
+    assert remark == "Why there is no score."
+    section, _ = chen.section([each for each in made if each.kind == nucleus], {}, "")
+    assert section.text == ()
+
+
 def test_column_of_a_file_has_its_name_without_where_it_is():
     made = [answer("q", f"{way}ars", 10.0, kind="chat · files") for way in ("/a/b-F16.gguf:", "")]
     _, columns = qualcomm.section(made, systems(["/a/b-F16.gguf"]), "Q4_0")

@@ -1,11 +1,15 @@
 """Scores: ROUGE-2 by hand, and problems that can be solved."""
 
+import sys
+
 import pytest
 
 from assistant.lab.bench.code_prompts import PROBLEMS, SOLUTIONS
 from assistant.lab.bench.questions import Question
 from assistant.lab.bench.scoring import passes, program, rouge_2
 from assistant.lab.bench.summary_prompts import SUMMARIES
+
+RUNNER = (sys.executable, "-I", "-")
 
 
 @pytest.mark.parametrize(
@@ -26,8 +30,8 @@ def test_rouge_2_by_hand(text, reference, score):
 @pytest.mark.parametrize("question", PROBLEMS, ids=lambda question: question.name)
 def test_each_problem_is_solved_by_its_solution_and_not_by_nothing(question):
     solution = SOLUTIONS[question.entry_point]
-    assert passes(f"Here it is:\n```python\n{solution}```\nDone.", question)
-    assert not passes(f"def {question.entry_point}(*args): pass", question)
+    assert passes(f"Here it is:\n```python\n{solution}```\nDone.", question, RUNNER)
+    assert not passes(f"def {question.entry_point}(*args): pass", question, RUNNER)
 
 
 def test_bare_code_an_open_fence_and_the_rest_of_a_function_count_too():
@@ -36,7 +40,7 @@ def test_bare_code_an_open_fence_and_the_rest_of_a_function_count_too():
     question = Question("q", "code", "", None, code, test, "double")
     whole = "def double(x: List) -> List:\n    return x + x\n"
     for text in (whole, f"```python\n{whole}", f"Sure.\n```\n{whole}\n```", "    return x + x\n"):
-        assert passes(text, question), program(text, question)
+        assert passes(text, question, RUNNER), program(text, question)
 
 
 def test_summaries_have_references_that_are_not_their_text():
