@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from assistant.lab.bench import code_runner
-from assistant.lab.bench.code_prompts import PROBLEMS
 from assistant.lab.bench.events import Gauged
 from assistant.lab.bench.paper.plan import PlannedAnswer, asked, systems
 from assistant.lab.bench.paper.report import report, rouge
@@ -16,7 +15,6 @@ from assistant.lab.bench.report import Report
 from assistant.lab.bench.run_answers import RunAnswer, kept
 from assistant.lab.bench.run_file import RunFile
 from assistant.lab.bench.scoring import passes
-from assistant.lab.bench.summary_prompts import SUMMARIES
 from assistant.lab.bench.systems import ARS, System
 from assistant.request import Gauge, Trial
 from models.errors import ModelMissing, UsageError
@@ -68,13 +66,9 @@ class Paper:
             raise UsageError(f"{unfit[0]} has no reference summary to compare with.")
         if runner:  # better now than after an hour of measuring
             code_runner.run("", runner)
-        tasks = [*summaries, *code] or [*SUMMARIES, *PROBLEMS]
-        if not code and summaries:
-            tasks = [*summaries, *PROBLEMS]
-        elif code and not summaries:
-            tasks = [*SUMMARIES, *code]
+        tasks = [*(summaries or shipped("summaries")), *(code or shipped("code"))]
         self._tasks = first_of_each(tasks, count)
-        self._mixed = first_of_each(shipped(), 1)
+        self._mixed = first_of_each(shipped("tasks"), 1)
         found = _here(settings) if labels is None else labels
         self.ways: tuple[System, ...] = systems(found)
         settings = replace(settings, seed=None)  # the coupled draws of a seed are no SpS of theirs

@@ -5,12 +5,10 @@ from dataclasses import replace
 import pytest
 
 from assistant.decoding.lookahead import theory
-from assistant.lab.bench.code_prompts import PROBLEMS
 from assistant.lab.bench.events import Judged, Profile
 from assistant.lab.bench.paper import chen, leviathan, qualcomm
 from assistant.lab.bench.paper.plan import DRAFTS, LOOKAHEADS, SAMPLINGS, asked, parts, systems
 from assistant.lab.bench.questions import shipped
-from assistant.lab.bench.summary_prompts import SUMMARIES
 from tests.assistant.lab.bench.made import answer
 
 GREEDY = "code · greedy"
@@ -170,7 +168,7 @@ def test_factors_are_against_the_widest_weights_and_ceilings_against_bandwidth()
 
 def test_everything_that_the_tables_need_is_asked_once():
     ways = systems(["f16"])
-    all_ = list(asked([*SUMMARIES, *PROBLEMS], shipped(), ways))
+    all_ = list(asked([*shipped("summaries"), *shipped("code")], shipped("tasks"), ways))
     keys = [(each.question.kind, each.question.name) for each in all_]
     assert len(keys) == len(set(keys))
     assert {parts(kind)[1] for kind, _ in keys} == {*SAMPLINGS, "files"}
