@@ -19,13 +19,15 @@ from assistant.decoding.control import Control
 from assistant.engine.load import Loader, Pool
 from assistant.engine.reply import Assistant
 from assistant.events import Finished, Stats
-from assistant.lab.bench.task_prompts import TASKS
+from assistant.lab.bench.questions import shipped
 from assistant.request import USUAL_SOURCES, Message, Mode, Request, Sampling, Setup
 from models.files.check import ready
 
 TOKENS = int(os.environ.get("SPECCHAT_TOKENS", "128"))
 TEMPERATURE = float(os.environ.get("SPECCHAT_TEMPERATURE", "0"))
-KINDS = os.environ.get("SPECCHAT_KINDS", ",".join(TASKS)).split(",")
+TASKS = shipped("tasks")
+ALL = ",".join(dict.fromkeys(each.kind for each in TASKS))
+KINDS = os.environ.get("SPECCHAT_KINDS", ALL).split(",")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ def bars(assistant: Assistant, systems: Sequence[System]) -> None:
     worst = dict.fromkeys(kinds, 9.9)
     for kind in KINDS:
         here: dict[str, list[float]] = {way.name: [] for way in systems}
-        for prompt in TASKS[kind]:
+        for prompt in (each.text for each in TASKS if each.kind == kind):
             before = answer(assistant, prompt, ARS)
             stats = [answer(assistant, prompt, way) for way in systems]
             after = answer(assistant, prompt, ARS)

@@ -8,10 +8,12 @@ import sys
 import time
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
+from assistant.lab.bench.questions import DATA
 from tests import tiny
 from tests.patience import WAIT_S
 from tests.tui.test_cli import run, start
@@ -145,7 +147,8 @@ def test_sweep_tells_each_lookahead(pair, asked: Path, tmp_path: Path) -> None:
 def test_paper_has_its_tables_with_this_pair(pair, tmp_path: Path) -> None:
     files = ("--json", tmp_path / "out.json", "--html", tmp_path / "out.html")
     few = ("--max-tokens", 6, "--per-kind", 1, "--threads", "1", "--ctx", "2048")
-    code, out, err = run("bench", "paper", *pair, *few, *files)
+    command = ("bench", "paper", *pair, *few, *files, "--run", tmp_path / "run.jsonl")
+    code, out, err = run(*command)
     assert code == 0, err
     assert max(map(len, out.splitlines())) <= 80
     facts = json.loads((tmp_path / "out.json").read_text())
@@ -157,7 +160,70 @@ def test_paper_has_its_tables_with_this_pair(pair, tmp_path: Path) -> None:
     assert facts["operations_ratio"] == 1
     assert facts["bytes_per_s"] > 1e8
     assert "No other file of the target" in out
+    said = " ".join(out.split())
+    assert "At temperature 0 SpS K=4 gave the text of ArS in 2 of 2 answers" in said
+    assert "Code was not run, so only its texts are compared" in said
+    assert code_scores(facts) == [None] * 4
     check_page((tmp_path / "out.html").read_text())
+
+    # The same answers, by a runner that breaks after its first two programs: the check and one.
+    runner, calls = tmp_path / "runner", tmp_path / "calls"
+    runner.write_text(
+        f"#!/bin/sh\necho call >> {calls}\n"
+        f"[ $(wc -l < {calls}) -le 2 ] && exec {sys.executable} -\n"
+        "echo 'the container is gone' >&2; exit 125\n"
+    )
+    runner.chmod(0o755)
+    code, out, err = run(*command, "--runner", f"{runner} 'two words'")
+    assert code == 0, err
+    said = " ".join(out.split())
+    assert f"Not all code has a score: {runner} 'two words' ran no code" in said.replace("- ", "-")
+    assert "exit code 125 (the container is gone)" in said
+    assert "1 of 9 are kept" in err
+    assert "Traceback" not in err
+
+    solve_what_ars_answered(tmp_path / "run.jsonl")
+    code, out, err = run(*command, "--runner", f"{sys.executable} -")
+    assert code == 0, err
+    facts = json.loads((tmp_path / "out.json").read_text())
+    assert [score["value"] for score in code_scores(facts)] == [1, 0, 1, 0]  # ArS, SpS; twice
+    assert "Code was not run" not in out
+    assert "has a score" not in out
+
+
+def solve_what_ars_answered(path: Path) -> None:
+    """Put the solution into the answers of ArS; SpS's stay those of a random model."""
+    problem = json.loads((DATA / "code.jsonl").read_text().splitlines()[0])
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for result in (line["result"] for line in lines if line.get("key", "").startswith("answer")):
+        if (result["question"], result["system"]) == (problem["task_id"], "ars"):
+            result["measured"]["text"] = problem["canonical_solution"]
+    kept = [line for line in lines if not line.get("key", "").startswith("score")]
+    path.write_text("".join(json.dumps(line) + "\n" for line in kept))
+
+
+def code_scores(facts: dict[str, Any]) -> list[Any]:
+    return [each["score"] for each in facts["chen_table_1"] if each["kind"].startswith("code")]
+
+
+@pytest.mark.parametrize(
+    ("runner", "says"),
+    [
+        ("no-such-runner -x", "no-such-runner -x ran no code: it cannot be started"),
+        ("false", "it ended with exit code 1"),
+        ("podman 'run", "has no closing quotation"),
+        ("", "it is empty"),
+    ],
+)
+def test_runner_that_cannot_run_is_refused_before_anything_is_measured(
+    pair, tmp_path: Path, runner: str, says: str
+) -> None:
+    path = tmp_path / "run.jsonl"
+    code, out, err = run("bench", "paper", *pair, "--runner", runner, "--run", path)
+    assert (code, out) == (2, "")
+    assert says in err
+    assert "Traceback" not in err
+    assert not path.exists()
 
 
 def wait_for_lines(process: subprocess.Popen[str], path: Path, number: int) -> None:

@@ -7,7 +7,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from assistant.lab.bench.task_prompts import TASKS
 from models.errors import UsageError
 
 LARGEST = 100_000_000  # bytes of a file
@@ -15,7 +14,8 @@ COMPLETE = (
     "Complete this Python function. Answer with the whole function, its signature and its imports, "
     "in one code block.\n\n```python\n{code}\n```"
 )
-SUMMARISE = "Summarise this text in one sentence:\n\n{text}"
+DATA = Path(__file__).with_name("data")
+"""Prompts that were written for specchat, in the formats of the files that others publish."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,15 @@ class Question:
     entry_point: str | None = None
 
 
-def shipped() -> list[Question]:
-    """Return the prompts that were written for this."""
-    return [
-        Question(f"{kind}/{i}", kind, text)
-        for kind, texts in TASKS.items()
-        for i, text in enumerate(texts)
-    ]
+def shipped(name: str) -> list[Question]:
+    """Return the prompts that come with specchat.
+
+    Args:
+        name: `tasks`, what people ask a local assistant, of seven kinds; `code`, small functions
+            with tests, as in HumanEval (Chen et al. 2021); or `summaries`, texts with a summary of
+            one sentence, as in XSum (Narayan et al. 2018).
+    """
+    return read(DATA / f"{name}.jsonl")
 
 
 def read(path: Path) -> list[Question]:

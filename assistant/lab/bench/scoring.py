@@ -2,10 +2,11 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
 
+from assistant.lab.bench import code_runner
 from assistant.lab.bench.questions import Question
-from assistant.lab.bench.sandbox import runner
 
 _FENCE = re.compile(r"^```[^\n]*\n(.*?)(?:^```|\Z)", re.MULTILINE | re.DOTALL)
 
@@ -20,9 +21,13 @@ def rouge_2(text: str, reference: str) -> float:
     return 2 * common / (ours.total() + theirs.total()) if common else 0.0
 
 
-def passes(text: str, question: Question, confines: bool = True) -> bool:
-    """Say whether the code in an answer passes the question's test; it is run to find out."""
-    return runner.run(program(text, question), confines).passed
+def passes(text: str, question: Question, runner: Sequence[str]) -> bool:
+    """Say whether the code in an answer passes the question's test; `runner` runs it.
+
+    Raises:
+        UsageError: the runner does not run code.
+    """
+    return code_runner.run(program(text, question), runner)
 
 
 def program(text: str, question: Question) -> str:

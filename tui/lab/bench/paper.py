@@ -1,11 +1,12 @@
 """`specchat bench paper`: from files and settings to what is measured, scored and told."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from assistant.lab.bench.code_prompts import PROBLEMS
+from assistant.lab.bench import code_runner
 from assistant.lab.bench.events import Gauged
 from assistant.lab.bench.paper.plan import PlannedAnswer, asked, systems
 from assistant.lab.bench.paper.report import report, rouge
@@ -13,9 +14,7 @@ from assistant.lab.bench.questions import Question, first_of_each, shipped
 from assistant.lab.bench.report import Report
 from assistant.lab.bench.run_answers import RunAnswer, kept
 from assistant.lab.bench.run_file import RunFile
-from assistant.lab.bench.sandbox.runner import leak
 from assistant.lab.bench.scoring import passes
-from assistant.lab.bench.summary_prompts import SUMMARIES
 from assistant.lab.bench.systems import ARS, System
 from assistant.request import Gauge, Trial
 from models.errors import ModelMissing, UsageError
@@ -30,14 +29,26 @@ FILES = ("f16", "bf16", "mxfp4")
 """Quantisations that are compared where they are on this machine."""
 BANDWIDTH = "bandwidth"
 SCORE = "score"
+NOT_RUN = (
+    "Code was not run, so only its texts are compared: name a command that runs a Python program "
+    f"in a container to have it scored, as in --runner {shlex.quote(code_runner.EXAMPLE)}."
+)
 
 
 class Paper:
     """One reproduction of the papers.
 
+    Args:
+        settings: the user's; samplings are the papers'.
+        code: functions to complete, with their tests; none: those that come with specchat.
+        summaries: texts to summarise, with references; none: those that come with specchat.
+        labels: quantisations or files of the target to compare with; None: those that are here.
+        count: how many questions of each kind; None: all.
+        runner: the command that runs the answers' code; empty: it is not run.
+
     Raises:
         ModelError: the models are not here.
-        UsageError: the questions cannot be scored.
+        UsageError: the questions cannot be scored, or the runner does not run code.
     """
 
     def __init__(
@@ -47,25 +58,23 @@ class Paper:
         summaries: Sequence[Question],
         labels: Sequence[str] | None,
         count: int | None,
-        runs_code: bool,
+        runner: Sequence[str],
     ) -> None:
         if unfit := [each.name for each in code if not each.test]:
             raise UsageError(f"{unfit[0]} has no test; --code wants HumanEval's format.")
         if unfit := [each.name for each in summaries if not each.reference]:
             raise UsageError(f"{unfit[0]} has no reference summary to compare with.")
-        tasks = [*summaries, *code] or [*SUMMARIES, *PROBLEMS]
-        if not code and summaries:
-            tasks = [*summaries, *PROBLEMS]
-        elif code and not summaries:
-            tasks = [*SUMMARIES, *code]
+        if runner:  # better now than after an hour of measuring
+            code_runner.run("", runner)
+        tasks = [*(summaries or shipped("summaries")), *(code or shipped("code"))]
         self._tasks = first_of_each(tasks, count)
-        self._mixed = first_of_each(shipped(), 1)
+        self._mixed = first_of_each(shipped("tasks"), 1)
         found = _here(settings) if labels is None else labels
         self.ways: tuple[System, ...] = systems(found)
         settings = replace(settings, seed=None)  # the coupled draws of a seed are no SpS of theirs
         self._lineup: Lineup = line_up(self.ways, settings)
         self._questions = {each.name: each for each in self._tasks}
-        self._runs_code = runs_code
+        self._runner = runner
 
     def facts(self) -> dict[str, Any]:
         """Return what the results depend on."""
@@ -79,11 +88,7 @@ class Paper:
         )
         running.run([*self._answers(), gauge])
         answers = [*kept(run.results)]
-        escape = leak()
-        confines = escape is None
-        if confines or self._runs_code:
-            running.run([*self._scores(answers, confines)])
-        remark = _remark(escape, self._runs_code)
+        remark = self._score(answers, running)
         scores = {**rouge(answers, self._questions), **_passed(run.results, answers)}
         files = self.facts()["files"]
         bandwidth = run.results[BANDWIDTH]
@@ -102,12 +107,23 @@ class Paper:
             return trial
         return replace(trial, request=replace(trial.request, max_tokens=each.max_tokens))
 
-    def _scores(self, answers: Sequence[RunAnswer], confines: bool) -> Iterator[Task]:
+    def _score(self, answers: Sequence[RunAnswer], running: Running) -> str:
+        """Run the answers' code if there is a runner, and say why some was not run."""
+        tasks = [*self._scores(answers)]
+        if not self._runner:
+            return "" if all(map(running.is_done, tasks)) else NOT_RUN
+        try:
+            running.run(tasks)
+        except UsageError as error:
+            return f"Not all code has a score: {error}"
+        return ""
+
+    def _scores(self, answers: Sequence[RunAnswer]) -> Iterator[Task]:
         for answer in answers:
             question = self._questions.get(answer.question)
             if answer.measured is None or question is None or question.test is None:
                 continue
-            job = partial(passes, answer.measured.text, question, confines)
+            job = partial(passes, answer.measured.text, question, self._runner)
             what = f"running the code of {answer.question}"
             yield Task((_score_key(answer),), what, job, lambda passed: [bool(passed)])
 
@@ -143,14 +159,3 @@ def _passed(
         for answer in answers
         if _score_key(answer) in results
     }
-
-
-def _remark(escape: str | None, runs_code: bool) -> str:
-    if escape is None:
-        return ""
-    if runs_code:
-        return f"The code was run although this system does not confine it: {escape}."
-    return (
-        f"Code was not run, so it has no score: this system does not confine it ({escape}). "
-        "--run-code runs it all the same."
-    )

@@ -1,5 +1,6 @@
 """`specchat bench paper`: the papers' tables and figures."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,17 @@ import click
 from tui.lab.bench.options import FILE, output, per_kind, settings
 from tui.lab.bench.run_file import run_file
 from tui.shell.options import shared
+
+
+def split(context: click.Context, parameter: click.Parameter, value: str | None) -> list[str]:
+    """Return the words of a command as a shell would read them; none if it is not given."""
+    try:
+        words = shlex.split(value or "")
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} has {str(error).lower()}.") from error
+    if value is not None and not words:
+        raise click.BadParameter("it is empty; name a command.")
+    return words
 
 
 @click.command()
@@ -22,9 +34,11 @@ from tui.shell.options import shared
 )
 @per_kind
 @click.option(
-    "--run-code/--no-run-code",
-    default=False,
-    help="Run the models' code even where the system cannot confine it.",
+    "--runner",
+    metavar="COMMAND",
+    callback=split,
+    help="Run the answers' code with this: a command that runs the Python program on its standard "
+    "input, such as 'podman run --rm -i --network none python:3 python -'.  [code is not run]",
 )
 @output
 @shared
@@ -36,7 +50,7 @@ def paper(
     summaries_file: Path | None,
     labels: str | None,
     per_kind: int | None,
-    run_code: bool,
+    runner: list[str],
     run_path: Path | None,
     json_file: Path | None,
     html_file: Path | None,
@@ -47,7 +61,8 @@ def paper(
     Chen et al. 2023: scores and speed, the lookahead sweep. Leviathan et al. 2023: acceptance rates
     of drafts, speed by lookahead against the formulas. Qualcomm: quantisation, speculation, both.
     And how near to memory's bandwidth it comes. Takes tens of minutes; --per-kind makes it shorter.
-    Code is run in a sandbox. The samplings are the papers', not those of the settings.
+    Answers that are code are run by --runner alone, and without it their texts are compared. The
+    samplings are the papers', not those of the settings.
     """
     chosen = settings(context, options)
 
@@ -60,7 +75,7 @@ def paper(
     texts = read(summaries_file) if summaries_file else []
     summaries = [each for each in texts if each.reference] or texts
     check_writable(json_file, html_file)
-    whole = Paper(chosen, code, summaries, files, per_kind, run_code)
+    whole = Paper(chosen, code, summaries, files, per_kind, runner)
     facts = whole.facts()
     with run_file(run_path, facts) as run:
         report, figures = whole.run(run)

@@ -70,7 +70,7 @@ def prompts(
     from tui.lab.bench.output import brief, check_writable, show
 
     ways = systems.parse(spec or systems.DEFAULT)
-    questions = first_of_each(read(file) if file else shipped(), per_kind)
+    questions = first_of_each(read(file) if file else shipped("tasks"), per_kind)
     check_writable(json_file, html_file)
     lineup = line_up(ways, chosen)
     more = {"llama_server": str(server)} if server else {}

@@ -44,7 +44,7 @@ class Running:
             SpecchatError: a model cannot be used, or the engine has died; what was done is kept.
             KeyboardInterrupt: Ctrl-C; what was done is kept.
         """
-        lacking = [task for task in tasks if not self._is_done(task)]
+        lacking = [task for task in tasks if not self.is_done(task)]
         if not lacking:
             return
         if len(lacking) < len(tasks):
@@ -53,7 +53,7 @@ class Running:
             with self._listening.shown():
                 self._run(lacking, len(tasks))
         except (KeyboardInterrupt, SpecchatError):
-            done = sum(map(self._is_done, tasks))
+            done = sum(map(self.is_done, tasks))
             self._say(
                 f"{done} of {len(tasks)} are kept. To go on, give the same command with "
                 f"--run {self._file.path}"
@@ -69,7 +69,8 @@ class Running:
             for key, result in zip(task.keys, results, strict=True):
                 self._file.add(key, result)
 
-    def _is_done(self, task: Task) -> bool:
+    def is_done(self, task: Task) -> bool:
+        """Say whether the file has all results of a task."""
         return all(key in self._file.results for key in task.keys)
 
     def _do(self, job: Lockstep | Gauge | Callable[[], Any]) -> Any:

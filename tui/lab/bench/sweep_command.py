@@ -50,7 +50,8 @@ def sweep(
     from tui.lab.bench.output import brief, check_writable, show
 
     ways = systems.sweep((chosen.source or "model").replace(",", "+"), lookaheads)
-    asked = read(file) if file else [each for each in shipped() if each.kind in ("code", "summary")]
+    usual = [each for each in shipped("tasks") if each.kind in ("code", "summary")]
+    asked = read(file) if file else usual
     questions = first_of_each(asked, per_kind)
     check_writable(json_file, html_file)
     lineup = line_up(ways, chosen)

@@ -66,7 +66,7 @@ def section(
         for each in lines
     )
     table = Table("Table 1: scores and speed", HEADER, rows, NOTE, names=2)
-    text = (*_sentences(lines), *((remark,) if remark else ()))
+    text = (*_sentences(lines), *_same_texts(answers), *((remark,) if remark else ()))
     return Section("Chen et al. 2023", text, (table,)), lines
 
 
@@ -121,6 +121,22 @@ def _estimate(points: Sequence[tuple[QuestionTotals, QuestionTotals]]) -> float 
     token_s = total("decode_s", 1) / total("rounds", 1)
     share = tokens / total("rounds") / (k + 1)
     return tokens * token_s / theory.estimated_seconds(tokens, share, k, step_s, token_s)
+
+
+def _same_texts(answers: Sequence[RunAnswer]) -> list[str]:
+    """Compare the texts of ArS and SpS where both are greedy: nothing else makes them equal."""
+    texts: dict[str, dict[tuple[str, str, int], str]] = {"ars": {}, f"model={CHEN_K}": {}}
+    for each in answers:
+        if each.measured and parts(each.kind)[1] == GREEDY and each.system in texts:
+            texts[each.system][each.question, each.kind, each.repeat] = each.measured.text
+    ars, sps = texts.values()
+    same = [sps[place] == text for place, text in ars.items() if place in sps]
+    if not same:
+        return []
+    return [
+        f"At temperature 0 SpS K={CHEN_K} gave the text of ArS in {sum(same)} of {len(same)} "
+        "answers; where two tokens are nearly tied, either may come."
+    ]
 
 
 def _sentences(lines: Sequence[Line]) -> list[str]:

@@ -5,12 +5,10 @@ from dataclasses import replace
 import pytest
 
 from assistant.decoding.lookahead import theory
-from assistant.lab.bench.code_prompts import PROBLEMS
 from assistant.lab.bench.events import Judged, Profile
 from assistant.lab.bench.paper import chen, leviathan, qualcomm
 from assistant.lab.bench.paper.plan import DRAFTS, LOOKAHEADS, SAMPLINGS, asked, parts, systems
 from assistant.lab.bench.questions import shipped
-from assistant.lab.bench.summary_prompts import SUMMARIES
 from tests.assistant.lab.bench.made import answer
 
 GREEDY = "code · greedy"
@@ -120,6 +118,24 @@ def test_scores_that_differ_all_one_way_speak_against_parity():
     assert "speak against" in section.text[0]
 
 
+def test_greedy_texts_of_ars_and_sps_are_compared_and_others_are_not():
+    nucleus = "code · nucleus"
+    made = [answer(name, system, 1.0, kind=kind) for name in "ab"
+            for system in ("ars", "model=4") for kind in (GREEDY, nucleus)]  # fmt: skip
+    made = [
+        replace(each, measured=replace(each.measured, text="another"))
+        if (each.question, each.system) == ("b", "model=4")
+        else each
+        for each in made
+    ]
+    section, _ = chen.section(made, {}, "Why there is no score.")
+    compared, remark = section.text
+    assert compared.startswith("At temperature 0 SpS K=4 gave the text of ArS in 1 of 2 answers")
+    assert remark == "Why there is no score."
+    section, _ = chen.section([each for each in made if each.kind == nucleus], {}, "")
+    assert section.text == ()
+
+
 def test_column_of_a_file_has_its_name_without_where_it_is():
     made = [answer("q", f"{way}ars", 10.0, kind="chat · files") for way in ("/a/b-F16.gguf:", "")]
     _, columns = qualcomm.section(made, systems(["/a/b-F16.gguf"]), "Q4_0")
@@ -152,7 +168,7 @@ def test_factors_are_against_the_widest_weights_and_ceilings_against_bandwidth()
 
 def test_everything_that_the_tables_need_is_asked_once():
     ways = systems(["f16"])
-    all_ = list(asked([*SUMMARIES, *PROBLEMS], shipped(), ways))
+    all_ = list(asked([*shipped("summaries"), *shipped("code")], shipped("tasks"), ways))
     keys = [(each.question.kind, each.question.name) for each in all_]
     assert len(keys) == len(set(keys))
     assert {parts(kind)[1] for kind, _ in keys} == {*SAMPLINGS, "files"}

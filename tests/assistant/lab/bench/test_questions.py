@@ -65,8 +65,16 @@ def test_missing_file_is_a_usage_error(tmp_path):
 
 
 def test_a_few_of_each_kind_are_the_first_of_each():
-    few = first_of_each(shipped(), 1)
-    assert len(few) == len({each.kind for each in few}) == len({e.kind for e in shipped()})
-    assert first_of_each(shipped(), None) == shipped()
-    names = [each.name for each in shipped()]
-    assert len(names) == len(set(names))
+    tasks = shipped("tasks")
+    few = first_of_each(tasks, 1)
+    assert len(few) == len({each.kind for each in few}) == len({each.kind for each in tasks})
+    assert first_of_each(tasks, None) == tasks
+
+
+@pytest.mark.parametrize(
+    ("name", "has"), [("tasks", "text"), ("code", "test"), ("summaries", "reference")]
+)
+def test_prompts_that_come_with_it_have_names_of_their_own_and_what_scores_them(name, has):
+    questions = shipped(name)
+    assert all(getattr(each, has) for each in questions)
+    assert len(questions) == len({each.name for each in questions})

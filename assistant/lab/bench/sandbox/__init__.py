@@ -1,1 +1,0 @@
-"""Run code that a model wrote, where it can do no harm."""
