@@ -13,7 +13,6 @@ from tui.safe import safe
 if TYPE_CHECKING:
     from assistant.store import ChatSummary
 
-
 PINNED = "Pinned"
 
 
