@@ -1,8 +1,7 @@
-"""The context budget: which turns a prompt still has room for."""
+"""The context budget: how long texts are, and which turns a prompt still has room for."""
 
 from collections.abc import Callable, Sequence
 
-from assistant.chat.counting import SLICE, Tokenize, count
 from assistant.request import Message
 from models.errors import ContextFull
 
@@ -10,6 +9,14 @@ Encode = Callable[[Sequence[Message]], list[int]]
 
 # Slices have somewhat more tokens than the whole, so that what nearly fits is looked at in full.
 _CLEARLY = 1.25
+
+SLICE = 1 << 14
+"""Characters that are tokenised at a time: some milliseconds."""
+
+LONGEST_TOKEN = 256
+"""More characters than any vocabulary puts into a token; 128 spaces are the most that are known."""
+
+Tokenize = Callable[[str], list[int]]
 
 
 def without_hopeless(
@@ -92,3 +99,18 @@ def _first_turn(turns: Sequence[object], sizes: Sequence[int], room: int) -> int
             while first < last and sum(sizes[first : last + 1]) > room // 2:
                 first += 1
     return first
+
+
+def count(text: str, tokenize: Tokenize, enough: int) -> int:
+    """Return how many tokens a text has.
+
+    Once there are more than `enough` of them, the rest is estimated by its length: it does not
+    matter any more, and a tokeniser takes seconds for megabytes.
+    """
+    if len(text) > SLICE:
+        tokens, must_exceed = 0, len(text) > LONGEST_TOKEN * enough
+        for end in range(SLICE, len(text) + SLICE, SLICE):
+            tokens += len(tokenize(text[end - SLICE : end]))
+            if tokens > enough or must_exceed:
+                return tokens * len(text) // min(end, len(text))
+    return len(tokenize(text))

@@ -7,8 +7,7 @@ from typing import Any, NoReturn
 
 import jinja2
 
-from assistant.chat.template_limits import TooMuch, bounded
-from assistant.chat.template_sandbox import TemplateSandbox
+from assistant.chat.template_sandbox import TemplateSandbox, TooMuch, bounded
 from assistant.request import Message
 
 LONGEST_SOURCE = 256_000  # characters of a template

@@ -6,7 +6,7 @@ from itertools import count
 from queue import Empty, SimpleQueue
 from threading import RLock, Thread
 
-from assistant.chat.counting import count as count_tokens
+from assistant.chat.context import count as count_tokens
 from assistant.decoding.control import Control
 from assistant.engine.load import Loader, Pool
 from assistant.engine.race import run

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assistant.events import Stats
-from assistant.store.column_packing import unpack_stats
 from assistant.store.database import Database
+from assistant.store.rows import unpack_stats
 
 _PAGE = 256
 _ANSWERS = """SELECT message.id, message.created, model, content, stats

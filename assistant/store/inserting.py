@@ -2,9 +2,15 @@
 
 import sqlite3
 
-from assistant.store.column_packing import pack_attachments, pack_ids, pack_stats
 from assistant.store.database import storable
-from assistant.store.rows import conversation_of, gone, show_again
+from assistant.store.rows import (
+    conversation_of,
+    gone,
+    pack_attachments,
+    pack_ids,
+    pack_stats,
+    show_again,
+)
 from assistant.store.titles import derive
 from assistant.store.trace_packing import pack_trace
 from assistant.store.values import Attachment, Record

@@ -4,10 +4,9 @@ import time
 from collections.abc import Sequence
 
 from assistant.events import Stats
-from assistant.store.column_packing import pack_ids, pack_stats
 from assistant.store.database import Database, storable
 from assistant.store.inserting import append, keep_trace
-from assistant.store.rows import gone, path_to, record, tree
+from assistant.store.rows import gone, pack_ids, pack_stats, path_to, record, tree
 from assistant.store.trace_packing import unpack_trace
 from assistant.store.values import Attachment, Record, State
 from assistant.tokens import Trace

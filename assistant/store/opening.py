@@ -8,9 +8,8 @@ from pathlib import Path
 from assistant.store import backups, files
 from assistant.store.database import Database, connect, explained, set_up
 from assistant.store.integrity import problem, renewed
-from assistant.store.presence import Presence
 from assistant.store.schema import migrate, newest, version
-from assistant.store.sharing import forget_dead
+from assistant.store.sharing import Presence, forget_dead
 from assistant.store.values import INTERRUPTED
 from models.errors import StorageError
 

@@ -8,8 +8,7 @@ from assistant.decoding.sources import ngram_folder
 from assistant.store import backups
 from assistant.store.database import Database
 from assistant.store.notes import TO_CONVERSATION, TO_MESSAGE
-from assistant.store.presence import Presence
-from assistant.store.sharing import open_elsewhere
+from assistant.store.sharing import Presence, open_elsewhere
 from models.errors import StorageError
 from models.files import snapshots
 

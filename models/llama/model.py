@@ -14,8 +14,8 @@ from models.llama.batch import SEQUENCE, Part
 from models.llama.context import BATCH as BATCH
 from models.llama.context import Context
 from models.llama.weights import Weights
+from models.machine import physical_cores
 from models.prefix import shared
-from models.threads import physical_cores
 
 MAX_ROWS = 32
 MANY = 32  # tokens at least, to tell how fast a prompt is read

@@ -14,7 +14,7 @@ import llama_cpp.llama_cpp as llama
 
 from models.errors import ModelError
 from models.llama import native
-from models.threads import physical_cores
+from models.machine import physical_cores
 
 KINDS = {"F16": 1, "Q4_0": 2, "Q8_0": 7}
 """llama.cpp's numbers of the file types that can be asked for."""

@@ -2,7 +2,9 @@
 
 import ctypes
 import os
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
 
@@ -11,9 +13,12 @@ import llama_cpp.llama_cpp as llama
 from models import gguf
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelError
-from models.llama import native, offload, pages
+from models.llama import native, offload
 from models.llama.speed_key import of_file
 from models.llama.vocab import LlamaVocab, has_tokens
+
+_DONTNEED = 4  # MADV_DONTNEED
+_LARGE = 1 << 20
 
 
 class Weights:
@@ -60,7 +65,7 @@ class Weights:
             vocab_only,
         )
         if not vocab_only:
-            pages.let_go()
+            release_mapped_pages()
         self.load_s = perf_counter() - started
         if not has_tokens(self.handle):
             self.close()
@@ -112,3 +117,21 @@ def _load(
     if cancel.raised:
         raise Cancelled
     raise ModelError(f"llama.cpp cannot load {path}: {native.complaints()}.")
+
+
+def release_mapped_pages() -> None:
+    """Give back the pages of mapped files; they are in the system's cache, and come when needed.
+
+    Loading touches all of a file, also the weights that are then kept rearranged elsewhere; those
+    pages would stay and count until the process ends. This is done on Linux alone.
+    """
+    if sys.platform != "linux":
+        return
+    advise = ctypes.CDLL(None).madvise
+    advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    with suppress(OSError):  # no /proc here
+        for line in Path("/proc/self/maps").read_bytes().splitlines():
+            addresses, access = line.split()[:2]
+            start, end = (int(address, 16) for address in addresses.split(b"-"))
+            if access == b"r--s" and end - start >= _LARGE:  # never written: nothing can be lost
+                advise(start, end - start, _DONTNEED)

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from models import machine_load, threads
+from models import machine
 from models.llama.model import LlamaModel
 from models.llama.weights import Weights
 from tests.models.test_llama_cache import assert_same
@@ -46,20 +46,20 @@ def test_a_file_that_was_touched_is_another_one(tiny_target, tmp_path):
 def test_other_counts_of_threads_are_fewer_cores_or_all_threads(
     monkeypatch, cores, allowed, others
 ):
-    monkeypatch.setattr(threads.psutil, "cpu_count", lambda logical: cores)
-    monkeypatch.setattr(threads, "_allowed", lambda: allowed)
-    assert threads.other_counts() == others
+    monkeypatch.setattr(machine.psutil, "cpu_count", lambda logical: cores)
+    monkeypatch.setattr(machine, "_allowed", lambda: allowed)
+    assert machine.other_counts() == others
 
 
 @pytest.mark.parametrize(("used", "own", "share"), [(6, 4, 0.2), (9, 1, 0.8), (2, 2, 0.0)])
 def test_the_load_is_what_others_use_of_all_processors(monkeypatch, used, own, share):
     seconds = iter([(0.0, 100.0), (float(used - own), 110.0)])
-    monkeypatch.setattr(machine_load.OtherLoad, "_times", lambda self: next(seconds))
-    assert machine_load.OtherLoad().share == pytest.approx(share)
+    monkeypatch.setattr(machine.OtherLoad, "_times", lambda self: next(seconds))
+    assert machine.OtherLoad().share == pytest.approx(share)
 
 
 def test_computing_oneself_is_no_load_of_others():
-    before = machine_load.OtherLoad()
+    before = machine.OtherLoad()
     used, all_ = before._times()
     assert 0 <= used <= all_
     assert 0 <= before.share <= 1

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from models.llama import pages
+from models.llama import weights
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells and obeys")
 SIZE = 4 << 20
@@ -33,7 +33,7 @@ def test_pages_of_a_mapped_file_go_and_come_again(path):
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
         expected = mapped[:]
         assert resident(path.name) >= SIZE
-        pages.let_go()
+        weights.release_mapped_pages()
         assert resident(path.name) == 0
         assert mapped[:] == expected
 
@@ -41,7 +41,7 @@ def test_pages_of_a_mapped_file_go_and_come_again(path):
 def test_what_was_written_to_memory_alone_stays(path):
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as mapped:
         mapped[:] = bytes(SIZE)
-        pages.let_go()
+        weights.release_mapped_pages()
         assert mapped[:] == bytes(SIZE)
 
 
@@ -49,5 +49,5 @@ def test_without_proc_nothing_happens(monkeypatch):
     def missing(path):
         raise FileNotFoundError(path)
 
-    monkeypatch.setattr("models.llama.pages.Path.read_bytes", missing)
-    pages.let_go()
+    monkeypatch.setattr("models.llama.weights.Path.read_bytes", missing)
+    weights.release_mapped_pages()

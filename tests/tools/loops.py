@@ -21,7 +21,7 @@ from assistant.events import Decoded
 from assistant.request import Message, Request, Sampling
 from models.llama.model import LlamaModel
 from models.llama.weights import Weights
-from models.threads import physical_cores
+from models.machine import physical_cores
 
 TURNS, TOKENS = 12, 16  # turns of each loop, tokens of each turn
 SAMPLINGS = {"greedy": Sampling(0), "top-k, top-p, temperature": Sampling(0.7, 40, 0.95)}

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from tests.tui.rest import until
-from tui.chat.prompt.chip import Chip
+from tui.chat.prompt.chips import Chip
 from tui.chat.prompt.prompt import Prompt
 
 

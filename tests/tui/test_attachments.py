@@ -383,8 +383,8 @@ async def test_mouse_picks_a_file(folder: Path) -> None:
 
 
 def test_name_itself_counts_more_than_its_folders() -> None:
-    files = ["application/x.py", "a/p/p.py", "tui/app/app.py", "app.pyi", "tui/App.css"]
-    assert [match.name for match in ranked(files, "app", 9)][:2] == ["app.pyi", "tui/app/app.py"]
+    files = ["application/x.py", "a/p/p.py", "tui/app.py", "app.pyi", "tui/App.css"]
+    assert [match.name for match in ranked(files, "app", 9)][:2] == ["app.pyi", "tui/app.py"]
     assert {match.name for match in ranked(files, "app", 9)} == set(files)
 
 

@@ -17,7 +17,7 @@ from models.errors import StorageError
 from tests.patience import WAIT_S
 from tui.chat.list import chat_list
 from tui.chat.list.chat_list import PAGE, ChatList
-from tui.chat.list.dates import group, when
+from tui.chat.list.row_text import group, when
 from tui.chat.list.store_changes import Deleted
 
 TITLES = ("Lighthouse", "Lentil soup", "Sorted lists", "Lisbon")

@@ -16,8 +16,7 @@ from tui.settings.config_reader import Config
 from tui.settings.config_template import commented, template
 from tui.settings.keys import KEYS, SAMPLING, THEMES
 from tui.settings.layers import merge
-from tui.settings.load import load, plain, with_values
-from tui.settings.settings import Settings
+from tui.settings.settings import Settings, load, plain, with_values
 from tui.settings.toml_positions import positions, statements
 from tui.settings.value_kinds import shown
 

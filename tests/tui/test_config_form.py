@@ -4,10 +4,10 @@ import pytest
 
 from models.errors import UsageError
 from tests.tui.test_config import said
-from tui.settings.explain import explain
+from tui.settings.fields import explain
 from tui.settings.form import Form
 from tui.settings.keys import KEYS
-from tui.settings.load import load
+from tui.settings.settings import load
 
 CODE = 'temperature = 1\ntop_k = 7\n[presets.code]\ntemperature = 0.2\nsystem = "terse"\n'
 

@@ -12,12 +12,11 @@ from tui.models.download_panel import TransferSpeed, figures
 from tui.models.locate_pair import find_models
 from tui.models.screen import ModelsScreen
 from tui.settings.config_file import config_path, read
-from tui.settings.explain import explain
+from tui.settings.fields import explain
 from tui.settings.form import Form
 from tui.settings.keep_choice import keep
 from tui.settings.layers import SettingSource
-from tui.settings.load import load
-from tui.settings.settings import Settings
+from tui.settings.settings import Settings, load
 
 DEFAULT = catalog.DEFAULT.target.name
 

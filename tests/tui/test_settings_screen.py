@@ -14,9 +14,8 @@ from tests import tiny
 from tests.tui.rest import until
 from tui.settings.config_file import read
 from tui.settings.keys import KEYS
-from tui.settings.load import load
 from tui.settings.screen import SettingsScreen
-from tui.settings.settings import Settings
+from tui.settings.settings import Settings, load
 
 MINE = """\
 # mine

@@ -17,7 +17,7 @@ from tui.chat.panel.outlook import DOING
 from tui.chat.panel.panel import Speculation
 from tui.chat.panel.panel_text import Reading, lines
 from tui.chat.panel.speed_history import SpeedHistory
-from tui.widgets.bars import bar, shares, sparkline
+from tui.widgets.text_figures import bar, shares, sparkline
 
 MEASURED = Forecast(Reason.LIKELY, 1.31, 0.05)
 FAST = Stats(

@@ -10,7 +10,7 @@ from assistant.events import Decoded
 from assistant.request import Mode
 from tui.chat.panel.panel_text import MUTED, NEARLY_FULL
 from tui.safe import safe
-from tui.widgets.bars import gauge
+from tui.widgets.text_figures import gauge
 
 NAMES: dict[Mode, str] = {"ars": "ArS", "sps": "SpS", "auto": "auto"}
 BAR = 10

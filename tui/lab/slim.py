@@ -11,7 +11,7 @@ import click
 from models.errors import ModelError, ModelMissing
 from tui.safe import safe
 from tui.shell.options import settings
-from tui.widgets.amounts import duration, size
+from tui.widgets.text_figures import duration, size
 
 if TYPE_CHECKING:
     from assistant.lab.slim.search import RecipeTrial

@@ -9,7 +9,7 @@ from assistant.lab.stats.answer_kinds import KINDS
 from assistant.lab.stats.history import AnswerHistory, spans
 from assistant.lab.stats.totals import Group
 from assistant.stats import Tally
-from tui.widgets.bars import gauge, level, sparkline
+from tui.widgets.text_figures import gauge, level, sparkline
 
 NOTHING = "–"
 WIDTH, NAME, GAUGE = 80, 33, 8  # cells

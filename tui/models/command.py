@@ -59,7 +59,7 @@ def show(name: str, as_json: bool, template: bool) -> None:
 
 def _folders() -> tuple[Path, ...]:
     """Return the folders that the configuration names; reading it brings numpy along."""
-    from tui.settings.load import load
+    from tui.settings.settings import load
 
     return load({}).folders
 

@@ -16,7 +16,7 @@ from models.memory import Fit
 from tui.models.inventory import Advice, ModelEntry, ModelInventory, wanted
 from tui.models.row import STYLES, fitted
 from tui.safe import safe
-from tui.widgets.amounts import duration, size
+from tui.widgets.text_figures import duration, size
 
 LINE = 12_500_000
 """Bytes a second of the 100 Mbit/s line for which the expected time is stated."""

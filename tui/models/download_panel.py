@@ -12,7 +12,7 @@ from models.catalog import GGUF
 from models.files.progress import Progress
 from tui.models.fetcher import Fetched, Fetcher, FetchFailed, Fetching
 from tui.safe import safe
-from tui.widgets.amounts import duration, size
+from tui.widgets.text_figures import duration, size
 
 WINDOW = 10.0
 """Seconds over which the speed is taken."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tui.models.facts import Facts
-from tui.widgets.amounts import size
+from tui.widgets.text_figures import size
 
 WIDTH = 80  # cells
 _ANSWERS = ("best", "yes", "no")

@@ -8,7 +8,7 @@ from models.files.discovery import LocalModel
 from models.memory import Fit
 from tui.models.inventory import ModelEntry
 from tui.safe import safe
-from tui.widgets.amounts import size
+from tui.widgets.text_figures import size
 
 SIZE, WEIGHTS, STORE = 8, 8, 13
 VERDICT = len("too large")

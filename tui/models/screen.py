@@ -18,8 +18,8 @@ from tui.models.model_list import ModelList
 from tui.models.pulling import Choice, PullingScreen
 from tui.safe import safe
 from tui.settings.settings import Settings
-from tui.widgets.amounts import size
 from tui.widgets.keyline import KeyLine
+from tui.widgets.text_figures import size
 
 WELCOME = (
     "specchat answers with a model that runs on this machine. Nothing is fetched unless you "

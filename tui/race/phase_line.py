@@ -10,7 +10,7 @@ from tui.race.replay_clock import ReplayClock
 from tui.race.track import LaneStanding
 from tui.race.verdict import pays, verdict
 from tui.safe import safe
-from tui.widgets.bars import gauge
+from tui.widgets.text_figures import gauge
 
 GAUGE = 10
 

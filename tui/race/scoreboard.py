@@ -8,7 +8,7 @@ from textual.widgets import Static
 from tui.race.score_table import HEADERS, table
 from tui.race.track import LaneStanding
 from tui.safe import safe
-from tui.widgets.bars import bar
+from tui.widgets.text_figures import bar
 
 GAP = "  "
 SHORTEST_BAR, LONGEST_BAR = 6, 48

@@ -13,7 +13,7 @@ from assistant.events import Event, Failed, Lap, Lined, Loading, RaceOver
 from assistant.request import Race
 from assistant.service import Service
 from tui.race.head import Head
-from tui.race.lane_grid import LOWEST, Lanes
+from tui.race.lane_view import LOWEST, Lanes
 from tui.race.phase_line import PhaseLine
 from tui.race.replay_clock import ReplayClock
 from tui.race.scoreboard import Board

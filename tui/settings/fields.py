@@ -1,4 +1,4 @@
-"""All keys of `config.toml` in their groups, made from the table of keys."""
+"""All keys of `config.toml` in their groups, and what is to be known of each."""
 
 from typing import ClassVar
 
@@ -10,6 +10,7 @@ from textual.widgets import Static
 from tui.settings.field import Field
 from tui.settings.form import Form
 from tui.settings.keys import GROUPS, KEYS
+from tui.settings.value_kinds import shown
 
 
 class Fields(VerticalScroll, can_focus=False, inherit_bindings=False):
@@ -77,3 +78,21 @@ class Fields(VerticalScroll, can_focus=False, inherit_bindings=False):
             if field.display:
                 field.control.focus()
                 return
+
+
+def explain(form: Form, name: str) -> tuple[str, str]:
+    """Return what a key is and may be, and when it counts and where its value comes from."""
+    key, default = KEYS[name], shown(KEYS[name].default) or "empty"
+    what = f"{key.help} Allowed: {key.kind.allowed}. Default: {default}."
+    return what, f"{_origin(name, form)} Counts {key.when}."
+
+
+def _origin(name: str, form: Form) -> str:
+    source = form.source(name)
+    if source.kind == "option":
+        return f"Given by {source} for this run; a change here is saved for the next ones too."
+    if source.kind == "environment":
+        return f"Given by {source}, which wins again at the next start over what is saved here."
+    if name in form.altered:
+        return "Changed; Ctrl+S saves."
+    return "Not set in config.toml." if source.kind == "default" else f"From {source}."

@@ -7,8 +7,7 @@ from models.errors import UsageError
 from tui.settings.config_reader import Config, Preset
 from tui.settings.keys import KEYS, PRESET_KEYS
 from tui.settings.layers import DEFAULT, SettingSource
-from tui.settings.load import plain, with_values
-from tui.settings.settings import Settings
+from tui.settings.settings import Settings, plain, with_values
 from tui.settings.value_kinds import Value
 
 NONE = str(KEYS["preset"].default)

@@ -18,9 +18,8 @@ from tui.safe import safe
 from tui.settings.chooser import Chooser
 from tui.settings.config_file import config_path, read
 from tui.settings.config_reader import Config
-from tui.settings.explain import explain
 from tui.settings.field import Field
-from tui.settings.fields import Fields
+from tui.settings.fields import Fields, explain
 from tui.settings.form import Form
 from tui.settings.name_screen import NamingScreen
 from tui.settings.settings import Settings

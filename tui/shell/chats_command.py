@@ -11,7 +11,8 @@ from typing import BinaryIO
 import click
 
 from assistant.store import ChatSummary, FullConversation, Store, place, present
-from assistant.store.export import lines, markdown
+from assistant.store.jsonl import lines
+from assistant.store.markdown import markdown
 from models.errors import StorageError, UsageError
 from tui.safe import safe
 from tui.shell.new_file import save

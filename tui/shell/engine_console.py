@@ -19,7 +19,7 @@ from models.files.progress import Progress, Report
 from tui.models.locate_pair import NO_DRAFT, find_models
 from tui.safe import safe
 from tui.settings.settings import Settings
-from tui.widgets.amounts import left
+from tui.widgets.text_figures import left
 
 End = TypeVar("End", bound=Event)
 

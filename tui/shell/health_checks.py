@@ -18,7 +18,7 @@ from models.catalog import GGUF
 from models.errors import ModelError
 from models.files import checksum, places
 from models.files.locate import find, installed
-from models.threads import physical_cores
+from models.machine import physical_cores
 
 GIB = 1 << 30
 LIBRARY = "llama-cpp-python"

@@ -83,7 +83,7 @@ def settings(options: dict[str, Any], say_notices: bool = True) -> "Settings":
     Raises:
         UsageError: a value makes no sense, or `config.toml` cannot be understood.
     """
-    from tui.settings.load import load
+    from tui.settings.settings import load
 
     chosen = load({name: options[name] for name in KEYS if name in options})
     for notice in chosen.notices if say_notices else ():

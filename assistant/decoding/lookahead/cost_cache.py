@@ -11,7 +11,7 @@ from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.measured_times import ENOUGH, Times
 from assistant.decoding.lookahead.records import Records
 from models.base import Model
-from models.machine_load import OtherLoad
+from models.machine import OtherLoad
 
 
 class TimedModel(Model, Protocol):

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 from models.files.checksum import known_sha256
-from models.threads import physical_cores
+from models.machine import physical_cores
 
 LIBRARIES = ("specchat", "llama-cpp-python", "numpy")
 

@@ -22,7 +22,7 @@ from assistant.lab.bench.llama_server_api import ServerQuestion, body, measured
 from assistant.request import Setup
 from models.errors import ModelError, UsageError
 from models.gguf import read
-from models.threads import physical_cores
+from models.machine import physical_cores
 
 HOST = "127.0.0.1"
 NAME = "llama-server"

@@ -6,7 +6,7 @@ from time import perf_counter
 
 import numpy as np
 
-from models.threads import physical_cores
+from models.machine import physical_cores
 
 SIZE = 1 << 28
 """Bytes that are read: far more than caches hold."""

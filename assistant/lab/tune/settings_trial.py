@@ -8,7 +8,7 @@ from typing import Any
 from assistant.lab.tune.events import Tuning
 from models.base import Model
 from models.llama import native
-from models.threads import other_counts
+from models.machine import other_counts
 
 ROUNDS = 5
 MARGIN = 0.03

@@ -22,7 +22,7 @@ from models import memory
 from models.cancel import CancelFlag
 from models.errors import ModelError, StorageError
 from models.llama.model import LlamaModel
-from models.machine_load import OtherLoad
+from models.machine import OtherLoad
 
 DEPTH = 512
 """Tokens behind which settings compete: enough for attention to count."""

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from assistant.chat.template import CHATML, PLAIN, ChatTemplate
-from assistant.chat.template_limits import TooMuch, bounded
+from assistant.chat.template_sandbox import TooMuch, bounded
 from assistant.request import Message
 
 SYSTEM = Message("system", "Be brief.")

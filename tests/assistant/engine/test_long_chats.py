@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from assistant.chat.context import fit, without_hopeless
-from assistant.chat.counting import SLICE, count
+from assistant.chat.context import SLICE, count, fit, without_hopeless
 from assistant.events import Counted, Failed, Finished, Prepared, Ready, Stop
 from assistant.request import Count, Message, Request, Sampling, Setup
 from models.errors import ContextFull

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.store import INTERRUPTED, Attachment, Store
-from assistant.store.export import lines, markdown, read
+from assistant.store.jsonl import lines, read
+from assistant.store.markdown import markdown
 from models.errors import StorageError
 from tests.assistant.store.talks import STATS, contents, talk, trace
 from tui.safe import safe

@@ -9,7 +9,7 @@ from textual.widgets import Static
 
 from tui.chat.conversation.turn import Turn, Verb
 from tui.safe import safe
-from tui.widgets.amounts import size
+from tui.widgets.text_figures import size
 
 if TYPE_CHECKING:
     from assistant.store.values import Record

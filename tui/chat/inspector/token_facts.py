@@ -9,7 +9,7 @@ from assistant.events import Alternative, Ghost, Origin, Token
 from tui.chat.inspector.entries import InspectedToken, visible
 from tui.chat.panel.panel_text import MUTED, SOURCES, pair, paragraph
 from tui.safe import safe
-from tui.widgets.bars import bar
+from tui.widgets.text_figures import bar
 
 NAMES = {
     Origin.DRAFT: "Draft, accepted",

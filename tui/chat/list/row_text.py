@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual.content import Content
 
-from tui.chat.list.dates import group, when
 from tui.chat.panel.panel_text import MUTED, pair
 from tui.safe import safe
 
 if TYPE_CHECKING:
     from assistant.store import ChatSummary
+
+PINNED = "Pinned"
 
 
 class ListRow(NamedTuple):
@@ -76,3 +77,29 @@ def _rows(summaries: Sequence["ChatSummary"], today: date) -> Iterator[ListRow]:
         yield ListRow("", place)
         if summary.snippet:
             yield ListRow("", place, snippet=True)
+
+
+def group(summary: "ChatSummary", today: date) -> str:
+    """Return the heading under which a conversation is listed."""
+    if summary.pinned:
+        return PINNED
+    day = datetime.fromtimestamp(summary.updated).date()
+    if day >= today:
+        return "Today"
+    if day == today - timedelta(days=1):
+        return "Yesterday"
+    if day >= today - timedelta(days=today.weekday()):
+        return "This week"
+    if (day.year, day.month) == (today.year, today.month):
+        return "This month"
+    return f"{day:%B %Y}"
+
+
+def when(summary: "ChatSummary", today: date) -> str:
+    """Return the time of a day that is near, and else the day."""
+    moment = datetime.fromtimestamp(summary.updated)
+    if moment.date() >= today - timedelta(days=1):
+        return f"{moment:%H:%M}"
+    if summary.pinned and moment.year != today.year:
+        return f"{moment:%Y}"
+    return f"{moment.day} {moment:%b}"

@@ -75,7 +75,7 @@ class Changes:
         return Exported(id_, f"Written to {path}.")
 
     def _export(self, id_: int, title: str, folder: Path) -> Path:
-        from assistant.store.export import markdown  # on a thread, after the first paint
+        from assistant.store.markdown import markdown  # on a thread, after the first paint
 
         text = markdown(self._store.whole(id_))
         try:

@@ -9,7 +9,7 @@ from textual.content import Content
 from assistant.events import Decoded, Tally
 from tui.chat.panel.outlook import Outlook, outlook
 from tui.safe import safe
-from tui.widgets.bars import bar, gauge, level, shares, sparkline
+from tui.widgets.text_figures import bar, gauge, level, shares, sparkline
 
 NEARLY_FULL = 0.85
 SOURCES = {

@@ -12,8 +12,7 @@ from textual.widgets import Static, TextArea
 
 from assistant.attachment import Attachment
 from tui.chat.prompt.attachments import estimated_tokens
-from tui.chat.prompt.chip import said
-from tui.chat.prompt.chips import Chips
+from tui.chat.prompt.chips import Chips, said
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.file_picker import Picker
 from tui.chat.prompt.prompt_attachments import EDITABLE, Attaching

@@ -12,8 +12,7 @@ from textual.message import Message
 from assistant.attachment import Attachment
 from models.errors import UsageError
 from tui.chat.prompt.attachments import LIMIT, read
-from tui.chat.prompt.chip import Chip
-from tui.chat.prompt.chips import Chips
+from tui.chat.prompt.chips import Chip, Chips
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.file_picker import Picker
 from tui.chat.prompt.file_search import located

@@ -6,15 +6,18 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Grid
+from textual.content import Content
 from textual.events import DescendantFocus
 from textual.screen import Screen
 from textual.widgets import Static
 
-from assistant.events import Answered, OneOf
-from tui.chat.several.column import Column
+from assistant.events import Answered, Decoded, Finished, OneOf
+from assistant.tokens import Step
+from tui.chat.reply import MARKS
 from tui.figures import of_several
 from tui.safe import safe
 from tui.widgets.keyline import KeyLine
+from tui.widgets.pane import Pane
 
 NARROWEST = 26
 """Cells that an answer needs beside another one."""
@@ -103,3 +106,32 @@ class SeveralScreen(Screen[int]):
     @property
     def _at(self) -> int:
         return next((c.number for c in self.columns if c.has_class("-last")), 0)
+
+
+class Column(Pane):
+    """Show an answer; the one that has the focus is the one that would be chosen."""
+
+    DEFAULT_CSS = """
+    Column:focus { border: heavy $accent; }
+    """
+
+    def __init__(self, number: int, count: int) -> None:
+        super().__init__()
+        self.number = number
+        self._writing = False
+        self.border_title = Content(f" {number + 1} of {count} ")
+        self.border_subtitle = Content(" reading ")
+
+    def take(self, event: Decoded | Finished) -> None:
+        """Show a round, or the end."""
+        count = event.stats.generated_tokens
+        if isinstance(event, Decoded):
+            if not self._writing:
+                self._writing = True
+                self.tokens.grow(True)
+            self.tokens.add(Step(event.tokens, event.ghosts))
+            how = "writing"
+        else:
+            self.tokens.grow(False)
+            how = MARKS[event.stop] or "complete"
+        self.border_subtitle = Content(f" {count} tokens · {how} ")

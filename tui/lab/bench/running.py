@@ -13,7 +13,7 @@ from assistant.request import Gauge, Lockstep
 from models.errors import SpecchatError
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
-from tui.widgets.amounts import left
+from tui.widgets.text_figures import left
 
 LINE_EVERY_S = 30.0
 """Seconds between two lines about how far it is, where there is no terminal."""

@@ -9,7 +9,7 @@ from typing import Any
 from assistant.lab.prove.events import FALSE_ALARM, Check, Layer
 from tui.lab.prove.layers import LAYERS
 from tui.lab.prove.watch import ProofOutcome
-from tui.widgets.amounts import duration
+from tui.widgets.text_figures import duration
 
 PROMISE = (
     "SpS samples from the same distribution the target computes in its verify batch. It is exact "

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistant.store import Attachment, FullConversation, Store
-from assistant.store.export import lines
 from assistant.store.imports import formats
 from assistant.store.imports.formats import read
+from assistant.store.jsonl import lines
 from models.errors import StorageError
 from tests.assistant.store.talks import talk
 
