@@ -17,7 +17,7 @@ from assistant.lab.bench.sandbox.runner import leak
 from assistant.lab.bench.scoring import passes
 from assistant.lab.bench.summary_prompts import SUMMARIES
 from assistant.lab.bench.systems import ARS, System
-from assistant.request import Gauge, Trial
+from assistant.lab.jobs import Gauge, Trial
 from models.errors import ModelMissing, UsageError
 from models.files.variants import variant
 from tui.lab.bench.lineup import Lineup, line_up, lockstep_task
