@@ -41,10 +41,12 @@ class Heard:
 
 @contextmanager
 def running(
-    worker: str = CHAT.worker, protocol: Protocol = CHAT, **options: Any
+    worker: str | None = None, protocol: Protocol = CHAT, **options: Any
 ) -> Iterator[tuple[EngineProcess, Heard]]:
     heard = Heard()
-    engine = EngineProcess(heard.emit, protocol=replace(protocol, worker=worker), **options)
+    engine = EngineProcess(
+        heard.emit, protocol=replace(protocol, worker=worker or protocol.worker), **options
+    )
     try:
         yield engine, heard
     finally:
