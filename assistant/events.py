@@ -5,9 +5,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
-from assistant.lab.bench.events import Compared, Gauged
-from assistant.lab.prove.events import Check, Proved
-from assistant.lab.tune.events import Measuring, Tuned
 from assistant.stats import Forecast as Forecast
 from assistant.stats import Reason as Reason
 from assistant.stats import Stats as Stats
@@ -244,25 +241,7 @@ class RaceOver:
     """Every lane has come to its end."""
 
 
-Event = (
-    Loading
-    | Ready
-    | Prepared
-    | Prefilled
-    | Noticed
-    | Decoded
-    | Finished
-    | Failed
-    | Counted
-    | OneOf
-    | Answered
-    | Lined
-    | Lap
-    | RaceOver
-    | Measuring
-    | Tuned
-    | Compared
-    | Gauged
-    | Check
-    | Proved
-)
+End = Ready | Finished | Answered | RaceOver | Failed
+"""What a job says last, but for a count."""
+
+Event = Loading | Prepared | Prefilled | Noticed | Decoded | Counted | OneOf | Lined | Lap | End

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal, Protocol
 
 from models.errors import UsageError
 
@@ -18,6 +18,23 @@ USUAL_SOURCES = ("suffix", "tail", "ngram", "model")
 
 MOST_ANSWERS = 8
 """Answers to one request at once; each needs a place in every batch, and room in the context."""
+
+
+class AnyJob(Protocol):
+    """Something to be done in another process, by what is told if that one dies of it."""
+
+    @property
+    def doing(self) -> str:
+        """What the process was at: the end of "while it ..."."""
+        ...
+
+    @property
+    def kept(self) -> str:
+        """What is left of it, and what to do; empty when the models are the first suspects."""
+        ...
+
+
+SAID_IS_KEPT = "What was said so far is kept; ask again, and the models are loaded anew."
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +74,13 @@ class Setup:
     snapshots: int = 1 << 30  # bytes on disk for what was read of stored conversations; 0 is none
     measure: bool = True  # what rounds cost here, a second or two; mode auto needs it
     cache: Path | None = None  # the folder that remembers what was measured; None remembers nothing
+    kept: ClassVar[str] = ""
+
+    @property
+    def doing(self) -> str:
+        """What the process was at."""
+        names = [path.name for path in (self.target, self.draft) if path]
+        return f"loaded {' and '.join(names)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +111,8 @@ class Request:
     sources: tuple[str, ...] = USUAL_SOURCES  # that may propose, among those there are
     rule: RuleName = "block"  # by which proposals are verified; a seed has a rule of its own
     answers: int = 1  # how many answers to give, independent of each other, decoded together
+    doing: ClassVar[str] = "answered"
+    kept: ClassVar[str] = SAID_IS_KEPT
 
     @property
     def continues(self) -> bool:
@@ -111,6 +137,8 @@ class Count:
 
     label: str
     text: str
+    doing: ClassVar[str] = "answered"
+    kept: ClassVar[str] = SAID_IS_KEPT
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,57 +160,9 @@ class Race:
 
     lanes: tuple[Lane, ...]
     request: Request
+    doing: ClassVar[str] = "ran the race"
+    kept: ClassVar[str] = SAID_IS_KEPT
 
 
-@dataclass(frozen=True, slots=True)
-class Tune:
-    """Measure what evaluations cost with a setup, and which settings make them cheaper."""
-
-    setup: Setup
-    variants: tuple[Path, ...] = ()  # other files of the target's model
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """An answer to be measured, from cold caches; its models stay loaded for the next trial.
-
-    Trials of the same `system`, one after the other, share what mode auto learns; others learn
-    nothing from them.
-    """
-
-    setup: Setup
-    system: str
-    request: Request
-    profiled: tuple[str, ...] = ()  # draft sources to be judged along the answer, afterwards
-
-
-@dataclass(frozen=True, slots=True)
-class Lockstep:
-    """Trials that advance together, the one with the fewest tokens first.
-
-    What slows this machine down, or lets it go, does so to all of them alike.
-    """
-
-    trials: tuple[Trial, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Gauge:
-    """Measure how fast this machine reads memory."""
-
-    threads: int | None = None  # None: one per physical core
-
-
-@dataclass(frozen=True, slots=True)
-class Prove:
-    """Compare SpS with ArS in every way there is, with a setup."""
-
-    setup: Setup
-    sampling: Sampling = field(default_factory=Sampling)
-    lookahead: int | None = None  # None: the usual one
-    seed: int = 0  # of all that is left to chance
-    thorough: bool = False
-
-
-Job = Setup | Request | Race | Count | Tune | Lockstep | Gauge | Prove
+Job = Setup | Request | Race | Count
 """What the engine does, one after the other."""

@@ -27,6 +27,34 @@ BELOW = {"models": {"models"}, "assistant": {"models", "assistant"}, "tui": set(
 FORBIDDEN = {"pickle", "marshal", "shelve", "diskcache", "requests"}
 
 
+CHATTING = """
+import os, sys
+from pathlib import Path
+from threading import Thread
+from assistant.process import worker
+from assistant.process.frames import Frames, framed
+from assistant.process.protocol import CHAT
+from assistant.events import Failed, Finished
+from assistant.request import Message, Request, Setup
+
+commands, tell = os.pipe()
+hear, events = os.pipe()
+Thread(target=worker.chat, args=(commands, events), daemon=True).start()
+for job in (
+    Setup(Path(sys.argv[1]), n_ctx=512, threads=1),
+    Request((Message("user", "Why?"),), max_tokens=8),
+):
+    os.write(tell, framed(CHAT.commands.encode(job)))
+frames = Frames()
+while True:
+    for message in map(CHAT.messages.decode, frames.feed(os.read(hear, 65536))):
+        assert not isinstance(message, Failed), message
+        if isinstance(message, Finished):
+            print(*sys.modules, flush=True)
+            os._exit(0)
+"""
+
+
 def imported(path: Path) -> set[str]:
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
@@ -39,6 +67,24 @@ def imported(path: Path) -> set[str]:
 
 def name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
+
+
+def dotted(path: Path) -> str:
+    return name(path).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def named(path: Path) -> set[str]:
+    """Return every module that a file imports, wherever in it, or names as a text."""
+    names = imported(path)
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names.add(node.value)
+    return names
+
+
+NAMED = {dotted(path): named(path) for path in MODULES}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name)
@@ -60,6 +106,56 @@ def test_each_library_has_one_home(path):
 def test_the_engine_runs_in_a_process_of_its_own_and_nowhere_else():
     users = {name(path) for path in MODULES if "assistant.engine.engine" in imported(path)}
     assert users == {"assistant/process/command_loop.py"}
+
+
+def is_lab(module: str) -> bool:
+    return (module + ".").startswith(("assistant.lab.", "tui.lab."))
+
+
+CORE = [
+    path for path in MODULES if not is_lab(dotted(path)) and name(path).startswith("assistant/")
+]
+
+
+@pytest.mark.parametrize("path", CORE, ids=name)
+def test_the_core_names_no_laboratory(path):
+    """Neither at the top, nor in a function, nor for types alone, nor as text to import by."""
+    assert not {module for module in named(path) if is_lab(module)}
+
+
+def test_nothing_that_a_chat_or_the_endpoint_reaches_is_a_laboratory():
+    start = [
+        module
+        for module in NAMED
+        if module.startswith(("tui.chat.", "tui.race.", "tui.app.", "assistant."))
+        and not is_lab(module)
+        and not module.endswith(".command")  # the shell's, which imports them by name
+    ]
+    reached, waiting = set(), [*start, "tui.shell.serve"]
+    while waiting:
+        module = waiting.pop()
+        if module not in reached:
+            reached.add(module)
+            waiting += NAMED[module] & NAMED.keys()
+    assert len(reached) > 200
+    assert not {module for module in reached if is_lab(module)}
+
+
+def test_a_worker_that_chats_loads_no_laboratory(tiny_target):
+    """The worker's own loop answers once, here in a process that then tells what it has loaded."""
+    done = subprocess.run(
+        [sys.executable, "-c", CHATTING, str(tiny_target)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stdout.split())
+    assert {"assistant.engine.reply", "models.llama.model"} <= loaded
+    assert not {module for module in loaded if is_lab(module)}
 
 
 def test_the_protocols_of_a_model_need_no_llama_cpp():

@@ -1,7 +1,7 @@
 """The one thread that owns the models: requests go in, events come out."""
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Mapping
 from itertools import count
 from queue import Empty, SimpleQueue
 from threading import RLock, Thread
@@ -11,25 +11,9 @@ from assistant.decoding.control import Control
 from assistant.engine.load import Loader, Pool
 from assistant.engine.race import run
 from assistant.engine.reply import Assistant
-from assistant.events import Answered, Counted, Event, Failed, Finished
-from assistant.lab.bench.events import Gauged
-from assistant.lab.bench.memory_bandwidth import bandwidth
-from assistant.lab.bench.trial_runner import TrialRunner
-from assistant.lab.prove.proof import Proof
-from assistant.lab.tune.tune import Tuner
-from assistant.request import (
-    Count,
-    Gauge,
-    Job,
-    Lockstep,
-    Mode,
-    Prove,
-    Race,
-    Request,
-    Sampling,
-    Setup,
-    Tune,
-)
+from assistant.engine.workplace import Emit, Handler, Workplace
+from assistant.events import Answered, Counted, Failed, Finished
+from assistant.request import AnyJob, Count, Mode, Race, Request, Sampling, Setup
 from models.errors import Bug, Cancelled, ModelError, SpecchatError
 
 REST_S = 3.0
@@ -42,12 +26,13 @@ class Engine:
     """Load models and answer requests on a thread of its own.
 
     `emit` is called on that thread with every event; it must not block and must not raise. Jobs are
-    done in the order they are given. All methods may be called from any thread and return at once.
+    done in the order they are given, those of a class that is not known here by their handler. All
+    methods may be called from any thread and return at once.
     """
 
-    def __init__(self, emit: Callable[[Event], None]) -> None:
-        self._emit = emit
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+    def __init__(self, emit: Emit, handlers: Mapping[type, Handler] | None = None) -> None:
+        self._emit, self._handlers = emit, handlers or {}
+        self._jobs: SimpleQueue[AnyJob | None] = SimpleQueue()
         self._control = Control()
         self._turn = RLock()  # a signal handler may cancel while its own thread gives a job
         self._given = self._begun = self._cancelled = 0  # the number of the last job that was
@@ -56,42 +41,36 @@ class Engine:
         self._assistant: Assistant | None = None
         self._loader: Loader | None = None
         self._pool = Pool()
-        self._stand = TrialRunner(self._pool, self._control, emit)
+        self._place = Workplace(self._pool, self._control, emit)
         self._thread = Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
 
+    def submit(self, job: AnyJob) -> None:
+        """Do a job after those given so far; ends in the event of its kind, or in `Failed`."""
+        with self._turn:
+            self._given += 1
+            if isinstance(job, Request):
+                self._asked = self._given
+            self._jobs.put(job)
+
     def load(self, setup: Setup) -> None:
         """Replace the models; ends in `Ready` or `Failed`."""
-        self._give(setup)
+        self.submit(setup)
 
     def reply(self, request: Request) -> None:
         """Answer; ends in `Finished`, for several answers in `Answered`, or in `Failed`."""
-        with self._turn:
-            self._give(request)
-            self._asked = self._given
+        self.submit(request)
 
     def race(self, race: Race) -> None:
         """Answer in several lanes, in turns; ends in `RaceOver` or `Failed`.
 
         It loads its own models and frees them afterwards; the loaded pair stays and is shared.
         """
-        self._give(race)
-
-    def tune(self, tune: Tune) -> None:
-        """Measure this machine; ends in `Tuned` or `Failed`."""
-        self._give(tune)
-
-    def measure(self, job: Lockstep | Gauge) -> None:
-        """Measure answers or the memory; ends in `Compared`, `Gauged` or `Failed`."""
-        self._give(job)
-
-    def prove(self, prove: Prove) -> None:
-        """Compare SpS with ArS; ends in `Proved` or `Failed`."""
-        self._give(prove)
+        self.submit(race)
 
     def count(self, count: Count) -> None:
         """Count the tokens of a text; ends in `Counted`, or in nothing without a model."""
-        self._give(count)
+        self.submit(count)
 
     def steer(
         self, mode: Mode, lookahead: int | None = None, sampling: Sampling | None = None
@@ -114,11 +93,6 @@ class Engine:
         self._jobs.put(None)
         self._thread.join()
 
-    def _give(self, job: Job) -> None:
-        with self._turn:
-            self._given += 1
-            self._jobs.put(job)
-
     def _run(self) -> None:
         for number in count(1):
             job = self._next()
@@ -128,7 +102,7 @@ class Engine:
             self._try(job)
         self._free()
 
-    def _next(self) -> Job | None:
+    def _next(self) -> AnyJob | None:
         """Wait for a job."""
         try:
             return self._jobs.get(timeout=REST_S)
@@ -137,7 +111,7 @@ class Engine:
                 self._assistant.resuming.keep()
             return self._jobs.get()
 
-    def _begin(self, number: int, job: Job) -> None:
+    def _begin(self, number: int, job: AnyJob) -> None:
         with self._turn:
             self._begun = number
             if number > self._cancelled:
@@ -150,7 +124,7 @@ class Engine:
         control = self._control
         control.mode, control.lookahead, control.sampling = mode, lookahead, sampling
 
-    def _try(self, job: Job) -> None:
+    def _try(self, job: AnyJob) -> None:
         try:
             self._do(job)
         except Cancelled:
@@ -163,26 +137,20 @@ class Engine:
             what = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
             self._emit(Failed(f"This is a bug in specchat: {what}.", Bug.__name__))
 
-    def _do(self, job: Job) -> None:
+    def _do(self, job: AnyJob) -> None:
         match job:
             case Setup():
                 self._load(job)
             case Race():
                 run(job, self._pool, self._control, self._emit)
-            case Tune():
-                self._emit(Tuner(job, self._control.cancel, self._emit).run())
-            case Lockstep():
-                self._emit(self._stand.measure(job))
-            case Gauge(threads):
-                self._emit(Gauged(bandwidth(threads)))
-            case Prove():
-                self._emit(Proof(job, self._control, self._emit, self._pool).run())
             case Count(label, text):
                 if (assistant := self._assistant) is not None:
                     n_ctx = assistant.target.n_ctx
                     self._emit(Counted(label, count_tokens(text, assistant.vocab.tokenize, n_ctx)))
             case Request():
                 self._answer(job)
+            case _:
+                self._emit(self._handlers[type(job)](job, self._place))
 
     def _load(self, setup: Setup) -> None:
         self._free()
@@ -201,7 +169,7 @@ class Engine:
 
     def _free(self) -> None:
         self._assistant = None
-        self._stand.close()
+        self._place.free()
         if self._loader is not None:
             self._loader.close()
             self._loader = None

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from assistant.decoding.lookahead.records import Records
-from assistant.lab.tune.events import Tuning
+from assistant.tuning import Tuning
 from models.llama.speed_key import of_file
 
 

@@ -6,23 +6,12 @@ from contextlib import suppress
 from io import FileIO
 from queue import SimpleQueue
 from threading import Thread
+from typing import Any
 
-from assistant.events import Event
-from assistant.process.messages import Cancel, Command, Steer
+from assistant.process.protocol import CHAT, Cancel, Command, Protocol, Steer
 from assistant.process.supervisor import Supervisor
 from assistant.process.watchdog import PATIENCE
-from assistant.request import (
-    Count,
-    Gauge,
-    Lockstep,
-    Mode,
-    Prove,
-    Race,
-    Request,
-    Sampling,
-    Setup,
-    Tune,
-)
+from assistant.request import AnyJob, Count, Mode, Race, Request, Sampling, Setup
 
 
 class EngineProcess:
@@ -34,12 +23,17 @@ class EngineProcess:
     events.
     """
 
-    def __init__(self, emit: Callable[[Event], None], patience: float = PATIENCE) -> None:
+    def __init__(
+        self,
+        emit: Callable[[Any], None],
+        patience: float = PATIENCE,
+        protocol: Protocol = CHAT,
+    ) -> None:
         read, write = os.pipe()
         os.set_blocking(write, False)
         self._ear, self._bell = FileIO(read, "r"), FileIO(write, "w")
         self._inbox: SimpleQueue[Command | None] = SimpleQueue()
-        self._keeper = Supervisor(emit, patience)
+        self._keeper = Supervisor(emit, patience, protocol)
         self._thread = Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
 
@@ -47,6 +41,10 @@ class EngineProcess:
     def pid(self) -> int | None:
         """The number of the process that computes, if there is one."""
         return self._keeper.pid
+
+    def submit(self, job: AnyJob) -> None:
+        """Have a job of the protocol done; ends in one of its ends."""
+        self._give(job)
 
     def load(self, setup: Setup) -> None:
         """Replace the models; ends in `Ready` or `Failed`."""
@@ -59,18 +57,6 @@ class EngineProcess:
     def race(self, race: Race) -> None:
         """Answer in several lanes, in turns; ends in `RaceOver` or `Failed`."""
         self._give(race)
-
-    def tune(self, tune: Tune) -> None:
-        """Measure this machine; ends in `Tuned` or `Failed`."""
-        self._give(tune)
-
-    def measure(self, job: Lockstep | Gauge) -> None:
-        """Measure answers or the memory; ends in `Compared`, `Gauged` or `Failed`."""
-        self._give(job)
-
-    def prove(self, prove: Prove) -> None:
-        """Compare SpS with ArS; ends in `Proved` or `Failed`."""
-        self._give(prove)
 
     def count(self, count: Count) -> None:
         """Count the tokens of a text; ends in `Counted`, or in nothing without a model."""

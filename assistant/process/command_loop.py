@@ -1,25 +1,16 @@
 """The engine's side of the pipes: commands in, events out."""
 
 import os
+from collections.abc import Mapping
 from threading import Lock
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from assistant.engine.engine import Engine
+from assistant.engine.workplace import Handler
 from assistant.process.frames import Frames, framed
-from assistant.process.messages import (
-    COMMANDS,
-    SAID,
-    Begun,
-    Cancel,
-    Command,
-    Done,
-    Ping,
-    Pong,
-    Said,
-    Steer,
-)
-from assistant.process.wire import Garbled
-from assistant.request import Count, Gauge, Job, Lockstep, Prove, Race, Request, Setup, Tune
+from assistant.process.protocol import Begun, Cancel, Command, Done, Ping, Pong, Protocol, Steer
+from assistant.process.wire import Codec, Garbled
+from assistant.request import AnyJob
 
 CHUNK = 65536
 
@@ -27,13 +18,13 @@ CHUNK = 65536
 class Outlet:
     """The pipe that events leave by; any thread may send."""
 
-    def __init__(self, pipe: int) -> None:
-        self._pipe = pipe
+    def __init__(self, pipe: int, codec: Codec[Any]) -> None:
+        self._pipe, self._codec = pipe, codec
         self._turn = Lock()
 
-    def send(self, said: Said) -> None:
+    def send(self, said: object) -> None:
         """Send a message, whole, before another thread's."""
-        rest = memoryview(framed(SAID.encode(said)))
+        rest = memoryview(framed(self._codec.encode(said)))
         with self._turn:
             try:
                 while rest:
@@ -45,25 +36,30 @@ class Outlet:
 class ServingEngine(Engine):
     """The engine, which also says when a job begins and when it is over, whatever came of it."""
 
-    def __init__(self, outlet: Outlet) -> None:
+    def __init__(self, outlet: Outlet, handlers: Mapping[type, Handler]) -> None:
         self._outlet = outlet
-        super().__init__(outlet.send)
+        super().__init__(outlet.send, handlers)
 
-    def _try(self, job: Job) -> None:
+    def _try(self, job: AnyJob) -> None:
         self._outlet.send(Begun())
         super()._try(job)
         self._outlet.send(Done())
 
 
-def serve(commands: int, events: int) -> NoReturn:
-    """Obey until nobody is left to command, also while the engine's thread computes."""
-    outlet = Outlet(events)
-    engine = ServingEngine(outlet)
+def serve(
+    commands: int, events: int, protocol: Protocol, handlers: Mapping[type, Handler]
+) -> NoReturn:
+    """Obey until nobody is left to command, also while the engine's thread computes.
+
+    `handlers` do the jobs of the protocol that the engine does not know by itself.
+    """
+    outlet = Outlet(events, protocol.messages)
+    engine = ServingEngine(outlet, handlers)
     frames = Frames()
     while data := os.read(commands, CHUNK):
         try:
             for message in frames.feed(data):
-                _obey(COMMANDS.decode(message), engine, outlet)
+                _obey(protocol.commands.decode(message), engine, outlet)
         except Garbled as error:
             os.write(2, f"garbled command: {error}\n".encode())
             os._exit(1)
@@ -77,23 +73,11 @@ def leave() -> NoReturn:
 
 def _obey(command: Command, engine: Engine, outlet: Outlet) -> None:
     match command:
-        case Setup():
-            engine.load(command)
-        case Request():
-            engine.reply(command)
-        case Race():
-            engine.race(command)
-        case Tune():
-            engine.tune(command)
-        case Lockstep() | Gauge():
-            engine.measure(command)
-        case Prove():
-            engine.prove(command)
-        case Count():
-            engine.count(command)
         case Steer(mode, lookahead, sampling):
             engine.steer(mode, lookahead, sampling)
         case Cancel():
             engine.cancel()
         case Ping():
             outlet.send(Pong())
+        case _:
+            engine.submit(command)

@@ -3,7 +3,7 @@
 import re
 import signal
 
-from assistant.request import Gauge, Job, Lockstep, Prove, Race, Setup, Tune
+from assistant.request import SAID_IS_KEPT, AnyJob
 
 CAUSES = {
     signal.SIGABRT: "llama.cpp gave up",
@@ -18,29 +18,14 @@ TELLING = re.compile(r"GGML_ASSERT|GGML_ABORT|what\(\):|Error\b|error:")
 LONGEST = 200
 
 
-def obituary(doing: Job | None, status: int | None, last_words: str, reason: str = "") -> str:
+def obituary(doing: AnyJob | None, status: int | None, last_words: str, reason: str = "") -> str:
     """Return what happened, what is kept and what to do.
 
     `status` is as `subprocess` gives it; `reason` is why the process was ended on purpose.
     """
     cause = reason or _cause(status, last_words)
-    return f"The engine's process ended while {_when(doing)} ({cause}). {_advice(doing, status)}"
-
-
-def _when(doing: Job | None) -> str:
-    match doing:
-        case Setup(target, draft):
-            names = [path.name for path in (target, draft) if path]
-            return f"it loaded {' and '.join(names)}"
-        case Race():
-            return "it ran the race"
-        case Tune() | Gauge():
-            return "it measured this machine"
-        case Prove():
-            return "it compared SpS with ArS"
-        case Lockstep():
-            return "it measured answers"
-    return "it answered"
+    what = doing.doing if doing else "answered"
+    return f"The engine's process ended while it {what} ({cause}). {_advice(doing, status)}"
 
 
 def _cause(status: int | None, last_words: str) -> str:
@@ -63,13 +48,11 @@ def _telling_line(words: str) -> str:
     return re.sub(r"/\S*/", "", line)[:LONGEST]
 
 
-def _advice(doing: Job | None, status: int | None) -> str:
+def _advice(doing: AnyJob | None, status: int | None) -> str:
     if status in (-signal.SIGILL, 1):
         return "Run `specchat doctor`."
-    if isinstance(doing, Lockstep):
-        return "What was measured so far is kept."
-    if not isinstance(doing, Setup | Tune | Prove):
-        return "What was said so far is kept; ask again, and the models are loaded anew."
+    if kept := doing.kept if doing else SAID_IS_KEPT:
+        return kept
     if status == -signal.SIGKILL:
         return "Try a smaller model or a smaller context (--ctx)."
     return "Check the file with `specchat models check`, or choose another model."

@@ -2,18 +2,14 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from typing import Any
 
-from assistant.events import Answered, Event, Failed, Finished, RaceOver, Ready
-from assistant.lab.bench.events import Compared, Gauged
-from assistant.lab.prove.events import Proved
-from assistant.lab.tune.events import Tuned
+from assistant.events import Failed
 from assistant.process.backoff import Backoff
-from assistant.process.messages import Steer
-from assistant.request import Count, Job, Request, Setup
+from assistant.process.protocol import Steer
+from assistant.request import AnyJob, Count, Request, Setup
 from models.errors import Cancelled, EngineDied
 
-ENDS = (Ready, Finished, Answered, RaceOver, Tuned, Compared, Gauged, Proved, Failed)
-"""What a job says last."""
 STOPPED = Failed("Stopped before it began.", Cancelled.__name__)
 
 
@@ -21,20 +17,20 @@ class JobQueue:
     """Decide what is sent to a worker next, and what becomes of every job.
 
     A worker that has no models gets the last setup before the first request: the reload. Its events
-    go out as usual; if it fails, that is how the request ends.
+    go out as usual; if it fails, that is how the request ends. `ends` are the events that end jobs.
     """
 
-    def __init__(self, emit: Callable[[Event], None]) -> None:
-        self._emit = emit
+    def __init__(self, emit: Callable[[Any], None], ends: Any) -> None:
+        self._emit, self._ends = emit, ends
         self._backoff = Backoff()
-        self._waiting: deque[Job | Steer] = deque()
+        self._waiting: deque[AnyJob | Steer] = deque()
         self._setup: Setup | None = None  # the last one sent
         self._forget_worker()
 
     def _forget_worker(self) -> None:
-        self._sent: deque[Job] = deque()
+        self._sent: deque[AnyJob] = deque()
         self._begun = False  # whether it has begun the oldest of them
-        self._end: Event | None = None  # what it has said about the end of that one
+        self._end: object = None  # what it has said about the end of that one
         self._cancelled = 0  # how many of them it was told to stop
         self._furnished = False  # whether it has been given a setup
         self._reload: Setup | None = None  # the one it was given on our own account
@@ -46,11 +42,11 @@ class JobQueue:
         return len(self._sent)
 
     @property
-    def doing(self) -> Job | None:
+    def doing(self) -> AnyJob | None:
         """What the worker is at."""
         return self._sent[0] if self._sent and self._end is None else None
 
-    def add(self, command: Job | Steer) -> None:
+    def add(self, command: AnyJob | Steer) -> None:
         """Take what is to be sent as soon as it may be."""
         self._waiting.append(command)
 
@@ -60,7 +56,7 @@ class JobQueue:
         self._drop(self._waiting, STOPPED)
         self._waiting.clear()
 
-    def next(self) -> Job | Steer | None:
+    def next(self) -> AnyJob | Steer | None:
         """Return what is to be sent now; it counts as sent."""
         while self._waiting and self._reload is None:
             command = self._waiting.popleft()
@@ -77,7 +73,7 @@ class JobQueue:
                 return self._send(command)
         return None
 
-    def _send(self, job: Job) -> Job:
+    def _send(self, job: AnyJob) -> AnyJob:
         if isinstance(job, Setup):
             self._setup, self._furnished = job, True
         self._sent.append(job)
@@ -91,9 +87,9 @@ class JobQueue:
         """Note that the worker has begun its oldest job."""
         self._begun = True
 
-    def said(self, event: Event) -> None:
+    def said(self, event: object) -> None:
         """Pass on what the worker says."""
-        if isinstance(event, ENDS):
+        if isinstance(event, self._ends):
             self._end = event
             if isinstance(event, Failed) and self._cancelled and self._is_reload(self._sent[0]):
                 return  # the request that it was for has been told
@@ -131,10 +127,10 @@ class JobQueue:
             self._drop(sent[:cancelled], STOPPED)
             self._waiting.extendleft(reversed(sent[cancelled:]))
 
-    def _is_reload(self, job: Job) -> bool:
+    def _is_reload(self, job: AnyJob) -> bool:
         return job is self._reload
 
-    def _drop(self, jobs: Iterable[Job | Steer], end: Failed) -> None:
+    def _drop(self, jobs: Iterable[AnyJob | Steer], end: Failed) -> None:
         for job in jobs:
             if not isinstance(job, Count | Steer):
                 self._emit(end)

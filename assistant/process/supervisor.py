@@ -3,13 +3,21 @@
 import select
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from assistant.events import Event
 from assistant.process.crash_report import obituary
 from assistant.process.frames import TooLong
 from assistant.process.job_queue import JobQueue
-from assistant.process.messages import Begun, Cancel, Command, Done, Ping, Pong, Said, Steer
+from assistant.process.protocol import (
+    Begun,
+    Cancel,
+    Command,
+    Done,
+    Ping,
+    Pong,
+    Protocol,
+    Steer,
+)
 from assistant.process.watchdog import Watchdog
 from assistant.process.wire import Garbled
 from assistant.process.worker_process import WorkerProcess
@@ -19,9 +27,9 @@ from models.errors import UsageError
 class Supervisor:
     """Pass jobs to a worker and its events to `emit`, all on one thread."""
 
-    def __init__(self, emit: Callable[[Event], None], patience: float) -> None:
-        self._agenda = JobQueue(emit)
-        self._patience = patience
+    def __init__(self, emit: Callable[[Any], None], patience: float, protocol: Protocol) -> None:
+        self._agenda = JobQueue(emit, protocol.ends)
+        self._patience, self._protocol = patience, protocol
         self._watch = Watchdog(patience)
         self._child: WorkerProcess | None = None
         self._noisy = False  # whether the child may still write to its standard output
@@ -101,7 +109,7 @@ class Supervisor:
                 self._bury(child)
         self._advance()
 
-    def _pass_on(self, said: Said) -> None:
+    def _pass_on(self, said: object) -> None:
         match said:
             case Pong():
                 pass
@@ -129,7 +137,7 @@ class Supervisor:
     def _start(self) -> bool:
         """Start a worker; without one, everything fails."""
         try:
-            self._child = WorkerProcess()
+            self._child = WorkerProcess(self._protocol)
         except OSError as error:
             self._agenda.worker_died(f"The engine's process cannot be started ({error}).")
             return False

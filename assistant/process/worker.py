@@ -10,6 +10,8 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Callable
+from typing import NoReturn
 
 from assistant.process.landlock import forbid_connections
 from models import rpc_servers
@@ -18,14 +20,20 @@ from models.errors import UsageError
 PR_SET_PDEATHSIG = 1
 
 
-def main() -> None:
-    """Serve until the pipe of commands ends."""
+def main(serve: Callable[[int, int], NoReturn]) -> NoReturn:
+    """Call `serve` with the pipes of commands and events, once this process is confined."""
     commands, events, parent = map(int, sys.argv[1:4])
     _confine(parent)
+    serve(commands, events)
+
+
+def chat(commands: int, events: int) -> NoReturn:
+    """Serve a chat until the pipe of commands ends."""
     # The import runs native code, which may be what ends this process.
     from assistant.process.command_loop import serve
+    from assistant.process.protocol import CHAT
 
-    serve(commands, events)
+    serve(commands, events, CHAT, {})
 
 
 def _confine(parent: int) -> None:
@@ -46,4 +54,4 @@ def _ports() -> list[int]:
 
 
 if __name__ == "__main__":
-    main()
+    main(chat)

@@ -6,12 +6,12 @@ import sys
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from assistant.process.frames import Frames, framed
-from assistant.process.messages import COMMANDS, SAID, Command, Said
+from assistant.process.protocol import Command, Protocol
 
 ROOT = str(Path(__file__).parents[2])
-WORKER = "assistant.process.worker"
 CHUNK = 65536
 NOISE = 8192
 """Bytes kept of what the worker writes to its standard output and error."""
@@ -26,11 +26,12 @@ class WorkerProcess:
         OSError: the system starts no process.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, protocol: Protocol) -> None:
+        self._protocol = protocol
         read_commands, self.commands = os.pipe()
         self.events, write_events = os.pipe()
         try:
-            self._process = _start(read_commands, write_events)
+            self._process = _start(protocol.worker, read_commands, write_events)
         except OSError:
             self._close(self.commands, self.events)
             raise
@@ -65,7 +66,7 @@ class WorkerProcess:
             TooLong: it is longer than a message may be.
             OverflowError: a number in it has more than 64 bits.
         """
-        self._unsent.append(memoryview(framed(COMMANDS.encode(command))))
+        self._unsent.append(memoryview(framed(self._protocol.commands.encode(command))))
         self.flush()
 
     def flush(self) -> None:
@@ -80,7 +81,7 @@ class WorkerProcess:
         except BrokenPipeError:  # the other pipe will end as well, after the last words
             self._unsent.clear()
 
-    def receive(self) -> list[Said]:
+    def receive(self) -> list[Any]:
         """Return what the worker has said since; nothing more after an end.
 
         Raises:
@@ -92,7 +93,7 @@ class WorkerProcess:
             return []
         self.has_spoken |= bool(data)
         self.ended = not data
-        return [SAID.decode(message) for message in self._frames.feed(data)]
+        return [self._protocol.messages.decode(message) for message in self._frames.feed(data)]
 
     def listen(self) -> bytes | None:
         """Take what it wrote to its standard output and error; empty is the end of it."""
@@ -138,11 +139,11 @@ class WorkerProcess:
             os.close(pipe)
 
 
-def _start(commands: int, events: int) -> subprocess.Popen[bytes]:
+def _start(worker: str, commands: int, events: int) -> subprocess.Popen[bytes]:
     # The worker finds what this process has found: a folder named models may be where the user is.
     path = os.pathsep.join(entry or ROOT for entry in sys.path)
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", WORKER, str(commands), str(events), str(os.getpid())],
+        [sys.executable, "-P", "-m", worker, str(commands), str(events), str(os.getpid())],
         bufsize=0,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

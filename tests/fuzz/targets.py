@@ -10,8 +10,9 @@ from tempfile import mkdtemp
 
 from assistant.chat.template import CHATML, ChatTemplate
 from assistant.events import Failed, Lap, Loading
+from assistant.lab.protocol import LAB
 from assistant.process.frames import MOST, Frames, framed
-from assistant.process.messages import COMMANDS, SAID, Done
+from assistant.process.protocol import Done
 from assistant.process.wire import Garbled
 from assistant.request import Count, Message, Request, Setup
 from assistant.store import Store
@@ -89,7 +90,7 @@ def _configs() -> Iterator[bytes]:
 
 def _framed(data: bytes) -> object:
     for message in Frames().feed(data):
-        for codec in (SAID, COMMANDS):
+        for codec in (LAB.messages, LAB.commands):
             with suppress(Garbled):
                 codec.decode(message)
     return len(data) > MOST
@@ -98,9 +99,9 @@ def _framed(data: bytes) -> object:
 def _messages() -> Iterator[bytes]:
     request = Request((Message("user", "Why?", (1, 2)),), stop_strings=("a",), seed=1)
     for command in (Setup(Path("a.gguf")), request, Count("a", "b")):
-        yield framed(COMMANDS.encode(command))
+        yield framed(LAB.commands.encode(command))
     for said in (Loading("target", "a", 0.5), Lap(1, 0.5, Failed("a", "Bug")), Done()):
-        yield framed(SAID.encode(said))
+        yield framed(LAB.messages.encode(said))
 
 
 def _rendered(data: bytes) -> object:

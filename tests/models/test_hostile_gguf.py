@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from assistant.events import Failed, Ready
-from assistant.process import worker_process
 from assistant.request import Setup
 from models import gguf
 from models.errors import ModelError
@@ -127,13 +126,10 @@ def test_whatever_passes_is_loaded_or_ends_in_a_sentence(outcomes):
         assert len(end.message) < 4 * LONGEST
 
 
-def test_a_file_that_kills_a_worker_costs_a_sentence_and_the_next_one_loads(
-    killers, tiny_target, monkeypatch
-):
+def test_a_file_that_kills_a_worker_costs_a_sentence_and_the_next_one_loads(killers, tiny_target):
     """The workers of this test do not look at files first."""
-    monkeypatch.setattr(worker_process, "WORKER", UNGUARDED)
     deadly = [path for path, how in killers.items() if "ALRM" not in how]  # those are hangs
-    with running() as (engine, heard):
+    with running(UNGUARDED) as (engine, heard):
         for path in deadly[:: max(1, len(deadly) // KILLS)][:KILLS]:
             engine.load(Setup(path, n_ctx=512, threads=1, measure=False))
             with suppress(AssertionError):  # some die only of the first question

@@ -1,6 +1,6 @@
 """A worker that gives llama.cpp any file at all, without a look at its header."""
 
-from assistant.process.worker import main
+from assistant.process.worker import chat, main
 from models import gguf
 from models.errors import ModelError
 from models.gguf.tensors import Tensors
@@ -15,4 +15,4 @@ if __name__ == "__main__":
             return gguf.Header(path, 0, 3, Tensors(0, 0, {}), {})
 
     gguf.read = read
-    main()
+    main(chat)

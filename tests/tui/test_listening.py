@@ -8,9 +8,12 @@ from typing import cast
 
 import pytest
 
-from assistant.events import Event, Failed
+from assistant.events import Failed
 from assistant.lab.bench.events import Gauged
-from assistant.request import Gauge
+from assistant.lab.events import LabEvent
+from assistant.lab.jobs import Gauge
+from assistant.lab.protocol import LAB
+from assistant.process.protocol import Protocol
 from models.errors import Cancelled, ContextFull
 from tui.shell.engine_console import EngineConsole, Stopped
 
@@ -20,12 +23,13 @@ DONE = Gauged(1.0)
 class Engine:
     """An engine that takes a while for everything but to stop."""
 
-    def __init__(self, emit: Callable[[Event], None]) -> None:
+    def __init__(self, emit: Callable[[LabEvent], None], protocol: Protocol) -> None:
+        assert protocol is LAB
         self.emit = emit
         self.closed = False
         self._jobs: list[Timer] = []
 
-    def measure(self, job: Gauge) -> None:
+    def submit(self, job: Gauge) -> None:
         self._jobs.append(Timer(3.0, self.emit, [DONE]))
         self._jobs[-1].start()
 
@@ -42,7 +46,7 @@ class Engine:
 @pytest.fixture
 def listening(monkeypatch: pytest.MonkeyPatch) -> EngineConsole:
     monkeypatch.setattr("tui.shell.engine_console.EngineProcess", Engine)
-    return EngineConsole("waiting")
+    return EngineConsole("waiting", protocol=LAB)
 
 
 def at_work(listening: EngineConsole) -> Engine:
@@ -72,7 +76,7 @@ def test_ctrl_c_has_the_engine_stop_and_a_second_one_does_not_wait(
     listening: EngineConsole,
 ) -> None:
     with listening.shown():
-        listening.engine.measure(Gauge())
+        listening.engine.submit(Gauge())
         at_work(listening).emit(Failed("It is over.", Cancelled.__name__))
         with pytest.raises(Stopped):
             listening.until(Gauged, press)
@@ -87,7 +91,7 @@ def test_ctrl_c_between_two_jobs_stops_the_next(listening: EngineConsole) -> Non
         at_work(listening).emit(DONE)
         assert listening.until(Gauged) == DONE
         press()
-        listening.engine.measure(Gauge())
+        listening.engine.submit(Gauge())
         with pytest.raises(Stopped):
             listening.until(Gauged)
 

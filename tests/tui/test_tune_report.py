@@ -3,7 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-from assistant.lab.tune.events import Depth, Outlook, Payoff, SettingTrial, Tuned, Tuning
+from assistant.lab.tune.events import Depth, Outlook, Payoff, SettingTrial, Tuned
+from assistant.tuning import Tuning
 from tui.lab.tune.report import lines
 
 NEAR = Depth(

@@ -5,14 +5,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 from rich.console import Console
 from rich.text import Text
 
-from assistant.events import Event, Failed, Loading
+from assistant.events import Failed, Loading
 from assistant.process.client import EngineProcess
+from assistant.process.protocol import CHAT, Protocol
 from assistant.request import Setup
 from models import errors
 from models.files.progress import Progress, Report
@@ -21,7 +22,7 @@ from tui.safe import safe
 from tui.settings.settings import Settings
 from tui.widgets.text_figures import left
 
-End = TypeVar("End", bound=Event)
+End = TypeVar("End")
 
 
 class Stopped(KeyboardInterrupt):
@@ -34,7 +35,7 @@ class EngineConsole:
     It lives in a process of its own: what makes llama.cpp give up does not end this one.
     """
 
-    def __init__(self, doing: str, lively: bool = False) -> None:
+    def __init__(self, doing: str, lively: bool = False, protocol: Protocol = CHAT) -> None:
         self.console = Console(stderr=True, highlight=False, markup=False)
         # A lively spinner would be measured too.
         self._status = self.console.status(doing, refresh_per_second=12.5 if lively else 2)
@@ -43,8 +44,9 @@ class EngineConsole:
         self.keeps = False
         """Whether Ctrl-C only has the engine stop, to keep what there is; a second one raises."""
         self._what = ""
+        self._protocol = protocol
         self._engine: EngineProcess | None = None
-        self._events: SimpleQueue[Event] = SimpleQueue()
+        self._events: SimpleQueue[Any] = SimpleQueue()
 
     @contextmanager
     def shown(self) -> Iterator[None]:
@@ -65,11 +67,11 @@ class EngineConsole:
     def engine(self) -> EngineProcess:
         """The engine; its process, which takes a while, starts when this is first asked for."""
         if self._engine is None:
-            self._engine = EngineProcess(self._events.put)
+            self._engine = EngineProcess(self._events.put, protocol=self._protocol)
         return self._engine
 
     def until(
-        self, end: type[End], hear: Callable[[Event], None] | None = None, keeps: bool = True
+        self, end: type[End], hear: Callable[[Any], None] | None = None, keeps: bool = True
     ) -> End:
         """Wait for the event that ends what the engine was given to do, and return it.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assistant.decoding.lookahead.breakeven import best_lookahead, break_even
 from assistant.decoding.lookahead.cost_cache import recorded
-from assistant.lab.tune.outlook import TYPICAL as TYPICAL
+from assistant.decoding.lookahead.theory import TYPICAL as TYPICAL
 
 
 @dataclass(frozen=True, slots=True)

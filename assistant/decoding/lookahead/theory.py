@@ -1,5 +1,8 @@
 """What the papers say about speed, as pure formulas."""
 
+TYPICAL = 0.8
+"""The acceptance rate that is reckoned with where none is known."""
+
 
 def expected_tokens(acceptance_rate: float, k: int) -> float:
     """Return the expected tokens of a round that proposes `k`, each accepted independently.

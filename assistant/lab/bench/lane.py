@@ -15,7 +15,7 @@ from assistant.engine.reply import Assistant
 from assistant.events import Decoded, Finished, Noticed, Ready, Spoken, Stop
 from assistant.lab.bench.events import CostCurves, Measured, Profile, TimedRound
 from assistant.lab.bench.source_profile import profile
-from assistant.request import Trial
+from assistant.lab.jobs import Trial
 from models.errors import Cancelled, ContextFull, ModelError
 
 WIDTHS = range(1, 33)

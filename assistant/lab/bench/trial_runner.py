@@ -13,7 +13,8 @@ from assistant.engine.reply import Assistant
 from assistant.events import Event
 from assistant.lab.bench.events import Compared
 from assistant.lab.bench.lane import Lane, Pair, Recording
-from assistant.request import Lockstep, Setup, Trial
+from assistant.lab.jobs import Lockstep, Trial
+from assistant.request import Setup
 from models.llama.model import LlamaModel
 
 STRIDE = 4

@@ -9,7 +9,8 @@ import numpy as np
 from assistant.decoding.control import Control
 from assistant.decoding.rules.token import TokenRule
 from assistant.engine.load import Loader, Pool
-from assistant.events import Event
+from assistant.lab.events import LabEvent
+from assistant.lab.jobs import Prove
 from assistant.lab.progress_meter import Meter
 from assistant.lab.prove import enumeration, rollback
 from assistant.lab.prove.batch_noise import measured
@@ -22,7 +23,7 @@ from assistant.lab.prove.side_by_side import by_ars, compare
 from assistant.lab.prove.significance import Comparison
 from assistant.lab.prove.texts import DecodedText, ars
 from assistant.lab.prove.turns import turns
-from assistant.request import Prove, Sampling, Setup
+from assistant.request import Sampling, Setup
 from models.errors import Cancelled
 
 N_CTX = 1024
@@ -53,7 +54,7 @@ class Proof:
     """Go through everything; `emit` hears of each comparison when it is made, and how far it is."""
 
     def __init__(
-        self, job: Prove, control: Control, emit: Callable[[Event], None], pool: Pool
+        self, job: Prove, control: Control, emit: Callable[[LabEvent], None], pool: Pool
     ) -> None:
         self._job, self._cancel, self._emit = job, control.cancel, emit
         n_ctx = min(N_CTX, job.setup.n_ctx)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from assistant.decoding.lookahead.cost_measurement import SHALLOW, varied
 from assistant.decoding.lookahead.measured_times import Times
 from assistant.lab.progress_meter import Meter, effort
-from assistant.lab.tune.events import Tuning
 from assistant.lab.tune.opening import Opener
 from assistant.lab.tune.sides import Side
+from assistant.tuning import Tuning
 from models.llama.model import LlamaModel
 
 DEEP = 1024

@@ -5,16 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from assistant.tuning import Tuning
+
 Source = Literal["draft", "copying"]
-
-
-@dataclass(frozen=True, slots=True)
-class Tuning:
-    """How a file is run: the settings that shape its cost curve. The defaults are the usual."""
-
-    repack: bool = True
-    flash_attention: bool | None = None  # None: as llama.cpp likes
-    threads: int | None = None  # None: one per physical core
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from assistant.lab.tune.events import Tuning
 from assistant.request import Setup
+from assistant.tuning import Tuning
 from models.cancel import CancelFlag
 from models.llama.model import LlamaModel
 from models.llama.weights import Weights

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from assistant.decoding.lookahead.breakeven import best_lookahead, break_even
+from assistant.decoding.lookahead.theory import TYPICAL
 from assistant.lab.tune.events import Depth, Outlook, Payoff, Source
 
 LOOKAHEADS = (1, 2, 3, 4, 5, 7, 11, 15, 31)
 ACCEPTANCE_RATES = (0.6, 0.8, 0.9)
-TYPICAL = 0.8
 
 
 def at_depth(

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from queue import Queue
 from typing import Any, TypeVar
 
 from assistant.events import Event, Failed, Finished, RaceOver, Ready
 from assistant.process.client import EngineProcess
+from assistant.process.protocol import CHAT, Protocol
 from assistant.request import Message, Request, Sampling
 from tests.patience import WAIT_S
 
@@ -38,9 +40,13 @@ class Heard:
 
 
 @contextmanager
-def running(**options: Any) -> Iterator[tuple[EngineProcess, Heard]]:
+def running(
+    worker: str | None = None, protocol: Protocol = CHAT, **options: Any
+) -> Iterator[tuple[EngineProcess, Heard]]:
     heard = Heard()
-    engine = EngineProcess(heard.emit, **options)
+    engine = EngineProcess(
+        heard.emit, protocol=replace(protocol, worker=worker or protocol.worker), **options
+    )
     try:
         yield engine, heard
     finally:

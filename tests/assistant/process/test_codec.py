@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import Path
 from types import UnionType
@@ -13,12 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.events import Event, Failed, Lap, Lined
+from assistant.events import End, Event, Failed, Lap, Lined
+from assistant.lab.bench.events import Gauged
+from assistant.lab.events import LabEnd, LabEvent
+from assistant.lab.jobs import Gauge, LabJob
+from assistant.lab.protocol import LAB
 from assistant.process.frames import MOST, Frames, TooLong, framed
-from assistant.process.messages import COMMANDS, SAID, Command, Done, Pong, Said
+from assistant.process.protocol import CHAT, Begun, Cancel, Done, Ping, Pong, Steer
 from assistant.process.wire import Codec, Garbled
 from assistant.request import MOST_ANSWERS, SOURCES, Count, Job, Message, Request, Sampling, Setup
 
+COMMANDS, SAID = LAB.commands, LAB.messages
 TEXT = st.text(st.characters(codec="utf-8"))
 BASIC: dict[Any, st.SearchStrategy[Any]] = {
     str: TEXT,
@@ -39,7 +44,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         return BASIC[hint]
     if is_dataclass(hint):
         hints = get_type_hints(hint)
-        parts = {name: values(part) for name, part in hints.items()}
+        parts = {field.name: values(hints[field.name]) for field in fields(hint)}
         if hint is Request:
             parts |= {name: st.integers(1, 2**31) for name in CHECKED}
             parts["answers"] = st.integers(1, MOST_ANSWERS)
@@ -57,13 +62,35 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
     return st.dictionaries(*map(values, arguments), max_size=3)
 
 
-@pytest.mark.parametrize("union", [Event, Job, Said, Command], ids=["event", "job", "said", "cmd"])
-def test_a_codec_knows_every_member(union: Any) -> None:
-    codec = SAID if set(get_args(union)) <= set(get_args(Said)) else COMMANDS
-    assert {kind.__name__ for kind in get_args(union)} <= codec._kinds.keys()
+@pytest.mark.parametrize(
+    ("codec", "union"),
+    [
+        (CHAT.commands, Job | Steer | Cancel | Ping),
+        (CHAT.messages, Event | Pong | Begun | Done),
+        (LAB.commands, LabJob | Steer | Cancel | Ping),
+        (LAB.messages, LabEvent | Pong | Begun | Done),
+    ],
+    ids=["chat's commands", "chat's messages", "lab's commands", "lab's messages"],
+)
+def test_a_codec_knows_every_member_and_no_other(codec: Codec[Any], union: Any) -> None:
+    assert {kind.__name__ for kind in get_args(union)} == codec._kinds.keys()
 
 
-@pytest.mark.parametrize("kind", get_args(Said), ids=lambda kind: kind.__name__)
+def test_what_ends_a_job_is_an_event() -> None:
+    assert set(get_args(End)) < set(get_args(Event)) < set(get_args(LabEvent))
+    assert set(get_args(End)) < set(get_args(LabEnd)) < set(get_args(LabEvent))
+
+
+def test_a_chat_does_not_understand_the_laboratories() -> None:
+    with pytest.raises(Garbled):
+        CHAT.commands.decode(LAB.commands.encode(Gauge()))
+    with pytest.raises(Garbled):
+        CHAT.messages.decode(LAB.messages.encode(Gauged(1.0)))
+
+
+@pytest.mark.parametrize(
+    "kind", get_args(LabEvent | Pong | Begun | Done), ids=lambda kind: kind.__name__
+)
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_every_event_arrives_as_it_was_said(kind: Any, data: st.DataObject) -> None:
@@ -71,7 +98,9 @@ def test_every_event_arrives_as_it_was_said(kind: Any, data: st.DataObject) -> N
     assert SAID.decode(SAID.encode(said)) == said
 
 
-@pytest.mark.parametrize("kind", get_args(Command), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", get_args(LabJob | Steer | Cancel | Ping), ids=lambda kind: kind.__name__
+)
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_every_command_arrives_as_it_was_given(kind: Any, data: st.DataObject) -> None:

@@ -11,7 +11,8 @@ import psutil
 import pytest
 
 from assistant.events import Counted, Decoded, Failed, Finished, Loading, Prepared, Ready, Stop
-from assistant.process import worker_process
+from assistant.process.protocol import CHAT
+from assistant.process.worker_process import WorkerProcess
 from assistant.request import Count, Setup
 from tests.assistant.process.driving import ask, running
 from tests.patience import WAIT_S
@@ -165,10 +166,9 @@ def test_a_reload_that_fails_is_how_the_request_ends(setup: Setup, tmp_path: Pat
 
 
 def test_a_native_abort_while_loading_names_the_file_the_signal_and_the_reason(
-    monkeypatch: pytest.MonkeyPatch, setup: Setup
+    setup: Setup,
 ) -> None:
-    monkeypatch.setattr(worker_process, "WORKER", f"{FAKES}.aborting")
-    with running() as (engine, heard):
+    with running(f"{FAKES}.aborting") as (engine, heard):
         engine.load(setup)
         message = heard.until(Failed).message
         assert setup.target.name in message
@@ -181,15 +181,14 @@ def test_a_native_abort_while_loading_names_the_file_the_signal_and_the_reason(
 def test_a_model_that_kills_every_worker_is_tried_more_and_more_rarely(
     monkeypatch: pytest.MonkeyPatch, setup: Setup
 ) -> None:
-    monkeypatch.setattr(worker_process, "WORKER", f"{FAKES}.aborting")
-    with running() as (engine, heard):
+    with running(f"{FAKES}.aborting") as (engine, heard):
         engine.load(setup)
         heard.until(Failed)
         engine.reply(ask())
         assert "SIGABRT" in heard.until(Failed).message
         engine.reply(ask())
         assert "2 times in a row" in heard.until(Failed).message
-        monkeypatch.setattr(worker_process, "WORKER", "assistant.process.worker")
+        monkeypatch.setenv("ABORTS", "never")
         engine.load(setup)  # who chooses a model does not wait
         heard.until(Ready)
         engine.reply(ask())
@@ -197,22 +196,16 @@ def test_a_model_that_kills_every_worker_is_tried_more_and_more_rarely(
 
 
 @pytest.mark.parametrize("fake", ["garbling", "boasting"])
-def test_garbage_from_the_worker_ends_it_in_a_sentence(
-    monkeypatch: pytest.MonkeyPatch, setup: Setup, fake: str
-) -> None:
-    monkeypatch.setattr(worker_process, "WORKER", f"{FAKES}.{fake}")
-    with running() as (engine, heard):
+def test_garbage_from_the_worker_ends_it_in_a_sentence(setup: Setup, fake: str) -> None:
+    with running(f"{FAKES}.{fake}") as (engine, heard):
         engine.load(setup)
         failed = heard.until(Failed)
         assert failed.kind == "EngineDied"
         assert "makes no sense" in failed.message
 
 
-def test_a_library_that_cannot_be_loaded_is_a_case_for_the_doctor(
-    monkeypatch: pytest.MonkeyPatch, setup: Setup
-) -> None:
-    monkeypatch.setattr(worker_process, "WORKER", f"{FAKES}.missing")
-    with running() as (engine, heard):
+def test_a_library_that_cannot_be_loaded_is_a_case_for_the_doctor(setup: Setup) -> None:
+    with running(f"{FAKES}.missing") as (engine, heard):
         engine.load(setup)
         message = heard.until(Failed).message
         assert "ModuleNotFoundError: No module named 'llama_gone'" in message
@@ -263,11 +256,8 @@ def test_a_worker_that_hangs_while_idle_is_replaced_when_the_next_prompt_comes(
         assert engine.pid != stopped
 
 
-def test_a_worker_that_does_not_stop_when_told_is_ended(
-    monkeypatch: pytest.MonkeyPatch, setup: Setup
-) -> None:
-    monkeypatch.setattr(worker_process, "WORKER", f"{FAKES}.stubborn")
-    with running(patience=1.0) as (engine, heard):
+def test_a_worker_that_does_not_stop_when_told_is_ended(setup: Setup) -> None:
+    with running(f"{FAKES}.stubborn", patience=1.0) as (engine, heard):
         engine.load(setup)
         heard.until(Loading)
         engine.cancel()
@@ -338,7 +328,7 @@ def test_the_worker_leaves_no_core_file(setup: Setup) -> None:
 def test_a_worker_whose_commands_have_ended_goes_by_itself_in_the_middle_of_native_code(
     slow: Setup,
 ) -> None:
-    worker = worker_process.WorkerProcess()
+    worker = WorkerProcess(CHAT)
     worker.send(slow)
     worker.send(ask("x" * 7000))
     deadline = time.monotonic() + WAIT_S

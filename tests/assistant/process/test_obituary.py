@@ -2,11 +2,13 @@
 
 import signal
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from assistant.lab.jobs import Gauge, LabJob, Lockstep, Prove, Tune
 from assistant.process.crash_report import CAUSES, obituary
-from assistant.request import Race, Setup
+from assistant.request import AnyJob, Count, Race, Setup
 from tests.assistant.process.driving import ask
 
 SETUP = Setup(Path("/models/big.gguf"), Path("/models/small.gguf"))
@@ -33,6 +35,26 @@ def test_the_sentence_says_what_it_was_at_and_what_to_do() -> None:
     assert "doctor" in obituary(SETUP, -signal.SIGILL, "")
     assert "doctor" in obituary(ask(), 1, "")
     assert "race" in obituary(Race((), ask()), -signal.SIGKILL, "")
+
+
+DOING: dict[type, tuple[AnyJob, str, str]] = {
+    Setup: (SETUP, "loaded big.gguf and small.gguf", "Check the file"),
+    type(ask()): (ask(), "answered", "ask again"),
+    Race: (Race((), ask()), "ran the race", "ask again"),
+    Count: (Count("a", "b"), "answered", "ask again"),
+    Tune: (Tune(SETUP), "measured this machine", "Check the file"),
+    Lockstep: (Lockstep(()), "measured answers", "What was measured so far is kept."),
+    Gauge: (Gauge(), "measured this machine", "ask again"),
+    Prove: (Prove(SETUP), "compared SpS with ArS", "Check the file"),
+}
+
+
+@pytest.mark.parametrize("kind", get_args(LabJob), ids=lambda kind: kind.__name__)
+def test_every_job_says_what_it_was_and_what_is_left_of_it(kind: type) -> None:
+    job, doing, kept = DOING[kind]
+    said = obituary(job, -signal.SIGSEGV, "")
+    assert f"while it {doing} (" in said
+    assert kept in said
 
 
 @pytest.mark.parametrize("status", [None, 0, 3, -63, -200])

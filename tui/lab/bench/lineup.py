@@ -17,7 +17,8 @@ from assistant.lab.bench.order import interleaved
 from assistant.lab.bench.questions import Question
 from assistant.lab.bench.run_answers import RunAnswer, key, plain
 from assistant.lab.bench.systems import System
-from assistant.request import Lockstep, Message, Request, Sampling, Setup, Trial
+from assistant.lab.jobs import Lockstep, Trial
+from assistant.request import Message, Request, Sampling, Setup
 from models.errors import ModelError
 from models.files.check import ready
 from models.files.progress import Report, silent

@@ -9,7 +9,8 @@ import click
 
 from assistant.lab.bench.events import Compared, Gauged
 from assistant.lab.bench.run_file import RunFile
-from assistant.request import Gauge, Lockstep
+from assistant.lab.jobs import Gauge, Lockstep
+from assistant.lab.protocol import LAB
 from models.errors import SpecchatError
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
@@ -34,7 +35,7 @@ class Running:
 
     def __init__(self, file: RunFile) -> None:
         self._file = file
-        self._listening = EngineConsole("starting")
+        self._listening = EngineConsole("starting", protocol=LAB)
         self._said = 0.0
 
     def run(self, tasks: Sequence[Task]) -> None:
@@ -84,7 +85,7 @@ class Running:
             finally:
                 self._listening.keeps = True
         end: type[Compared | Gauged] = Compared if isinstance(job, Lockstep) else Gauged
-        self._listening.engine.measure(job)
+        self._listening.engine.submit(job)
         return self._listening.until(end)
 
     def _progress(self, done: int, total: int, task: Task, left_s: float | None) -> None:

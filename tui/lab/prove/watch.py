@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass, field
 
-from assistant.events import Event
+from assistant.lab.events import LabEvent
+from assistant.lab.jobs import Prove
+from assistant.lab.protocol import LAB
 from assistant.lab.prove.events import Check, Proved
 from assistant.lab.tune.events import Measuring
-from assistant.request import Prove, Sampling
+from assistant.request import Sampling
 from models.errors import SpecchatError
 from tui.settings.settings import Settings
 from tui.shell.engine_console import EngineConsole, Stopped
@@ -44,10 +46,10 @@ def watch(settings: Settings, thorough: bool) -> ProofOutcome:
     """
     outcome, listening = (
         ProofOutcome(settings.sampling, thorough),
-        EngineConsole("looking for the models"),
+        EngineConsole("looking for the models", protocol=LAB),
     )
 
-    def hear(event: Event) -> None:
+    def hear(event: LabEvent) -> None:
         match event:
             case Measuring(what, fraction, left_s):
                 listening.measuring(f"comparing {what}", fraction, left_s)
@@ -57,7 +59,7 @@ def watch(settings: Settings, thorough: bool) -> ProofOutcome:
     with listening.shown():
         engine = listening.engine  # it starts while the models are looked for
         setup, k, seed = listening.pair(settings), settings.lookahead or None, settings.seed or 0
-        engine.prove(Prove(setup, settings.sampling, k, seed, thorough))
+        engine.submit(Prove(setup, settings.sampling, k, seed, thorough))
         try:
             outcome.proved = listening.until(Proved, hear)
         except Stopped:

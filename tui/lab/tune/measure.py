@@ -1,8 +1,9 @@
 """Have the engine measure, and show on standard error how far it is."""
 
-from assistant.events import Event
+from assistant.lab.events import LabEvent
+from assistant.lab.jobs import Tune
+from assistant.lab.protocol import LAB
 from assistant.lab.tune.events import Measuring, Tuned
-from assistant.request import Tune
 from models.files.variants import siblings
 from tui.settings.settings import Settings
 from tui.shell.engine_console import EngineConsole
@@ -15,14 +16,14 @@ def measure(settings: Settings) -> Tuned:
         SpecchatError: the models cannot be used, or what was found cannot be kept.
         KeyboardInterrupt: Ctrl-C; nothing was kept.
     """
-    listening = EngineConsole("looking for the models")
+    listening = EngineConsole("looking for the models", protocol=LAB)
 
-    def hear(event: Event) -> None:
+    def hear(event: LabEvent) -> None:
         if isinstance(event, Measuring):
             listening.measuring(f"measuring {event.what}", event.fraction, event.left_s)
 
     with listening.shown():
         engine = listening.engine  # it starts while the models are looked for
         setup = listening.pair(settings)
-        engine.tune(Tune(setup, tuple(siblings(setup.target))))
+        engine.submit(Tune(setup, tuple(siblings(setup.target))))
         return listening.until(Tuned, hear)

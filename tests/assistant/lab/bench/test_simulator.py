@@ -16,7 +16,8 @@ from assistant.lab.bench.simulator import Simulator
 from assistant.lab.bench.source_profile import profile as profiled
 from assistant.lab.bench.systems import parse
 from assistant.lab.bench.trial_runner import TrialRunner
-from assistant.request import USUAL_SOURCES, Lockstep, Message, Request, Sampling, Setup, Trial
+from assistant.lab.jobs import Lockstep, Trial
+from assistant.request import USUAL_SOURCES, Message, Request, Sampling, Setup
 from models.errors import UsageError
 from tests import tiny
 

@@ -16,7 +16,8 @@ from assistant.lab.bench.events import Measured
 from assistant.lab.bench.order import interleaved
 from assistant.lab.bench.run_answers import QuestionTotals, speedup
 from assistant.lab.bench.trial_runner import STRIDE, TrialRunner
-from assistant.request import Lockstep, Message, Mode, Request, Sampling, Setup, Trial
+from assistant.lab.jobs import Lockstep, Trial
+from assistant.request import Message, Mode, Request, Sampling, Setup
 
 WAYS: dict[str, tuple[Mode, int | None]] = {
     "ars": ("ars", None),

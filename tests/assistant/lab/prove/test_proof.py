@@ -18,6 +18,7 @@ from assistant.decoding.sources.tail import TailSource
 from assistant.engine.load import Pool
 from assistant.engine.reply import Assistant
 from assistant.engine.turn import rule_of
+from assistant.lab.jobs import Prove
 from assistant.lab.prove import (
     enumeration,
     exact_tests,
@@ -40,7 +41,7 @@ from assistant.lab.prove.side_by_side import STRAYS, TOO_FAR, TRACE, by_ars, com
 from assistant.lab.prove.significance import Comparison
 from assistant.lab.prove.texts import ars, sps
 from assistant.lab.tune.events import Measuring
-from assistant.request import Prove, Sampling, Setup
+from assistant.request import Sampling, Setup
 from models.base import SequenceTokens
 from models.errors import Cancelled, ModelError
 from models.files.snapshots import Snapshots

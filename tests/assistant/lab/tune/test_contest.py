@@ -5,8 +5,8 @@ from itertools import cycle
 import pytest
 
 from assistant.lab.tune import settings_trial
-from assistant.lab.tune.events import Tuning
 from assistant.lab.tune.settings_trial import Candidate, Result, candidates, winners
+from assistant.tuning import Tuning
 from tests.assistant.engine.stopwatched import Stopwatched
 
 WIDTHS = (1, 2, 4, 8)

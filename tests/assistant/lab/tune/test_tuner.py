@@ -7,11 +7,13 @@ import pytest
 from assistant.decoding.lookahead import cost_cache
 from assistant.decoding.lookahead.cost_cache import cached_or_measured
 from assistant.engine import tuned_settings
+from assistant.lab.jobs import Tune
 from assistant.lab.tune import cost_curves, settings_trial, tune
-from assistant.lab.tune.events import Measuring, Tuning
+from assistant.lab.tune.events import Measuring
 from assistant.lab.tune.settings_trial import Result
 from assistant.lab.tune.tune import Tuner
-from assistant.request import Setup, Tune
+from assistant.request import Setup
+from assistant.tuning import Tuning
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelError, StorageError
 from models.llama.model import LlamaModel

@@ -5,14 +5,16 @@ import sys
 
 from assistant.events import Loading
 from assistant.process.frames import Frames, framed
-from assistant.process.messages import COMMANDS, SAID, Ping, Pong
+from assistant.process.protocol import CHAT, Ping, Pong
 from assistant.request import Setup
 
 frames = Frames()
 while data := os.read(int(sys.argv[1]), 65536):
     for message in frames.feed(data):
-        match COMMANDS.decode(message):
+        match CHAT.commands.decode(message):
             case Setup():
-                os.write(int(sys.argv[2]), framed(SAID.encode(Loading("target", "x", 0.0))))
+                os.write(
+                    int(sys.argv[2]), framed(CHAT.messages.encode(Loading("target", "x", 0.0)))
+                )
             case Ping():
-                os.write(int(sys.argv[2]), framed(SAID.encode(Pong())))
+                os.write(int(sys.argv[2]), framed(CHAT.messages.encode(Pong())))

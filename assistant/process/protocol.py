@@ -1,0 +1,69 @@
+"""What the two processes say to each other: jobs one way, events the other, and signs of life."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from assistant.events import End, Event
+from assistant.process.wire import Codec
+from assistant.request import AnyJob, Job, Mode, Sampling
+
+
+@dataclass(frozen=True, slots=True)
+class Steer:
+    """Change how the last answer asked for is decoded."""
+
+    mode: Mode
+    lookahead: int | None
+    sampling: Sampling | None = None  # None: as the request has it
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Stop every job given so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """Give a sign of life."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pong:
+    """A sign of life."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The oldest job is being done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The oldest job is over; all of its events have been sent."""
+
+
+Command = AnyJob | Steer | Cancel | Ping
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Which worker is started, and the jobs and events that both its ends know."""
+
+    worker: str  # the module that runs it
+    jobs: Any  # a union of classes that are a `AnyJob`
+    events: Any  # a union of classes
+    ends: Any  # those of the events that a job may end with
+
+    @cached_property
+    def commands(self) -> Codec[Any]:
+        """What goes to the worker."""
+        return Codec(self.jobs | Steer | Cancel | Ping)
+
+    @cached_property
+    def messages(self) -> Codec[Any]:
+        """What comes from the worker."""
+        return Codec(self.events | Pong | Begun | Done)
+
+
+CHAT = Protocol("assistant.process.worker", Job, Event, End)

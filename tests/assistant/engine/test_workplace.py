@@ -1,0 +1,47 @@
+"""A job of another kind than the engine knows is done by its handler, with what the engine has."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from assistant.engine.engine import Engine
+from assistant.events import Ready
+from assistant.request import Setup
+from tests.assistant.process.driving import Heard
+
+
+@dataclass(frozen=True)
+class Open:
+    """A job that opens something which stays."""
+
+    doing: ClassVar[str] = "opened something"
+    kept: ClassVar[str] = ""
+
+
+class Something:
+    """What stays until models are freed."""
+
+    def __init__(self, *_: object) -> None:
+        self.is_open = True
+
+    def close(self) -> None:
+        self.is_open = False
+
+
+def test_what_a_handler_keeps_stays_until_models_are_freed(tiny_target):
+    heard = Heard()
+    engine = Engine(heard.emit, {Open: lambda job, place: place.kept(Something)})
+    try:
+        engine.submit(Open())
+        engine.submit(Open())
+        first, second = heard.until(Something), heard.until(Something)
+        assert first is second
+        assert first.is_open
+        engine.load(Setup(tiny_target, n_ctx=512, threads=1, measure=False))
+        heard.until(Ready)
+        assert not first.is_open
+        engine.submit(Open())
+        third = heard.until(Something)
+        assert third is not first
+    finally:
+        engine.close()
+    assert not third.is_open

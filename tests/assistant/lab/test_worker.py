@@ -1,0 +1,50 @@
+"""A worker with the laboratories does their jobs, and those of a chat."""
+
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+
+from assistant.events import Failed, Finished, Ready
+from assistant.lab.bench.events import Compared, Gauged, Measured
+from assistant.lab.handlers import HANDLERS
+from assistant.lab.jobs import Gauge, LabJob, Lockstep, Prove, Trial, Tune
+from assistant.lab.protocol import LAB
+from assistant.lab.tune.events import Measuring, Tuned
+from assistant.request import Job, Setup
+from tests.assistant.process.driving import ask, running
+
+
+@pytest.fixture
+def setup(tiny_target, tiny_draft) -> Setup:
+    return Setup(tiny_target, tiny_draft, n_ctx=1024, threads=1)
+
+
+def test_every_job_of_the_laboratories_has_a_handler():
+    assert set(get_args(LabJob)) - set(get_args(Job)) == HANDLERS.keys()
+
+
+def test_it_measures_answers_loads_a_model_and_answers(setup):
+    trials = Lockstep((Trial(replace(setup, measure=False), "ars", ask(mode="ars")),))
+    with running(protocol=LAB) as (engine, heard):
+        engine.submit(Gauge(threads=1))
+        assert heard.until(Gauged).bytes_per_s > 0
+        for _ in range(2):  # the second time with models that are loaded
+            engine.submit(trials)
+            (found,) = heard.until(Compared).found
+            assert isinstance(found, Measured)
+            assert found.stats.generated_tokens == 20
+        engine.load(setup)
+        heard.until(Ready)
+        engine.reply(ask())
+        heard.until(Finished)
+
+
+def test_a_job_of_the_laboratories_that_fails_or_is_stopped_ends_in_a_sentence(setup):
+    with running(protocol=LAB) as (engine, heard):
+        engine.submit(Prove(replace(setup, target=setup.target.with_name("gone.gguf"))))
+        assert "gone.gguf" in heard.until(Failed).message
+        engine.submit(Tune(setup))
+        heard.until(Measuring)
+        engine.cancel()
+        assert heard.until(Failed, Tuned) == Failed("Loading was stopped.", "Cancelled")
