@@ -119,9 +119,11 @@ def test_the_reason_for_a_draft_is_its_own_whatever_is_pressed_meanwhile():
     answer = SimpleNamespace(stats=SimpleNamespace(generated_tokens=1), tokens_left=99)
     controller, request = Controller(Costs(FLAT, {})), Request((), Sampling(0), seed=1)
     turn = Turn(Counting(), [Pressed(control)], controller, request, control, tokens, answer)
-    for round_ in itertools.islice(turn.rounds(), 50):
-        assert round_.proposed in CHOSEN.get(turn.forecast.reason, range(32))
-        reasons.add(turn.forecast.reason)
-        if turn.forecast.reason is Reason.ARS:  # no source is asked, so none presses
-            control.mode = "auto"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("assistant.engine.turn.perf_counter", lambda: 0.0)  # no pace, no pauses
+        for round_ in itertools.islice(turn.rounds(), 50):
+            assert round_.proposed in CHOSEN.get(turn.forecast.reason, range(32))
+            reasons.add(turn.forecast.reason)
+            if turn.forecast.reason is Reason.ARS:  # no source is asked, so none presses
+                control.mode = "auto"
     assert reasons > CHOSEN.keys()

@@ -168,7 +168,7 @@ def test_draft_of_another_vocabulary_proposes_what_both_can_say(target, tmp_path
     asked = ("--mode", "sps", "--source", "model", "--max-tokens", 30, "--json", "hello")
     code, out, err = run("ask", "--target", target, "--draft", other, *HOT, *asked)
     assert (code, err) == (0, "")
-    assert json.loads(out)["stats"]["drafted"] > 20
+    assert json.loads(out)["stats"]["drafted"] > 10
 
 
 @pytest.mark.parametrize(
