@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
@@ -144,5 +143,5 @@ def _stats(stats: Stats) -> dict[str, Any]:
 
 def _model(model: ModelInfo) -> dict[str, Any]:
     """Return which file it is; a race does not wait for the sha256 of one never checked."""
-    known = checksum.known_sha256(Path(model.path))
-    return {"name": model.name, "path": model.path, "sha256": known}
+    known = checksum.known_sha256(model.path)
+    return {"name": model.name, "path": str(model.path), "sha256": known}

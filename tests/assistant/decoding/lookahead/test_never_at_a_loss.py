@@ -3,6 +3,7 @@
 import random
 from itertools import pairwise
 from pathlib import Path
+from statistics import geometric_mean
 
 import pytest
 
@@ -120,9 +121,13 @@ def test_costs_that_were_measured_wrongly_cost_no_more_than_was_promised(
 @pytest.mark.parametrize("prompt", [60, 300])
 def test_a_good_draft_is_read_bit_by_bit_and_pays(name, prompt, monkeypatch):
     verify, draft = MACHINES[name]
-    text = Text(prompt, 600, right=lambda i: 0.9, sure=8)
-    outcome = answered(Controller(Costs(verify, draft)), Machine(verify, draft), text, monkeypatch)
-    assert outcome.speedup > 1.2
+    speedups = []
+    for seed in range(4):
+        text = Text(prompt, 600, right=lambda i: 0.9, sure=8, rng=random.Random(seed))
+        machine = Machine(verify, draft)
+        outcome = answered(Controller(Costs(verify, draft)), machine, text, monkeypatch)
+        speedups.append(outcome.speedup)
+    assert geometric_mean(speedups) > 1.25
 
 
 def test_a_bad_draft_is_read_less_and_less_from_answer_to_answer_and_after_a_load(monkeypatch):
