@@ -7,6 +7,7 @@ import pytest
 from assistant.decoding.lookahead.budget import ALLOWANCE, SHARE
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.sources.model import Reading, anew
+from assistant.events import Reason
 from tests.assistant.decoding.lookahead.machines import FLAT, STAIRS, STEEP, Text, costs, decode
 
 ALWAYS = 0.95
@@ -171,3 +172,24 @@ def test_a_draft_that_hardly_pays_is_read_for_what_it_may_be_worth_but_not_for_a
     decode(known, Text(), costs(STAIRS), rounds=20)
     assert reading(known)
     assert not reading(known, more=2)
+
+
+def test_what_the_draft_reads_is_owed():
+    known = Controller(costs(FLAT))
+    decode(known, Text(), costs(FLAT), rounds=20)
+    assert reading(known)
+    known.read(64, ALLOWANCE)
+    assert not reading(known)
+    assert known.plan(31).pause is Reason.SPENT
+
+
+def test_a_round_that_was_much_faster_than_expected_is_no_gain():
+    """The machine has become faster, and ArS with it."""
+    known, real = Controller(costs(STAIRS)), costs(STAIRS)
+    decode(known, Text(), real, rounds=10)
+    known.read(64, real.draft(64))
+    left = known.plan(31).pause, reading(known, context=30)
+    known = Controller(costs(STAIRS))
+    decode(known, Text(), real, rounds=10)
+    known.read(64, real.draft(64) / 3)
+    assert (known.plan(31).pause, reading(known, context=30)) == left

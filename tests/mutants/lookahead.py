@@ -1,0 +1,38 @@
+"""Mutants of what may be lost."""
+
+from assistant.decoding.lookahead.budget import Budget
+from assistant.decoding.lookahead.controller import Controller
+from tests.assistant.decoding.lookahead import test_budget as budgets
+from tests.assistant.decoding.lookahead import test_controller as controllers
+from tests.mutants.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        "what the draft reads is not owed",
+        Controller.read,
+        "self._spend(seconds, self._costs.draft(tokens), 0)",
+        "self._budget.rest(0, self._token_s)",
+        controllers.test_what_the_draft_reads_is_owed,
+    ),
+    Mutant(
+        "a round that the machine sped up counts as a gain",
+        Controller._spend,
+        "owed_s = expected_s if is_surprise else seconds",
+        "owed_s = seconds",
+        controllers.test_a_round_that_was_much_faster_than_expected_is_no_gain,
+    ),
+    Mutant(
+        "a round may stake what it likes",
+        Controller.plan,
+        "(1 + left) * self._costs.verify(1)",
+        "inf",
+        controllers.test_no_round_stakes_more_than_may_be_lost_yet,
+    ),
+    Mutant(
+        "what was lost is forgotten once it is settled",
+        Budget._settle,
+        "self._settled += seconds / token_s - tokens",
+        "self._settled += 0.0",
+        budgets.test_a_debt_beyond_the_allowance_makes_it_pause_until_the_answer_is_long_enough,
+    ),
+)
