@@ -29,4 +29,6 @@ def _records(folder: Path) -> Records[dict[str, float]]:
 
 
 def _key(target: Path, draft: Path | None) -> str:
-    return " | ".join(f"{path.name} {path.stat().st_size}" for path in (target, draft) if path)
+    """Return both files by name and size; `ascii`, as a name need not be UTF-8."""
+    files = [path for path in (target, draft) if path]
+    return " | ".join(f"{path.name!a} {path.stat().st_size}" for path in files)

@@ -1,5 +1,7 @@
 """What sources were worth with these models is there after the next start."""
 
+import os
+
 import pytest
 
 from assistant.decoding.lookahead.acceptance import Acceptance
@@ -25,6 +27,13 @@ def test_what_was_shown_is_remembered_of_this_pair_alone(pair, tmp_path):
     assert remembered(target, draft, tmp_path) == SHOWN
     assert remembered(target, None, tmp_path) == {}
     assert remembered(target, tmp_path / "other", tmp_path) == {}
+
+
+def test_a_file_name_need_not_be_utf_8(tmp_path):
+    target = tmp_path / os.fsdecode(b"\xff\xfe.gguf")
+    target.touch()
+    remember(SHOWN, target, None, tmp_path)
+    assert remembered(target, None, tmp_path) == SHOWN
 
 
 @pytest.mark.parametrize("damage", ["", "[]", "null", '{"target 6 | draft 5": 3}', "\x00"])
