@@ -67,7 +67,7 @@ class Useless(Scripted):
 
 @pytest.fixture
 def scripted(monkeypatch):
-    monkeypatch.setattr(searching, "Bench", Scripted)
+    monkeypatch.setattr(searching, "DraftBench", Scripted)
 
 
 def run(*arguments):
@@ -139,7 +139,7 @@ def test_what_was_made_is_no_source_for_more(here, scripted):
 
 
 def test_without_a_gain_nothing_is_kept_and_that_is_said(here, monkeypatch):
-    monkeypatch.setattr(searching, "Bench", Useless)
+    monkeypatch.setattr(searching, "DraftBench", Useless)
     before = sorted(here.iterdir())
     result = run(here / "target.gguf")
     assert "Nothing made from draft.gguf is faster here" in result.stdout
@@ -171,7 +171,7 @@ def test_interrupt_keeps_nothing_and_ends_with_130(here):
     before = sorted(here.iterdir())
     arguments = ["models", "slim", str(here / "target.gguf"), "--draft", str(here / "draft.gguf")]
     program = subprocess.Popen(
-        [sys.executable, "-c", "import tui.shell.cli\ntui.cli.main()", *arguments],
+        [sys.executable, "-c", "import tui.shell.cli\ntui.shell.cli.main()", *arguments],
         cwd=ROOT,
         env=os.environ,
         stdout=subprocess.PIPE,
