@@ -12,7 +12,7 @@ from assistant.lab.prove.events import Check
 from assistant.lab.prove.pair import ProvedPair
 from assistant.lab.prove.side_by_side import by_ars, redrawn, untouched
 from assistant.lab.prove.texts import DecodedText, begun
-from assistant.lab.prove.turns import answer_to, hopeful, request_of
+from assistant.lab.prove.turns import Hopeful, answer_to, request_of
 from assistant.request import Mode
 from models import base
 from models.base import Logits, MultiSequenceModel
@@ -73,7 +73,7 @@ def _together(
         )
         for i, text in enumerate(texts)
     ]
-    policy = Policy(control, hopeful(pair, texts[0]))
+    policy = Policy(control, Hopeful())
     together = BatchDecoding(target, voices, policy, warp_of(request, control), control)  # type: ignore[arg-type]
     for voice, round_, _ in together.rounds():
         texts[voice.number].add(round_, target.rows[voice.number])

@@ -1,12 +1,14 @@
 """An answer as it is shipped: by `Turn`, with its controller and every source."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from assistant.decoding.control import Control
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
 from assistant.decoding.loops import Round
 from assistant.decoding.rules.coupled import CoupledRule
+from assistant.decoding.sources.draft import Plan
 from assistant.engine.answer import Answer
 from assistant.engine.stopwatch import Stopwatch
 from assistant.engine.turn import Turn
@@ -22,18 +24,33 @@ DRAFT = {1: 0.04, 512: 2.0}
 """Costs, in evaluations of one token, at which speculation would pay on every machine."""
 
 
-def hopeful(pair: ProvedPair, text: DecodedText) -> Controller:
-    """Return a controller that believes this machine is one where speculation pays.
+class Hopeful(Controller):
+    """A controller that believes this machine is one where speculation pays, and goes on to.
 
-    It learns the truth with each round; so mode auto proposes on any machine, and pauses on some.
+    So mode auto proposes on any machine, however busy. What it learns of the text is the truth.
     """
-    before = pair.target.busy_s
-    pair.target.logits(text.tokens)
-    token_s = pair.target.busy_s - before
-    verify, draft = (
-        {width: token_s * share for width, share in costs.items()} for costs in (VERIFY, DRAFT)
-    )
-    return Controller(Costs(verify, draft))
+
+    def __init__(self) -> None:
+        self._believed = Costs(VERIFY, DRAFT)
+        super().__init__(Costs(VERIFY, DRAFT))
+
+    def read(self, tokens: int, seconds: float) -> None:
+        """Take the reading to have taken as long as is believed."""
+        super().read(tokens, self._believed.draft(tokens))
+
+    def observe(
+        self, round_: Round, plan: Plan, seconds: float, draft_s: float, tables_s: float = 0.0
+    ) -> None:
+        """Take the round to have taken as long as is believed."""
+        reads = plan.reads if isinstance(plan, ThroughputPlan) else []
+        draft_s = sum(map(self._believed.draft, reads))
+        verify_s = self._believed.verify(round_.proposed + 1)
+        super().observe(round_, plan, verify_s + draft_s, draft_s)
+
+    def observe_batch(self, rounds: Sequence[tuple[Round, Plan]], seconds: float) -> None:
+        """Take an evaluation of several answers to have taken as long as is believed."""
+        width = len(rounds) + sum(round_.proposed for round_, _ in rounds)
+        super().observe_batch(rounds, self._believed.verify(width))
 
 
 def request_of(pair: ProvedPair, mode: Mode, length: int, answers: int = 1) -> Request:
@@ -56,7 +73,7 @@ def go_on(pair: ProvedPair, text: DecodedText, mode: Mode, length: int) -> None:
     turn = Turn(
         target,
         pair.sources,
-        hopeful(pair, text),
+        Hopeful(),
         request,
         Control(mode),
         text.tokens,
