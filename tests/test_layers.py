@@ -13,6 +13,8 @@ PACKAGES = ("models", "assistant", "tui")
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 HOMES = {
     "h11": ("assistant/serve/",),
+    "starlette": ("assistant/serve/",),
+    "uvicorn": ("assistant/serve/",),
     "llama_cpp": ("models/llama/",),
     "huggingface_hub": ("models/files/",),
     "textual": ("tui/",),

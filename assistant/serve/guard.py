@@ -21,24 +21,24 @@ class Guard:
     host: str
     token: str | None
 
-    def admit(self, headers: Mapping[str, str]) -> None:
-        """Let a request with these headers through, their names in lower case.
+    def refusal(self, headers: Mapping[str, str]) -> Refusal | None:
+        """Say why a request with these headers, their names in lower case, is not let through.
 
-        Raises:
-            Refusal: it comes from a page in a browser, or lacks the token.
+        It may come from a page in a browser, or lack the token.
         """
         if self.token is None and not is_local(_name(headers.get("host", ""))):
-            raise Refusal(403, "The Host header must name this machine.", "foreign_host")
+            return Refusal(403, "The Host header must name this machine.", "foreign_host")
         origin = headers.get("origin")
         if origin is not None and not is_local(_name(origin)):
-            raise Refusal(403, "Pages of other machines may not ask.", "foreign_origin")
+            return Refusal(403, "Pages of other machines may not ask.", "foreign_origin")
         if self.token is not None and not self._is_known(headers.get("authorization", "")):
-            raise Refusal(
+            return Refusal(
                 401,
                 "The header Authorization: Bearer TOKEN is missing or wrong.",
                 "invalid_api_key",
                 headers={"www-authenticate": "Bearer"},
             )
+        return None
 
     def _is_known(self, authorization: str) -> bool:
         scheme, _, token = authorization.partition(" ")

@@ -3,8 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from starlette.exceptions import HTTPException
+
 from assistant.events import Failed
 from models.errors import Cancelled, ContextFull, EngineDied, UsageError
+
+JSON = {"content-type": "application/json", "cache-control": "no-store"}
 
 
 class Refusal(Exception):
@@ -30,6 +34,20 @@ class Refusal(Exception):
         kind = "server_error" if self.status >= 500 else "invalid_request_error"
         error = {"message": str(self), "type": kind, "param": self.param, "code": self.code}
         return {"error": error}
+
+
+def refusal_of(error: Exception) -> Refusal:
+    """Return what a client is told of an error, whatever it is."""
+    match error:
+        case Refusal():
+            return error
+        case HTTPException(status_code=404):
+            why = "There are /v1/chat/completions and /v1/models here."
+            return Refusal(404, why, "not_found")
+        case HTTPException(status_code=status, detail=why, headers=headers):
+            return Refusal(status, f"{why}.", why.lower().replace(" ", "_"), headers=headers)
+    # The next request may well succeed, and whoever asked should hear of it.
+    return Refusal(500, f"This is a bug in specchat: {type(error).__name__}.", "bug")
 
 
 def from_failure(failed: Failed) -> Refusal:

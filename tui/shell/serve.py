@@ -18,9 +18,10 @@ from rich.text import Text
 from assistant.events import Failed, Loading, Ready
 from assistant.process.landlock import forbid_connections
 from assistant.request import Message, Request, Setup
+from assistant.serve.connection import listen
+from assistant.serve.endpoint import Endpoint, Served
 from assistant.serve.guard import Guard, is_local
 from assistant.serve.request_queue import RequestQueue
-from assistant.serve.server import Endpoint, Served
 from models import errors
 from models.errors import StorageError, UsageError
 from tui.figures import figures
@@ -70,7 +71,7 @@ class Serving:
             if ready is not None:
                 listening.listen()
                 self._tell(ready, listening.getsockname()[1])
-                await self._endpoint(desk, ready).serve(listening, self._end)
+                await listen(self._endpoint(desk, ready), listening, self._end)
         finally:
             await desk.close()
         return self._code

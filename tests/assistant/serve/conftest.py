@@ -14,9 +14,10 @@ import pytest
 
 from assistant.events import Ready
 from assistant.request import Request, Sampling, Setup
+from assistant.serve.connection import listen
+from assistant.serve.endpoint import Endpoint, Served
 from assistant.serve.guard import Guard
 from assistant.serve.request_queue import RequestQueue
-from assistant.serve.server import Endpoint, Served
 from tests import tiny
 from tests.patience import WAIT_S
 
@@ -46,7 +47,7 @@ class Running:
             endpoint = Endpoint(
                 self.desk, "tiny", ready, USUAL, guard, self.served.append, said.append
             )
-            await endpoint.serve(self._listening, self._until)
+            await listen(endpoint, self._listening, self._until)
         finally:
             await self.desk.close()
 
