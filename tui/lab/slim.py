@@ -111,9 +111,8 @@ def _trials(
 ) -> "Iterator[RecipeTrial | Path]":
     """Yield trials, and at last the file that is kept, if any."""
     from assistant.lab.slim.draft_bench import ModelOptions
-    from assistant.lab.slim.sample_text import own_text
+    from assistant.lab.slim.sample_text import counted, own_text
     from assistant.lab.slim.search import search, steps, winner
-    from assistant.lab.slim.token_counts import counted
     from models.drafts import mark
     from models.slim.workshop import workshop
 

@@ -5,9 +5,7 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
-from assistant.lab.stats.answer_kinds import KINDS
-from assistant.lab.stats.history import AnswerHistory, spans
-from assistant.lab.stats.totals import Group
+from assistant.lab.stats.history import KINDS, AnswerHistory, Group, spans
 from assistant.stats import Tally
 from tui.widgets.text_figures import gauge, level, sparkline
 

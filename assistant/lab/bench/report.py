@@ -1,6 +1,6 @@
 """What a benchmark shows: sections of text, tables and plots, whatever they are drawn on."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -70,6 +70,24 @@ class Report:
 
     title: str
     sections: tuple[Section, ...]
+
+
+def bars(
+    title: str,
+    y_label: str,
+    values: Iterable[tuple[str, str, Interval | None]],
+    reference_name: str,
+    note: str = "",
+) -> Plot:
+    """Return bars beside the level 1, from values by category and series; None has no bar."""
+    given = [(category, name, value) for category, name, value in values if value is not None]
+    places = {name: i for i, name in enumerate(dict.fromkeys(each[0] for each in given))}
+    points: dict[str, list[Point]] = {}
+    for category, name, value in given:
+        point = Point(places[category], value.value, value.low, value.high)
+        points.setdefault(name, []).append(point)
+    series = tuple(Series(name, tuple(each), "bars") for name, each in points.items())
+    return Plot(title, "", y_label, series, tuple(places), 1.0, reference_name, note)
 
 
 def interval(found: Interval | None, digits: int = 2) -> str:

@@ -5,24 +5,26 @@ than there are ways to begin.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import repeat
+from typing import NamedTuple
 
 import numpy as np
 
 from assistant.decoding.lookahead.fixed import Fixed
-from assistant.decoding.loops import autoregressive, speculative
+from assistant.decoding.loops import Round, autoregressive, speculative
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.lab.prove.cached_rows import RecallingSource, RecallingTarget, as_it_is
-from assistant.lab.prove.expected_acceptance import Trials
+from assistant.decoding.sources.draft import Rows, Run, Source
+from assistant.decoding.warp import Row, Warp
 from assistant.lab.prove.pair import ProvedPair, warped
 from assistant.lab.prove.texts import emptied
 from assistant.request import Sampling
+from models.base import Model
 
 NARROW = 4
 """Tokens that a row keeps, so that answers begin alike."""
@@ -31,6 +33,74 @@ LENGTH = 3
 LOOKAHEAD = 2
 Rules = Iterator[Rule]
 Counts = Counter[tuple[int, ...]]
+
+
+class AcceptanceTrial(NamedTuple):
+    """A proposal that was up for acceptance."""
+
+    place: int  # in the draft
+    chance: float
+    kept: bool
+
+
+Trials = Callable[[Round], Iterator[AcceptanceTrial]]
+
+
+class RecallingTarget:
+    """A target whose rows are warped where they are computed, and kept.
+
+    What was computed in a batch is given for the same batch alone: the same tokens, as wide.
+    """
+
+    def __init__(self, model: Model, warp: Warp) -> None:
+        self._model, self._warp = model, warp
+        self._known: dict[tuple[int, tuple[int, ...]], list[Row]] = {}
+        self.evaluations = 0
+        """How many there were indeed."""
+
+    def logits(self, tokens: Sequence[int], rows: int = 1) -> list[Row]:
+        """Return rows in place of logits; to be warped by `as_it_is`."""
+        key = rows, tuple(tokens)
+        if key not in self._known:
+            self.evaluations += 1
+            self._known[key] = [
+                self._warp(row, tokens[: len(tokens) - rows + 1 + i])
+                for i, row in enumerate(self._model.logits(tokens, rows))
+            ]
+        return self._known[key]
+
+
+def as_it_is(row: Row, _history: Sequence[int]) -> Row:
+    """Return a row that is warped already."""
+    return row
+
+
+class RecallingSource:
+    """A source of rows that keeps those it gave."""
+
+    def __init__(self, source: Source, warp: Warp) -> None:
+        self._source, self._warp = source, warp
+        self._known: dict[tuple[int, ...], tuple[Row, int]] = {}
+
+    @property
+    def name(self) -> str:
+        """That of the source."""
+        return self._source.name
+
+    def read(self, tokens: Sequence[int]) -> None:
+        """Have the source read."""
+        self._source.read(tokens)
+
+    def offer(self, tokens: Sequence[int], room: int) -> Rows | Run | None:
+        """Return what the source offers."""
+        return self._source.offer(tokens, room)
+
+    def row(self, tokens: Sequence[int], _warp: Warp) -> tuple[Row, int]:
+        """Return a row as the source warps it."""
+        key = tuple(tokens)
+        if key not in self._known:
+            self._known[key] = self._source.row(tokens, self._warp)
+        return self._known[key]
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from assistant.lab.bench import code_runner
+from assistant.lab.bench.code_runner import passes
 from assistant.lab.bench.events import Gauged
 from assistant.lab.bench.paper.plan import PlannedAnswer, asked, systems
 from assistant.lab.bench.paper.report import report, rouge
@@ -14,7 +15,6 @@ from assistant.lab.bench.questions import Question, first_of_each, shipped
 from assistant.lab.bench.report import Report
 from assistant.lab.bench.run_answers import RunAnswer, kept
 from assistant.lab.bench.run_file import RunFile
-from assistant.lab.bench.scoring import passes
 from assistant.lab.bench.systems import ARS, System
 from assistant.lab.jobs import Gauge, Trial
 from models.errors import ModelMissing, UsageError

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from assistant.lab.bench.order import interleaved
 from assistant.lab.bench.questions import Question
-from assistant.lab.bench.systems import System, parse
+from assistant.lab.bench.systems import System, interleaved, parse
 from assistant.request import Sampling
 
 LOOKAHEADS = (1, 2, 4, 6, 8)

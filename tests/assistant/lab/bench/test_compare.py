@@ -23,7 +23,13 @@ def written(path, answers, **more):
             "kind": kind,
             "repeat": 0,
             "system": "ars",
-            "stats": {"generated_tokens": 100, "decode_s": seconds, "rounds": 100, "more": 1},
+            "stats": {
+                "mode": "ars",
+                "generated_tokens": 100,
+                "decode_s": seconds,
+                "rounds": 100,
+                "more": 1,
+            },
         }
         for question, kind, seconds in answers
     ]

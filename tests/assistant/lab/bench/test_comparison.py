@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from assistant.lab.bench import intervals
-from assistant.lab.bench.order import interleaved
-from assistant.lab.bench.standings import ALL, standings
-from assistant.lab.bench.systems import parse
+from assistant.lab.bench.prompts_report import standings
+from assistant.lab.bench.run_answers import ALL
+from assistant.lab.bench.systems import interleaved, parse
 from models.errors import UsageError
 from tests.assistant.lab.bench.made import answer
 

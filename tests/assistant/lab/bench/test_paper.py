@@ -8,6 +8,7 @@ from assistant.decoding.lookahead import theory
 from assistant.lab.bench.events import Judged, Profile
 from assistant.lab.bench.paper import chen, leviathan, qualcomm
 from assistant.lab.bench.paper.plan import DRAFTS, LOOKAHEADS, SAMPLINGS, asked, parts, systems
+from assistant.lab.bench.paper.report import rouge_2
 from assistant.lab.bench.questions import shipped
 from tests.assistant.lab.bench.made import answer
 
@@ -178,3 +179,23 @@ def test_everything_that_the_tables_need_is_asked_once():
         assert "ars" in names
         assert bool(each.profiled) == (parts(each.question.kind)[1] in ("greedy", "T=1"))
         assert set(each.profiled) <= set(DRAFTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "score"),
+    [
+        ("the cat sat", "the cat sat", 1.0),
+        ("The cat, sat!", "the cat sat", 1.0),
+        ("a b c", "x y z", 0.0),
+        ("", "a b", 0.0),
+        ("a b c d", "b c", 2 * 1 / (3 + 1)),  # one pair in common, of three and one
+        ("a b a b", "a b", 2 * 1 / (3 + 1)),  # a repetition counts once
+    ],
+)
+def test_rouge_2_by_hand(text, reference, score):
+    assert rouge_2(text, reference) == pytest.approx(score)
+
+
+def test_summaries_have_references_that_are_not_their_text():
+    for question in shipped("summaries"):
+        assert 0 < rouge_2(question.reference, question.text) < 0.2

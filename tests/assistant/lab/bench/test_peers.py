@@ -8,8 +8,7 @@ import psutil
 import pytest
 
 from assistant.lab.bench.llama_server import PLAIN, LlamaServer, check, servers
-from assistant.lab.bench.llama_server_api import ServerQuestion
-from assistant.request import Message, Sampling, Setup
+from assistant.request import Message, Request, Sampling, Setup
 from models.errors import ModelError, UsageError
 from tests import tiny
 
@@ -45,7 +44,7 @@ def setup(tmp_path) -> Setup:
 
 
 def asked(text="Hello"):
-    return ServerQuestion((Message("user", text),), SAMPLING, 20, 5)
+    return Request((Message("user", text),), SAMPLING, max_tokens=20, seed=5)
 
 
 def test_it_is_asked_with_the_same_settings_and_its_times_are_taken(binary, setup, tmp_path):

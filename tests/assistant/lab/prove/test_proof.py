@@ -20,10 +20,10 @@ from assistant.engine.reply import Assistant
 from assistant.engine.turn import rule_of
 from assistant.lab.jobs import Prove
 from assistant.lab.prove import (
+    batch_noise,
     enumeration,
     exact_tests,
     proof,
-    rollback,
     samples,
     side_by_side,
     turns,
@@ -31,14 +31,13 @@ from assistant.lab.prove import (
 from assistant.lab.prove import restored as restored_
 from assistant.lab.prove import several as several_
 from assistant.lab.prove.batch_noise import gap, measured, variation
+from assistant.lab.prove.enumeration import AcceptsAll
 from assistant.lab.prove.events import Check, Layer, Proved
-from assistant.lab.prove.expected_acceptance import of_tokens
-from assistant.lab.prove.mistakes import AcceptsAll
 from assistant.lab.prove.pair import StandIn, paired
 from assistant.lab.prove.proof import Amounts, Proof
 from assistant.lab.prove.samples import Sampler
 from assistant.lab.prove.side_by_side import STRAYS, TOO_FAR, TRACE, by_ars, compare, same_text
-from assistant.lab.prove.significance import Comparison
+from assistant.lab.prove.significance import Comparison, of_tokens
 from assistant.lab.prove.texts import ars, sps
 from assistant.lab.tune.events import Measuring
 from assistant.request import Sampling, Setup
@@ -206,7 +205,7 @@ def test_a_prompt_is_evaluated_once_for_all_answers(pair):
 
 def test_rows_after_wrong_tokens_are_those_of_a_clean_cache(pair):
     alone, _ = texts(pair)
-    for check in rollback.traces(pair, alone, (2, 4), 0.0):
+    for check in batch_noise.traces(pair, alone, (2, 4), 0.0):
         assert check.holds
         assert check.figures["identical"] == check.figures["rows"]
 
@@ -214,7 +213,7 @@ def test_rows_after_wrong_tokens_are_those_of_a_clean_cache(pair):
 def test_a_cache_in_which_wrong_tokens_leave_a_trace_is_noticed(models):
     alone, _ = texts(pair_of(*models))
     haunted = pair_of(Forgetful(models[0]), models[1])
-    assert False in [each.holds for each in rollback.traces(haunted, alone, (2, 4), 0.0)]
+    assert False in [each.holds for each in batch_noise.traces(haunted, alone, (2, 4), 0.0)]
 
 
 def test_no_batch_of_samples_is_wider_than_a_round(models, monkeypatch):

@@ -3,8 +3,7 @@ from dataclasses import replace
 import pytest
 
 from assistant.events import Finished, Ready
-from assistant.lab.stats.answer_kinds import kind_of
-from assistant.lab.stats.history import COPYING, ENOUGH, look_back
+from assistant.lab.stats.history import COPYING, ENOUGH, kind_of, look_back
 from assistant.request import Setup
 from assistant.stats import Stats, Tally
 from assistant.store import Store
