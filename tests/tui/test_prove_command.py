@@ -14,8 +14,7 @@ from models.errors import EngineDied
 from tests import tiny
 from tests.patience import WAIT_S
 from tests.tui.test_cli import run, start
-from tui.lab.prove.report import PROMISE, lines, report, verdict
-from tui.lab.prove.watch import ProofOutcome
+from tui.lab.prove_report import PROMISE, ProofOutcome, lines, report, verdict
 
 PROVE = ("prove", "--threads", "1")
 NOISE = {"width": 4, "rows": 48, "largest": 0.5, "flips": 1, "variation": 0.02}

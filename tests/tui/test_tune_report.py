@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assistant.lab.tune.events import Depth, Outlook, Payoff, SettingTrial, Tuned
 from assistant.tuning import Tuning
-from tui.lab.tune.report import lines
+from tui.lab.tune import lines
 
 NEAR = Depth(
     16,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import repeat
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Rows, Run, Source
+from assistant.decoding.sources.draft import Source
 from assistant.decoding.warp import Row, Warp
 from assistant.lab.prove.pair import ProvedPair, warped
 from assistant.lab.prove.texts import emptied
@@ -82,25 +82,15 @@ class RecallingSource:
         self._source, self._warp = source, warp
         self._known: dict[tuple[int, ...], tuple[Row, int]] = {}
 
-    @property
-    def name(self) -> str:
-        """That of the source."""
-        return self._source.name
-
-    def read(self, tokens: Sequence[int]) -> None:
-        """Have the source read."""
-        self._source.read(tokens)
-
-    def offer(self, tokens: Sequence[int], room: int) -> Rows | Run | None:
-        """Return what the source offers."""
-        return self._source.offer(tokens, room)
-
     def row(self, tokens: Sequence[int], _warp: Warp) -> tuple[Row, int]:
         """Return a row as the source warps it."""
         key = tuple(tokens)
         if key not in self._known:
             self._known[key] = self._source.row(tokens, self._warp)
         return self._known[key]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._source, name)
 
 
 @dataclass(slots=True)

@@ -2,13 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from textwrap import wrap
 from typing import Any
 
-from assistant.lab.prove.events import FALSE_ALARM, Check, Layer
-from tui.lab.prove.layers import LAYERS
-from tui.lab.prove.watch import ProofOutcome
+from assistant.lab.prove.events import FALSE_ALARM, Check, Layer, Proved
+from assistant.request import Sampling
+from models.errors import SpecchatError
+from tui.lab.prove_layers import LAYERS
 from tui.widgets.text_figures import duration
 
 PROMISE = (
@@ -31,6 +32,30 @@ TITLES: Mapping[Layer, str] = {
 }
 ORDER: tuple[Layer, ...] = tuple(TITLES)
 WIDTH = 79
+BROKEN, INTERRUPTED = 1, 130
+"""Exit codes."""
+
+
+@dataclass(slots=True)
+class ProofOutcome:
+    """What came of it, as far as it came."""
+
+    sampling: Sampling
+    thorough: bool
+    checks: list[Check] = field(default_factory=list)
+    proved: Proved | None = None  # None: it was stopped, or failed
+    interrupted: bool = False
+    error: SpecchatError | None = None
+
+    @property
+    def broken(self) -> list[Check]:
+        """What does not hold."""
+        return [check for check in self.checks if check.holds is False]
+
+    @property
+    def exit_code(self) -> int:
+        """What the command's end says."""
+        return BROKEN if self.broken else INTERRUPTED if self.interrupted else 0
 
 
 def lines(outcome: ProofOutcome) -> Iterator[str]:

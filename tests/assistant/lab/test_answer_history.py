@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from assistant.events import Finished, Ready
-from assistant.lab.stats.history import COPYING, ENOUGH, kind_of, look_back
+from assistant.lab.answer_history import COPYING, ENOUGH, kind_of, look_back
 from assistant.request import Setup
 from assistant.stats import Stats, Tally
 from assistant.store import Store
