@@ -2,6 +2,7 @@
 
 import re
 import xml.etree.ElementTree as ET
+from html import escape
 from itertools import combinations
 from math import cos, radians, sin
 
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 
 from assistant.lab.bench.report import Plot, Point, Report, Section, Series, Table
 from tui.lab.bench.html import page
+from tui.lab.bench.output import lines
 from tui.lab.bench.svg import svg
 from tui.lab.bench.svg_frame import number, shortened, ticks
-from tui.lab.bench.text import lines
+from tui.safe import safe
 
 HOSTILE = "<script>alert(1)</script>&\x1b[31m\"'"
 FACTS = {"settings": {"a": HOSTILE}, "files": {}, "versions": {}}
@@ -32,6 +34,15 @@ def test_words_of_a_file_are_shown_and_never_obeyed():
     assert "<script" not in text
     assert "\x1b" not in text
     assert "alert(1)" in text
+
+
+def test_legend_names_every_series_beside_how_it_is_drawn():
+    named = (Series(HOSTILE, (Point(0, 1),), "bars"), Series("m" * 200, (), "dashed"))
+    text = page(Report("R", (Section("S", plots=(Plot("t", "", "", named),)),)), FACTS)
+    keys = re.findall(r'<li class="(\w+)" style="color:var\(--s(\d)\)"><span>(.*?)</span>', text)
+    assert keys == [("bars", "0", escape(safe(HOSTILE))), ("dashed", "1", "m" * 200)]
+    one = Report("R", (Section("S", plots=(Plot("t", "", "", named[:1]),)),))
+    assert "<li " not in page(one, FACTS)
 
 
 @pytest.mark.parametrize("style", ["line", "points", "dashed", "bars"])

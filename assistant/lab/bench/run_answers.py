@@ -38,9 +38,9 @@ def key(question: str, kind: str, repeat: int, system: str) -> str:
     return f"{ANSWER} | {kind} | {question} | {repeat} | {system}"
 
 
-def plain(answer: RunAnswer) -> Any:
-    """Return an answer as it is kept."""
-    return msgspec.to_builtins(answer, str_keys=True)
+def plain(value: object) -> Any:
+    """Return an answer, or any figures, as JSON has them: that is how they are kept."""
+    return msgspec.to_builtins(value, str_keys=True)
 
 
 def kept(results: Mapping[str, Any]) -> Iterator[RunAnswer]:

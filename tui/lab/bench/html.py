@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from assistant.lab.bench.report import Plot, Report, Section, Table
-from tui.lab.bench.svg import svg
+from tui.lab.bench.svg import series_colour, svg
 from tui.safe import safe
 
 WORDS = (
@@ -49,6 +49,14 @@ tr.first td { border-top: 2px solid var(--line); }
 .note { color: var(--soft); font-size: .85rem; margin: .4rem 0 0; }
 figure { margin: 1.4rem 0; background: var(--card); border-radius: .6rem; padding: 1rem; }
 figcaption { font-weight: 600; margin-bottom: .4rem; }
+.legend { display: flex; flex-wrap: wrap; gap: .1rem 1.2rem; list-style: none; margin: 0;
+  padding: 0; font-size: .85rem; overflow-wrap: anywhere; }
+.legend li::before { content: ""; display: inline-block; width: .85em; margin-right: .5em;
+  vertical-align: middle; border-top: 2px solid; }
+.legend .dashed::before { border-top-style: dashed; }
+.legend .bars::before { width: 0; border: .42em solid; border-radius: 2px; }
+.legend .points::before { width: 0; border: .27em solid; border-radius: 50%; }
+.legend span { color: var(--soft); }
 svg { display: block; width: 100%; min-width: 38rem; height: auto; }
 svg text { font: 13px system-ui, -apple-system, "Segoe UI", sans-serif; fill: var(--soft); }
 svg text.value { fill: var(--ink); paint-order: stroke; stroke: var(--card); stroke-width: 4px;
@@ -131,7 +139,17 @@ def _section(section: Section) -> Iterator[str]:
 def _figure(plot: Plot) -> str:
     note = f'<p class="note">{_text(plot.note)}</p>' if plot.note else ""
     caption = f"<figcaption>{_text(plot.title)}</figcaption>"
-    return f"<figure>{caption}{_aside(plot.title, svg(plot))}{note}</figure>"
+    legend = _legend(plot) if len(plot.series) > 1 else ""
+    return f"<figure>{caption}{legend}{_aside(plot.title, svg(plot))}{note}</figure>"
+
+
+def _legend(plot: Plot) -> str:
+    keys = "".join(
+        f'<li class="{each.style}" style="color:{series_colour(i)}">'
+        f"<span>{_text(each.name)}</span></li>"
+        for i, each in enumerate(plot.series)
+    )
+    return f'<ul class="legend">{keys}</ul>'
 
 
 def _table(table: Table) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`specchat bench prompts`: systems, side by side."""
+"""`specchat bench prompts` and `sweep`: systems or lookaheads, side by side."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tui.lab.bench.options import FILE, output, per_kind, repeats, settings
-from tui.lab.bench.run_file import measured
 from tui.shell.options import shared
 
 if TYPE_CHECKING:
@@ -68,6 +67,7 @@ def prompts(
     from assistant.lab.bench.questions import first_of_each, read, shipped
     from tui.lab.bench.lineup import answers, line_up
     from tui.lab.bench.output import brief, check_writable, show
+    from tui.lab.bench.running import measured
 
     ways = systems.parse(spec or systems.DEFAULT)
     questions = first_of_each(read(file) if file else shipped("tasks"), per_kind)
@@ -80,6 +80,58 @@ def prompts(
     others = [systems.System(peer.name, "ars") for peer in peers]
     report, standings = reporting.report(found, [*ways, *others], chosen.draft_sources)
     show(report, facts, {"standings": standings, "answers": brief(found)}, json_file, html_file)
+
+
+@click.command()
+@click.argument("file", required=False, type=FILE)
+@click.option(
+    "--lookaheads",
+    metavar="LIST",
+    default="1,2,3,4,5,6,8",
+    show_default=True,
+    help="The lookaheads that are tried, besides ArS.",
+)
+@per_kind
+@repeats
+@output
+@shared
+@click.pass_context
+def sweep(
+    context: click.Context,
+    /,
+    file: Path | None,
+    lookaheads: str,
+    per_kind: int | None,
+    repeats: int,
+    run_path: Path | None,
+    json_file: Path | None,
+    html_file: Path | None,
+    **options: Any,
+) -> None:
+    """Try lookaheads: time for 128 tokens, tokens per round, time of a round.
+
+    That is figure 1 of Chen et al. 2023, for a code and a summarisation task, or for the prompts in
+    FILE. Proposals are the draft model's; --source names another source.
+    """
+    chosen = settings(context, options)
+
+    from assistant.lab.bench import sweep_report as reporting
+    from assistant.lab.bench import systems
+    from assistant.lab.bench.questions import first_of_each, read, shipped
+    from tui.lab.bench.lineup import answers, line_up
+    from tui.lab.bench.output import brief, check_writable, show
+    from tui.lab.bench.running import measured
+
+    ways = systems.sweep((chosen.source or "model").replace(",", "+"), lookaheads)
+    usual = [each for each in shipped("tasks") if each.kind in ("code", "summary")]
+    asked = read(file) if file else usual
+    questions = first_of_each(asked, per_kind)
+    check_writable(json_file, html_file)
+    lineup = line_up(ways, chosen)
+    facts = lineup.facts("sweep", questions, repeats=repeats)
+    found = measured(run_path, facts, answers(lineup, questions, repeats, predict=False))
+    report, steps = reporting.report(found, ways)
+    show(report, facts, {"steps": steps, "answers": brief(found)}, json_file, html_file)
 
 
 @contextmanager
