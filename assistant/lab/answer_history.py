@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, zip_longest
 from math import isfinite
-from typing import Literal
+from typing import Literal, get_args
 
 from assistant.stats import Stats, Tally
 from assistant.store.answers import StoredAnswer
@@ -78,13 +78,12 @@ def _sum(one: Tally, other: Tally) -> Tally:
 
 
 Kind = Literal["code", "mixed", "list", "prose"]
-KINDS: dict[Kind, str] = {
-    "code": "at least half of the lines stand between fences (```)",
-    "mixed": "some lines do",
-    "list": "at least half of the lines are items or rows of a table",
-    "prose": "anything else",
-}
-"""The kinds, and when an answer is one, tried in this order; empty lines do not count."""
+KINDS = get_args(Kind)
+"""The kinds of an answer, tried in this order; empty lines do not count.
+
+Code: at least half of the lines stand between fences (```); mixed: some do; a list: at least half
+are items or rows of a table; prose: anything else.
+"""
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _ITEM = re.compile(r"\s*([-*+•|]|\d+[.)])\s*\S")
 
@@ -107,7 +106,8 @@ def kind_of(text: str) -> Kind:
 
 DEPTHS = (0, 512, 2048, 8192)
 """Where the classes of depth begin, in tokens of the prompt."""
-ENOUGH = 32  # tokens of ArS from which on its speed is known
+MIN_ARS_TOKENS = 32
+"""Tokens of ArS from which on its speed is known."""
 RECENT = 60  # answers, the newest, that are shown one by one
 COPYING = "copying alone"
 
@@ -188,7 +188,7 @@ def _ars(kept: Iterable[tuple[str, Kind, Stats]]) -> dict[tuple[str, int], float
         if not stats.drafted:
             tokens[model, depth_of(stats)] += stats.generated_tokens
             seconds[model, depth_of(stats)] += stats.decode_s
-    return {key: seconds[key] / count for key, count in tokens.items() if count >= ENOUGH}
+    return {key: seconds[key] / count for key, count in tokens.items() if count >= MIN_ARS_TOKENS}
 
 
 def _draft(stats: Stats) -> str:

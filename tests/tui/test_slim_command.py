@@ -43,7 +43,7 @@ def here(tmp_path, monkeypatch):
     tiny.write(folder / "target.gguf", layers=12, words=WORDS, stops=False)
     tiny.write(folder / "draft.gguf", seed=2, like=0, layers=4, words=WORDS, stops=False)
     monkeypatch.setattr(searching, "SIZES", (300,))
-    monkeypatch.setattr(searching, "LENGTH", 6)
+    monkeypatch.setattr(searching, "ANSWER_TOKENS", 6)
     return folder
 
 

@@ -1,13 +1,14 @@
 """The report of `specchat bench compare`: two runs side by side."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from assistant.lab.bench import run_file
 from assistant.lab.bench.events import Measured
 from assistant.lab.bench.intervals import Interval, geometric_mean
 from assistant.lab.bench.report import Report, Section, Table, bars, interval, number
@@ -120,17 +121,11 @@ def report(a: ComparedRun, b: ComparedRun) -> tuple[Report, list[Difference]]:
         for each in found
     )
     table = Table("B against A", HEADER, rows, NOTE, names=2)
-    text = tuple(changes(a.facts, b.facts)) or ("Both ran with the same settings.",)
+    text = tuple(
+        f"{where}: {json.dumps(ours)} in A, {json.dumps(theirs)} in B"
+        for where, ours, theirs in run_file.differences(a.facts, b.facts)
+    ) or ("Both ran with the same settings.",)
     ratios = ((each.kind, each.system, each.ratio) for each in found)
     plot = bars("Speed of B as a multiple of A's", "B / A", ratios, "same")
     section = Section("What differed", text, (table,), (plot,))
     return Report("Two runs compared, B against A", (section,)), found
-
-
-def changes(a: Any, b: Any, where: str = "") -> Iterator[str]:
-    """Yield what is different between two values, part by part, in words."""
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
-        for name in dict.fromkeys([*a, *b]):
-            yield from changes(a.get(name), b.get(name), f"{where}, {name}" if where else name)
-    elif a != b:
-        yield f"{where}: {json.dumps(a)} in A, {json.dumps(b)} in B"

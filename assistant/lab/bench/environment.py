@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -17,7 +17,6 @@ from models.machine import physical_cores
 SIZE = 1 << 28
 """Bytes that are read to measure bandwidth: far more than caches hold."""
 TURNS = 5
-Clock = Callable[[], float]
 LIBRARIES = ("specchat", "llama-cpp-python", "numpy")
 
 
@@ -63,20 +62,15 @@ def _processor() -> str:
     return next(named, "") or platform.processor() or os.uname().machine
 
 
-def bandwidth(threads: int | None = None, size: int = SIZE, clock: Clock = perf_counter) -> float:
+def bandwidth(threads: int | None = None) -> float:
     """Return bytes per second, all threads together: the best of some turns, as noise only adds."""
     count = threads or physical_cores()
-    whole = np.ones(size // 8, np.int64)
+    whole = np.ones(SIZE // 8, np.int64)
     parts = np.array_split(whole, count)
+    seconds = []
     with ThreadPoolExecutor(count) as pool:
-        list(pool.map(np.max, parts))  # the first reading maps the pages
-        fastest = min(_seconds(pool, parts, clock) for _ in range(TURNS))
-    return whole.nbytes / fastest
-
-
-def _seconds(
-    pool: ThreadPoolExecutor, parts: list[np.ndarray[tuple[int], np.dtype[np.int64]]], clock: Clock
-) -> float:
-    started = clock()
-    list(pool.map(np.max, parts))  # a maximum is vectorised, so memory is what it waits for
-    return clock() - started
+        for _ in range(1 + TURNS):
+            started = perf_counter()
+            list(pool.map(np.max, parts))  # a maximum is vectorised: it waits for memory alone
+            seconds.append(perf_counter() - started)
+    return whole.nbytes / min(seconds[1:])  # the first reading maps the pages

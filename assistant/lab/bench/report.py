@@ -6,7 +6,7 @@ from typing import Literal
 
 from assistant.lab.bench.intervals import Interval
 
-NOTHING = "–"
+MISSING = "–"
 Style = Literal["line", "points", "dashed", "bars"]
 
 
@@ -93,7 +93,7 @@ def bars(
 def interval(found: Interval | None, digits: int = 2) -> str:
     """Return an estimate and its interval as text."""
     if found is None:
-        return NOTHING
+        return MISSING
     if found.low is None or found.high is None:
         return f"{found.value:.{digits}f}"
     return f"{found.value:.{digits}f} [{found.low:.{digits}f}, {found.high:.{digits}f}]"
@@ -101,12 +101,12 @@ def interval(found: Interval | None, digits: int = 2) -> str:
 
 def number(value: float | None, digits: int = 2) -> str:
     """Return a figure as text."""
-    return NOTHING if value is None else f"{value:.{digits}f}"
+    return MISSING if value is None else f"{value:.{digits}f}"
 
 
 def share(value: float | None) -> str:
     """Return a share of one as text."""
-    return NOTHING if value is None else f"{value:.0%}"
+    return MISSING if value is None else f"{value:.0%}"
 
 
 def sentence(parts: Sequence[str]) -> str:

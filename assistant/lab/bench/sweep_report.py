@@ -8,7 +8,7 @@ from assistant.lab.bench.report import Plot, Point, Report, Section, Series, Tab
 from assistant.lab.bench.run_answers import RunAnswer, Totals, kinds, sums, together
 from assistant.lab.bench.systems import System
 
-LENGTH = 128
+TIMED_TOKENS = 128
 """Tokens whose time is given."""
 HEADER = ("task", "K", "128 tokens, s", "deviation", "yield", "loop, ms", "draft, ms", "accepted")
 NOTE = (
@@ -108,7 +108,7 @@ def _series(
 
 
 def _step(kind: str, lookahead: int, answers: Sequence[Totals]) -> LookaheadStep:
-    seconds = [LENGTH / each.tokens_per_s for each in answers]
+    seconds = [TIMED_TOKENS / each.tokens_per_s for each in answers]
     own = together(answers)
     rounds = own.total("rounds")
     return LookaheadStep(

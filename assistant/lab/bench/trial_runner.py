@@ -30,7 +30,7 @@ class TrialRunner:
     processor's caches again.
 
     The fewest tokens go first, and not the least time. So all are at the same place of their
-    answers, behind contexts of the same length, whatever the machine does; and no fast one ends
+    answers, after contexts of the same length, whatever the machine does; and no fast one ends
     early and leaves the slow ones to another minute.
     """
 
@@ -64,9 +64,6 @@ class TrialRunner:
     def close(self) -> None:
         """Free everything that was loaded."""
         self._loaded.close()
-        self._pairs.clear()
-        self._costs.clear()
-        self._learnt.clear()
 
     def _lane(self, number: int, trial: Trial, others: int) -> Lane:
         """Return a trial at its start; `others` of the same lockstep have the same models."""

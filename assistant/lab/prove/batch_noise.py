@@ -94,7 +94,7 @@ def traces(
 
 
 def _read(model: Model, context: Sequence[int], width: int, wrong: Sequence[int]) -> Logits:
-    """Return the last rows of a context, behind which other tokens stood before."""
+    """Return the last rows of a context after which other tokens had been read."""
     before = context[:-width]
     emptied(model).logits(before, rows=0)
     if wrong:

@@ -1,4 +1,4 @@
-"""Samples of the first tokens behind a prompt, by ArS and by SpS, and what they have in common.
+"""Samples of the first tokens after a prompt, by ArS and by SpS, and what they have in common.
 
 All rows of a prompt are computed once and kept, so that a thousand answers cost no more evaluations
 than there are ways to begin.
@@ -28,7 +28,7 @@ from models.base import Model
 
 NARROW = 4
 """Tokens that a row keeps, so that answers begin alike."""
-LENGTH = 3
+SAMPLE_TOKENS = 3
 """Tokens of a sample."""
 LOOKAHEAD = 2
 Rules = Iterator[Rule]
@@ -111,7 +111,7 @@ class Sample:
 
 
 class Sampler:
-    """Sample behind one prompt."""
+    """Sample after one prompt."""
 
     def __init__(self, pair: ProvedPair, number: int, prompt: list[int], size: int) -> None:
         sampling = narrowed(pair.warm)
@@ -160,11 +160,11 @@ class Sampler:
 
     def _complete(self, tokens: list[int], rule: Rule) -> None:
         loop = autoregressive(self._target, tokens, as_it_is, rule)  # type: ignore[arg-type]
-        while len(tokens) < len(self._prompt) + LENGTH:
+        while len(tokens) < len(self._prompt) + SAMPLE_TOKENS:
             next(loop)
 
     def _text(self, tokens: list[int]) -> tuple[int, ...]:
-        return tuple(tokens[len(self._prompt) :][:LENGTH])
+        return tuple(tokens[len(self._prompt) :][:SAMPLE_TOKENS])
 
 
 def narrowed(sampling: Sampling) -> Sampling:

@@ -5,29 +5,24 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from assistant.decoding.draw import Uniforms
 from assistant.decoding.lookahead.acceptance import overlap
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule, carried
-from assistant.decoding.rules.rule import Rule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.draft import Proposal
-from assistant.lab.prove.enumeration import AcceptsAll, ReplacesFromTheTarget
+from assistant.lab.prove.enumeration import MISTAKES
 from assistant.lab.prove.events import FALSE_ALARM, Check
 from assistant.lab.prove.exact_tests import alike, as_expected, holm, roughly_alike
-from assistant.lab.prove.samples import LENGTH, AcceptanceTrial, Counts, Sample, Sampler
+from assistant.lab.prove.samples import SAMPLE_TOKENS, AcceptanceTrial, Counts, Sample, Sampler
 
-MISTAKEN: dict[str, Callable[[Uniforms], Rule]] = {
-    "every proposal is accepted": AcceptsAll,
-    "a rejected one is replaced from the target's own row": ReplacesFromTheTarget,
-}
+MISTAKEN = {what: rule for what, rule, _ in MISTAKES[:2]}
 """Mistakes that are made on purpose, to see how surely samples would tell."""
 SIMULATIONS = 400
 
 
 def of_tokens(round_: Round) -> Iterator[AcceptanceTrial]:
-    """Yield the trials of the token rule: each proposal behind those that were accepted."""
+    """Yield the trials of the token rule: each proposal after those that were accepted."""
     yield from _one_by_one(round_, overlap)
 
 
@@ -39,7 +34,7 @@ def of_twins(round_: Round) -> Iterator[AcceptanceTrial]:
 def of_blocks(round_: Round) -> Iterator[AcceptanceTrial]:
     """Yield those of the block rule: each proposal, whether those before it are kept or not.
 
-    Behind a beginning of some share, another token is kept with it with probability
+    After a beginning of some share, another token is kept with it with probability
     sum of min(share target, draft); see `assistant.decoding.rules.block`.
     """
     share = 1.0
@@ -94,7 +89,7 @@ class Comparison:
     )
 
     def add(self, name: str, sampler: Sampler) -> None:
-        """Sample behind a prompt, and test what came."""
+        """Sample after a prompt, and test what came."""
         ars = sampler.ars()
         for rule, rules, trials in (
             ("token", sampler.streams(TokenRule), of_tokens),
@@ -102,7 +97,7 @@ class Comparison:
             ("coupled", sampler.twins(), of_twins),
         ):
             sps = sampler.sps(rules, trials)
-            for length in (1, LENGTH):
+            for length in (1, SAMPLE_TOKENS):
                 self._compare(f"{name} {rule} rule", ars, sps, length, sampler.rng())
             self._expect(f"{name} {rule} rule", sps)
         for what, kind in MISTAKEN.items():

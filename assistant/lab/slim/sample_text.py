@@ -25,18 +25,21 @@ QUESTIONS = (
     "Write a short letter that thanks a neighbour for looking after the garden.",
 )
 """A few of each kind: code, editing, facts, sums, summaries, prose."""
-LONGEST = 20_000  # characters of one file
-MOST = 1_600_000  # characters in all
-MOST_CHATS = 1000
+MAX_FILE_CHARACTERS = 20_000
+MAX_CHARACTERS = 1_600_000
+MAX_CHATS = 1000
 
 
 def written_everywhere() -> Iterator[str]:
     """Yield parts of what comes with Python: its sources, and its language reference as prose."""
     prose = "\n".join(_language_reference().values())
-    yield from (prose[at : at + LONGEST] for at in range(0, min(len(prose), MOST // 2), LONGEST))
-    left = MOST // 2
+    yield from (
+        prose[at : at + MAX_FILE_CHARACTERS]
+        for at in range(0, min(len(prose), MAX_CHARACTERS // 2), MAX_FILE_CHARACTERS)
+    )
+    left = MAX_CHARACTERS // 2
     for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
-        text = path.read_text("utf-8", "replace")[: min(LONGEST, max(0, left))]
+        text = path.read_text("utf-8", "replace")[: min(MAX_FILE_CHARACTERS, max(0, left))]
         left -= len(text)
         yield text
 
@@ -58,13 +61,15 @@ def own_text(files: Iterable[Path], chats: bool) -> Iterator[str]:
     """
     for path in files:
         try:
-            yield path.read_text("utf-8", "replace")[:MOST]
+            yield path.read_text("utf-8", "replace")[:MAX_CHARACTERS]
         except OSError as error:
             raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
     if chats and present(place()):
         with closing(Store(place())) as store:
-            for conversation in store.summaries(limit=MOST_CHATS):
-                yield "\n".join(each.content for each in store.path(conversation.id))[:MOST]
+            for conversation in store.summaries(limit=MAX_CHATS):
+                yield "\n".join(each.content for each in store.path(conversation.id))[
+                    :MAX_CHARACTERS
+                ]
 
 
 OWN_WEIGHT = 10

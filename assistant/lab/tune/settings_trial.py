@@ -16,7 +16,7 @@ MARGIN = 0.03
 CLEARLY = 0.75
 """The share of pairs that it has to win; of 20 it would by chance in 2 of 100 cases."""
 Timer = Callable[[Model, int, int], float]
-"""Times a model's evaluation of a width behind a depth."""
+"""Times a model's evaluation of a width at a depth."""
 
 
 @dataclass(frozen=True, slots=True)

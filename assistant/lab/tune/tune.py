@@ -25,7 +25,7 @@ from models.llama.model import LlamaModel
 from models.machine import OtherLoad
 
 DEPTH = 512
-"""Tokens behind which settings compete: enough for attention to count."""
+"""Tokens after which settings compete: enough for attention to count."""
 
 
 class Tuner:

@@ -51,7 +51,7 @@ figure { margin: 1.4rem 0; background: var(--card); border-radius: .6rem; paddin
 figcaption { font-weight: 600; margin-bottom: .4rem; }
 .legend { display: flex; flex-wrap: wrap; gap: .1rem 1.2rem; list-style: none; margin: 0;
   padding: 0; font-size: .85rem; overflow-wrap: anywhere; }
-.legend li::before { content: ""; display: inline-block; width: .85em; margin-right: .5em;
+.legend li::before { content: ""; display: inline-block; width: 1.4em; margin-right: .5em;
   vertical-align: middle; border-top: 2px solid; }
 .legend .dashed::before { border-top-style: dashed; }
 .legend .bars::before { width: 0; border: .42em solid; border-radius: 2px; }

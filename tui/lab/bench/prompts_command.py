@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     "spec",
     metavar="SPEC",
     help="What answers, separated by commas: ars, auto, sps[=K], or sources and K, as in model=4 "
-    "or suffix+model=3; behind TARGET: with another target or quantisation, as in f16:ars.  "
+    "or suffix+model=3; after TARGET: with another target or quantisation, as in f16:ars.  "
     "[ars,sps=4,auto]",
 )
 @per_kind

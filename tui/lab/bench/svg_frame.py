@@ -18,7 +18,7 @@ NARROW_ONES, BROAD_ONES = frozenset("fijlrtIJ .,:;'|!()[]/·-"), frozenset("mwMW
 LINE = 20
 TURN = 35
 """By how many degrees names of categories are turned that would touch each other."""
-LONGEST, LONGEST_TURNED = 320, 130
+MAX_NAME, MAX_TURNED_NAME = 320, 130
 """How much of a name is shown."""
 
 
@@ -41,12 +41,12 @@ class Frame:
 
     def _lay_out(self, plot: Plot) -> None:
         self.left = 40 + max(wide(number(each, self.y_ticks)) for each in self.y_ticks)
-        self.reference_name = shortened(plot.reference_name, LONGEST_TURNED)
+        self.reference_name = shortened(plot.reference_name, MAX_TURNED_NAME)
         self.right = WIDTH - max(36.0, wide(self.reference_name) + 10)
-        names, below = [shortened(name, LONGEST) for name in plot.categories], 24.0
+        names, below = [shortened(name, MAX_NAME) for name in plot.categories], 24.0
         self.turned = any(wide(name) + 4 > self.slot(plot) for name in names)
         if self.turned:
-            names = [shortened(name, LONGEST_TURNED) for name in names]
+            names = [shortened(name, MAX_TURNED_NAME) for name in names]
             most = max(map(wide, names))
             self.left = max(self.left, most * cos(radians(TURN)))
             below = 20 + most * sin(radians(TURN))

@@ -167,7 +167,7 @@ def test_a_cancel_stops_it_with_what_was_found(tiny_target):
 def test_samples_of_a_mistake_are_told_from_the_law(pair):
     sampler = Sampler(pair, 0, pair.prompt("Tell me a story."), 500)
     mistaken = Comparison()
-    for length in (1, samples.LENGTH):
+    for length in (1, samples.SAMPLE_TOKENS):
         sps_ = sampler.sps(sampler.streams(AcceptsAll))
         mistaken._compare("mistaken", sampler.ars(), sps_, length, sampler.rng())
     assert [each.holds for each in mistaken.results() if each.layer == "sampling"] == [False] * 2
