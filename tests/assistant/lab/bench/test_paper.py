@@ -26,17 +26,10 @@ def ideal(question, k, reading_s=0.0):
     rounds = 100
     tokens = rounds * theory.expected_tokens(ALPHA, k)
     seconds = reading_s + rounds * (k * STEP_S + TOKEN_S)
-    return answer(
-        question,
-        f"model={k}",
-        seconds,
-        kind=GREEDY,
-        tokens=tokens,
-        rounds=rounds,
-        drafted=rounds * k,
-        draft_s=reading_s + rounds * k * STEP_S,
-        reading_s=reading_s,
-    )
+    draft_s = reading_s + rounds * k * STEP_S
+    figures = {"rounds": rounds, "drafted": rounds * k, "draft_s": draft_s}
+    more = {"kind": GREEDY, "tokens": tokens, "reading_s": reading_s}
+    return answer(question, f"model={k}", seconds, **more, **figures)
 
 
 @pytest.fixture
@@ -110,9 +103,7 @@ def test_scores_that_differ_all_one_way_speak_against_parity():
     made = [answer(name, system, 1.0, kind=GREEDY) for name in names
             for system in ("ars", "model=4")]  # fmt: skip
     scores = {
-        (GREEDY, name, system): float(system == "ars")
-        for name in names
-        for system in ("ars", "model=4")
+        (GREEDY, name, way): float(way == "ars") for name in names for way in ("ars", "model=4")
     }
     section, (_, sps) = chen.section(made, scores, "")
     assert sps.parity < 0.001
@@ -153,11 +144,8 @@ def test_factors_are_against_the_widest_weights_and_ceilings_against_bandwidth()
     ]
     section, columns = qualcomm.section(made, ways, "Q4_0")
     assert [each.name for each in columns] == ["F16 ArS", "Q4_0 ArS", "Q4_0 SpS K=4"]
-    assert [each.factor and each.factor.value for each in columns] == [
-        None,
-        pytest.approx(2),
-        pytest.approx(5),
-    ]
+    assert columns[0].factor is None
+    assert [each.factor.value for each in columns[1:]] == pytest.approx([2, 5])
     assert "Q4_0 SpS K=4 is 5.00 times as fast as F16 ArS." in section.text
     assert section.tables[1].rows == (("chat", "80%", "3.33"),)
     sizes = qualcomm.sizes(ways, "Q4_0", {"target": 10**9, "f16": 4 * 10**9, "draft": 1})

@@ -76,9 +76,12 @@ def models(open_model, tiny_target, tiny_draft):
     return open_model(tiny_target), open_model(tiny_draft, max_rows=1)
 
 
-def pair_of(target, draft, sampling=HOT, seed=0):
-    source = ModelSource(draft, Mapping.by_number(target.n_vocab, draft.n_vocab))
-    return paired(Assistant(target, target.weights.vocab, [source]), sampling, 3, seed)
+def pair_of(target, draft=None, sampling=HOT, seed=0, copying=(), several=None):
+    mapping = Mapping.by_number(target.n_vocab, target.n_vocab)
+    sources = [*copying, ModelSource(draft, mapping)] if draft else []
+    assistant = Assistant(target, target.weights.vocab, sources)
+    assistant.several = several
+    return paired(assistant, sampling, 3, seed)
 
 
 @pytest.fixture
@@ -86,9 +89,9 @@ def pair(models):
     return pair_of(*models)
 
 
-def proved(job, control=None):
+def proved(job):
     said = []
-    return Proof(job, control or Control(), said.append, Pool()).run(), said
+    return Proof(job, Control(), said.append, Pool()).run(), said
 
 
 def checks(said, layer):
@@ -251,12 +254,9 @@ class Forgetful:
 
 
 def test_rows_that_remember_rejected_proposals_break_it(models):
-    vocab = models[0].weights.vocab
-    pair = paired(Assistant(Forgetful(models[0]), vocab), HOT, 3, 0)
-    found = {
-        each.layer: each
-        for each in compare(pair, "a task", by_ars(pair, pair.prompt("Why?"), 24, None), 0.0, None)
-    }
+    pair = pair_of(Forgetful(models[0]))
+    alone = by_ars(pair, pair.prompt("Why?"), 24, None)
+    found = {each.layer: each for each in compare(pair, "a task", alone, 0.0, None)}
     assert found["rollback"].holds is False
     assert found["greedy"].holds is False
     assert found["greedy"].note == STRAYS
@@ -286,9 +286,8 @@ def test_a_parting_is_explained_by_noise_alone(pair, noise, holds):
 
 def test_a_seed_says_the_same_by_both(pair):
     for seed in (0, 3):
-        first, trace = compare(
-            pair, "a task", by_ars(pair, pair.prompt("Why?"), 24, seed), 0.0, seed
-        )
+        alone = by_ars(pair, pair.prompt("Why?"), 24, seed)
+        first, trace = compare(pair, "a task", alone, 0.0, seed)
         assert (first.layer, first.holds, trace.holds) == ("seed", True, True)
         assert "place" not in first.figures
 
@@ -313,8 +312,7 @@ def test_distances_of_rows():
 
 
 def test_the_stand_in_is_sometimes_wrong(models):
-    target = models[0]
-    pair = paired(Assistant(target, target.weights.vocab), HOT, 3, 0)
+    pair = pair_of(models[0])
     assert isinstance(pair.source, StandIn)
     _, batched = texts(pair)
     assert 0 < batched.accepted < batched.proposed
@@ -329,14 +327,8 @@ def test_at_temperature_0_samples_are_drawn_at_1(models):
 @pytest.fixture
 def shared(open_model, tiny_target, tiny_draft):
     """A pair whose target holds several texts, and what ArS says with its seed."""
-    return pair_of_several(open_model(tiny_target, texts=4), open_model(tiny_draft, max_rows=1))
-
-
-def pair_of_several(target, draft):
-    source = ModelSource(draft, Mapping.by_number(target.n_vocab, draft.n_vocab))
-    assistant = Assistant(target, target.weights.vocab, [SuffixSource(), TailSource(), source])
-    assistant.several = target
-    return paired(assistant, HOT, 3, 5)
+    target, draft = open_model(tiny_target, texts=4), open_model(tiny_draft, max_rows=1)
+    return pair_of(target, draft, seed=5, copying=(SuffixSource(), TailSource()), several=target)
 
 
 def turned(pair, noise=0.0):
