@@ -120,7 +120,8 @@ def test_other_program_takes_part_in_the_same_run(pair, asked: Path, tmp_path: P
     program.write_text(f'#!/bin/sh\nexec {sys.executable} {fake} "$@"\n')
     program.chmod(0o755)
     few = ("--max-tokens", 6, "--per-kind", 1, "--systems", "ars,model=2")
-    out, _ = done("bench", "prompts", asked, *pair, *GREEDY, *few, "--llama-server", program)
+    code, out, err = run("bench", "prompts", asked, *pair, *GREEDY, *few, "--llama-server", program)
+    assert code == 0, err
     rows = [line.split() for line in out.splitlines()]
     speeds = {row[0]: row[1] for row in rows if row and row[0].startswith("llama-server")}
     # Six tokens in 60 ms, of which the first took none.
