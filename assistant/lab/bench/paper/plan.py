@@ -58,8 +58,7 @@ def asked(
     yield from _arm(NUCLEUS, tasks, [ars, chen])
     yield from _arm(STANDARD, tasks, [ars], DRAFTS)
     lanes = [*others, ars, chen, by_name["auto"]]
-    for each in _arm(FILES, mixed, lanes):
-        yield replace(each, sampling=SAMPLINGS[GREEDY])
+    yield from _arm(FILES, mixed, lanes)
 
 
 def parts(kind: str) -> tuple[str, str]:
