@@ -11,9 +11,10 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from time import monotonic, sleep
 from typing import IO, Any
 
@@ -235,10 +236,11 @@ def _free_port() -> int:
     return port
 
 
+@contextmanager
 def servers(
-    binary: Path, setup: Setup, lookaheads: Sequence[int | None], log: IO[bytes]
-) -> list[LlamaServer]:
-    """Return a server for each way to decode that the program has.
+    binary: Path, setup: Setup, lookaheads: Sequence[int | None]
+) -> Iterator[list[LlamaServer]]:
+    """Have a server at hand for each way to decode that the program has; they are ended after it.
 
     Without speculation; with the draft, and the first lookahead there is; and with n-grams of the
     text, as it does that by itself.
@@ -246,7 +248,11 @@ def servers(
     check(binary)
     k = next((each for each in lookaheads if each), 4)
     ways = [PLAIN, *_ways(_help(binary), setup.draft, k)]
-    return [LlamaServer(binary, setup, way, log) for way in ways]
+    with TemporaryFile() as log, ExitStack() as started:
+        found = [LlamaServer(binary, setup, way, log) for way in ways]
+        for server in found:
+            started.callback(server.close)
+        yield found
 
 
 def _ways(options: str, draft: Path | None, k: int) -> Iterator[Way]:

@@ -1,18 +1,13 @@
 """`specchat bench prompts` and `sweep`: systems or lookaheads, side by side."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from tui.lab.bench.options import FILE, output, per_kind, repeats, settings
 from tui.shell.options import shared
-
-if TYPE_CHECKING:
-    from assistant.lab.bench.llama_server import LlamaServer
-    from tui.lab.bench.lineup import Lineup
 
 
 @click.command()
@@ -64,6 +59,7 @@ def prompts(
 
     from assistant.lab.bench import prompts_report as reporting
     from assistant.lab.bench import systems
+    from assistant.lab.bench.llama_server import servers
     from assistant.lab.bench.questions import first_of_each, read, shipped
     from tui.lab.bench.lineup import answers, line_up
     from tui.lab.bench.output import brief, check_writable, show
@@ -75,10 +71,13 @@ def prompts(
     lineup = line_up(ways, chosen)
     more = {"llama_server": str(server)} if server else {}
     facts = lineup.facts("prompts", questions, repeats=repeats, predict=predict, **more)
-    with _peers(server, lineup) as peers:
+    with ExitStack() as started:
+        lookaheads = [way.lookahead for way in ways]
+        others = server and servers(server.absolute(), lineup.setup, lookaheads)
+        peers = started.enter_context(others) if others else []
         found = measured(run_path, facts, answers(lineup, questions, repeats, predict, peers))
-    others = [systems.System(peer.name, "ars") for peer in peers]
-    report, standings = reporting.report(found, [*ways, *others], chosen.draft_sources)
+    compared = [*ways, *(systems.System(peer.name, "ars") for peer in peers)]
+    report, standings = reporting.report(found, compared, chosen.draft_sources)
     show(report, facts, {"standings": standings, "answers": brief(found)}, json_file, html_file)
 
 
@@ -132,21 +131,3 @@ def sweep(
     found = measured(run_path, facts, answers(lineup, questions, repeats, predict=False))
     report, steps = reporting.report(found, ways)
     show(report, facts, {"steps": steps, "answers": brief(found)}, json_file, html_file)
-
-
-@contextmanager
-def _peers(binary: Path | None, lineup: "Lineup") -> "Iterator[list[LlamaServer]]":
-    """Have other programs ready, and end them."""
-    from tempfile import TemporaryFile
-
-    from assistant.lab.bench.llama_server import servers
-
-    if binary is None:
-        yield []
-        return
-    lookaheads = [system.lookahead for system in lineup.systems]
-    with TemporaryFile() as log, ExitStack() as started:
-        found = servers(binary.absolute(), lineup.setup, lookaheads, log)
-        for server in found:
-            started.callback(server.close)
-        yield found

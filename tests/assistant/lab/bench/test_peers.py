@@ -47,15 +47,11 @@ def asked(text="Hello"):
     return Request((Message("user", text),), SAMPLING, max_tokens=20, seed=5)
 
 
-def test_it_is_asked_with_the_same_settings_and_its_times_are_taken(binary, setup, log):
-    plain, drafting = servers(binary, setup, [None, 3], log)
-    assert (plain.name, drafting.name) == ("llama-server", "llama-server=3")
-    found = plain.measure(asked())
-    request, options = json.loads(found.text)
-    spoken = drafting.measure(asked())
-    _, more = json.loads(spoken.text)
-    plain.close()
-    drafting.close()
+def test_it_is_asked_with_the_same_settings_and_its_times_are_taken(binary, setup):
+    with servers(binary, setup, [None, 3]) as (plain, drafting):
+        assert (plain.name, drafting.name) == ("llama-server", "llama-server=3")
+        found, spoken = plain.measure(asked()), drafting.measure(asked())
+    (request, options), (_, more) = json.loads(found.text), json.loads(spoken.text)
     assert request["prompt"].startswith("<|im_start|>user\nHello")
     expected = {"n_predict": 20, "temperature": 0.5, "top_k": 7, "top_p": 0.9, "min_p": 0.1}
     expected |= {"repeat_penalty": 1.2, "repeat_last_n": 9, "seed": 5, "cache_prompt": False}
@@ -70,14 +66,12 @@ def test_it_is_asked_with_the_same_settings_and_its_times_are_taken(binary, setu
     assert spoken.stats.acceptance_rate is None
 
 
-def test_it_is_asked_in_the_words_of_its_version(setup, log, tmp_path):
+def test_it_is_asked_in_the_words_of_its_version(setup, tmp_path):
     """Since the end of 2025 it has other options, and speculates with n-grams too."""
     newer = program(tmp_path / "llama-server-newer", "newer")
-    plain, drafting, copying = servers(newer, setup, [None, 3], log)
-    assert (drafting.name, copying.name) == ("llama-server=3", "llama-server:ngram")
-    told = [json.loads(each.measure(asked()).text) for each in (plain, drafting, copying)]
-    for each in (plain, drafting, copying):
-        each.close()
+    with servers(newer, setup, [None, 3]) as started:
+        assert [each.name for each in started[1:]] == ["llama-server=3", "llama-server:ngram"]
+        told = [json.loads(each.measure(asked()).text) for each in started]
     (first, none), (second, drafts), (third, copies) = told
     assert "--spec-type" not in none
     assert (drafts["-md"], drafts["--spec-type"]) == (str(setup.draft), "draft-simple")
