@@ -67,7 +67,8 @@ def lines(outcome: ProofOutcome) -> Iterator[str]:
             yield from (f"  {line}" for line in LAYERS[layer](checks))
             yield ""
     if outcome.proved is not None:
-        yield from wrap(_times(outcome.proved.times), WIDTH)
+        times = (f"{what} {seconds:.1f} s" for what, seconds in outcome.proved.times.items())
+        yield from wrap(f"Time: {', '.join(times)}", WIDTH)
         yield ""
     yield from wrap(verdict(outcome), WIDTH)
     if noise := by_layer["noise"]:
@@ -120,10 +121,6 @@ def verdict(outcome: ProofOutcome) -> str:
     )
 
 
-def _times(times: Mapping[str, float]) -> str:
-    return "Time: " + ", ".join(f"{what} {seconds:.1f} s" for what, seconds in times.items())
-
-
 def _by_layer(checks: Sequence[Check]) -> Mapping[Layer, list[Check]]:
     found: defaultdict[Layer, list[Check]] = defaultdict(list)
     for check in checks:
@@ -132,9 +129,7 @@ def _by_layer(checks: Sequence[Check]) -> Mapping[Layer, list[Check]]:
 
 
 def _plain(check: Check) -> dict[str, Any]:
-    plain = asdict(check)
-    del plain["layer"]
-    return plain
+    return {name: value for name, value in asdict(check).items() if name != "layer"}
 
 
 def _measured(noise: Sequence[Check]) -> str:

@@ -86,17 +86,15 @@ def _pair(
             raise ModelError(f"{small.name} cannot draft for {large.name}: {judged.reason}.")
     else:
         # What was made before is no source: each step costs some acceptance.
-        found, reason = best_draft(large, [each for each in candidates if not _is_slim(each)])
+        found, reason = best_draft(
+            large, [each for each in candidates if not (each.summary and each.summary.serves)]
+        )
         if found is None:
             raise ModelMissing(reason)
         small = found
     if layout.parts(small.path):
         raise ModelError(f"{small.path} is one part of a split model; name a file that is whole.")
     return large, small
-
-
-def _is_slim(model: "LocalModel") -> bool:
-    return bool(model.summary and model.summary.serves)
 
 
 def _try_all(

@@ -106,7 +106,7 @@ def _table(table: Table) -> Iterator[str]:
         yield _row(row[groups:], widths, table.names - groups)
         before = row[0]
     if table.note:
-        yield from _wrapped(table.note)
+        yield from wrap(table.note, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 def _row(cells: Sequence[str], widths: Sequence[int], names: int) -> str:
@@ -115,7 +115,3 @@ def _row(cells: Sequence[str], widths: Sequence[int], names: int) -> str:
         for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
     ]
     return f"  {'  '.join(padded)}".rstrip()
-
-
-def _wrapped(text: str) -> Iterator[str]:
-    yield from wrap(text, WIDTH, initial_indent="  ", subsequent_indent="  ")

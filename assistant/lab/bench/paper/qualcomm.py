@@ -89,7 +89,10 @@ def section(
     )
     header = ("weights and method", "tokens/s", "range over prompts", "factor [95 %]")
     tables = (Table("Quantisation and speculation", header, rows), _by_kind(answers))
-    text = [_combined(found)] if len(found) > 1 else []
+    text: list[str] = []
+    if len(found) > 1:
+        best = max(found[1:], key=lambda each: each.factor.value if each.factor else 0.0)
+        text = [f"{best.name} is {interval(best.factor)} times as fast as {found[0].name}."]
     if not any(way.target for way in ways):
         text.append(
             "No other file of the target is on this machine; name some with --files, or put a "
@@ -171,11 +174,6 @@ def _column(name: str, own: Mapping[Place, Totals], first: Mapping[Place, Totals
     factor = None if own is first or not both else geometric_mean(both)
     whole = together(own.values())
     return FileColumn(name, whole.tokens_per_s, min(speeds), max(speeds), factor)
-
-
-def _combined(found: Sequence[FileColumn]) -> str:
-    best = max(found[1:], key=lambda each: each.factor.value if each.factor else 0.0)
-    return f"{best.name} is {interval(best.factor)} times as fast as {found[0].name}."
 
 
 def _by_kind(answers: Sequence[RunAnswer]) -> Table:
