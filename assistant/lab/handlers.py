@@ -1,8 +1,8 @@
 """How the laboratories do their jobs."""
 
 from assistant.engine.workplace import Handler, Workplace
+from assistant.lab.bench.environment import bandwidth
 from assistant.lab.bench.events import Compared, Gauged
-from assistant.lab.bench.memory_bandwidth import bandwidth
 from assistant.lab.bench.trial_runner import TrialRunner
 from assistant.lab.jobs import Gauge, Lockstep, Prove, Tune
 from assistant.lab.prove.events import Proved

@@ -25,10 +25,10 @@ COMMANDS = {
     "serve": ("tui.shell.serve_command", "Answer other programs, as OpenAI's endpoint would."),
     "race": ("tui.race.command", "Compare ArS and SpS, side by side, on one prompt."),
     "tune": (
-        "tui.lab.tune.command",
+        "tui.lab.tune",
         "Measure this machine, and run models as they are fastest here.",
     ),
-    "prove": ("tui.lab.prove.command", "Check that speculation changes nothing but the speed."),
+    "prove": ("tui.lab.prove", "Check that speculation changes nothing but the speed."),
     "bench": ("tui.lab.bench.command", "Measure what speculation is worth, as the papers do."),
     "models": ("tui.models.command", "See, fetch and check model files."),
     "chats": ("tui.shell.chats_command", "Find, show, export and delete conversations."),

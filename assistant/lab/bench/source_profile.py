@@ -17,7 +17,7 @@ from assistant.request import Sampling
 from models.base import Logits, Model
 from models.errors import Cancelled
 
-NOTHING = -1
+NO_PROPOSAL = -1
 
 
 def profile(
@@ -57,7 +57,7 @@ def _judge(
     """Return the overlap and the evidence of a proposal behind `context`."""
     source.read(context)
     if source.offer(context, 1) is None:
-        return NOTHING, NOTHING
+        return NO_PROPOSAL, NO_PROPOSAL
 
     def warped(logits: Logits, history: Sequence[int]) -> Row:
         return warp(logits, sampling, history)

@@ -12,7 +12,7 @@ from assistant.engine.load import Loader, Pool
 from assistant.lab.events import LabEvent
 from assistant.lab.jobs import Prove
 from assistant.lab.progress_meter import Meter
-from assistant.lab.prove import enumeration, rollback
+from assistant.lab.prove import batch_noise, enumeration
 from assistant.lab.prove.batch_noise import measured
 from assistant.lab.prove.events import Check, Proved
 from assistant.lab.prove.pair import TASKS, TURNS, ProvedPair, paired
@@ -129,7 +129,7 @@ class Proof:
         each = self._weight / len(widths)
         self._go("the noise of batches", noise(), NOISE * each)
         largest = max(check.figures["largest"] for check in noises)
-        self._go("the cache", rollback.traces(pair, text, widths, largest), TRACES * each)
+        self._go("the cache", batch_noise.traces(pair, text, widths, largest), TRACES * each)
         self._go("texts", self._texts(pair, largest), self._weight * A_TEXT / 2)
         alone, half = self._first, self._amounts.length // 2
         assert alone is not None

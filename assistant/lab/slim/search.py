@@ -14,7 +14,7 @@ from models.slim.workshop import Workshop
 
 GAIN = 1.02
 """How much faster than the best so far a draft must promise to be: less is noise."""
-LENGTH = 48
+ANSWER_TOKENS = 48
 """Tokens of each answer that drafts are measured on."""
 SIZES = (64_000, 32_000, 16_000)
 _LARGE = ("F32", "F16", "BF16")
@@ -63,7 +63,7 @@ def search(
     """
     say("reading what the target answers")
     with machine.opened(workshop.source) as reference:
-        bench = DraftBench(target, reference, sampling, machine, QUESTIONS, LENGTH)
+        bench = DraftBench(target, reference, sampling, machine, QUESTIONS, ANSWER_TOKENS)
         say(str(Recipe()))
         best = RecipeTrial(Recipe(), bench.measure(reference))
         yield best

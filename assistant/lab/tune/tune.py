@@ -12,12 +12,11 @@ from assistant.engine.tuned_settings import keep
 from assistant.lab.jobs import Tune
 from assistant.lab.progress_meter import Meter, effort
 from assistant.lab.tune import cost_curves, settings_trial
-from assistant.lab.tune.cost_curves import MeasuredCurve
+from assistant.lab.tune.cost_curves import MeasuredCurve, Side, sides
 from assistant.lab.tune.events import Measuring, SettingTrial, Tuned
 from assistant.lab.tune.opening import Opener
 from assistant.lab.tune.outlook import at_depth, speedup
 from assistant.lab.tune.settings_trial import Candidate, Result
-from assistant.lab.tune.sides import Side, sides
 from assistant.tuning import Tuning
 from models import memory
 from models.cancel import CancelFlag
@@ -26,7 +25,7 @@ from models.llama.model import LlamaModel
 from models.machine import OtherLoad
 
 DEPTH = 512
-"""Tokens behind which settings compete: enough for attention to count."""
+"""Tokens after which settings compete: enough for attention to count."""
 
 
 class Tuner:

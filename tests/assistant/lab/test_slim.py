@@ -13,10 +13,9 @@ from assistant.lab.slim import timing
 from assistant.lab.slim.draft_bench import GREEDY, DraftFigures, ModelOptions
 from assistant.lab.slim.forecast import SpeedForecast, expected_tokens, forecast
 from assistant.lab.slim.passages import Passage, answered, overlaps
-from assistant.lab.slim.sample_text import own_text, written_everywhere
+from assistant.lab.slim.sample_text import OWN_WEIGHT, counts, own_text, written_everywhere
 from assistant.lab.slim.search import GAIN, RecipeTrial, better, search, steps, winner
 from assistant.lab.slim.timing import seconds
-from assistant.lab.slim.token_counts import OWN_WEIGHT, counts
 from assistant.request import Sampling
 from assistant.store import Store, place
 from models.errors import ModelError, UsageError

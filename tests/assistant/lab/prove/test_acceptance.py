@@ -6,13 +6,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from assistant.decoding.lookahead.acceptance import overlap
 from assistant.decoding.lookahead.fixed import Fixed
 from assistant.decoding.loops import speculative
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule
-from assistant.lab.prove.expected_acceptance import coincidence, of_blocks, of_tokens, overlap
 from assistant.lab.prove.law import law
+from assistant.lab.prove.significance import coincidence, of_blocks, of_tokens
 from tests.assistant.decoding.rules.given import coupled_acceptance
 from tests.exact.exact_rows import keep_all
 from tests.exact.toy import Toy

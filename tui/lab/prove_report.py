@@ -2,13 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from textwrap import wrap
 from typing import Any
 
-from assistant.lab.prove.events import FALSE_ALARM, Check, Layer
-from tui.lab.prove.layers import LAYERS
-from tui.lab.prove.watch import ProofOutcome
+from assistant.lab.prove.events import FALSE_ALARM, Check, Layer, Proved
+from assistant.request import Sampling
+from models.errors import SpecchatError
+from tui.lab.prove_layers import LAYERS
 from tui.widgets.text_figures import duration
 
 PROMISE = (
@@ -31,6 +32,30 @@ TITLES: Mapping[Layer, str] = {
 }
 ORDER: tuple[Layer, ...] = tuple(TITLES)
 WIDTH = 79
+BROKEN, INTERRUPTED = 1, 130
+"""Exit codes."""
+
+
+@dataclass(slots=True)
+class ProofOutcome:
+    """What came of it, as far as it came."""
+
+    sampling: Sampling
+    thorough: bool
+    checks: list[Check] = field(default_factory=list)
+    proved: Proved | None = None  # None: it was stopped, or failed
+    interrupted: bool = False
+    error: SpecchatError | None = None
+
+    @property
+    def broken(self) -> list[Check]:
+        """What does not hold."""
+        return [check for check in self.checks if check.holds is False]
+
+    @property
+    def exit_code(self) -> int:
+        """What the command's end says."""
+        return BROKEN if self.broken else INTERRUPTED if self.interrupted else 0
 
 
 def lines(outcome: ProofOutcome) -> Iterator[str]:
@@ -42,7 +67,8 @@ def lines(outcome: ProofOutcome) -> Iterator[str]:
             yield from (f"  {line}" for line in LAYERS[layer](checks))
             yield ""
     if outcome.proved is not None:
-        yield from wrap(_times(outcome.proved.times), WIDTH)
+        times = (f"{what} {seconds:.1f} s" for what, seconds in outcome.proved.times.items())
+        yield from wrap(f"Time: {', '.join(times)}", WIDTH)
         yield ""
     yield from wrap(verdict(outcome), WIDTH)
     if noise := by_layer["noise"]:
@@ -95,10 +121,6 @@ def verdict(outcome: ProofOutcome) -> str:
     )
 
 
-def _times(times: Mapping[str, float]) -> str:
-    return "Time: " + ", ".join(f"{what} {seconds:.1f} s" for what, seconds in times.items())
-
-
 def _by_layer(checks: Sequence[Check]) -> Mapping[Layer, list[Check]]:
     found: defaultdict[Layer, list[Check]] = defaultdict(list)
     for check in checks:
@@ -107,9 +129,7 @@ def _by_layer(checks: Sequence[Check]) -> Mapping[Layer, list[Check]]:
 
 
 def _plain(check: Check) -> dict[str, Any]:
-    plain = asdict(check)
-    del plain["layer"]
-    return plain
+    return {name: value for name, value in asdict(check).items() if name != "layer"}
 
 
 def _measured(noise: Sequence[Check]) -> str:

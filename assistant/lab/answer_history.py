@@ -4,20 +4,110 @@ ArS is known from the answers in which nothing was proposed: what a token took t
 depth. An answer that was speculated on is compared with those, and not at all where there are none.
 """
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from math import isfinite
+from typing import Literal, get_args
 
-from assistant.lab.stats.answer_kinds import Kind, kind_of
-from assistant.lab.stats.totals import Group
-from assistant.stats import Stats
+from assistant.stats import Stats, Tally
 from assistant.store.answers import StoredAnswer
+
+
+@dataclass(slots=True)
+class Group:
+    """What answers come to together; the rates are those of all their tokens."""
+
+    answers: int = 0
+    tokens: int = 0
+    rounds: int = 0
+    drafted: int = 0
+    tested: int = 0
+    accepted: int = 0
+    decode_s: float = 0.0
+    positions: tuple[Tally, ...] = ()  # by place in the round
+    sources: dict[str, Tally] = field(default_factory=dict)
+    compared: int = 0  # answers whose time by ArS can be told
+    compared_s: float = 0.0  # what these took
+    ars_s: float = 0.0  # and what ArS would have taken
+
+    def add(self, stats: Stats) -> None:
+        """Take an answer."""
+        self.answers += 1
+        self.tokens += stats.generated_tokens
+        self.rounds += stats.rounds
+        self.drafted += stats.drafted
+        self.tested += stats.tested
+        self.accepted += stats.accepted
+        self.decode_s += stats.decode_s
+        self.positions = summed(self.positions, stats.positions)
+        for name, tally in stats.sources.items():
+            self.sources[name] = _sum(self.sources.get(name, Tally()), tally)
+
+    def compare(self, stats: Stats, ars_token_s: float) -> None:
+        """Take what ArS would have needed for an answer."""
+        self.compared += 1
+        self.compared_s += stats.decode_s
+        self.ars_s += stats.generated_tokens * ars_token_s
+
+    @property
+    def acceptance_rate(self) -> float | None:
+        """Accepted over tested; None when nothing was tested."""
+        return self.accepted / self.tested if self.tested else None
+
+    @property
+    def tokens_per_eval(self) -> float | None:
+        """Generated tokens over target evaluations; None without any."""
+        return self.tokens / self.rounds if self.rounds else None
+
+    @property
+    def speedup(self) -> float | None:
+        """How much longer ArS would have taken; None when that cannot be told."""
+        return self.ars_s / self.compared_s if self.compared_s else None
+
+
+def summed(one: Sequence[Tally], other: Sequence[Tally]) -> tuple[Tally, ...]:
+    """Return tallies added place by place."""
+    return tuple(_sum(*both) for both in zip_longest(one, other, fillvalue=Tally()))
+
+
+def _sum(one: Tally, other: Tally) -> Tally:
+    return Tally(one.tested + other.tested, one.accepted + other.accepted)
+
+
+Kind = Literal["code", "mixed", "list", "prose"]
+KINDS = get_args(Kind)
+"""The kinds of an answer, tried in this order; empty lines do not count.
+
+Code: at least half of the lines stand between fences (```); mixed: some do; a list: at least half
+are items or rows of a table; prose: anything else.
+"""
+_FENCE = re.compile(r" {0,3}(```|~~~)")
+_ITEM = re.compile(r"\s*([-*+•|]|\d+[.)])\s*\S")
+
+
+def kind_of(text: str) -> Kind:
+    """Return what an answer is."""
+    lines = fenced = items = 0
+    inside = False
+    for line in text.splitlines():
+        if _FENCE.match(line):
+            inside = not inside
+        elif line.strip():
+            lines += 1
+            fenced += inside
+            items += not inside and _ITEM.match(line) is not None
+    if fenced:
+        return "code" if 2 * fenced >= lines else "mixed"
+    return "list" if items and 2 * items >= lines else "prose"
+
 
 DEPTHS = (0, 512, 2048, 8192)
 """Where the classes of depth begin, in tokens of the prompt."""
-ENOUGH = 32  # tokens of ArS from which on its speed is known
+MIN_ARS_TOKENS = 32
+"""Tokens of ArS from which on its speed is known."""
 RECENT = 60  # answers, the newest, that are shown one by one
 COPYING = "copying alone"
 
@@ -98,7 +188,7 @@ def _ars(kept: Iterable[tuple[str, Kind, Stats]]) -> dict[tuple[str, int], float
         if not stats.drafted:
             tokens[model, depth_of(stats)] += stats.generated_tokens
             seconds[model, depth_of(stats)] += stats.decode_s
-    return {key: seconds[key] / count for key, count in tokens.items() if count >= ENOUGH}
+    return {key: seconds[key] / count for key, count in tokens.items() if count >= MIN_ARS_TOKENS}
 
 
 def _draft(stats: Stats) -> str:

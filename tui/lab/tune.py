@@ -1,17 +1,70 @@
-"""What a tuning found, as lines of text."""
+"""`specchat tune`: what evaluations cost here, and what that means for speculation."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from assistant.lab.tune.events import Depth, Outlook, SettingTrial, Source, Tuned
+import click
+
+from tui.safe import safe
+from tui.shell.options import settings, shared
+
+if TYPE_CHECKING:
+    from assistant.lab.events import LabEvent
+    from assistant.lab.tune.events import Depth, Outlook, SettingTrial, Source, Tuned
+    from tui.settings.settings import Settings
 
 ROLES = ("target", "draft")
 FASTER = 1.03
 """The speed-up from which on another file is recommended."""
-SOURCES: dict[Source, str] = {"draft": "drafted", "copying": "copied"}
+SOURCES: "dict[Source, str]" = {"draft": "drafted", "copying": "copied"}
 
 
-def lines(tuned: Tuned) -> Iterator[str]:
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@shared
+def tune(as_json: bool, **options: Any) -> None:
+    """Measure what evaluations cost on this machine, and when speculation pays.
+
+    Settings that make them cheaper are used from then on, unless you set them yourself. It takes a
+    minute or a few; let nothing else run meanwhile.
+    """
+    tuned = measure(settings(options))
+    if as_json:
+        click.echo(json.dumps(asdict(tuned), default=str))
+    else:
+        click.echo("\n".join(map(safe, lines(tuned))))
+
+
+def measure(settings: "Settings") -> "Tuned":
+    """Have the engine tune for the pair that the settings ask for, and show how far it is.
+
+    Raises:
+        SpecchatError: the models cannot be used, or what was found cannot be kept.
+        KeyboardInterrupt: Ctrl-C; nothing was kept.
+    """
+    from assistant.lab.jobs import Tune
+    from assistant.lab.protocol import LAB
+    from assistant.lab.tune.events import Measuring, Tuned
+    from models.files.variants import siblings
+    from tui.shell.engine_console import EngineConsole
+
+    console = EngineConsole("looking for the models", protocol=LAB)
+
+    def hear(event: "LabEvent") -> None:
+        if isinstance(event, Measuring):
+            console.measuring(f"measuring {event.what}", event.fraction, event.left_s)
+
+    with console.shown():
+        engine = console.engine  # it starts while the models are looked for
+        setup = console.pair(settings)
+        engine.submit(Tune(setup, tuple(siblings(setup.target))))
+        return console.until(Tuned, hear)
+
+
+def lines(tuned: "Tuned") -> Iterator[str]:
     """Yield tables, and what they mean in sentences."""
     yield from (f"{role:<8}{path}" for role, path in zip(ROLES, tuned.paths, strict=False))
     yield ""
@@ -25,7 +78,7 @@ def lines(tuned: Tuned) -> Iterator[str]:
     yield from _meaning(tuned)
 
 
-def _costs(depths: Sequence[Depth]) -> Iterator[str]:
+def _costs(depths: "Sequence[Depth]") -> Iterator[str]:
     yield f"{'tokens at once':<16}" + "".join(f"{_behind(depth):>24}" for depth in depths)
     for width in depths[0].verify:
         yield f"{width:>14}  " + "".join(_cell(depth.verify, width) for depth in depths)
@@ -39,11 +92,11 @@ def _cell(seconds: Mapping[int, float], tokens: int) -> str:
     return f"{seconds[tokens] * 1000:>13.1f} ms{seconds[tokens] / seconds[1]:>8.2f}"
 
 
-def _behind(depth: Depth) -> str:
+def _behind(depth: "Depth") -> str:
     return f"behind {depth.tokens:,}"
 
 
-def _payoffs(depths: Sequence[Depth]) -> Iterator[str]:
+def _payoffs(depths: "Sequence[Depth]") -> Iterator[str]:
     yield "A lookahead pays from this acceptance rate on:"
     yield f"{'lookahead':<16}" + "".join(f"{_behind(depth):>24}" for depth in depths)
     yield " " * 16 + f"{'drafted':>12}{'copied':>12}" * len(depths)
@@ -56,7 +109,7 @@ def _rate(rate: float | None) -> str:
     return "never" if rate is None else f"{rate:.2f}"
 
 
-def _trial(trial: SettingTrial) -> str:
+def _trial(trial: "SettingTrial") -> str:
     name = Path(trial.what).name if trial.role == "file" else trial.what
     if trial.ratio is None:
         return f"{trial.role:<8}{name}: not measured. {trial.note}"
@@ -65,7 +118,7 @@ def _trial(trial: SettingTrial) -> str:
     return f"{trial.role:<8}{name:<28}{trial.ratio:>6.2f}  ({each}){better}"
 
 
-def _meaning(tuned: Tuned) -> Iterator[str]:
+def _meaning(tuned: "Tuned") -> Iterator[str]:
     near = tuned.depths[0]
     token_s = near.verify[1]
     yield f"A token takes {token_s * 1000:.1f} ms, {1 / token_s:.1f} tokens/s without speculation."
@@ -76,7 +129,7 @@ def _meaning(tuned: Tuned) -> Iterator[str]:
     yield from _verdict(tuned)
 
 
-def _promises(depth: Depth, source: Source) -> str:
+def _promises(depth: "Depth", source: "Source") -> str:
     outlooks = [outlook for outlook in depth.outlooks if outlook.source == source]
     if not outlooks:
         return f"Behind {depth.tokens:,} tokens, there is no draft."
@@ -84,14 +137,14 @@ def _promises(depth: Depth, source: Source) -> str:
     return f"Behind {depth.tokens:,} tokens, {SOURCES[source]} text accepted at {promises}."
 
 
-def _promise(outlook: Outlook) -> str:
+def _promise(outlook: "Outlook") -> str:
     if outlook.lookahead == 0:
         return f"{outlook.acceptance_rate:.0%} does not pay"
     gain = f"makes it {outlook.speedup:.2f} times as fast (lookahead {outlook.lookahead})"
     return f"{outlook.acceptance_rate:.0%} {gain}"
 
 
-def _file(trial: SettingTrial) -> str:
+def _file(trial: "SettingTrial") -> str:
     name, speedup = Path(trial.what).name, trial.speedup or 0.0
     speed = f"{name} answers {speedup:.2f} times as fast when 80% is accepted"
     if speedup < FASTER:
@@ -99,7 +152,7 @@ def _file(trial: SettingTrial) -> str:
     return f"{speed}; its answers differ, as its weights do. Use it with: --target {trial.what}"
 
 
-def _verdict(tuned: Tuned) -> Iterator[str]:
+def _verdict(tuned: "Tuned") -> Iterator[str]:
     used = [trial for trial in tuned.trials if trial.is_used]
     if not tuned.is_kept:
         yield (

@@ -12,17 +12,10 @@ Lines = Callable[[Sequence[Check]], Iterator[str]]
 def _enumeration(checks: Sequence[Check]) -> Iterator[str]:
     for check in checks:
         outcomes = f"{check.figures['outcomes']:.0f} outcomes"
-        found = f"{outcomes:>12}: {_distance(check.figures['variation'])}"
-        yield f"{_failing(check)}{check.what:<26}{found}"
+        variation = check.figures["variation"]
+        off = f"{variation:.4f}" if variation else "0, exactly"
+        yield f"{_failing(check)}{check.what:<26}{outcomes:>12}: total variation {off}"
     yield "from the target's law: texts of a toy model, by the shipped loop and draft"
-
-
-def _total(checks: Sequence[Check], figure: str) -> float:
-    return sum(check.figures[figure] for check in checks)
-
-
-def _distance(variation: float) -> str:
-    return f"total variation {variation:.4f}" if variation else "total variation 0, exactly"
 
 
 def _mistakes(checks: Sequence[Check]) -> Iterator[str]:
@@ -105,7 +98,7 @@ def _sampling(checks: Sequence[Check]) -> Iterator[str]:
         ]
         yield f"{_failing(*its)}{name}: p = {least:.2g}"
         yield from (f"  accepted {rate}" for rate in rates)
-    samples = _total([check for check in checks if "samples" in check.figures], "samples")
+    samples = sum(check.figures.get("samples", 0) for check in checks)
     yield f"{len(checks)} tests of {samples:,.0f} answers; p is the least of each rule's, by Holm."
     yield f"A pair that is right is accused in {FALSE_ALARM * 10_000:.0f} of 10,000 runs."
 

@@ -3,8 +3,7 @@ from dataclasses import replace
 import pytest
 
 from assistant.events import Finished, Ready
-from assistant.lab.stats.answer_kinds import kind_of
-from assistant.lab.stats.history import COPYING, ENOUGH, look_back
+from assistant.lab.answer_history import COPYING, MIN_ARS_TOKENS, kind_of, look_back
 from assistant.request import Setup
 from assistant.stats import Stats, Tally
 from assistant.store import Store
@@ -45,7 +44,7 @@ def test_the_speed_up_is_against_ones_own_answers_without_proposals():
     [
         answered(ARS, model="bigger"),
         answered(replace(ARS, prompt_tokens=5000)),
-        answered(replace(ARS, generated_tokens=ENOUGH - 1)),
+        answered(replace(ARS, generated_tokens=MIN_ARS_TOKENS - 1)),
     ],
     ids=["another target", "another depth", "too little"],
 )
