@@ -241,7 +241,7 @@ class RaceOver:
     """Every lane has come to its end."""
 
 
-End = Ready | Finished | Answered | RaceOver | Failed
-"""What a job says last, but for a count."""
-
-Event = Loading | Prepared | Prefilled | Noticed | Decoded | Counted | OneOf | Lined | Lap | End
+Event = (
+    Loading | Ready | Prepared | Prefilled | Noticed | Decoded | Finished
+    | OneOf | Answered | Lined | Lap | RaceOver | Counted | Failed
+)  # fmt: skip

@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 from assistant.engine.engine import Engine
 from assistant.engine.workplace import Handler
 from assistant.process.frames import Frames, framed
-from assistant.process.protocol import Begun, Cancel, Command, Done, Ping, Pong, Protocol, Steer
+from assistant.process.protocol import Begun, Command, Last, Ping, Pong, Protocol
 from assistant.process.wire import Codec, Garbled
-from assistant.request import AnyJob
+from assistant.request import Cancel, Steer
 
 CHUNK = 65536
 
@@ -33,28 +33,20 @@ class Outlet:
                 leave()
 
 
-class ServingEngine(Engine):
-    """The engine, which also says when a job begins and when it is over, whatever came of it."""
-
-    def __init__(self, outlet: Outlet, handlers: Mapping[type, Handler]) -> None:
-        self._outlet = outlet
-        super().__init__(outlet.send, handlers)
-
-    def _try(self, job: AnyJob) -> None:
-        self._outlet.send(Begun())
-        super()._try(job)
-        self._outlet.send(Done())
-
-
 def serve(
     commands: int, events: int, protocol: Protocol, handlers: Mapping[type, Handler]
 ) -> NoReturn:
     """Obey until nobody is left to command, also while the engine's thread computes.
 
-    `handlers` do the jobs of the protocol that the engine does not know by itself.
+    `handlers` do the jobs of the protocol.
     """
     outlet = Outlet(events, protocol.messages)
-    engine = ServingEngine(outlet, handlers)
+
+    def over(end: object) -> None:
+        outlet.send(Last())
+        outlet.send(end)
+
+    engine = Engine(outlet.send, over, handlers)
     frames = Frames()
     while data := os.read(commands, CHUNK):
         try:
@@ -73,11 +65,12 @@ def leave() -> NoReturn:
 
 def _obey(command: Command, engine: Engine, outlet: Outlet) -> None:
     match command:
-        case Steer(mode, lookahead, sampling):
-            engine.steer(mode, lookahead, sampling)
+        case Steer():
+            engine.steer(command)
         case Cancel():
             engine.cancel()
         case Ping():
             outlet.send(Pong())
         case _:
-            engine.submit(command)
+            outlet.send(Begun())
+            engine.give(command)

@@ -10,6 +10,7 @@ from assistant.events import Event, Failed, Finished, RaceOver, Ready
 from assistant.process.client import EngineProcess
 from assistant.process.protocol import CHAT, Protocol
 from assistant.request import Message, Request, Sampling
+from tests.asking import Asking
 from tests.patience import WAIT_S
 
 Kind = TypeVar("Kind")
@@ -42,11 +43,10 @@ class Heard:
 @contextmanager
 def running(
     worker: str | None = None, protocol: Protocol = CHAT, **options: Any
-) -> Iterator[tuple[EngineProcess, Heard]]:
+) -> Iterator[tuple[Asking, Heard]]:
     heard = Heard()
-    engine = EngineProcess(
-        heard.emit, protocol=replace(protocol, worker=worker or protocol.worker), **options
-    )
+    protocol = replace(protocol, worker=worker or protocol.worker)
+    engine = Asking(EngineProcess(protocol=protocol, **options), heard.emit)
     try:
         yield engine, heard
     finally:

@@ -13,15 +13,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.events import End, Event, Failed, Lap, Lined
+from assistant.events import Event, Failed, Lap, Lined
 from assistant.lab.bench.events import Gauged
-from assistant.lab.events import LabEnd, LabEvent
+from assistant.lab.events import LabEvent
 from assistant.lab.jobs import Gauge, LabJob
 from assistant.lab.protocol import LAB
 from assistant.process.frames import MOST, Frames, TooLong, framed
-from assistant.process.protocol import CHAT, Begun, Cancel, Done, Ping, Pong, Steer
+from assistant.process.protocol import CHAT, Begun, Last, Ping, Pong
 from assistant.process.wire import Codec, Garbled
-from assistant.request import MOST_ANSWERS, SOURCES, Count, Job, Message, Request, Sampling, Setup
+from assistant.request import (
+    MOST_ANSWERS,
+    SOURCES,
+    Cancel,
+    Count,
+    Job,
+    Message,
+    Request,
+    Sampling,
+    Setup,
+    Steer,
+)
 
 COMMANDS, SAID = LAB.commands, LAB.messages
 TEXT = st.text(st.characters(codec="utf-8"))
@@ -66,9 +77,9 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
     ("codec", "union"),
     [
         (CHAT.commands, Job | Steer | Cancel | Ping),
-        (CHAT.messages, Event | Pong | Begun | Done),
+        (CHAT.messages, Event | Pong | Begun | Last),
         (LAB.commands, LabJob | Steer | Cancel | Ping),
-        (LAB.messages, LabEvent | Pong | Begun | Done),
+        (LAB.messages, LabEvent | Pong | Begun | Last),
     ],
     ids=["chat's commands", "chat's messages", "lab's commands", "lab's messages"],
 )
@@ -76,9 +87,9 @@ def test_a_codec_knows_every_member_and_no_other(codec: Codec[Any], union: Any) 
     assert {kind.__name__ for kind in get_args(union)} == codec._kinds.keys()
 
 
-def test_what_ends_a_job_is_an_event() -> None:
-    assert set(get_args(End)) < set(get_args(Event)) < set(get_args(LabEvent))
-    assert set(get_args(End)) < set(get_args(LabEnd)) < set(get_args(LabEvent))
+def test_the_laboratories_know_all_that_a_chat_does_and_more() -> None:
+    assert set(get_args(Event)) < set(get_args(LabEvent))
+    assert set(get_args(Job)) < set(get_args(LabJob))
 
 
 def test_a_chat_does_not_understand_the_laboratories() -> None:
@@ -89,7 +100,7 @@ def test_a_chat_does_not_understand_the_laboratories() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", get_args(LabEvent | Pong | Begun | Done), ids=lambda kind: kind.__name__
+    "kind", get_args(LabEvent | Pong | Begun | Last), ids=lambda kind: kind.__name__
 )
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
@@ -196,4 +207,4 @@ def test_a_frame_that_is_too_long_is_refused_at_both_ends() -> None:
 
 def test_signs_of_life_are_small() -> None:
     assert len(framed(SAID.encode(Pong()))) < 16
-    assert len(framed(SAID.encode(Done()))) < 16
+    assert len(framed(SAID.encode(Last()))) < 16

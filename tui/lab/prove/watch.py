@@ -57,11 +57,10 @@ def watch(settings: Settings, thorough: bool) -> ProofOutcome:
                 outcome.checks.append(event)
 
     with listening.shown():
-        engine = listening.engine  # it starts while the models are looked for
+        listening.start()  # while the models are looked for
         setup, k, seed = listening.pair(settings), settings.lookahead or None, settings.seed or 0
-        engine.submit(Prove(setup, settings.sampling, k, seed, thorough))
         try:
-            outcome.proved = listening.until(Proved, hear)
+            outcome.proved = listening.run(Prove(setup, settings.sampling, k, seed, thorough), hear)
         except Stopped:
             pass
         except SpecchatError as error:

@@ -23,7 +23,7 @@ def measure(settings: Settings) -> Tuned:
             listening.measuring(f"measuring {event.what}", event.fraction, event.left_s)
 
     with listening.shown():
-        engine = listening.engine  # it starts while the models are looked for
+        listening.start()  # while the models are looked for
         setup = listening.pair(settings)
-        engine.submit(Tune(setup, tuple(siblings(setup.target))))
-        return listening.until(Tuned, hear)
+        tuned: Tuned = listening.run(Tune(setup, tuple(siblings(setup.target))), hear)
+    return tuned
