@@ -5,12 +5,13 @@ import random
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 from threading import Event as Signal
 from typing import Any
 
 import pytest
 
-from assistant.events import Counted, Failed, Finished, Loading, Prepared, Ready, Stop
+from assistant.events import Counted, Failed, Finished, Loading, ModelInfo, Prepared, Ready, Stop
 from assistant.process.client import EngineProcess
 from assistant.process.job_queue import STOPPED, JobQueue
 from assistant.process.protocol import CHAT, Last
@@ -22,7 +23,7 @@ from tests.assistant.process.fakes.toy import TOY, Toy, Toyed
 from tests.patience import WAIT_S
 
 JOBS = 100
-READY = object.__new__(Ready)
+READY = Ready(ModelInfo("target", "a", Path("a.gguf"), 1, 1, 1, 1.0), None, None)
 
 
 class Asked:
