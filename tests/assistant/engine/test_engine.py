@@ -2,60 +2,20 @@
 
 import threading
 import time
-from contextlib import contextmanager
 from dataclasses import replace
-from queue import Queue
-from typing import Any
 
 import pytest
 
 from assistant.decoding.lookahead.acceptance_cache import remembered
-from assistant.decoding.warp import Sampling
 from assistant.engine import resume
 from assistant.events import Decoded, Failed, Finished, Loading, Prepared, Ready, Stop
-from assistant.request import Message, Request, Setup
+from assistant.request import Setup
 from models.files.snapshots import folder
 from tests import tiny
 from tests.asking import Asking, NearEngine
+from tests.assistant.process.driving import Heard, ask
+from tests.assistant.process.driving import near as running
 from tests.patience import WAIT_S
-
-
-class Heard:
-    """The events of an engine, in order."""
-
-    def __init__(self) -> None:
-        self.events: list[Any] = []
-        self._queue: Queue[Any] = Queue()
-
-    def emit(self, event) -> None:
-        self._queue.put(event)
-
-    def until(self, *kinds):
-        while True:
-            event = self._queue.get(timeout=WAIT_S)
-            self.events.append(event)
-            if isinstance(event, kinds):
-                return event
-
-    def end(self):
-        return self.until(Ready, Finished, Failed)
-
-
-@contextmanager
-def running():
-    heard = Heard()
-    engine = Asking(NearEngine(), heard.emit)
-    try:
-        yield engine, heard
-    finally:
-        engine.close()
-        assert not engine.inside._thread.is_alive()
-
-
-def ask(text="Why?", **settings) -> Request:
-    settings = {"mode": "sps", "lookahead": 3, "max_tokens": 20, "seed": 1, **settings}
-    sampling = Sampling(temperature=30)
-    return Request((Message("user", text),), sampling, **settings)
 
 
 @pytest.fixture
@@ -88,48 +48,6 @@ def slow(tmp_path) -> Setup:
     return Setup(path, None, n_ctx=8192, threads=1)
 
 
-def test_loading_reports_progress_and_ends_in_ready(setup):
-    with running() as (engine, heard):
-        engine.submit(setup)
-        ready = heard.end()
-        assert isinstance(ready, Ready)
-        assert ready.draft is not None
-        assert ready.no_draft is None
-        assert ready.target.n_ctx == 1024
-        loading = [event for event in heard.events if isinstance(event, Loading)]
-        assert {event.role for event in loading} == {"target", "draft"}
-        assert loading[-1].fraction == 1
-
-
-def test_answers_come_in_the_order_of_the_requests(setup):
-    with running() as (engine, heard):
-        engine.submit(setup)
-        for length in (5, 9, 3):
-            engine.submit(ask(max_tokens=length))
-        heard.until(Ready)
-        assert [heard.end().stats.generated_tokens for _ in range(3)] == [5, 9, 3]
-
-
-def test_a_request_without_a_model_fails_in_a_sentence():
-    with running() as (engine, heard):
-        engine.submit(ask())
-        assert "No model is loaded" in heard.end().message
-
-
-def test_a_failed_load_is_told_and_a_good_one_follows(setup, tmp_path):
-    bad = tmp_path / "bad.gguf"
-    bad.write_bytes(b"nonsense")
-    with running() as (engine, heard):
-        engine.submit(Setup(bad))
-        assert str(bad) in heard.end().message
-        engine.submit(ask())
-        assert isinstance(heard.end(), Failed)
-        engine.submit(setup)
-        assert isinstance(heard.end(), Ready)
-        engine.submit(ask())
-        assert isinstance(heard.end(), Finished)
-
-
 def test_a_bad_draft_leaves_a_target_that_answers_and_a_reason(tiny_target, tmp_path):
     bad = tmp_path / "bad.gguf"
     bad.write_bytes(b"GGUF nonsense")
@@ -154,66 +72,6 @@ def test_a_recurrent_target_answers_without_speculation_and_says_why(tmp_path, t
         assert f"{kind}.gguf is a recurrent model" in ready.no_draft
         engine.submit(ask())
         assert heard.end().stats.generated_tokens == 20
-
-
-def test_a_cancel_stops_an_answer_and_not_the_next_one(setup):
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
-        engine.submit(ask(max_tokens=900))
-        heard.until(Decoded)
-        engine.cancel()
-        finished = heard.until(Finished)
-        assert finished.stop is Stop.CANCELLED
-        engine.submit(ask())
-        assert heard.end().stop is Stop.LENGTH
-
-
-def test_a_cancel_during_a_long_prefill_stops_it(slow):
-    with running() as (engine, heard):
-        engine.submit(slow)
-        heard.until(Ready)
-        engine.submit(ask("x" * 7000))
-        heard.until(Prepared)
-        engine.cancel()
-        finished = heard.end()
-        assert (finished.stop, finished.stats.generated_tokens) == (Stop.CANCELLED, 0)
-        engine.submit(ask())
-        assert heard.end().stop is Stop.LENGTH
-
-
-def test_cancel_and_ask_again_at_once_does_not_revive_the_answer_under_way(setup):
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
-        for i in range(20):
-            engine.submit(ask(max_tokens=950))
-            heard.until(Decoded)
-            engine.cancel()
-            engine.submit(ask(max_tokens=2 + i % 3))
-            assert heard.end().stop is Stop.CANCELLED
-            assert heard.end().stats.generated_tokens == 2 + i % 3
-
-
-def test_a_cancel_also_stops_jobs_that_wait(setup):
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
-        engine.submit(ask(max_tokens=900))
-        engine.submit(ask(max_tokens=901))
-        engine.cancel()
-        assert heard.end().message == "Stopped before it began."
-        assert heard.end().stop is Stop.CANCELLED
-
-
-def test_a_cancel_while_idle_does_not_stop_a_later_load_or_answer(setup):
-    with running() as (engine, heard):
-        engine.cancel()
-        engine.submit(setup)
-        assert isinstance(heard.end(), Ready)
-        engine.cancel()
-        engine.submit(ask())
-        assert heard.end().stop is Stop.LENGTH
 
 
 def test_a_cancelled_load_is_told_and_the_next_one_succeeds(setup):
@@ -241,22 +99,6 @@ def test_a_new_load_replaces_the_models(setup, tmp_path):
             assert heard.end().target.path == path
             engine.submit(ask())
             assert isinstance(heard.end(), Finished)
-
-
-def test_steering_takes_effect_in_the_answer_under_way(setup):
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
-        engine.submit(ask(max_tokens=900))
-        heard.until(Decoded)
-        engine.steer("ars")
-        while heard.until(Decoded).lookahead:
-            pass
-        engine.steer("sps", 2)
-        while heard.until(Decoded).lookahead != 2:
-            pass
-        engine.cancel()
-        heard.until(Finished)
 
 
 def test_a_request_that_waits_does_not_steer_the_answer_under_way(setup):

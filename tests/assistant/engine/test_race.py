@@ -1,11 +1,8 @@
 """A race: lanes that share weights, take turns fairly, and say what each would say alone."""
 
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from queue import Queue
-from typing import Any
 
 import llama_cpp
 import pytest
@@ -26,42 +23,7 @@ from assistant.events import (
 )
 from assistant.request import Count, Lane, Message, Race, Request, Setup
 from tests import tiny
-from tests.asking import Asking, NearEngine
-from tests.patience import WAIT_S
-
-
-class Heard:
-    """The events of an engine, in order."""
-
-    def __init__(self) -> None:
-        self.events: list[Any] = []
-        self._queue: Queue[Any] = Queue()
-
-    def emit(self, event) -> None:
-        self._queue.put(event)
-
-    def until(self, *kinds):
-        while True:
-            event = self._queue.get(timeout=WAIT_S)
-            self.events.append(event)
-            if isinstance(event, kinds):
-                return event
-
-    def of(self, kind, lane=None):
-        if lane is None:
-            return [event for event in self.events if isinstance(event, kind)]
-        laps = [lap for lap in self.of(Lap) if lap.lane == lane]
-        return [lap.event for lap in laps if isinstance(lap.event, kind)]
-
-
-@contextmanager
-def running():
-    heard = Heard()
-    engine = Asking(NearEngine(), heard.emit)
-    try:
-        yield engine, heard
-    finally:
-        engine.close()
+from tests.assistant.process.driving import near as running
 
 
 def request(**settings) -> Request:

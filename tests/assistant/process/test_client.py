@@ -14,12 +14,9 @@ from assistant.events import (
     Finished,
     Lap,
     Lined,
-    Loading,
     OneOf,
-    Prepared,
     RaceOver,
     Ready,
-    Stop,
 )
 from assistant.process import frames
 from assistant.process.client import EngineProcess
@@ -28,16 +25,6 @@ from tests.asking import Asking, NearEngine
 from tests.assistant.process.driving import Heard, ask, running
 
 ROOT = Path(__file__).parents[3]
-
-
-def test_loading_reports_progress_and_ends_in_ready(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.submit(setup)
-        ready = heard.until(Ready)
-        assert ready.target.path == setup.target
-        assert ready.draft is not None
-        loading = [event for event in heard.events if isinstance(event, Loading)]
-        assert {event.role for event in loading} == {"target", "draft"}
 
 
 def test_the_answer_is_that_of_an_engine_in_this_process(setup: Setup) -> None:
@@ -56,88 +43,6 @@ def test_the_answer_is_that_of_an_engine_in_this_process(setup: Setup) -> None:
     assert (there.text, there.token_ids, there.stop) == (here.text, here.token_ids, here.stop)
     rounds = [[e.tokens for e in h.events if isinstance(e, Decoded)] for h in (near, far)]
     assert rounds[0] == rounds[1]
-
-
-def test_answers_come_in_the_order_of_the_requests(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.submit(setup)
-        for length in (5, 9, 3):
-            engine.submit(ask(max_tokens=length))
-        heard.until(Ready)
-        assert [heard.end().stats.generated_tokens for _ in range(3)] == [5, 9, 3]
-
-
-def test_a_request_without_a_model_fails_in_a_sentence() -> None:
-    with running() as (engine, heard):
-        engine.submit(ask())
-        assert "No model is loaded" in heard.until(Failed).message
-
-
-def test_a_failed_load_is_told_and_a_good_one_follows(setup: Setup, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.gguf"
-    bad.write_bytes(b"nonsense")
-    with running() as (engine, heard):
-        engine.submit(Setup(bad))
-        failed = heard.until(Failed)
-        assert str(bad) in failed.message
-        assert failed.kind == "ModelError"
-        engine.submit(ask())
-        assert "No model is loaded" in heard.until(Failed).message
-        engine.submit(setup)
-        engine.submit(ask())
-        assert heard.until(Finished).stop is Stop.LENGTH
-
-
-def test_a_cancel_stops_an_answer_and_not_the_next_one(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.submit(setup)
-        for i in range(20):
-            engine.submit(ask(max_tokens=950))
-            heard.until(Decoded)
-            engine.cancel()
-            engine.submit(ask(max_tokens=2 + i % 3))
-            assert heard.until(Finished).stop is Stop.CANCELLED
-            assert heard.until(Finished).stats.generated_tokens == 2 + i % 3
-
-
-def test_a_cancel_stops_a_prompt_that_is_being_read(slow: Setup) -> None:
-    with running() as (engine, heard):
-        engine.submit(slow)
-        heard.until(Ready)
-        engine.submit(ask("x" * 7000))
-        heard.until(Prepared)
-        engine.cancel()
-        finished = heard.until(Finished)
-        assert (finished.stop, finished.stats.generated_tokens) == (Stop.CANCELLED, 0)
-
-
-def test_a_cancel_stops_a_load_and_jobs_that_wait(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.submit(setup)
-        engine.cancel()
-        assert heard.until(Failed).kind == "Cancelled"
-        engine.submit(setup)
-        heard.until(Ready)
-        engine.submit(ask(max_tokens=900))
-        engine.submit(ask(max_tokens=901))
-        engine.cancel()
-        assert heard.until(Failed).message == "Stopped before it began."
-        assert heard.until(Finished).stop is Stop.CANCELLED
-
-
-def test_steering_takes_effect_in_the_answer_under_way(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.submit(setup)
-        engine.submit(ask(max_tokens=900))
-        heard.until(Decoded)
-        engine.steer("ars")
-        while heard.until(Decoded).lookahead:
-            pass
-        engine.steer("sps", 2)
-        while heard.until(Decoded).lookahead != 2:
-            pass
-        engine.cancel()
-        heard.until(Finished)
 
 
 def test_counting_and_racing_cross_the_pipes_too(setup: Setup) -> None:
