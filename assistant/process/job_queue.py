@@ -2,15 +2,17 @@
 
 from collections import deque
 from dataclasses import replace
+from time import monotonic
 
 from assistant.events import Failed, Ready
-from assistant.process.backoff import Backoff
 from assistant.request import AnyJob, Count, Request, Setup, Steer
 from assistant.service import Ticket
 from models.errors import Cancelled, EngineDied, ModelError
 
 STOPPED = Failed("Stopped before it began.", Cancelled.__name__)
 NO_MODEL = Failed("No model is loaded.", ModelError.__name__)
+LONGEST = 60.0
+"""Seconds after which even a setup that ends every worker is tried again."""
 
 
 class JobQueue:
@@ -135,3 +137,31 @@ class JobQueue:
 def _end(ticket: Ticket, end: object) -> None:
     ticket.hear(end)
     ticket.hear(None)
+
+
+class Backoff:
+    """Refuse to reload a setup that ends every worker too soon: first at once, then ever later."""
+
+    def __init__(self) -> None:
+        self._deaths = 0  # in a row, while loading
+        self._not_before = 0.0
+
+    def note_death(self) -> None:
+        """Note that a worker has died while it loaded."""
+        self._deaths += 1
+        self._not_before = monotonic() + min(LONGEST, 2 ** (self._deaths - 1) - 1)
+
+    def forget(self) -> None:
+        """Note that models have been loaded."""
+        self._deaths, self._not_before = 0, 0.0
+
+    def refusal(self, setup: Setup) -> str | None:
+        """Return why a setup is not tried again yet, or None if it is."""
+        pause = self._not_before - monotonic()
+        if pause <= 0:
+            return None
+        return (
+            f"The engine's process ended {self._deaths} times in a row while it loaded "
+            f"{setup.target.name}; it is tried again in {pause:.0f} seconds at the earliest. "
+            "Choose another model, or check this one with `specchat models check`."
+        )
