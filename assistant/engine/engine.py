@@ -62,7 +62,7 @@ class Engine:
 
     def _run(self) -> None:
         while (job := self._next()) is not None:
-            self._over(self._end(job))
+            self._do(job)
         self._place.free()
 
     def _next(self) -> AnyJob | None:
@@ -74,16 +74,16 @@ class Engine:
                 assistant.resuming.keep()
             return self._job.get()
 
-    def _end(self, job: AnyJob) -> object:
-        """Do a job; return its last event."""
+    def _do(self, job: AnyJob) -> None:
+        """Do a job, and say how it has ended."""
         try:
-            return self._handlers[type(job)](job, self._place)
+            self._over(self._handlers[type(job)](job, self._place))
         except Cancelled:
-            return Failed("Loading was stopped.", "Cancelled")
+            self._over(Failed("Loading was stopped.", "Cancelled"))
         except SpecchatError as error:
-            return Failed(str(error), type(error).__name__)
+            self._over(Failed(str(error), type(error).__name__))
         # A thread that dies of a bug leaves everybody waiting; the next job may well succeed.
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             what = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
-            return Failed(f"This is a bug in specchat: {what}.", Bug.__name__)
+            self._over(Failed(f"This is a bug in specchat: {what}.", Bug.__name__))

@@ -22,9 +22,13 @@ class Outlet:
         self._pipe, self._codec = pipe, codec
         self._turn = Lock()
 
-    def send(self, said: object) -> None:
-        """Send a message, whole, before another thread's."""
-        rest = memoryview(framed(self._codec.encode(said)))
+    def send(self, *said: object) -> None:
+        """Send messages, whole, before another thread's.
+
+        Raises:
+            TypeError: a part of them is no plain value, and nothing was sent.
+        """
+        rest = memoryview(b"".join(framed(self._codec.encode(each)) for each in said))
         with self._turn:
             try:
                 while rest:
@@ -41,12 +45,7 @@ def serve(
     `handlers` do the jobs of the protocol.
     """
     outlet = Outlet(events, protocol.messages)
-
-    def over(end: object) -> None:
-        outlet.send(Last())
-        outlet.send(end)
-
-    engine = Engine(outlet.send, over, handlers)
+    engine = Engine(outlet.send, lambda end: outlet.send(Last(), end), handlers)
     frames = Frames()
     while data := os.read(commands, CHUNK):
         try:

@@ -34,10 +34,12 @@ class Codec(Generic[Value]):
         """Return the bytes of a value; text that is not UTF-8 gets question marks.
 
         Raises:
-            TypeError: a part of it is no plain value.
+            TypeError: it is not one of the union's, or a part of it is no plain value.
             OverflowError: a number in it has more than 64 bits.
         """
         tagged = type(value).__name__, value
+        if tagged[0] not in self._members:
+            raise TypeError(f"not one of {', '.join(self._members)}: {tagged[0]}")
         try:
             return _encoder.encode(tagged)
         except UnicodeEncodeError:  # half a character, as a command line or a file name may hold

@@ -140,7 +140,9 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert SAID.decode(SAID.encode(counted)) == Counted("a", 3)
 
 
-def test_what_is_no_plain_value_is_refused() -> None:
+def test_what_is_no_plain_value_or_another_protocols_is_refused() -> None:
+    with pytest.raises(TypeError):
+        CHAT.messages.encode(Gauged(1.0))
     with pytest.raises(TypeError):
         SAID.encode(Failed(object(), "x"))  # type: ignore[arg-type]
 

@@ -59,6 +59,14 @@ def furnished(setup: Setup) -> JobQueue:
     return queue
 
 
+def test_an_end_that_cannot_be_said_is_a_bug_and_not_a_silence() -> None:
+    with running(protocol=TOY) as (engine, heard):
+        engine.submit(Toy(""))
+        assert heard.until(Failed).kind == "Bug"
+        engine.submit(Toy("draft"))
+        heard.until(Toyed)
+
+
 def test_another_kind_of_job_is_a_value_an_event_and_a_handler() -> None:
     with running(protocol=TOY) as (engine, heard):
         engine.submit(Toy("draft"))

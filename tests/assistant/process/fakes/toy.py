@@ -29,7 +29,7 @@ class Toyed:
 
 
 def toy(job: Toy, place: Workplace) -> Toyed:
-    return Toyed(job.word[::-1])
+    return Toyed(job.word[::-1] or place)  # type: ignore[arg-type]  # which no pipe carries
 
 
 TOY = Protocol("tests.assistant.process.fakes.toy", Job | Toy, Event | Toyed)
