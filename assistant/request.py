@@ -164,5 +164,19 @@ class Race:
     kept: ClassVar[str] = SAID_IS_KEPT
 
 
+@dataclass(frozen=True, slots=True)
+class Steer:
+    """Change how the answer under way is decoded."""
+
+    mode: Mode
+    lookahead: int | None
+    sampling: Sampling | None = None  # None: as the request has it
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Stop the job that is being done."""
+
+
 Job = Setup | Request | Race | Count
 """What the engine does, one after the other."""

@@ -15,7 +15,6 @@ from assistant.events import (
     Finished,
     Lap,
     Lined,
-    RaceOver,
     Ready,
     Spoken,
 )
@@ -90,7 +89,6 @@ def run(race: Race, pool: Pool, control: Control, emit: Callable[[Event], None])
         ]
         for lap in laps(runners):
             emit(lap)
-    emit(RaceOver())
 
 
 def seconds(runner: Runner) -> float:

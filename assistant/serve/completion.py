@@ -42,7 +42,7 @@ async def answer(
         send = _stream if asked.streams else _whole
         return await send(connection, job, reply, asked, notice)
     finally:
-        desk.leave(job)
+        job.cancel()
 
 
 async def _whole(

@@ -12,7 +12,7 @@ from assistant.chat.template import CHATML, ChatTemplate
 from assistant.events import Failed, Lap, Loading
 from assistant.lab.protocol import LAB
 from assistant.process.frames import MOST, Frames, framed
-from assistant.process.protocol import Done
+from assistant.process.protocol import Begun
 from assistant.process.wire import Garbled
 from assistant.request import Count, Message, Request, Setup
 from assistant.store import Store
@@ -100,7 +100,7 @@ def _messages() -> Iterator[bytes]:
     request = Request((Message("user", "Why?", (1, 2)),), stop_strings=("a",), seed=1)
     for command in (Setup(Path("a.gguf")), request, Count("a", "b")):
         yield framed(LAB.commands.encode(command))
-    for said in (Loading("target", "a", 0.5), Lap(1, 0.5, Failed("a", "Bug")), Done()):
+    for said in (Loading("target", "a", 0.5), Lap(1, 0.5, Failed("a", "Bug")), Begun()):
         yield framed(LAB.messages.encode(said))
 
 

@@ -23,7 +23,7 @@ async def act(chat: Chat, *keys: str) -> None:
     await chat.pilot.pause()
     await chat.pilot.press(*keys)
     await chat.pilot.pause()
-    await chat.until(lambda: not chat.screen.exchange.busy)
+    await chat.until(lambda: not chat.screen.talk.busy)
 
 
 def inspected(chat: Chat) -> str:
@@ -73,7 +73,7 @@ async def test_ctrl_r_does_the_same_from_the_prompt(pair) -> None:
         first = chat.said[-1]
         await chat.pilot.press("ctrl+r")
         await chat.until(lambda: len(chat.engine.heard(Finished)) == 2)
-        await chat.until(lambda: not chat.screen.exchange.busy)
+        await chat.until(lambda: not chat.screen.talk.busy)
         assert chat.said[0] == "Which way?"
         assert chat.said[1] != first
 

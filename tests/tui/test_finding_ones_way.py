@@ -54,7 +54,7 @@ async def test_after_another_answer_the_keys_go_to_it(pair: Pair) -> None:
         await chat.ask("Which way?")
         await walk(chat, "r")
         await chat.until(lambda: len(chat.engine.heard(Finished)) == 2)
-        await chat.until(lambda: not chat.screen.exchange.busy)
+        await chat.until(lambda: not chat.screen.talk.busy)
         focused = chat.screen.focused
         assert isinstance(focused, Answer)
         assert focused.record == chat.screen.dialogue.leaf

@@ -207,7 +207,7 @@ async def test_conversations_are_kept_when_the_models_are_there_before_them(
 
     monkeypatch.setattr(Store, "__init__", slowly)
     async with open_chat(target, draft) as chat:
-        await chat.until(lambda: chat.screen.exchange.ready)
+        await chat.until(lambda: chat.screen.talk.ready)
         await chat.pilot.pause(0.1)
         found.set()
         await chat.ready()

@@ -12,7 +12,7 @@ from tests.tui.chat import Chat, open_chat
 
 
 def engine_is_gone(chat: Chat) -> bool:
-    return not chat.engine._thread.is_alive()
+    return not chat.engine.engine._thread.is_alive()
 
 
 @pytest.mark.parametrize("keys", [["ctrl+q"], ["ctrl+d"], ["ctrl+c", "ctrl+c"]])

@@ -59,14 +59,14 @@ async def several(chat: Chat, question: str) -> SeveralScreen:
     over = len(chat.engine.heard(Answered))
     await begin(chat, question)
     await chat.until(lambda: len(chat.engine.heard(Answered)) > over)
-    await chat.until(lambda: not chat.screen.exchange.busy)
+    await chat.until(lambda: not chat.screen.talk.busy)
     assert isinstance(chat.app.screen, SeveralScreen)
     return chat.app.screen
 
 
 async def chosen(chat: Chat) -> None:
     await chat.until(lambda: isinstance(chat.app.screen, ChatScreen))
-    await chat.until(lambda: not chat.screen.exchange.busy)
+    await chat.until(lambda: not chat.screen.talk.busy)
 
 
 async def test_the_chosen_answer_is_gone_on_with_and_the_others_stay_beside_it(pair: Pair) -> None:

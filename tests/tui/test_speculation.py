@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from msgspec import structs
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.widgets import Static
@@ -107,7 +108,7 @@ async def test_the_end_shows_the_lookahead_of_rounds_that_had_room_for_it() -> N
         host.panel.take(decoded(lookahead=3))
         clipped = decoded(replace(FAST, rounds=41), Forecast(Reason.CHOSEN), lookahead=0)
         host.panel.take(clipped)
-        host.panel.take(replace(clipped, forecast=None))  # what a stop string held back
+        host.panel.take(structs.replace(clipped, forecast=None))  # what a stop string held back
         last = host.panel.over()
         await pilot.pause()
         assert "lookahead 3" in told(host.panel)
@@ -201,7 +202,7 @@ def test_panel_at_80x24_shows_everything_without_scrolling(reason: Reason, decod
 
 
 def test_draft_of_a_foreign_name_cannot_command_the_terminal(answer: list[Event]) -> None:
-    ready = replace(recorded.ready(answer), draft=None, no_draft="\x1b[31m is no draft.")
+    ready = structs.replace(recorded.ready(answer), draft=None, no_draft="\x1b[31m is no draft.")
     assert isinstance(ready, Ready)
     shown = lines(Reading(decoded(), no_draft=ready.no_draft), 37, 40)
     assert "\x1b" not in "".join(line.plain for line in shown)

@@ -13,11 +13,10 @@ from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from assistant.events import Event, Failed, Lap, Lined, Loading, RaceOver
 from assistant.request import Setup
 from models.errors import ModelMissing, SpecchatError, StorageError
 from tui.app.appearance import appear, say_notices
-from tui.app.messages import EngineSaid, Located, NotLocated, StoreOpened, ThreadDied
+from tui.app.messages import Located, NotLocated, StoreOpened, ThreadDied
 from tui.app.program import Program
 from tui.app.signals import hangs_up, signals_leave
 from tui.chat.screen import ChatScreen
@@ -26,9 +25,7 @@ from tui.settings.settings import Settings
 
 if TYPE_CHECKING:
     from assistant.service import Service
-    from tui.race.screen import RaceScreen
 
-EngineFactory = Callable[[Callable[[Event], None]], "Service"]
 RELOADING = ("target", "draft", "n_ctx", "threads", "gpu_layers", "folders")
 """The settings that the loaded models depend on."""
 
@@ -42,14 +39,11 @@ class SpecchatApp(Program):
         Binding("ctrl+c", "help_quit", show=False, system=True),
     ]
 
-    def __init__(self, settings: Settings, engine: EngineFactory | None = None) -> None:
-        super().__init__()
+    def __init__(self, settings: Settings, engine: "Callable[[], Service] | None" = None) -> None:
+        super().__init__(engine)
         self.settings = settings
-        self.chat = ChatScreen(settings)
-        self.racing: RaceScreen | None = None
+        self.chat = ChatScreen(settings, self.submit)
         self._setup: Setup | None = None
-        self._new_engine = engine
-        self._engine: Service | None = None
         self._undo = ExitStack()
 
     def get_default_screen(self) -> Screen[None]:
@@ -78,8 +72,7 @@ class SpecchatApp(Program):
     async def on_unmount(self) -> None:
         """Keep what was said and free the models, whatever the reason to go."""
         self.chat.keeping.leave()
-        close = [self.chat.keeping.close, *([self._engine.close] if self._engine else [])]
-        await asyncio.gather(*map(asyncio.to_thread, close))
+        await asyncio.gather(asyncio.to_thread(self.chat.keeping.close), self.close_engine())
         self._undo.close()
 
     def _leave(self, number: int) -> None:
@@ -133,16 +126,7 @@ class SpecchatApp(Program):
     def load(self, message: Located) -> None:
         """Have the models loaded."""
         self._setup = message.setup
-        self.chat.talk.load(self._running_engine(), message.setup, message.no_draft)
-
-    def _running_engine(self) -> "Service":
-        if self._engine is None:
-            if self._new_engine is None:
-                from assistant.process.client import EngineProcess
-
-                self._new_engine = EngineProcess
-            self._engine = self._new_engine(self._hear)
-        return self._engine
+        self.chat.talk.load(message.setup, message.no_draft)
 
     @on(NotLocated)
     def explain(self, message: NotLocated) -> None:
@@ -153,30 +137,18 @@ class SpecchatApp(Program):
         if message.missing and not typing:
             self.action_choose_model()
 
-    def _hear(self, event: Event) -> None:
-        self.post_message(EngineSaid(event))  # called on the engine's thread
-
-    @on(EngineSaid)
-    def show(self, message: EngineSaid) -> None:
-        """Pass on what the engine says."""
-        match message.event:
-            case Lined() | Lap() | RaceOver() | Loading() | Failed() if self.racing is not None:
-                self.racing.show(message.event)
-            case _:
-                self.chat.talk.show(message.event)
-
     @on(ChatScreen.ModelWanted)
     def action_choose_model(self) -> None:
         """Open the screen that chooses, switches and fetches models."""
         from tui.models.screen import ModelsScreen
 
         if isinstance(self.screen, ChatScreen):
-            ready = self.chat.exchange.ready
+            ready = self.chat.talk.ready
             self.push_screen(ModelsScreen(self.settings, ready), self._use_models)
 
     def _use_models(self, choice: tuple[str, str | None] | None) -> None:
         if choice is None:
-            if self.chat.exchange.wants_model:
+            if self.chat.talk.wants_model:
                 self.chat.talk.take_back()
         else:
             before = self.settings
@@ -224,14 +196,10 @@ class SpecchatApp(Program):
         from tui.race.lanes import duel
         from tui.race.screen import RaceScreen
 
-        if self._setup is None or self._engine is None:
-            return
-        self.racing = RaceScreen(duel(self._setup, self.settings, message.request))
-        self.push_screen(self.racing, self._end_race)
-        self.racing.start(self._engine)
-
-    def _end_race(self, _: None) -> None:
-        self.racing = None
+        if self._setup is not None:
+            racing = RaceScreen(duel(self._setup, self.settings, message.request))
+            self.push_screen(racing)
+            racing.start(self.submit)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Offer every key of the screen that has a name in the palette, too."""

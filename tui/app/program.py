@@ -1,18 +1,24 @@
 """What the apps have in common: no line commands the terminal, and no crash tells what was said."""
 
+import asyncio
 import os
 import traceback
+from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
+from textual import events, on
 from textual.app import App
 from textual.color import Color
-from textual.events import Event, Key, Paste
 from textual.filter import LineFilter
 
+from assistant.events import Event
+from assistant.request import AnyJob
+from assistant.service import Hear, Service, Ticket
+from tui.app.messages import EngineSaid
 from tui.app.signals import starts_over
 from tui.safe import safe
 
@@ -49,25 +55,51 @@ def _cell(character: str) -> str:
 
 
 class Program(App[None]):
-    """An app that is a whole program."""
+    """An app that is a whole program; `engine` makes what computes for it."""
 
     # A toast at the bottom would cover what is being typed and the newest words.
     CSS = "ToastRack { dock: top; align: right top; margin: 1 0 0 0; }"
 
-    def __init__(self) -> None:
+    def __init__(self, engine: Callable[[], Service] | None = None) -> None:
         super().__init__()
+        self._new_engine = engine
+        self._engine: Service | None = None
         self._harmless = Harmless()
         self._asked_to_quit = -PATIENCE
-        self._early: list[Event] | None = []  # what was typed before anything could take it
+        self._early: list[events.Event] | None = []  # what was typed before anything could take it
 
     def on_mount(self) -> None:
         """Take care of the terminal."""
         starts_over(self._driver)
         self.call_after_refresh(self._take_early)
 
-    async def on_event(self, event: Event) -> None:
+    def submit(self, job: AnyJob, take: Hear) -> Ticket:
+        """Have the engine do a job; what it says comes to `take`, in this app's own thread."""
+        if self._engine is None:
+            if self._new_engine is None:
+                from assistant.process.client import EngineProcess
+
+                self._new_engine = EngineProcess
+            self._engine = self._new_engine()
+
+        def hear(event: Event | None) -> None:
+            self.post_message(EngineSaid(event, take))
+
+        return self._engine.submit(job, hear)
+
+    @on(EngineSaid)
+    def take(self, message: EngineSaid) -> None:
+        """Pass on what the engine says."""
+        message.take(message.event)
+
+    async def close_engine(self) -> None:
+        """Free the models."""
+        if self._engine is not None:
+            await asyncio.to_thread(self._engine.close)
+
+    async def on_event(self, event: events.Event) -> None:
         """Keep what is typed while the program starts until there is a place for it."""
-        if self._early is not None and isinstance(event, Key | Paste):
+        if self._early is not None and isinstance(event, events.Key | events.Paste):
             self._early.append(event)
         else:
             await super().on_event(event)

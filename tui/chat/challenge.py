@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 def challenge(screen: ChatScreen) -> Request | None:
     """Return what the lanes of a race are to answer; None after saying why there is no race."""
-    ready, prompt = screen.exchange.ready, screen.prompt
-    if ready is None or screen.exchange.busy:
+    ready, prompt = screen.talk.ready, screen.prompt
+    if ready is None or screen.talk.busy:
         what = "An answer is under way; Esc stops it" if ready else "No models are loaded yet"
         screen.notify(f"{what}. A race needs them to itself.", timeout=4, markup=False)
     elif request := screen.dialogue.race(prompt.text, prompt.attachments, ready.target):

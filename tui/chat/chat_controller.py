@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from assistant.attachment import Attachment
 from assistant.events import (
-    Answered,
     Counted,
     Decoded,
     Event,
@@ -16,14 +15,13 @@ from assistant.events import (
     Loading,
     ModelInfo,
     Noticed,
-    OneOf,
     Prefilled,
     Prepared,
     Ready,
     Stats,
 )
-from assistant.request import Mode, Request, Setup
-from assistant.service import Service
+from assistant.request import Count, Mode, Request, Sampling, Setup
+from assistant.service import Hear, Submit, Ticket
 from models.errors import StorageError
 from tui.chat import draft_use
 from tui.chat.conversation.turn import Turn
@@ -37,36 +35,82 @@ if TYPE_CHECKING:
 
 FIGURES_EVERY = 0.5
 """Seconds."""
+Begin = Callable[[ModelInfo, Mode], Request]
+"""Begins an answer; is called when its turn comes, and returns what the engine needs for it."""
 
 
 class ChatController:
     """Keep the parts of a chat screen in step with its dialogue and the engine."""
 
-    def __init__(self, screen: ChatScreen) -> None:
-        self._screen = screen
-        self._dialogue, self._exchange = screen.dialogue, screen.exchange
-        self._waiting: UserTurn | None = None  # sent, and to be answered when that is possible
+    def __init__(self, screen: ChatScreen, submit: Submit) -> None:
+        self._screen, self._submit = screen, submit
+        self._dialogue = screen.dialogue
+        self.ready: Ready | None = None
+        self.preparing = True
+        """Whether models are being looked for or loaded."""
+        self._ticket: Ticket | None = None  # of the answer under way
+        self._wish: Begin | None = None  # to be answered when that is possible
+        self._waiting: UserTurn | None = None  # the question of that, if it was just sent
         self.no_draft: str | None = None
         """Why answers come without speculation, if they do."""
         self._doubts_draft = False  # whether it is still to be said that the draft is no help
         self._figures: Decoded | None = None  # to be shown
         self._deleted: int | None = None  # the conversation that was open when it was deleted
 
-    def load(self, engine: Service, setup: Setup, no_draft: str | None) -> None:
-        """Have models loaded; the prompt that waits is answered afterwards."""
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is under way, also one that nobody waits for any more."""
+        return self._ticket is not None
+
+    @property
+    def waits(self) -> bool:
+        """Whether something is to be answered as soon as that is possible."""
+        return self._wish is not None
+
+    @property
+    def wants_model(self) -> bool:
+        """Whether something waits that no model will ever answer."""
+        return self.waits and not self.preparing and self.ready is None
+
+    def prepare(self) -> None:
+        """Note that models are being looked for."""
+        self.ready, self.preparing = None, True
+
+    def load(self, setup: Setup, no_draft: str | None) -> None:
+        """Have models loaded in place of an answer; what waits is answered afterwards."""
         self.no_draft = no_draft
-        self._exchange.load(engine, setup)
+        self.cancel()
+        self._submit(setup, self._loading)
+
+    def ask(self, request: Request, take: Hear) -> None:
+        """Have the engine answer; `take` hears of it, and has `show` show what it does not."""
+        self._ticket = self._submit(request, take)
+
+    def count(self, count: Count) -> None:
+        """Have the tokens of a text counted, once a model can."""
+        if self.ready is not None:
+            self._submit(count, self._counted)
+
+    def steer(self, mode: Mode, lookahead: int | None, sampling: Sampling) -> None:
+        """Let the answer under way have other settings, from its next round on."""
+        if self._ticket is not None:
+            self._ticket.steer(mode, lookahead, sampling)
+
+    def cancel(self) -> None:
+        """End the answer under way."""
+        if self._ticket is not None:
+            self._ticket.cancel()
 
     def no_model(self, reason: str) -> None:
         """Say why nothing can be answered, and hand the prompt back that waits for it."""
-        self._exchange.loaded(None)
+        self.ready, self.preparing = None, False
         self._screen.status.show(loaded=False, activity=None)
         self._screen.banner.show("no model")
         self._screen.conversation.note(reason, "error")
         self.take_back()
 
-    def show(self, event: Event) -> None:
-        """Show what the engine says."""
+    def show(self, event: Event | None) -> None:
+        """Show what the engine says of an answer."""
         status = self._screen.status
         match event:
             case Loading(role, name, fraction):
@@ -85,18 +129,17 @@ class ChatController:
             case Finished():
                 self._doubt_draft(event.stats)
                 self._end(self._dialogue.finished(event))
-            case OneOf() | Answered():
-                self._screen.several.take(event)
-            case Failed() if self._screen.several.busy:
-                self._screen.several.failed(event)
             case Failed():
-                self._fail(event)
-            case Counted(label, tokens):
-                self._screen.prompt.counted(label, tokens)
+                self._tell(event)
+                self.take_back()  # it would hang on an answer that may come to nothing
+                self._end(self._dialogue.failed(event))
+            case None:
+                self._ticket = None
+                self._go_on()
 
     def say(self, text: str, attachments: Sequence[Attachment]) -> None:
         """Answer what the person says now, or as soon as that is possible."""
-        if self._exchange.waits:
+        if self.waits:
             self._screen.notify("One message waits already; this one stays here.", timeout=3)
             return
         turn = self._dialogue.ask(text, attachments, self._screen.editing.sent())
@@ -119,7 +162,7 @@ class ChatController:
                 self._screen.conversation.focus_last()
             return asked
 
-        self._wish(begin)
+        self._have(begin)
 
     def again(self, answer: Record) -> None:
         """Have another answer to the question of this one."""
@@ -133,7 +176,7 @@ class ChatController:
         elif self._dialogue.shared:  # two would write over each other
             self._screen.notify("It is open in another specchat, too; f copies up to here.")
         else:
-            self._wish(self._dialogue.go_on)
+            self._have(self._dialogue.go_on)
 
     def open(self, conversation: int | None) -> None:
         """Show a conversation; an answer under way in another one is stopped and kept."""
@@ -171,12 +214,12 @@ class ChatController:
     def stop(self) -> None:
         """End the answer, keep its text, and take a prompt back that waits."""
         self.take_back()
-        self._exchange.stop()
+        self.cancel()
         self._screen.refresh_bindings()
 
     def take_back(self) -> None:
         """Hand the prompt back that waits."""
-        self._exchange.unwish()
+        self._wish = None
         turn, self._waiting = self._waiting, None
         if turn is not None:
             self._dialogue.take_back(turn)
@@ -186,19 +229,29 @@ class ChatController:
         if not self._screen.prompt.give_back(text, attachments):
             self._screen.notify("Up-arrow in an empty prompt brings the unanswered one back.")
 
-    def _wish(self, begin: Callable[[ModelInfo, Mode], Request]) -> None:
-        def request() -> Request:
-            assert self._exchange.ready is not None, "wishes come true when models are loaded"
-            return begin(self._exchange.ready.target, self._screen.mode)
-
-        self._exchange.wish(request)
+    def _have(self, begin: Begin) -> None:
+        self._wish = begin
         self._go_on()
 
     def _go_on(self) -> None:
-        """Ask for a model when nothing else helps; offer the keys that make sense now."""
-        if self._exchange.wants_model:
+        """Have done what waits, or ask for a model when nothing else helps; offer fitting keys."""
+        if self._wish is not None and self.ready is not None and not self.busy:
+            begin, self._wish = self._wish, None
+            self.ask(begin(self.ready.target, self._screen.mode), self.show)
+        if self.wants_model:
             self._screen.post_message(self._screen.ModelWanted())
         self._screen.refresh_bindings()
+
+    def _loading(self, event: Event | None) -> None:
+        if isinstance(event, Failed):
+            self._tell(event)
+            self.no_model(event.message)
+        elif event is not None:
+            self.show(event)
+
+    def _counted(self, event: Event | None) -> None:
+        if isinstance(event, Counted):
+            self._screen.prompt.counted(event.label, event.tokens)
 
     def _decoded(self, event: Decoded) -> None:
         self._dialogue.decoded(event)
@@ -229,25 +282,20 @@ class ChatController:
             text = draft_use.refused(self.no_draft, ready, screen.settings)
             screen.conversation.note(text, "warning")
         self._doubts_draft = ready.draft is not None
-        self._exchange.loaded(ready)
+        self.ready, self.preparing = ready, False
         self._screen.learn()
         self._go_on()
 
     def _doubt_draft(self, stats: Stats) -> None:
         """Say once of a pair that nothing its draft proposes is accepted."""
-        draft = self._exchange.ready.draft if self._exchange.ready else None
+        draft = self.ready.draft if self.ready else None
         if draft and self._doubts_draft and (text := draft_use.rejected(stats, draft)):
             self._doubts_draft = False
             self._dialogue.note(f"{text} F5 chooses another draft, or none.")
 
-    def _fail(self, event: Failed) -> None:
+    def _tell(self, event: Failed) -> None:
         if not self._screen.is_active:  # where the note in the conversation is not seen
             self._screen.notify(safe(event.message), severity="error", markup=False)
-        if self._exchange.busy:
-            self.take_back()  # it would hang on an answer that may come to nothing
-            self._end(self._dialogue.failed(event))
-        else:
-            self.no_model(event.message)
 
     def _end(self, unanswered: Record | None) -> None:
         self._show_figures()
@@ -255,8 +303,6 @@ class ChatController:
         if unanswered is not None:
             self._give_back(unanswered.content, unanswered.attachments)
         self._screen.list_chats()
-        self._exchange.ended()
-        self._go_on()
 
 
 def _reading(role: str, done: int, total: int) -> Activity:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -74,7 +73,8 @@ class Reply:
 
     def whole(self, event: Finished) -> Finished:
         """Return the end with the figures of all of the answer, also of what it had before."""
-        return replace(event, stats=together(self.record.stats, event.stats))
+        stats = together(self.record.stats, event.stats)
+        return Finished(event.text, event.token_ids, event.stop, stats)
 
     def finish(self, store: Store, event: Finished) -> Record:
         """Save the whole of it; return what is kept.

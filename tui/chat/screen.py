@@ -8,13 +8,13 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from assistant.request import Count, Mode, Request
+from assistant.service import Submit
 from tui.app.clipboard import copy_and_say
 from tui.chat.autosave import Autosave
 from tui.chat.challenge import challenge
 from tui.chat.chat_controller import ChatController
 from tui.chat.conversation.turn import TurnAction
 from tui.chat.dialogue import Dialogue
-from tui.chat.exchange import Exchange
 from tui.chat.keys import KEYS
 from tui.chat.layout import Parts
 from tui.chat.list.chat_list import ChatList
@@ -50,11 +50,10 @@ class ChatScreen(Parts):
             super().__init__()
             self.request = request
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, submit: Submit) -> None:
         super().__init__(settings.mode)
         self.settings = settings
         self.set_reactive(ChatScreen.mode, settings.mode)
-        self.exchange = Exchange()
         self.keeping = Autosave(self)
         self.dialogue = Dialogue(self.conversation, settings, self.keeping.lose)
         self.unfinished, self.editing = (
@@ -62,7 +61,7 @@ class ChatScreen(Parts):
             QuestionEditing(self),
         )
         self.talk, self.verbs, self.several = (
-            ChatController(self),
+            ChatController(self, submit),
             TurnActions(self),
             SeveralAnswers(self),
         )
@@ -79,8 +78,8 @@ class ChatScreen(Parts):
 
     def learn(self) -> None:
         """Learn what stored answers say often, once models and conversations are there."""
-        if self.exchange.ready is not None and self.keeping.begun:
-            self._learn(self.exchange.ready.target.name)
+        if self.talk.ready is not None and self.keeping.begun:
+            self._learn(self.talk.ready.target.name)
 
     @work(thread=True, exclusive=True, group="learn")
     def _learn(self, model: str) -> None:
@@ -100,7 +99,7 @@ class ChatScreen(Parts):
 
     def prepare(self) -> None:
         """Say that models are being looked for."""
-        self.exchange.prepare()
+        self.talk.prepare()
         self.status.show(loaded=False, activity=Activity("looking for the models", 0.0))
 
     def follow(self) -> None:
@@ -119,9 +118,7 @@ class ChatScreen(Parts):
 
     def steer(self) -> None:
         """Let the answer under way have the settings in force, from its next round on."""
-        if self.exchange.busy and self.exchange.engine is not None:
-            settings = self.settings
-            self.exchange.engine.steer(self.mode, settings.lookahead, settings.sampling)
+        self.talk.steer(self.mode, self.settings.lookahead, self.settings.sampling)
 
     @on(Prompt.Submitted)
     def say(self, message: Prompt.Submitted) -> None:
@@ -131,8 +128,7 @@ class ChatScreen(Parts):
     @on(Prompt.CountWanted)
     def count(self, message: Prompt.CountWanted) -> None:
         """Have the tokens of a text counted."""
-        if self.exchange.engine is not None:
-            self.exchange.engine.count(Count(message.label, message.text))
+        self.talk.count(Count(message.label, message.text))
 
     @on(TurnAction)
     def act(self, message: TurnAction) -> None:
@@ -168,7 +164,7 @@ class ChatScreen(Parts):
 
     @property
     def _occupied(self) -> bool:
-        return self.exchange.busy or self.exchange.waits
+        return self.talk.busy or self.talk.waits
 
     @property
     def _edits(self) -> bool:

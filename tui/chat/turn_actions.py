@@ -78,7 +78,7 @@ class TurnActions:
     @property
     def _waits(self) -> bool:
         """Whether the conversation must stay as it is for the moment."""
-        return self._screen.dialogue.busy or self._screen.exchange.waits
+        return self._screen.dialogue.busy or self._screen.talk.waits
 
     def _tell_if_it_fails(self, change: Callable[[], None]) -> None:
         try:

@@ -51,7 +51,7 @@ def watch(settings: "Settings", thorough: bool) -> "ProofOutcome":
     """
     from assistant.lab.jobs import Prove
     from assistant.lab.protocol import LAB
-    from assistant.lab.prove.events import Check, Proved
+    from assistant.lab.prove.events import Check
     from assistant.lab.tune.events import Measuring
     from tui.lab.prove_report import ProofOutcome
     from tui.shell.engine_console import EngineConsole, Stopped
@@ -67,11 +67,10 @@ def watch(settings: "Settings", thorough: bool) -> "ProofOutcome":
                 outcome.checks.append(event)
 
     with console.shown():
-        engine = console.engine  # it starts while the models are looked for
+        console.start()  # while the models are looked for
         setup, k, seed = console.pair(settings), settings.lookahead or None, settings.seed or 0
-        engine.submit(Prove(setup, settings.sampling, k, seed, thorough))
         try:
-            outcome.proved = console.until(Proved, hear)
+            outcome.proved = console.run(Prove(setup, settings.sampling, k, seed, thorough), hear)
         except Stopped:
             pass
         except SpecchatError as error:

@@ -58,10 +58,10 @@ def measure(settings: "Settings") -> "Tuned":
             console.measuring(f"measuring {event.what}", event.fraction, event.left_s)
 
     with console.shown():
-        engine = console.engine  # it starts while the models are looked for
+        console.start()  # while the models are looked for
         setup = console.pair(settings)
-        engine.submit(Tune(setup, tuple(siblings(setup.target))))
-        return console.until(Tuned, hear)
+        tuned: Tuned = console.run(Tune(setup, tuple(siblings(setup.target))), hear)
+    return tuned
 
 
 def lines(tuned: "Tuned") -> Iterator[str]:

@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from assistant.events import Event, Failed, Lap, Lined, Loading, RaceOver
 from assistant.request import Race
-from assistant.service import Service
+from assistant.service import Submit, Ticket
 from tui.race.head import Head
 from tui.race.lane_view import LOWEST, Lanes
 from tui.race.phase_line import PhaseLine
@@ -31,7 +31,7 @@ Phase = Literal["loading", "racing", "replay", "over"]
 class RaceScreen(Screen[None]):
     """Have a race run, show it, and show it again as if each lane had the machine to itself.
 
-    The app hands it the engine by `start`, and what the engine says by `show`.
+    The app has it `start`.
     """
 
     AUTO_FOCUS = ""
@@ -79,7 +79,7 @@ class RaceScreen(Screen[None]):
         self.head, self.lanes, self.line = Head(), Lanes(race.lanes), PhaseLine()
         self.board = Board(self.lanes.standings)
         self.replay = ReplayClock(0.0)
-        self._engine: Service | None = None
+        self._ticket: Ticket | None = None
         self._stopping = False
         self._failed: str | None = None
         self._loading = ("getting ready", 0.0)
@@ -97,12 +97,11 @@ class RaceScreen(Screen[None]):
         """Look regularly at what there is to show."""
         self._timer = self.set_interval(PERIOD, self._look)
 
-    def start(self, engine: Service) -> None:
+    def start(self, submit: Submit) -> None:
         """Have the race run."""
-        self._engine = engine
-        engine.race(self.race)
+        self._ticket = submit(self.race, self.show)
 
-    def show(self, event: Event) -> None:
+    def show(self, event: Event | None) -> None:
         """Take what the engine says; it is on the screen at the next look."""
         match event:
             case Loading(role, name, fraction):
@@ -173,9 +172,9 @@ class RaceScreen(Screen[None]):
         """Stop the lanes and keep what they said; or stop the replay."""
         if self.phase == "replay":
             self.action_skip()
-        elif self._engine is not None:
+        elif self._ticket is not None:
             self._stopping = True
-            self._engine.cancel()
+            self._ticket.cancel()
         self.refresh_bindings()
 
     def action_close(self) -> None:

@@ -94,16 +94,14 @@ class AskSession:
 
     def _converse(self) -> None:
         listening = self._listening
-        engine = listening.engine  # it starts while the models are looked for
+        listening.start()  # while the models are looked for
         setup, no_draft = find_models(self._settings, listening.checking)
-        engine.load(replace(setup, measure=self._chooses_by_time()))
-        self._outcome.ready = listening.until(Ready, self._show, keeps=False)
+        setup = replace(setup, measure=self._chooses_by_time())
+        self._outcome.ready = listening.run(setup, self._show, keeps=False)
         self._warn(no_draft)
-        engine.reply(self._request())
-        if len(self._outcome.answers) == 1:
-            listening.until(Finished, self._show)
-        else:
-            self._outcome.answered = listening.until(Answered, self._show)
+        end = listening.run(self._request(), self._show)
+        if isinstance(end, Answered):
+            self._outcome.answered = end
 
     def _show(self, event: Event) -> None:
         match event:

@@ -103,9 +103,9 @@ def test_figures_that_cannot_be_are_left_out(impossible):
 def test_figures_name_the_draft_that_was_loaded(tiny_target, tiny_draft):
     with running() as (engine, heard):
         for draft in (tiny_draft, None):
-            engine.load(Setup(tiny_target, draft, n_ctx=512, threads=1, measure=False))
+            engine.submit(Setup(tiny_target, draft, n_ctx=512, threads=1, measure=False))
             ready = heard.until(Ready)
-            engine.reply(ask())
+            engine.submit(ask())
             assert heard.until(Finished).stats.draft == (ready.draft and ready.draft.name)
             assert (ready.draft is None) == (draft is None)
 

@@ -55,7 +55,7 @@ class Running:
         return int(self._listening.getsockname()[1])
 
     def kill_engine(self) -> None:
-        pid = self.desk._engine.pid
+        pid = self.desk.engine.pid
         assert pid
         os.kill(pid, signal.SIGKILL)
 

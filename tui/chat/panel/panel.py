@@ -1,7 +1,5 @@
 """The panel that shows speculation at work."""
 
-from dataclasses import replace
-
 from textual.content import Content
 from textual.events import Resize
 from textual.reactive import reactive
@@ -67,7 +65,7 @@ class Speculation(Lines):
         if (
             last is not None and decoded.stats.rounds == last.stats.rounds
         ):  # text that was held back
-            self._last = replace(decoded, lookahead=last.lookahead, forecast=last.forecast)
+            self._last = _planned_as(last, decoded)
             return
         if last is not None and decoded.stats.rounds < last.stats.rounds:
             last, self._pace = None, SpeedHistory(WIDTH - 3)
@@ -81,7 +79,7 @@ class Speculation(Lines):
         """
         last, before = self._last, self._before
         if last is not None and before is not None and last.lookahead < before.lookahead:
-            self._last = replace(last, lookahead=before.lookahead, forecast=before.forecast)
+            self._last = _planned_as(before, last)
         self.paint()
         return self._last
 
@@ -133,3 +131,10 @@ class Speculation(Lines):
             text = f"No model guesses: {self._ready.no_draft}"
             body = [*paragraph(text, width, "$text-warning"), Content(""), *body]
         return [*head, *body]
+
+
+def _planned_as(plan: Decoded, said: Decoded) -> Decoded:
+    """Return a round with the lookahead of another, and the forecast that led to it."""
+    return Decoded(
+        said.tokens, said.ghosts, plan.lookahead, said.context_used, said.stats, plan.forecast
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assistant.events import Answered, Failed, Finished, ModelInfo, OneOf
+from assistant.events import Answered, Event, Failed, Finished, ModelInfo, OneOf
 from assistant.request import Mode
 from models.errors import StorageError
 from tui.chat.answer_writer import AnswerWriter
@@ -36,8 +36,8 @@ class SeveralAnswers:
     def begin(self) -> None:
         """Ask; or say why that cannot be."""
         screen, dialogue = self._screen, self._screen.dialogue
-        ready, prompt = screen.exchange.ready, screen.prompt
-        if ready is None or screen.exchange.busy or screen.exchange.waits:
+        ready, prompt = screen.talk.ready, screen.prompt
+        if ready is None or screen.talk.busy or screen.talk.waits:
             what = "An answer is under way; Esc stops it" if ready else "No models are loaded yet"
             screen.notify(f"{what}.", timeout=4, markup=False)
             return
@@ -54,8 +54,21 @@ class SeveralAnswers:
             dialogue.cut_before(dialogue.leaf)
         self._open(ready.target, screen.mode)
 
-    def take(self, event: OneOf | Answered) -> None:
+    def leave(self) -> None:
+        """Keep what there is: the program ends."""
+        self._close("stopped")
+
+    def _take(self, event: Event | None) -> None:
         """Keep and show what the engine says."""
+        match event:
+            case OneOf() | Answered():
+                self._told(event)
+            case Failed():
+                self._failed(event)
+            case _:
+                self._screen.talk.show(event)
+
+    def _told(self, event: OneOf | Answered) -> None:
         if self._shown is not None:
             self._shown.take(event)
         if isinstance(event, Answered):
@@ -63,16 +76,12 @@ class SeveralAnswers:
         elif self._kept:
             self._keep(event)
 
-    def failed(self, event: Failed) -> None:
+    def _failed(self, event: Failed) -> None:
         """Keep what there is of all answers."""
         self._end("failed")
         if self._shown is not None:
             self._shown.dismiss(0)
         self._screen.conversation.note(event.message, "error")
-
-    def leave(self) -> None:
-        """Keep what there is: the program ends."""
-        self._close("stopped")
 
     def _open(self, model: ModelInfo, mode: Mode) -> None:
         from tui.chat.several.screen import SeveralScreen
@@ -83,7 +92,7 @@ class SeveralAnswers:
         self._kept = [AnswerWriter(dialogue.store, record) for record in self._records]
         self._shown, self._chosen = SeveralScreen(question, count), 0
         self._screen.app.push_screen(self._shown, self._choose)
-        self._screen.exchange.wish(lambda: request)
+        self._screen.talk.ask(request, self._take)
 
     def _keep(self, event: OneOf) -> None:
         kept = self._kept[event.answer]
@@ -99,7 +108,7 @@ class SeveralAnswers:
         """Go on with an answer, once all have come to their end."""
         self._shown, self._chosen = None, number or 0
         if self.busy:
-            self._screen.exchange.stop()
+            self._screen.talk.cancel()
         else:
             self._show()
 
@@ -108,8 +117,6 @@ class SeveralAnswers:
         if self._shown is None:
             self._show()
         self._screen.status.show(activity=None)
-        self._screen.exchange.ended()
-        self._screen.refresh_bindings()
 
     def _close(self, state: State) -> None:
         kept, self._kept = self._kept, []

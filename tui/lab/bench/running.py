@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from assistant.lab.bench.events import Compared, Gauged
 from assistant.lab.bench.run_answers import RunAnswer, kept
 from assistant.lab.bench.run_file import RunFile
 from assistant.lab.jobs import Gauge, Lockstep
@@ -89,9 +88,7 @@ class Running:
                 return job()
             finally:
                 self._listening.keeps = True
-        end: type[Compared | Gauged] = Compared if isinstance(job, Lockstep) else Gauged
-        self._listening.engine.submit(job)
-        return self._listening.until(end)
+        return self._listening.run(job)
 
     def _progress(self, done: int, total: int, task: Task, left_s: float | None) -> None:
         due = not done or monotonic() - self._said > LINE_EVERY_S
