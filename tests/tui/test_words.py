@@ -23,9 +23,8 @@ from tests.tui.turns import (
     words_of,
 )
 from tui.chat.conversation.answer import Answer
-from tui.chat.conversation.growing_markdown import after, divided
 from tui.chat.conversation.markdown_blocks import Fence
-from tui.chat.conversation.markdown_reading import LONGEST, read
+from tui.chat.conversation.markdown_reading import MAX_CHARACTERS, after, divided, read
 
 CODE = "Look:\n\n```python\nprint('hi')\n```\n\n- **bold** and `code`\n"
 
@@ -160,7 +159,7 @@ async def test_picture_is_words() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "word " * (LONGEST // 5 + 1),
+        "word " * (MAX_CHARACTERS // 5 + 1),
         "a\n\n" * 3000,
         "|a|b|c|\n|-|-|-|\n" + "|1|2|3|\n" * 500,
         "- " * 15 + "x\n" + ("- " * 15 + "x\n") * 300,
@@ -265,7 +264,9 @@ async def test_the_reader_of_an_answer_under_way_stays_at_the_passage_when_v_is_
             assert seen & now
 
 
-@pytest.mark.parametrize("text", ["a" * (LONGEST + 1), "a\n\n" * 3000], ids=["line", "blocks"])
+@pytest.mark.parametrize(
+    "text", ["a" * (MAX_CHARACTERS + 1), "a\n\n" * 3000], ids=["line", "blocks"]
+)
 async def test_an_answer_that_grows_too_long_for_markdown_goes_on_as_it_came(text: str) -> None:
     async with open_page() as page:
         shown = await page.stream(said("**bold**\n\n"))

@@ -8,8 +8,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tui.chat.conversation.turn import Turn, Verb
+from tui.chat.prompt.attachments import one_line, weight
 from tui.safe import safe
-from tui.widgets.text_figures import size
 
 if TYPE_CHECKING:
     from assistant.store.values import Record
@@ -42,16 +42,12 @@ class Welcome(Static):
 
     DEFAULT_CSS = """
     Welcome {
-        height: auto;
-        max-width: 90;
-        margin: 0 0 1 0;
-        padding: 0 1 0 2;
-        color: $text-muted;
+        height: auto; max-width: 90; margin: 0 0 1 0; padding: 0 1 0 2; color: $text-muted;
     }
     """
 
     def __init__(self) -> None:
-        super().__init__(WELCOME, classes="welcome", markup=False)
+        super().__init__(WELCOME, markup=False)
 
 
 class UserTurn(Turn):
@@ -62,9 +58,7 @@ class UserTurn(Turn):
     UserTurn > .said { height: auto; text-style: bold; }
     UserTurn > .chips { height: auto; color: $text-muted; }
     UserTurn.waiting { border-left: outer $warning; }
-    UserTurn.unanswered { border-left: outer $error; }
     UserTurn.waiting > .said { color: $text-muted; text-style: none; }
-    UserTurn.unanswered > .said { color: $text-muted; text-style: strike; }
     UserTurn:focus { border-left: thick $accent; }
     """
 
@@ -74,7 +68,7 @@ class UserTurn(Turn):
         record: "Record | None" = None,
         attachments: Sequence[AttachedFile] = (),
     ) -> None:
-        super().__init__("You", record, classes="user")
+        super().__init__("You", record)
         self._text = text
         self.attachments: Sequence[AttachedFile] = record.attachments if record else attachments
 
@@ -105,13 +99,8 @@ class Note(Static):
 
     DEFAULT_CSS = """
     Note {
-        height: auto;
-        max-width: 120;
-        margin: 0 0 1 0;
-        padding: 0 1;
-        border-left: outer $secondary;
-        color: $text-muted;
-
+        height: auto; max-width: 120; margin: 0 0 1 0; padding: 0 1;
+        border-left: outer $secondary; color: $text-muted;
         &.warning { border-left: outer $warning; color: $text-warning; }
         &.error { border-left: outer $error; color: $text-error; }
     }
@@ -123,17 +112,8 @@ class Note(Static):
 
 def chips(attachments: Sequence[AttachedFile]) -> Content:
     """Return the files that came along, as they are asked for: with an @."""
-    names = (f" @{_flat(file.name)} · {_weight(file.text)} " for file in attachments)
+    names = (f" @{one_line(file.name)} · {weight(file.text)} " for file in attachments)
     return Content("  ").join(Content.styled(name, "$foreground on $panel") for name in names)
-
-
-def _weight(text: str) -> str:
-    length = len(text.encode("utf-8", "replace"))
-    return size(length) if length >= 1000 else f"{length} B"
-
-
-def _flat(name: str) -> str:
-    return safe(name).replace("\n", "␊").replace("\t", "␉")
 
 
 def shorten(text: str) -> str:

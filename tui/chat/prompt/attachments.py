@@ -7,6 +7,7 @@ from pathlib import Path
 
 from assistant.attachment import Attachment
 from models.errors import UsageError
+from tui.safe import safe
 
 LIMIT = 10_000_000
 """Bytes of the largest file, and characters of the largest paste, that can be attached."""
@@ -64,6 +65,11 @@ def weight(text: str) -> str:
     if count < 1000:
         return f"{count} B"
     return f"{count / 1e3:.1f} kB" if count < 999_950 else f"{count / 1e6:.1f} MB"
+
+
+def one_line(name: str) -> str:
+    """Return the name of a file as it can be shown in a line."""
+    return safe(name).replace("\n", "␊").replace("\t", "␉")
 
 
 def _fenced(attachment: Attachment) -> str:

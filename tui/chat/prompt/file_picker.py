@@ -11,6 +11,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
+from tui.chat.prompt.attachments import one_line
 from tui.chat.prompt.file_search import entries, files_below, is_path
 from tui.chat.prompt.fuzzy_match import FuzzyMatch, ranked
 from tui.safe import safe
@@ -142,8 +143,7 @@ class Picker(OptionList):
 
 def _row(match: FuzzyMatch) -> Content:
     """Return the name with the typed letters underlined."""
-    name = safe(match.name).replace("\n", "␊").replace("\t", "␉")
-    row = Content(name)
+    row = Content(one_line(match.name))
     for mark in match.marked:
         row = row.stylize("bold underline", mark, mark + 1)
     return row
