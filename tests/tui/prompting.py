@@ -79,12 +79,12 @@ class Typist:
 
     @property
     def chips(self) -> tuple[Chip, ...]:
-        return self.prompt.chips.chips
+        return self.prompt.attached.chips
 
     @property
     def row(self) -> str:
         """What the row of chips says."""
-        return str(self.prompt.chips.render())
+        return str(self.prompt.attached.render())
 
     @property
     def toasts(self) -> list[str]:

@@ -14,11 +14,9 @@ from textual import events
 from assistant.attachment import Attachment
 from models.errors import UsageError
 from tests.tui.prompting import Typist, at_the_prompt
-from tui.chat.prompt.attachments import LIMIT, joined, read, weight
+from tui.chat.prompt.attachments import EDITABLE, LIMIT, joined, read, weight
 from tui.chat.prompt.attachments_screen import PREVIEW, AttachmentsScreen
-from tui.chat.prompt.file_search import files_below
-from tui.chat.prompt.fuzzy_match import ranked
-from tui.chat.prompt.prompt_attachments import EDITABLE
+from tui.chat.prompt.file_search import files_below, ranked
 
 
 @pytest.fixture
@@ -170,7 +168,7 @@ async def test_backspace_in_an_empty_prompt_removes_the_last(folder: Path) -> No
         await typist.pilot.press("backspace", "backspace")
         assert names(typist) == ["notes.txt"]
         await typist.pilot.press("backspace", "backspace")
-        assert not typist.prompt.chips.display
+        assert not typist.prompt.attached.display
 
 
 async def test_same_file_again_takes_the_place_of_the_old_text(folder: Path) -> None:
@@ -215,9 +213,9 @@ async def test_too_much_for_the_context_is_said_before_it_is_sent() -> None:
 async def test_chips_fit_every_width(width: int) -> None:
     async with at_the_prompt(size=(width, 24)) as typist:
         for name in ("a" * 100, "漢字" * 30, "short", "x\ny"):
-            typist.prompt.attach(Attachment(name, "text"))
+            typist.prompt.attached.add(Attachment(name, "text"))
         await typist.pilot.pause()
-        chips = typist.prompt.chips
+        chips = typist.prompt.attached
         lines = chips.render().split("\n")
         assert all(line.cell_length <= chips.content_size.width for line in lines)
         assert len(lines) == chips.content_size.height
@@ -229,7 +227,7 @@ async def test_chips_fit_every_width(width: int) -> None:
 async def test_attachments_are_read_removed_and_inserted_by_keys() -> None:
     async with at_the_prompt() as typist:
         for name, text in (("a", "first"), ("b", "second [bold]\x1b"), ("c", "third")):
-            typist.prompt.attach(Attachment(name, text))
+            typist.prompt.attached.add(Attachment(name, text))
         await typist.type("See: ")
         await typist.pilot.press("ctrl+l", "up")
         screen = typist.app.screen

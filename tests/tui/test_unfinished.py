@@ -32,7 +32,7 @@ async def test_every_conversation_and_a_new_one_has_its_own_also_after_a_restart
         await chat.ask("One")
         one = chat.screen.dialogue.conversation
         chat.prompt.text = "half of one"
-        chat.prompt.attach(PINNED)
+        chat.prompt.attached.add(PINNED)
         await chat.pilot.press("ctrl+n")
         assert (chat.prompt.text, chat.prompt.attachments) == ("", ())
         await chat.ask("Two")
