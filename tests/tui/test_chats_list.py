@@ -46,7 +46,7 @@ class Host(App[None]):
     def on_chat_list_left(self) -> None:
         self.heard.append("left")
 
-    @on(ChatList.Deleted)
+    @on(Deleted)
     def hear_deleted(self, message: Deleted) -> None:
         self.heard.append(("deleted", message.id))
 

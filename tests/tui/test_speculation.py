@@ -14,9 +14,8 @@ from tests.tui import recorded
 from tests.tui.recorded import watched
 from tests.tui.rest import rest
 from tui.chat.panel.outlook import DOING
-from tui.chat.panel.panel import Speculation
+from tui.chat.panel.panel import Speculation, SpeedHistory
 from tui.chat.panel.panel_text import Reading, lines
-from tui.chat.panel.speed_history import SpeedHistory
 from tui.widgets.text_figures import bar, shares, sparkline
 
 MEASURED = Forecast(Reason.LIKELY, 1.31, 0.05)

@@ -8,12 +8,13 @@ from textual.reactive import reactive
 
 from assistant.events import Decoded, Ready
 from tui.chat.panel.panel_text import Reading, lines, paragraph
-from tui.chat.panel.speed_history import SpeedHistory
 from tui.widgets.lines import Lines
 
 WIDTH = 40
 WIDE = 120
 """Cells of the screen from which on the panel shows unless it is unwanted."""
+PERIOD_S = 0.25
+"""Decoding time that one rate stands for, at first."""
 EXPLAINED = (
     "While an answer comes, you will see here how its tokens are guessed and checked:",
     "",
@@ -64,12 +65,11 @@ class Speculation(Lines):
     def take(self, decoded: Decoded) -> None:
         """Take one round, to be shown by `paint`."""
         last = self._last
-        if (
-            last is not None and decoded.stats.rounds == last.stats.rounds
-        ):  # text that was held back
+        rounds = decoded.stats.rounds
+        if last is not None and rounds == last.stats.rounds:  # text that was held back
             self._last = replace(decoded, lookahead=last.lookahead, forecast=last.forecast)
             return
-        if last is not None and decoded.stats.rounds < last.stats.rounds:
+        if last is not None and rounds < last.stats.rounds:  # another answer
             last, self._pace = None, SpeedHistory(WIDTH - 3)
         self._before, self._last = last, decoded
         self._pace.add(decoded.stats.decode_s, decoded.stats.generated_tokens)
@@ -133,3 +133,27 @@ class Speculation(Lines):
             text = f"No model guesses: {self._ready.no_draft}"
             body = [*paragraph(text, width, "$text-warning"), Content(""), *body]
         return [*head, *body]
+
+
+class SpeedHistory:
+    """Tokens a second over equal stretches of decoding time; longer ones as the answer grows."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._period = PERIOD_S
+        self._since = (0.0, 0)  # seconds and tokens at the end of the last stretch
+        self.rates: list[float] = []
+        """Of the whole answer, at most as many as were asked for."""
+
+    def add(self, decode_s: float, tokens: int) -> None:
+        """Take what the answer has come to: `tokens` in `decode_s` seconds."""
+        began, counted = self._since
+        if decode_s - began < self._period:
+            return
+        self.rates.append((tokens - counted) / (decode_s - began))
+        self._since = (decode_s, tokens)
+        if len(self.rates) > self._most:
+            self._period *= 2
+            pairs = zip(self.rates[::2], self.rates[1::2], strict=False)
+            odd = self.rates[-1:] if len(self.rates) % 2 else []
+            self.rates = [(first + second) / 2 for first, second in pairs] + odd
