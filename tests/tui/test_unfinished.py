@@ -1,19 +1,10 @@
 """What is typed and not sent: it stays where it was typed, whatever happens."""
 
-from pathlib import Path
-
-import pytest
-
 from assistant.attachment import Attachment
 from assistant.store import Store, place, unsent
 from tests.tui.chat import Chat, open_chat
 
 PINNED = Attachment("notes.txt", "Buy milk.")
-
-
-@pytest.fixture
-def pair(target: Path, draft: Path) -> tuple[Path, Path]:
-    return target, draft
 
 
 async def edit_the_question(chat: Chat) -> None:

@@ -12,13 +12,14 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import Static
 
+from assistant.attachment import Attachment
 from assistant.tokens import Trace
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.older_turns import NEAR, OlderTurns
 from tui.chat.conversation.scroll_anchor import ScrollAnchor
 from tui.chat.conversation.turn import Turn, turns_in
 from tui.chat.conversation.turn_focus import TurnFocus
-from tui.chat.conversation.user_turn import AttachedFile, Note, UserTurn, Welcome
+from tui.chat.conversation.user_turn import Note, UserTurn, Welcome
 
 if TYPE_CHECKING:
     from assistant.store.values import Record
@@ -112,7 +113,7 @@ class Conversation(VerticalScroll):
         self,
         text: str,
         record: "Record | None" = None,
-        attachments: Sequence[AttachedFile] = (),
+        attachments: Sequence[Attachment] = (),
     ) -> UserTurn:
         """Add what the person said, and go there."""
         self.query_children("Welcome").remove()

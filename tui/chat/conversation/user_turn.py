@@ -1,12 +1,13 @@
 """What stands between the answers: the person's turns and the app's notes."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
+from assistant.attachment import Attachment
 from tui.chat.conversation.turn import Turn, Verb
 from tui.chat.prompt.attachments import one_line, weight
 from tui.safe import safe
@@ -23,18 +24,6 @@ WELCOME = (
     "A small draft model proposes the next tokens, the large target model checks several at once, "
     "and what the draft had right is highlighted. Ctrl+T turns that on and off, F1 explains."
 )
-
-
-class AttachedFile(Protocol):
-    """What is shown of an attachment."""
-
-    @property
-    def name(self) -> str:
-        """What the file is called."""
-
-    @property
-    def text(self) -> str:
-        """What is in it."""
 
 
 class Welcome(Static):
@@ -66,11 +55,11 @@ class UserTurn(Turn):
         self,
         text: str,
         record: "Record | None" = None,
-        attachments: Sequence[AttachedFile] = (),
+        attachments: Sequence[Attachment] = (),
     ) -> None:
         super().__init__("You", record)
         self._text = text
-        self.attachments: Sequence[AttachedFile] = record.attachments if record else attachments
+        self.attachments: Sequence[Attachment] = record.attachments if record else attachments
 
     def compose(self) -> ComposeResult:
         """Lay out the head, the text and the files that came along."""
@@ -110,7 +99,7 @@ class Note(Static):
         super().__init__(safe(text), classes=f"note {kind}", markup=False)
 
 
-def chips(attachments: Sequence[AttachedFile]) -> Content:
+def chips(attachments: Sequence[Attachment]) -> Content:
     """Return the files that came along, as they are asked for: with an @."""
     names = (f" @{one_line(file.name)} · {weight(file.text)} " for file in attachments)
     return Content("  ").join(Content.styled(name, "$foreground on $panel") for name in names)
