@@ -73,6 +73,12 @@ class Typist:
         await self.pilot.press(*keys)
         await self.pilot.pause()
 
+    async def attach(self, typed: str, key: str = "enter") -> None:
+        """Pick a file, and wait until it has been read."""
+        count = len(self.chips)
+        await self.pick(typed, key)
+        await self.until(lambda: len(self.chips) > count)
+
     @property
     def offered(self) -> list[str]:
         return [str(option.prompt) for option in self.prompt.picker.options]

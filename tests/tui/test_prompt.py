@@ -25,18 +25,15 @@ async def test_new_line_keys_do_not_send(key: str) -> None:
         assert typist.app.sent == []
 
 
-async def test_enter_sends_and_makes_room() -> None:
+async def test_enter_sends_what_is_not_blank_and_makes_room() -> None:
     async with at_the_prompt() as typist:
+        await typist.pilot.press("space", "enter", "ctrl+j", "enter")
+        assert typist.app.sent == []
+        typist.prompt.drop()
         await typist.type("one\ntwo")
         await typist.pilot.press("enter")
         assert [sent.text for sent in typist.app.sent] == ["one\ntwo"]
         assert typist.prompt.text == ""
-
-
-async def test_blank_prompts_are_not_sent() -> None:
-    async with at_the_prompt() as typist:
-        await typist.pilot.press("space", "enter", "ctrl+j", "enter")
-        assert typist.app.sent == []
 
 
 async def test_what_was_typed_after_enter_stays() -> None:
@@ -90,10 +87,6 @@ async def test_up_moves_through_wrapped_and_many_lines_before_it_recalls() -> No
         assert typist.prompt.text.startswith("word")
         await typist.pilot.press("up")
         assert typist.prompt.text == "earlier"
-
-
-async def test_recalled_prompt_of_many_lines_does_not_stop_the_way_up() -> None:
-    async with at_the_prompt() as typist:
         typist.prompt.history = ["first", "a\nb\nc"]
         await typist.pilot.press("up", "up")
         assert typist.prompt.text == "first"
