@@ -34,11 +34,8 @@ class Conversation(VerticalScroll):
     BLANK = True
     DEFAULT_CSS = """
     Conversation {
-        layers: turns hint;
-        padding: 1 2 0 2;
-        scrollbar-size-vertical: 1;
-        scrollbar-color: $panel-lighten-2;
-        scrollbar-background: $background;
+        layers: turns hint; padding: 1 2 0 2; scrollbar-size-vertical: 1;
+        scrollbar-color: $panel-lighten-2; scrollbar-background: $background;
 
         & > #new-text {
             layer: hint; dock: bottom; width: auto; height: 1; display: none;

@@ -179,17 +179,12 @@ class TokenView(Still):
         if self._flow is None or not self.is_attached:  # another conversation may have been opened
             return
         changes = self._advance(self._flow)
-        if not self._fits:
+        missing = len(self.lines) - self._height
+        if missing > 0 or (missing < 0 and not self.growing):
             lines = [Region(0, y, self.size.width, 1) for y in changes]
             self.refresh(*lines, layout=True)
             return
         paint(self, changes)
-
-    @property
-    def _fits(self) -> bool:
-        """Whether the lines have the height they need."""
-        count = len(self.lines)
-        return count <= self._height if self.growing else count == self._height
 
     def _advance(self, flow: Flow) -> dict[int, int]:
         """Lay out some of what waits; return the lines that change, and from which cell on."""

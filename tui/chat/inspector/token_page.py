@@ -71,7 +71,8 @@ class TokenPage(Lines, can_focus=True):
 
     def line(self, y: int) -> Content:
         """Return the tokens of a line."""
-        looks, cursor = styles(self.app.no_color), self._cursor_look
+        looks = styles(self.app.no_color)
+        cursor = CURSOR_PLAIN if self.app.no_color else CURSOR
         pieces = self._layout.lines[y]
         return Content.assemble(
             *(
@@ -133,10 +134,6 @@ class TokenPage(Lines, can_focus=True):
     @property
     def _line(self) -> int:
         return self._layout.places[self.cursor] if self.entries else 0
-
-    @property
-    def _cursor_look(self) -> str:
-        return CURSOR_PLAIN if self.app.no_color else CURSOR
 
     def _go_to(self, index: int | None) -> None:
         if index is not None:

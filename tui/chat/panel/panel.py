@@ -32,11 +32,7 @@ class Speculation(Lines):
 
     DEFAULT_CSS = f"""
     Speculation {{
-        dock: right;
-        width: {WIDTH};
-        max-width: 50%;
-        height: 1fr;
-        padding: 1 1 0 2;
+        dock: right; width: {WIDTH}; max-width: 50%; height: 1fr; padding: 1 1 0 2;
         background: $surface;
     }}
     """
@@ -123,14 +119,17 @@ class Speculation(Lines):
         if self._last is None:
             return self._explained(width)
         n_ctx = self._ready.target.n_ctx if self._ready else 0
-        no_draft = self._ready.no_draft if self._ready and not self._ready.draft else None
-        return lines(Reading(self._last, self._pace.rates, n_ctx, no_draft), width, height)
+        return lines(Reading(self._last, self._pace.rates, n_ctx, self._no_draft), width, height)
+
+    @property
+    def _no_draft(self) -> str | None:
+        return self._ready.no_draft if self._ready and not self._ready.draft else None
 
     def _explained(self, width: int) -> list[Content]:
         head = [Content.styled("Speculation", "bold $text-accent"), Content("")]
         body = [line for text in EXPLAINED for line in paragraph(text, width) or [Content("")]]
-        if self._ready and self._ready.no_draft and not self._ready.draft:
-            text = f"No model guesses: {self._ready.no_draft}"
+        if self._no_draft:
+            text = f"No model guesses: {self._no_draft}"
             body = [*paragraph(text, width, "$text-warning"), Content(""), *body]
         return [*head, *body]
 

@@ -38,7 +38,7 @@ def files_below(root: Path) -> tuple[str, ...]:
     In a git repository these are the files that it does not ignore.
     """
     listed = _tracked(root)
-    found = sorted(listed, key=_nearness) if listed else _walked(root)
+    found = sorted(listed, key=lambda name: (name.count("/"), name)) if listed else _walked(root)
     names = []
     for name in found:
         if os.path.splitext(name)[1].lower() not in BINARY:
@@ -90,10 +90,6 @@ def ranked(names: Iterable[str], typed: str, most: int) -> tuple[FuzzyMatch, ...
             fits.append((outside, marked[-1] - marked[0], len(name), name, marked))
     fits.sort()
     return tuple(FuzzyMatch(name, marked) for *_, name, marked in fits[:most])
-
-
-def _nearness(name: str) -> tuple[int, str]:
-    return name.count("/"), name
 
 
 def _tracked(root: Path) -> list[str] | None:
