@@ -1,7 +1,5 @@
 """What can be done to a conversation's turns, by their keys."""
 
-from pathlib import Path
-
 import pytest
 
 from assistant.events import Decoded, Finished, Prepared, Stop, Token
@@ -10,11 +8,6 @@ from tests.tui.chat import Chat, open_chat
 from tui.chat.conversation.turn import Turn, Verb
 from tui.chat.inspector.screen import Inspector
 from tui.chat.inspector.token_page import TokenPage
-
-
-@pytest.fixture
-def pair(target: Path, draft: Path) -> tuple[Path, Path]:
-    return target, draft
 
 
 async def act(chat: Chat, *keys: str) -> None:

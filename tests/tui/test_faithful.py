@@ -17,6 +17,7 @@ VERBATIM = [
     "n!*k!*m!", "__init__", "__init__.py", "__main__ and __name__", "_private_ and _x", "x__y__z",
     "snake_case_name", "$x_1 * y_1$", r"\( a_1*b_1*c \)", r"\[ \mathbf{x}_{i} + \mathbf{y}_{j} \]",
     r"a & b \\ c", r"\*stars\* \# \_ \` \\", "&amp; &lt;b&gt; &#65; &nbsp;", "<div>x</div>",
+    "<script>alert(1)</script>", "List<String> and <b>bold</b> &lt;i&gt;",
     "<!-- gone -->", "<br>", "<http://a.example/b>", "[a]: http://b.example 'title'", "[a][b]",
     "[^1]: note", "Title\n=====", "# Heading #", "## ##", "**", "****", "** **", "**\u200b**",
     "``", "` `", "~~", "a~~b~~c", "~~~~", "```", "```python", "```\n```", "~~~\n\n~~~", "| |\n|-|",

@@ -28,11 +28,6 @@ WIDE = (120, 40)
 Pair = tuple[Path, Path]
 
 
-@pytest.fixture
-def pair(target: Path, draft: Path) -> Pair:
-    return target, draft
-
-
 def told(chat: Chat) -> str:
     return "\n".join(notice.message for notice in chat.app._notifications)
 

@@ -12,7 +12,7 @@ from tests.hostile_texts import ALL
 from tests.tui.race_recorded import Recorded, ready
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.answer import Answer
-from tui.chat.conversation.older_records import MOST, PAGE
+from tui.chat.conversation.older_turns import MAX_SHOWN, PAGE
 from tui.chat.conversation.user_turn import UserTurn
 from tui.settings.settings import Settings
 
@@ -51,7 +51,7 @@ class Session:
             self.chat.talk.say(f"question {number}", ())
             while self.chat.talk.busy or self.chat.talk.waits:
                 await asyncio.sleep(0.001)
-            assert len(self.view.turns) <= MOST + 2
+            assert len(self.view.turns) <= MAX_SHOWN + 2
 
     async def settle(self) -> None:
         for _ in range(3):
@@ -71,12 +71,12 @@ async def test_a_day_of_turns_keeps_few_on_the_screen_and_all_within_reach(targe
         await session.talk(TURNS)
         await session.settle()
         assert session.questions[-1] == f"question {TURNS}"
-        assert len(session.view.turns) <= MOST
+        assert len(session.view.turns) <= MAX_SHOWN
         assert len(session.chat.dialogue.records) == 2 * TURNS
 
         first = session.view.turns[0]
         session.view.focus_last()
-        for _ in range(MOST + PAGE):  # by keys past where the screen began
+        for _ in range(MAX_SHOWN + PAGE):  # by keys past where the screen began
             await pilot.press("k")
         await session.settle()
         assert session.view.turns.index(first) >= PAGE

@@ -11,11 +11,6 @@ from tui.widgets.keyline import KeyLine
 Pair = tuple[Path, Path]
 
 
-@pytest.fixture
-def pair(target: Path, draft: Path) -> Pair:
-    return target, draft
-
-
 def screen(chat: Chat) -> str:
     """The text on the screen, line by line."""
     lines = chat.app.screen._compositor.render_full_update().strips

@@ -19,11 +19,6 @@ Pair = tuple[Path, Path]
 COUNT = Settings().answers
 
 
-@pytest.fixture
-def pair(target: Path, draft: Path) -> Pair:
-    return target, draft
-
-
 def siblings(chat: Chat) -> list[str]:
     """Return what all answers to the last question say."""
     dialogue = chat.screen.dialogue

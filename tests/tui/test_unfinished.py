@@ -1,19 +1,10 @@
 """What is typed and not sent: it stays where it was typed, whatever happens."""
 
-from pathlib import Path
-
-import pytest
-
 from assistant.attachment import Attachment
 from assistant.store import Store, place, unsent
 from tests.tui.chat import Chat, open_chat
 
 PINNED = Attachment("notes.txt", "Buy milk.")
-
-
-@pytest.fixture
-def pair(target: Path, draft: Path) -> tuple[Path, Path]:
-    return target, draft
 
 
 async def edit_the_question(chat: Chat) -> None:
@@ -32,7 +23,7 @@ async def test_every_conversation_and_a_new_one_has_its_own_also_after_a_restart
         await chat.ask("One")
         one = chat.screen.dialogue.conversation
         chat.prompt.text = "half of one"
-        chat.prompt.attach(PINNED)
+        chat.prompt.attached.add(PINNED)
         await chat.pilot.press("ctrl+n")
         assert (chat.prompt.text, chat.prompt.attachments) == ("", ())
         await chat.ask("Two")

@@ -72,7 +72,7 @@ class Page(App[None]):
     def on_turn_action(self, message: TurnAction) -> None:
         self.wanted.append((message.verb, message.turn.text))
 
-    def on_walk_left(self) -> None:
+    def on_conversation_left(self) -> None:
         self.left += 1
 
     def open_url(self, url: str, *, new_tab: bool = True) -> None:

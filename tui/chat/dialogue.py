@@ -14,7 +14,8 @@ from tui.chat.chat_request import inquiry
 from tui.chat.conversation.user_turn import UserTurn
 from tui.chat.conversation_state import ConversationState
 from tui.chat.prompt.attachments import joined
-from tui.chat.reply import Reply, footnote
+from tui.chat.reply import Reply
+from tui.figures import footnote
 
 if TYPE_CHECKING:  # it brings SQLite along, which the first frame does not wait for
     from assistant.store import Record
@@ -36,7 +37,7 @@ class Dialogue(ConversationState):
             self.cut_before(instead_of)
         record = self.stored(lambda: self._ask(text, attachments))
         self.records = (*self.records, record)
-        self._view.history.trace = self.store.trace
+        self._view.trace = self.store.trace
         return self._view.ask(text, record, attachments)
 
     def cut_before(self, record: Record) -> None:
@@ -117,7 +118,8 @@ class Dialogue(ConversationState):
         if event.stop is Stop.CANCELLED and not (reply.text or event.text):
             return self._forget(reply)
         end = reply.whole(event)
-        self._close(reply, lambda: reply.finish(self.store, end), footnote(end))
+        below = footnote(end.text, end.stop, "complete", end.stats)
+        self._close(reply, lambda: reply.finish(self.store, end), below)
         return None
 
     def failed(self, event: Failed) -> Record | None:

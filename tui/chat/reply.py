@@ -8,18 +8,11 @@ from typing import TYPE_CHECKING
 from assistant.events import Decoded, Finished, Stop
 from assistant.tokens import Step, Trace
 from tui.chat.conversation.answer import Answer
-from tui.figures import figures, together
+from tui.figures import together
 
 if TYPE_CHECKING:
     from assistant.store import Record, State, Store
 
-MARKS = {
-    Stop.STOP_TOKEN: "",
-    Stop.STOP_STRING: "",
-    Stop.CANCELLED: "stopped",
-    Stop.LENGTH: "cut at the length limit",
-    Stop.CONTEXT: "cut: the context is full",
-}
 WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)
 
 
@@ -102,12 +95,3 @@ class Reply:
         with self._storing:
             self._over = True
             return store.end(self.record.id, self.text, (), self.trace, None, None, state)
-
-
-def footnote(event: Finished) -> str:
-    """Return the line below a finished answer."""
-    mark = MARKS[event.stop]
-    parts = [mark] if mark else []
-    if not event.text:
-        parts.append("the model ended its turn without a word")
-    return " · ".join([*parts, *figures(event.stats)])

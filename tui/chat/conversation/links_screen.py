@@ -32,16 +32,10 @@ class LinksScreen(ModalScreen[None]):
         background: $background 60%;
 
         & > Vertical {
-            width: 90%;
-            max-width: 110;
-            height: auto;
-            max-height: 90%;
-            padding: 0 1;
-            border: round $primary;
-            border-title-color: $text-accent;
-            border-title-style: bold;
+            width: 90%; max-width: 110; height: auto; max-height: 90%; padding: 0 1;
+            border: round $primary; background: $surface;
+            border-title-color: $text-accent; border-title-style: bold;
             border-subtitle-color: $text-muted;
-            background: $surface;
         }
         & OptionList { height: auto; max-height: 100%; border: none; background: $surface; }
         & OptionList:focus { border: none; background-tint: $surface 0%; }
