@@ -87,6 +87,21 @@ def named(path: Path) -> set[str]:
 NAMED = {dotted(path): named(path) for path in MODULES}
 
 
+def modules_imported(path: Path) -> set[str]:
+    """Return the modules of ours that a file imports; of a package only what it names."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inside = {f"{node.module}.{alias.name}" for alias in node.names}
+            names |= inside if inside <= NAMED.keys() else {node.module}
+    return names & NAMED.keys()
+
+
+IMPORTED = {dotted(path): modules_imported(path) for path in MODULES}
+
+
 @pytest.mark.parametrize("path", MODULES, ids=name)
 def test_imports_go_from_tui_to_assistant_to_models(path):
     here = name(path).split("/")[0]
@@ -194,3 +209,35 @@ def test_help_and_version_load_nothing_heavy(argument):
     )
     assert done.returncode == 0, done.stderr
     assert "specchat" in done.stdout
+
+
+def circles() -> list[set[str]]:
+    """Return the modules that import each other round in circles: Tarjan's components."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    path: list[str] = []
+    found: list[set[str]] = []
+
+    def visit(module: str) -> None:
+        index[module] = low[module] = len(index)
+        path.append(module)
+        for other in IMPORTED[module]:
+            if other not in index:
+                visit(other)
+            if other in path:
+                low[module] = min(low[module], low[other])
+        if low[module] == index[module]:
+            component = set(path[path.index(module) :])
+            del path[path.index(module) :]
+            if len(component) > 1:
+                found.append(component)
+
+    for module in NAMED:
+        if module not in index:
+            visit(module)
+    return found
+
+
+def test_no_modules_import_each_other_round_in_a_circle():
+    """Neither at the top, nor in a function, nor for types alone."""
+    assert not circles()

@@ -52,12 +52,12 @@ class Shown(SpecchatApp):
         self.run_worker(self._ask())
 
     async def _ask(self) -> None:
-        while not (self.chat.talk.ready and self.chat.keeping.begun):
+        while not (self.chat.controller.ready and self.chat.autosave.begun):
             await asyncio.sleep(0.1)
-        self.chat.talk.say(PROMPT, ())
-        while self.chat.talk.busy:
+        self.chat.controller.say(PROMPT, ())
+        while self.chat.controller.busy:
             await asyncio.sleep(0.1)
-        stats = self.chat.dialogue.records[-1].stats
+        stats = self.chat.state.records[-1].stats
         assert stats is not None
         self.speed = stats.tokens_per_s
         self.exit()

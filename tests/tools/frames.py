@@ -156,12 +156,12 @@ class Measured(SpecchatApp):
         self.run_worker(self._measure())
 
     async def _measure(self) -> None:
-        while not (self.chat.talk.ready and self.chat.keeping.begun):
+        while not (self.chat.controller.ready and self.chat.autosave.begun):
             await asyncio.sleep(0.05)
-        self.chat.talk.say("What is speculative sampling?", ())
+        self.chat.controller.say("What is speculative sampling?", ())
         await asyncio.sleep(1 + Feeder.course.before / 5000)
         began, used = time.perf_counter(), time.thread_time()
-        while self.chat.talk.busy:
+        while self.chat.controller.busy:
             await asyncio.sleep(0.5)
         share = (time.thread_time() - used) / (time.perf_counter() - began)
         self.report = describe([at for at, _ in Terminal.written], share)

@@ -83,7 +83,7 @@ class Chat:
         await until(self.pilot, condition)
 
     async def ready(self) -> None:
-        await self.until(lambda: self.screen.talk.ready and self.kept)
+        await self.until(lambda: self.screen.controller.ready and self.kept)
 
     async def held(self) -> None:
         await self.until(lambda: self.engine and self.engine.held and self.kept)
@@ -91,7 +91,7 @@ class Chat:
     async def end(self) -> None:
         """Let a held engine go on, and wait until it is idle."""
         self.engine.go_on.set()
-        await self.until(lambda: self.screen.talk.ready and not self.screen.talk.busy)
+        await self.until(lambda: self.screen.controller.ready and not self.screen.controller.busy)
 
     async def send(self, text: str) -> None:
         self.prompt.focus()
@@ -106,17 +106,17 @@ class Chat:
         await self.until(
             lambda: len(self.engine.heard(Finished)) + len(self.engine.heard(Failed)) > ended
         )
-        await self.until(lambda: not self.screen.talk.busy)
+        await self.until(lambda: not self.screen.controller.busy)
 
     @property
     def kept(self) -> bool:
         """Whether the store of conversations is open."""
-        return self.screen.keeping.begun
+        return self.screen.autosave.begun
 
     @property
     def said(self) -> list[str]:
         """What the conversation on the screen holds."""
-        return [record.content for record in self.screen.dialogue.records]
+        return [record.content for record in self.screen.state.records]
 
     def shown(self, selector: str) -> list[str]:
         """What the widgets that match say."""

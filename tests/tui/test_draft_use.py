@@ -132,4 +132,4 @@ async def test_the_chat_does_not_claim_proposals_where_nothing_can_propose(
         await chat.ask("Alone?")
         (note,) = chat.shown(".note.warning")
         assert note.endswith("Answers come without speculation.")
-        assert "no draft" in str(chat.screen.status.render())
+        assert "no draft" in str(chat.screen.parts.status.render())

@@ -45,11 +45,11 @@ class Session:
         self.view, self.chat = pilot.app.chat.conversation, pilot.app.chat
 
     async def talk(self, turns: int) -> None:
-        while not (self.chat.talk.ready and self.chat.keeping.begun):
+        while not (self.chat.controller.ready and self.chat.autosave.begun):
             await self.pilot.pause(0.01)
         for number in range(1, turns + 1):
-            self.chat.talk.say(f"question {number}", ())
-            while self.chat.talk.busy or self.chat.talk.waits:
+            self.chat.controller.say(f"question {number}", ())
+            while self.chat.controller.busy or self.chat.controller.waits:
                 await asyncio.sleep(0.001)
             assert len(self.view.turns) <= MAX_SHOWN + 2
 
@@ -72,7 +72,7 @@ async def test_a_day_of_turns_keeps_few_on_the_screen_and_all_within_reach(targe
         await session.settle()
         assert session.questions[-1] == f"question {TURNS}"
         assert len(session.view.turns) <= MAX_SHOWN
-        assert len(session.chat.dialogue.records) == 2 * TURNS
+        assert len(session.chat.state.records) == 2 * TURNS
 
         first = session.view.turns[0]
         session.view.focus_last()
@@ -81,7 +81,7 @@ async def test_a_day_of_turns_keeps_few_on_the_screen_and_all_within_reach(targe
         await session.settle()
         assert session.view.turns.index(first) >= PAGE
 
-        session.view.walk_to(session.chat.dialogue.records[1].id)  # the very first answer
+        session.view.walk_to(session.chat.state.records[1].id)  # the very first answer
         for _ in range(2 * TURNS // PAGE + 1):
             await session.settle()
         turn = app.focused
@@ -92,8 +92,8 @@ async def test_a_day_of_turns_keeps_few_on_the_screen_and_all_within_reach(targe
         assert [token.id for step in turn.steps for token in step.tokens] == [1]
 
         await pilot.press("r")  # another answer to the first question: a branch of its own
-        while session.chat.talk.busy or len(session.chat.dialogue.records) != 2:
+        while session.chat.controller.busy or len(session.chat.state.records) != 2:
             await pilot.pause(0.01)
         await session.settle()
         assert session.questions == ["question 1"]
-        assert len(session.chat.dialogue.records[-1].siblings) == 2
+        assert len(session.chat.state.records[-1].siblings) == 2

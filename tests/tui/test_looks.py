@@ -52,12 +52,12 @@ async def answered(pilot: Pilot[None]) -> None:
     assert isinstance(running, SpecchatApp)
     chat = running.chat
     async with asyncio.timeout(WAIT_S):
-        while not (chat.talk.ready and chat.keeping.begun):
+        while not (chat.controller.ready and chat.autosave.begun):
             await pilot.pause(0.02)
         chat.prompt.editor.cursor_blink = False
         chat.prompt.text = PROMPT
         await pilot.press("enter")
-        while len(chat.dialogue.records) < 2 or chat.talk.busy:
+        while len(chat.state.records) < 2 or chat.controller.busy:
             await pilot.pause(0.02)
     await calm(pilot)
 

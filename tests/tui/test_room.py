@@ -54,11 +54,11 @@ async def test_the_footer_names_every_key_where_there_is_room(pair: Pair) -> Non
 async def test_on_a_narrow_screen_the_conversation_keeps_its_width(pair: Pair, key: str) -> None:
     async with open_chat(*pair, size=(60, 20)) as chat:
         await chat.ask("One")
-        body, view = chat.screen.body, chat.screen.conversation
+        body, view = chat.screen.parts.body, chat.screen.conversation
         assert view.outer_size.width == 60
         await chat.pilot.press(key)
         await chat.pilot.pause()
-        side = chat.screen.chats if key == "f2" else chat.screen.panel
+        side = chat.screen.parts.chats if key == "f2" else chat.screen.parts.panel
         assert side.region == body.region
         assert view.outer_size.width == 60
         await chat.pilot.press("escape")
@@ -72,19 +72,23 @@ async def test_a_screen_that_becomes_narrow_shows_the_conversation(pair: Pair) -
         await chat.ask("One")
         await chat.pilot.press("f2", "escape")
         await chat.pilot.resize_terminal(60, 20)
-        await chat.until(lambda: not chat.screen.body.covered)
+        await chat.until(lambda: not chat.screen.parts.body.covered)
         await chat.pilot.resize_terminal(130, 30)
-        await chat.until(lambda: chat.screen.panel.display)
+        await chat.until(lambda: chat.screen.parts.panel.display)
         await chat.pilot.press("f2")
         await chat.pilot.resize_terminal(60, 20)
-        await chat.until(lambda: chat.screen.body.covered)
-        assert chat.screen.chats.has_focus_within
+        await chat.until(lambda: chat.screen.parts.body.covered)
+        assert chat.screen.parts.chats.has_focus_within
 
 
 async def test_where_both_sides_do_not_fit_the_one_asked_for_takes_the_place(pair: Pair) -> None:
     async with open_chat(*pair, size=(80, 24)) as chat:
         await chat.ready()
-        chats, panel, view = chat.screen.chats, chat.screen.panel, chat.screen.conversation
+        chats, panel, view = (
+            chat.screen.parts.chats,
+            chat.screen.parts.panel,
+            chat.screen.conversation,
+        )
         await chat.pilot.press("f3", "f2")
         await chat.pilot.pause()
         assert (chats.display, panel.display) == (True, False)
@@ -97,8 +101,8 @@ async def test_where_both_sides_do_not_fit_the_one_asked_for_takes_the_place(pai
         await chat.ready()
         await chat.pilot.press("f2")
         await chat.pilot.pause()
-        assert chat.screen.chats.display
-        assert chat.screen.panel.display
+        assert chat.screen.parts.chats.display
+        assert chat.screen.parts.panel.display
 
 
 @pytest.mark.parametrize("size", [(20, 5), (30, 8), (40, 10)])
@@ -111,14 +115,16 @@ async def test_what_is_typed_is_seen_on_a_screen_of_a_few_lines(
         await chat.until(lambda: chat.screen.size == size)
         await chat.pilot.press(*"here")
         await chat.pilot.pause(0.1)
-        editor, body = chat.prompt.editor.region, chat.screen.body.region
+        editor, body = chat.prompt.editor.region, chat.screen.parts.body.region
         assert editor.height >= 1
         assert body.height >= 3
         assert chat.screen.region.contains_region(chat.prompt.region)
         assert "here" in screen(chat)
         assert chat.screen.query_one(KeyLine).region.height == 1
         await chat.pilot.resize_terminal(80, 24)
-        await chat.until(lambda: chat.screen.banner.display and chat.screen.status.display)
+        await chat.until(
+            lambda: chat.screen.parts.banner.display and chat.screen.parts.status.display
+        )
         assert chat.prompt.region.height == 3
 
 

@@ -21,7 +21,7 @@ COUNT = Settings().answers
 
 def siblings(chat: Chat) -> list[str]:
     """Return what all answers to the last question say."""
-    dialogue = chat.screen.dialogue
+    dialogue = chat.screen.state
     records = {record.id: record for record in dialogue.store.tree(dialogue.conversation or 0)}
     return [records[each].content for each in dialogue.records[-1].siblings]
 
@@ -54,14 +54,14 @@ async def several(chat: Chat, question: str) -> SeveralScreen:
     over = len(chat.engine.heard(Answered))
     await begin(chat, question)
     await chat.until(lambda: len(chat.engine.heard(Answered)) > over)
-    await chat.until(lambda: not chat.screen.talk.busy)
+    await chat.until(lambda: not chat.screen.controller.busy)
     assert isinstance(chat.app.screen, SeveralScreen)
     return chat.app.screen
 
 
 async def chosen(chat: Chat) -> None:
     await chat.until(lambda: isinstance(chat.app.screen, ChatScreen))
-    await chat.until(lambda: not chat.screen.talk.busy)
+    await chat.until(lambda: not chat.screen.controller.busy)
 
 
 async def test_the_chosen_answer_is_gone_on_with_and_the_others_stay_beside_it(pair: Pair) -> None:

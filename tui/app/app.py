@@ -19,7 +19,8 @@ from tui.app.appearance import appear, say_notices
 from tui.app.messages import Located, NotLocated, StoreOpened, ThreadDied
 from tui.app.program import Program
 from tui.app.signals import hangs_up, signals_leave
-from tui.chat.screen import ChatScreen
+from tui.chat.chat_controller import ModelWanted
+from tui.chat.screen import ChatScreen, RaceWanted
 from tui.safe import safe
 from tui.settings.settings import Settings
 
@@ -57,7 +58,7 @@ class SpecchatApp(Program):
         self._undo.callback(setattr, threading, "excepthook", threading.__excepthook__)
         appear(self, self.settings)
         say_notices(self, self.settings)
-        self.chat.prepare()
+        self.chat.controller.prepare()
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
@@ -71,8 +72,8 @@ class SpecchatApp(Program):
 
     async def on_unmount(self) -> None:
         """Keep what was said and free the models, whatever the reason to go."""
-        self.chat.keeping.leave()
-        await asyncio.gather(asyncio.to_thread(self.chat.keeping.close), self.close_engine())
+        self.chat.autosave.leave()
+        await asyncio.gather(asyncio.to_thread(self.chat.autosave.close), self.close_engine())
         self._undo.close()
 
     def _leave(self, number: int) -> None:
@@ -104,12 +105,12 @@ class SpecchatApp(Program):
     def keep_in(self, message: StoreOpened) -> None:
         """Keep conversations from now on."""
         if message.error is not None:
-            self.chat.keeping.lose(message.error)
-        self.chat.keeping.begin(message.store)
+            self.chat.state.lost(message.error)
+        self.chat.use(message.store)
 
     def look_for_models(self, settings: Settings) -> None:
         """Find the models and have them loaded."""
-        self.chat.prepare()
+        self.chat.controller.prepare()
         self._find(settings)
 
     @work(thread=True, group="models")
@@ -126,30 +127,30 @@ class SpecchatApp(Program):
     def load(self, message: Located) -> None:
         """Have the models loaded."""
         self._setup = message.setup
-        self.chat.talk.load(message.setup, message.no_draft)
+        self.chat.controller.load(message.setup, message.no_draft)
 
     @on(NotLocated)
     def explain(self, message: NotLocated) -> None:
         """Say that there is no model, and offer to get one if that helps."""
         typing = bool(self.chat.prompt.text)  # what is typed next must not press keys elsewhere
         hint = "\nF5 shows the models, and fetches others." if message.missing else ""
-        self.chat.talk.no_model(message.reason + hint)
+        self.chat.controller.no_model(message.reason + hint)
         if message.missing and not typing:
             self.action_choose_model()
 
-    @on(ChatScreen.ModelWanted)
+    @on(ModelWanted)
     def action_choose_model(self) -> None:
         """Open the screen that chooses, switches and fetches models."""
         from tui.models.screen import ModelsScreen
 
         if isinstance(self.screen, ChatScreen):
-            ready = self.chat.talk.ready
+            ready = self.chat.controller.ready
             self.push_screen(ModelsScreen(self.settings, ready), self._use_models)
 
     def _use_models(self, choice: tuple[str, str | None] | None) -> None:
         if choice is None:
-            if self.chat.talk.wants_model:
-                self.chat.talk.take_back()
+            if self.chat.controller.wants_model:
+                self.chat.controller.take_back()
         else:
             before = self.settings
             self.settings = replace(before, target=choice[0], draft=choice[1])
@@ -190,8 +191,8 @@ class SpecchatApp(Program):
         if any(getattr(before, name) != getattr(settings, name) for name in RELOADING):
             self.look_for_models(settings)
 
-    @on(ChatScreen.RaceWanted)
-    def race(self, message: ChatScreen.RaceWanted) -> None:
+    @on(RaceWanted)
+    def race(self, message: RaceWanted) -> None:
         """Let a prompt race in two lanes of the loaded pair."""
         from tui.race.lanes import duel
         from tui.race.screen import RaceScreen
