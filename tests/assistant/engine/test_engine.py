@@ -102,9 +102,7 @@ def test_a_new_load_replaces_the_models(setup, tmp_path):
 
 
 def test_a_request_that_waits_does_not_steer_the_answer_under_way(setup):
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.end()
+    with running(load=setup) as (engine, heard):
         engine.submit(ask(mode="ars", lookahead=None, max_tokens=200))
         engine.submit(ask(mode="sps", lookahead=3))
         heard.end()
@@ -127,9 +125,7 @@ def test_closing_while_it_decodes_loads_or_waits_ends_the_thread(setup, slow):
 
 
 def test_a_question_that_is_too_long_fails_and_the_next_is_answered(setup):
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, heard):
         engine.submit(ask("x" * 9000))
         failed = heard.end()
         assert isinstance(failed, Failed)
@@ -139,9 +135,7 @@ def test_a_question_that_is_too_long_fails_and_the_next_is_answered(setup):
 
 
 def test_a_bug_in_an_answer_is_told_and_does_not_end_the_thread(setup):
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, heard):
         real = engine.inside._place.assistant.reply
         engine.inside._place.assistant.reply = lambda *_: 1 // 0
         engine.submit(ask())
@@ -154,9 +148,7 @@ def test_a_bug_in_an_answer_is_told_and_does_not_end_the_thread(setup):
 
 
 def test_many_presses_from_many_threads_are_all_answered(setup):
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, heard):
         threads = [
             threading.Thread(target=lambda: [engine.submit(ask(max_tokens=2)) for _ in range(20)])
             for _ in range(5)
@@ -190,15 +182,11 @@ def rested():
 
 def test_a_stored_conversation_is_taken_up_again_by_the_next_engine(setup, worth_keeping):
     question = "Why is the sky blue? " * 10
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.end()
+    with running(load=setup) as (engine, heard):
         engine.submit(ask(question, stored=True))
         first = heard.end()
         assert len(rested()) == 1
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.end()
+    with running(load=setup) as (engine, heard):
         engine.submit(ask(question, stored=True))
         prepared = heard.until(Prepared)
         assert prepared.cached_tokens == prepared.prompt_tokens - 1
@@ -206,9 +194,7 @@ def test_a_stored_conversation_is_taken_up_again_by_the_next_engine(setup, worth
 
 
 def test_an_engine_that_is_closed_or_loads_other_models_keeps_what_was_read(setup, worth_keeping):
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.end()
+    with running(load=setup) as (engine, heard):
         engine.submit(ask("Why is the sky blue? " * 10, stored=True))
         heard.end()
         engine.submit(setup)
@@ -217,9 +203,7 @@ def test_an_engine_that_is_closed_or_loads_other_models_keeps_what_was_read(setu
 
 
 def test_a_private_conversation_leaves_no_snapshot(setup, worth_keeping):
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.end()
+    with running(load=setup) as (engine, heard):
         engine.submit(ask("Why is the sky blue? " * 10))
         heard.end()
         time.sleep(0.3)

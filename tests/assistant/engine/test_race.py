@@ -115,9 +115,7 @@ def test_clock_stands_while_it_is_not_running():
 def test_a_file_is_loaded_once_for_all_lanes_and_the_chat(race, setup, monkeypatch):
     loaded = Calls(monkeypatch, "llama_model_load_from_file")
     freed = Calls(monkeypatch, "llama_model_free")
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, heard):
         engine.submit(race)
         heard.until(RaceOver)
         assert (loaded.count, freed.count) == (2, 0)

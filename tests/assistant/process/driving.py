@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from assistant.events import Event, Failed, Finished, Lap, RaceOver, Ready
 from assistant.process.client import EngineProcess
 from assistant.process.protocol import CHAT, Protocol
-from assistant.request import Message, Request, Sampling
+from assistant.request import Message, Request, Sampling, Setup
 from tests.asking import Asking, NearEngine
 from tests.patience import WAIT_S
 
@@ -33,6 +33,11 @@ class Heard:
                 return event
             assert not isinstance(event, Failed), event
 
+    def load(self, engine: Asking, setup: Setup | None) -> None:
+        if setup is not None:
+            engine.submit(setup)
+            self.until(Ready)
+
     def end(self) -> Any:
         return self.until(Ready, Finished, Failed, RaceOver)
 
@@ -46,11 +51,12 @@ class Heard:
 
 
 @contextmanager
-def near() -> Iterator[tuple[Asking, Heard]]:
-    """Have an engine in this process."""
+def near(load: Setup | None = None) -> Iterator[tuple[Asking, Heard]]:
+    """Have an engine in this process, with models if there are to be any."""
     heard = Heard()
     engine = Asking(NearEngine(), heard.emit)
     try:
+        heard.load(engine, load)
         yield engine, heard
     finally:
         engine.close()
@@ -59,12 +65,16 @@ def near() -> Iterator[tuple[Asking, Heard]]:
 
 @contextmanager
 def running(
-    worker: str | None = None, protocol: Protocol = CHAT, **options: Any
+    worker: str | None = None,
+    protocol: Protocol = CHAT,
+    load: Setup | None = None,
+    **options: Any,
 ) -> Iterator[tuple[Asking, Heard]]:
     heard = Heard()
     protocol = replace(protocol, worker=worker or protocol.worker)
     engine = Asking(EngineProcess(protocol=protocol, **options), heard.emit)
     try:
+        heard.load(engine, load)
         yield engine, heard
     finally:
         engine.close()

@@ -85,9 +85,7 @@ def test_several_answers_cross_the_pipe_and_the_next_request_waits_for_their_end
 def test_what_is_too_long_for_the_pipe_fails_and_the_next_is_answered(
     setup: Setup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, heard):
         monkeypatch.setattr(frames, "MOST", 2000)
         engine.submit(ask("x" * 2000))
         failed = heard.until(Failed)
@@ -99,9 +97,7 @@ def test_what_is_too_long_for_the_pipe_fails_and_the_next_is_answered(
 
 def test_a_number_too_large_for_the_pipe_fails_and_the_next_is_answered(setup: Setup) -> None:
     huge = Sampling(top_k=2**64)
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, heard):
         engine.submit(ask(max_tokens=900))
         heard.until(Decoded)
         engine.steer("ars", sampling=huge)
@@ -115,9 +111,7 @@ def test_a_number_too_large_for_the_pipe_fails_and_the_next_is_answered(setup: S
 
 
 def test_a_megabyte_is_handed_over_without_waiting_for_the_worker(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, heard):
         for _ in range(3):
             engine.submit(ask("x" * 2**20))
         assert [heard.until(Failed).kind for _ in range(3)] == ["ContextFull"] * 3
@@ -155,6 +149,5 @@ def test_a_folder_where_the_user_is_does_not_stand_in_for_ours(
     (tmp_path / name).mkdir()
     (tmp_path / name / "__init__.py").write_text("raise SystemExit('not ours')")
     monkeypatch.chdir(tmp_path)
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
+    with running(load=setup):
+        pass

@@ -63,9 +63,7 @@ def wait_until_gone(pid: int) -> None:
 def test_a_worker_that_dies_in_an_answer_is_told_of_and_the_next_prompt_is_answered(
     setup: Setup, number: signal.Signals
 ) -> None:
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, heard):
         for i in (0, 1, 6):
             engine.submit(ask(max_tokens=950))
             for _ in range(1 + i):
@@ -101,9 +99,7 @@ def test_what_was_said_before_the_death_is_heard_in_full(setup: Setup) -> None:
 
 
 def test_every_job_that_waits_fails_once_and_a_count_is_no_reason_to_reload(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, heard):
         engine.submit(ask(max_tokens=950))
         engine.submit(ask())
         engine.submit(Count("a", "b"))
@@ -118,9 +114,7 @@ def test_every_job_that_waits_fails_once_and_a_count_is_no_reason_to_reload(setu
 
 
 def test_a_worker_that_dies_while_nothing_is_asked_is_replaced_in_silence(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, heard):
         assert engine.pid is not None
         kill(engine.pid)
         wait_until_gone(engine.pid)
@@ -133,9 +127,7 @@ def test_a_worker_that_dies_while_nothing_is_asked_is_replaced_in_silence(setup:
 def test_a_reload_that_is_cancelled_ends_the_request_and_the_next_one_reloads(
     setup: Setup,
 ) -> None:
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, heard):
         for _ in range(3):
             assert engine.pid is not None
             kill(engine.pid)
@@ -225,9 +217,7 @@ def test_a_worker_that_cannot_be_started_is_told_of(
 
 
 def test_a_worker_that_gives_no_sign_of_life_is_ended_and_replaced(setup: Setup) -> None:
-    with running(patience=3.0) as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
+    with running(patience=3.0, load=setup) as (engine, heard):
         engine.submit(ask(max_tokens=950))
         heard.until(Decoded)
         stopped = engine.pid
@@ -243,9 +233,7 @@ def test_a_worker_that_gives_no_sign_of_life_is_ended_and_replaced(setup: Setup)
 def test_a_worker_that_hangs_while_idle_is_replaced_when_the_next_prompt_comes(
     setup: Setup,
 ) -> None:
-    with running(patience=3.0) as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
+    with running(patience=3.0, load=setup) as (engine, heard):
         engine.submit(ask())
         heard.until(Finished)
         stopped = engine.pid
@@ -275,9 +263,7 @@ def test_a_worker_that_is_long_in_native_code_is_left_alone(setup: Setup) -> Non
 
 
 def test_closing_does_not_wait_for_a_worker_that_is_stopped(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, _):
         pid = engine.pid
         kill(pid, signal.SIGSTOP)
     assert pid is not None
@@ -303,9 +289,7 @@ def test_no_orphan_survives_a_parent_that_is_killed(slow: Setup, text: str) -> N
 
 
 def test_ctrl_c_is_not_for_the_worker(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, heard):
         pid = engine.pid
         assert pid is not None
         assert os.getsid(pid) != os.getsid(0)
@@ -317,9 +301,7 @@ def test_ctrl_c_is_not_for_the_worker(setup: Setup) -> None:
 
 def test_the_worker_leaves_no_core_file(setup: Setup) -> None:
     resource = pytest.importorskip("resource")
-    with running() as (engine, heard):
-        engine.submit(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, _):
         if not hasattr(resource, "prlimit"):
             pytest.skip("no limits of other processes on this system")
         assert engine.pid is not None
