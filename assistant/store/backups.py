@@ -15,9 +15,9 @@ from assistant.store.integrity import check
 from assistant.store.schema import APPLICATION_ID, newest, version
 from models.errors import StorageError
 
-KEPT = 5
-_PAGES = 4096  # copied at a time, so that nobody who writes waits long
-_RESTARTS = 20
+_KEPT = 5
+_PAGES_AT_ONCE = 4096  # so that nobody who writes waits long
+_MAX_RESTARTS = 20
 
 
 def backups(path: Path) -> list[Path]:
@@ -57,11 +57,11 @@ def back_up(path: Path, patience_s: float = 0.0) -> Path | None:
             files.suspect(path).touch(0o600)
             raise StorageError(
                 f"{path} is damaged ({problem}), so it was not backed up. Start specchat again: it "
-                "then mends the file."
+                "then repairs the file."
             )
         done = folder / f"{_stamp()}.db"
         part.rename(done)
-        for old in backups(path)[KEPT:]:
+        for old in backups(path)[_KEPT:]:
             old.unlink(missing_ok=True)
         return done
     return None
@@ -74,12 +74,12 @@ def _copy(path: Path, part: Path) -> None:
         nonlocal left, restarts
         restarts += remaining > left
         left = remaining
-        if restarts > _RESTARTS:
+        if restarts > _MAX_RESTARTS:
             raise StorageError(f"{path} was too busy to be backed up. It is tried again later.")
 
     with closing(connect(path, read_only=True)) as source, closing(connect(part)) as target:
         target.execute("PRAGMA synchronous = OFF")
-        source.backup(target, pages=_PAGES, progress=watch, sleep=0.002)
+        source.backup(target, pages=_PAGES_AT_ONCE, progress=watch, sleep=0.002)
         target.execute("PRAGMA journal_mode = DELETE")
     descriptor = os.open(part, os.O_RDONLY)
     try:

@@ -10,10 +10,11 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from models.errors import StorageError
+from models.files import private
 from models.files.places import data_dir
 
 _COMPANIONS = ("", "-journal", "-wal", "-shm")
-_PATIENCE_S = 30.0
+_OPENING_TIMEOUT_S = 30.0
 
 
 def place() -> Path:
@@ -59,9 +60,7 @@ def suspect(path: Path) -> Path:
 def private_folder(path: Path) -> Path:
     """Make a folder that nobody else may enter, unless it is there already."""
     try:
-        if not path.is_dir():
-            private_folder(path.parent)
-            path.mkdir(mode=0o700, exist_ok=True)
+        private.folder(path)
     except OSError as error:
         raise StorageError(
             f"The folder {path} cannot be made ({error.strerror}), so conversations are not kept. "
@@ -93,10 +92,10 @@ def writable(path: Path) -> bool:
 
 @contextmanager
 def opening(path: Path) -> Iterator[None]:
-    """Let one instance at a time check, mend and migrate a database."""
+    """Let one instance at a time check, repair and migrate a database."""
     lock = FileLock(private_folder(running(path)) / "opening", mode=0o600, thread_local=False)
     try:
-        lock.acquire(timeout=_PATIENCE_S)
+        lock.acquire(timeout=_OPENING_TIMEOUT_S)
     except Timeout as error:
         raise StorageError(
             f"Another specchat is busy with {path}. Wait until it is done, and start again."

@@ -25,7 +25,7 @@ def check(path: Path) -> str | None:
 
 
 def renewed(path: Path) -> str | None:
-    """Make the search index anew, which no check looks into; return what cannot be mended so."""
+    """Make the search index anew, which no check looks into; return what cannot be repaired so."""
     try:
         with closing(connect(path)) as sql:
             set_up(sql)

@@ -32,7 +32,7 @@ def in_memory() -> Opened:
 
 
 def on_disk(path: Path) -> Opened:
-    """Open a database; make, mend or migrate it first where that is needed."""
+    """Open a database; make, repair or migrate it first where that is needed."""
     try:
         return _on_disk(path)
     except OSError as error:
@@ -76,7 +76,7 @@ def _read_only(path: Path) -> Opened:
     with explained(path):
         if (found := problem(path)) or path.stat().st_size == 0:
             raise StorageError(
-                f"{path} is damaged ({found or 'it is empty'}) and cannot be mended where it is, "
+                f"{path} is damaged ({found or 'it is empty'}) and cannot be repaired where it is, "
                 "because it cannot be written. Set SPECCHAT_HOME to another folder."
             )
         sql = connect(path, read_only=True)
@@ -105,12 +105,12 @@ def _ready(path: Path, presence: Presence) -> str | None:
         return None
     if presence.others():
         raise StorageError(
-            f"{path} is damaged ({found}). Close every other specchat and start again to mend it."
+            f"{path} is damaged ({found}). Close every other specchat and start again to repair it."
         )
-    return _mend(path, found)
+    return _repair(path, found)
 
 
-def _mend(path: Path, found: str) -> str:
+def _repair(path: Path, found: str) -> str:
     aside = files.move_aside(path)
     files.suspect(path).unlink(missing_ok=True)
     text = f"{path} was damaged ({found}). It is kept as {aside}"

@@ -13,7 +13,7 @@ from math import isfinite
 from assistant.lab.stats.answer_kinds import Kind, kind_of
 from assistant.lab.stats.totals import Group
 from assistant.stats import Stats
-from assistant.store.answers import StoredAnswer
+from assistant.store.values import StoredAnswer
 
 DEPTHS = (0, 512, 2048, 8192)
 """Where the classes of depth begin, in tokens of the prompt."""

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from assistant.events import Alternative, Ghost, Origin, Token
 from assistant.store import Attachment, Store
-from assistant.store.titles import derive
-from assistant.store.trace_packing import pack_trace, unpack_trace
+from assistant.store.packing import pack_trace, unpack_trace
+from assistant.store.values import derive
 from assistant.tokens import Step
 from models.errors import StorageError
 from tests.assistant.store.talks import STATS, contents, step, talk, trace

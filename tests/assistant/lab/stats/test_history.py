@@ -8,7 +8,7 @@ from assistant.lab.stats.history import COPYING, ENOUGH, look_back
 from assistant.request import Setup
 from assistant.stats import Stats, Tally
 from assistant.store import Store
-from assistant.store.answers import StoredAnswer
+from assistant.store.values import StoredAnswer
 from tests.assistant.process.driving import ask, running
 from tests.assistant.store.talks import talk
 
@@ -112,7 +112,7 @@ def test_figures_name_the_draft_that_was_loaded(tiny_target, tiny_draft):
 
 
 def test_the_store_gives_every_answer_that_is_seen(tmp_path, monkeypatch):
-    monkeypatch.setattr("assistant.store.answers._PAGE", 2)
+    monkeypatch.setattr("assistant.store.store._PAGE", 2)
     store = Store(tmp_path / "chats.db")
     first, _ = talk(store, "One?", "Two?", "Three?")
     _, records = talk(store, "Four?", "Five?")
