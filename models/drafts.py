@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError
-from models.files import layout
 from models.files.discovery import LocalModel, identify
+from models.files.gguf_files import gguf_files
 from models.files.places import models_dir
 from models.gguf import FileVocabulary, ModelSummary, read_vocabulary
 from models.pairing import mismatch
@@ -140,7 +140,7 @@ def is_made_for(draft: LocalModel, target: LocalModel) -> bool:
 
 def made_here(target: LocalModel) -> LocalModel | None:
     """Return the smallest draft that was made for a target, among specchat's own files alone."""
-    here = [identify(str(path)) for path in layout.gguf_files(models_dir())]
+    here = [identify(str(path)) for path in gguf_files(models_dir())]
     drafts = (draft for draft in here if is_made_for(draft, target))
     return min(drafts, key=lambda draft: draft.size, default=None)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from models.errors import StorageError
-from models.files import private
+from models.files import disk
 from models.files.places import data_dir
 
 _COMPANIONS = ("", "-journal", "-wal", "-shm")
@@ -60,7 +60,7 @@ def suspect(path: Path) -> Path:
 def private_folder(path: Path) -> Path:
     """Make a folder that nobody else may enter, unless it is there already."""
     try:
-        private.folder(path)
+        disk.private_folder(path)
     except OSError as error:
         raise StorageError(
             f"The folder {path} cannot be made ({error.strerror}), so conversations are not kept. "

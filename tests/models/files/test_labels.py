@@ -3,10 +3,11 @@
 import pytest
 
 from models.errors import ModelMissing, NetworkError
-from models.files.labels import choose
-from models.files.locate import installed, locate
+from models.files.gguf_files import choose
+from models.files.locate import locate
 from models.files.places import hub_cache
 from models.files.pull import pull
+from models.files.stores import installed
 
 FILES = [
     "README.md",

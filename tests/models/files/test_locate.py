@@ -4,7 +4,8 @@ import pytest
 
 from models.errors import ModelError, ModelMissing, UsageError
 from models.files import places
-from models.files.locate import installed, locate, resolve
+from models.files.locate import locate, resolve
+from models.files.stores import installed
 from tests.models.files.conftest import enter, toy
 
 OTHER = "0" * 40

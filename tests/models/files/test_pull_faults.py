@@ -15,10 +15,10 @@ import pytest
 
 from models.errors import ModelError, NetworkError
 from models.files import hub as client
-from models.files.check import ready
-from models.files.locate import installed
+from models.files.checksum import ready
 from models.files.places import hub_cache
 from models.files.pull import pull
+from models.files.stores import installed
 from tests.models.files.conftest import leftovers
 from tui.shell import cli
 

@@ -9,10 +9,11 @@ import pytest
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelMissing, NetworkError, StorageError, UsageError
 from models.files import hub as client
-from models.files.check import ready
-from models.files.locate import installed, locate
+from models.files.checksum import ready
+from models.files.locate import locate
 from models.files.places import hub_cache
 from models.files.pull import pull
+from models.files.stores import installed
 from tests.models.files.conftest import enter, leftovers, toy
 from tests.patience import WAIT_S
 
@@ -371,7 +372,7 @@ def test_a_damaged_file_is_replaced(hub, hosted, data):
 
 def test_importing_the_catalogue_side_brings_no_network_along():
     code = (
-        "import sys, models.files.locate, models.files.check\n"
+        "import sys, models.files.locate, models.files.checksum\n"
         "assert not {'huggingface_hub', 'httpx2', 'numpy', 'llama_cpp'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

@@ -7,10 +7,11 @@ import pytest
 
 from models.errors import NetworkError, StorageError
 from models.files import mirror
-from models.files.check import ready
-from models.files.locate import installed, locate
+from models.files.checksum import ready
+from models.files.locate import locate
 from models.files.places import hub_cache, models_dir
 from models.files.pull import pull
+from models.files.stores import installed
 from tests.models.files import wheels
 from tests.models.files.conftest import enter, leftovers, toy
 from tests.models.files.test_pull_hub import pulling
