@@ -12,7 +12,7 @@ from models.files.places import models_dir
 from models.gguf import FileVocabulary, ModelSummary, read_vocabulary
 from models.pairing import mismatch
 
-SMALL_ENOUGH = 0.5
+MAX_SHARE_OF_TARGET = 0.5
 """How large a draft may be beside its target to be chosen unasked."""
 
 
@@ -121,7 +121,7 @@ def best_draft(
         if listed and draft.gguf is listed and pairing.judge(draft).serves:
             return draft, f"{draft.name} is the draft listed for {target.name}."
     for draft in by_size:
-        if draft.size <= SMALL_ENOUGH * target.size and pairing.matches(draft):
+        if draft.size <= MAX_SHARE_OF_TARGET * target.size and pairing.matches(draft):
             return draft, f"{draft.name} is the smallest model here with the same vocabulary."
     return None, _without_draft(target, any(map(pairing.matches, by_size)))
 
@@ -152,7 +152,7 @@ def listed_draft(target: LocalModel) -> GGUF | None:
         return listed
     summary = target.summary
     draft = catalog.DRAFT_OF_VOCABULARY.get(summary.vocabulary or "") if summary else None
-    return draft if draft and draft.size <= SMALL_ENOUGH * target.size else None
+    return draft if draft and draft.size <= MAX_SHARE_OF_TARGET * target.size else None
 
 
 def _by_file(target: LocalModel) -> GGUF | None:

@@ -20,7 +20,7 @@ from models.pairing import mismatch
 
 Ids = npt.NDArray[np.intp]
 
-ENOUGH = 0.7
+MIN_COVERAGE = 0.7
 """The share of a text's tokens that a draft must have to be worth asking."""
 SAMPLE = """
 def parse_line(line: str) -> tuple[str, int]:
@@ -97,10 +97,10 @@ class Mapping:
         pairs |= {token: theirs.controls.get(text) for text, token in ours.controls.items()}
         shared = {target: draft for target, draft in sorted(pairs.items()) if draft is not None}
         covered = coverage(ours, shared.keys())
-        if covered < ENOUGH:
+        if covered < MIN_COVERAGE:
             raise ModelError(
                 f"another vocabulary: {difference}, and it has {covered:.0%} of the tokens of "
-                f"ordinary text, where {ENOUGH:.0%} are needed"
+                f"ordinary text, where {MIN_COVERAGE:.0%} are needed"
             )
         return cls(
             np.fromiter(shared.keys(), np.intp),

@@ -8,7 +8,6 @@ from urllib.parse import quote
 
 import httpx2
 import msgspec
-from huggingface_hub import get_session
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]  # is public
 
@@ -16,7 +15,6 @@ from models.cancel import CancelFlag
 from models.catalog import GGUF
 from models.errors import NetworkError, UsageError
 from models.files import hub
-from models.files.hub import Transient
 from models.files.progress import stop_if_asked
 
 MAX_ANSWER_BYTES = 1 << 25
@@ -60,22 +58,15 @@ def describe(gguf: GGUF, repo: str, cancel: CancelFlag | None) -> Repository:
     revision = f"/revision/{quote(gguf.revision, safe='')}" if gguf.revision else ""
     url = f"{hub.endpoint()}/api/models/{repo}{revision}?blobs=true"
     try:
-        answer = hub.patiently(lambda: _ask(url, gguf, cancel), cancel)
-        return _repository(answer)
-    except Transient as error:
-        raise NetworkError(f"{error} Try again later.") from error
+        return _repository(hub.patiently(lambda: _ask(url, gguf, cancel), cancel))
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise NetworkError(f"{hub.endpoint()} does not answer as the hub does.") from error
 
 
 def _ask(url: str, gguf: GGUF, cancel: CancelFlag | None) -> bytes:
-    headers = {"User-Agent": "specchat", "Accept-Encoding": "identity"}
-    if token := hub.token():
-        headers["Authorization"] = f"Bearer {token}"
-    timeout = httpx2.Timeout(hub.SILENCE_S, connect=hub.CONNECT_S)
     answer, until = bytearray(), time.monotonic() + ANSWER_TIMEOUT_S
     try:
-        with get_session().stream("GET", url, headers=headers, timeout=timeout) as response:
+        with hub.stream(url) as response:
             if response.status_code >= 300:
                 raise hub.refusal(response.status_code, response.headers, gguf)
             for chunk in response.iter_raw():

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx2
-from huggingface_hub import get_session
 
 from models.cancel import CancelFlag
 from models.catalog import GGUF
@@ -60,17 +59,14 @@ def _attempt(
 
 @contextmanager
 def _response(remote: Remote, partial: Partial) -> Iterator[httpx2.Response]:
-    headers = {"User-Agent": "specchat", "Accept-Encoding": "identity"}
-    if token := hub.token():
-        headers["Authorization"] = f"Bearer {token}"
+    headers = {}
     if have := min(partial.size, remote.size):
         headers["Range"] = f"bytes={have}-"
         etag = partial.journal.etag
         if etag and not etag.startswith("W/"):
             headers["If-Range"] = etag
-    timeout = httpx2.Timeout(hub.SILENCE_S, connect=hub.CONNECT_S)
     try:
-        with get_session().stream("GET", remote.url, headers=headers, timeout=timeout) as response:
+        with hub.stream(remote.url, **headers) as response:
             yield response
     except httpx2.TimeoutException as error:
         raise Transient("The connection to the hub stalled.") from error
