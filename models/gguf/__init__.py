@@ -1,7 +1,7 @@
 """What a GGUF file says of itself, read with bounds and without llama.cpp."""
 
 from models.gguf.header import Header, read
-from models.gguf.summary import Fingerprint, ModelSummary, fingerprint, summarise, summary
+from models.gguf.summary import Fingerprint, ModelSummary, fingerprint, summarise
 from models.gguf.vocabulary import FileVocabulary, read_vocabulary
 
 __all__ = [
@@ -13,5 +13,4 @@ __all__ = [
     "read",
     "read_vocabulary",
     "summarise",
-    "summary",
 ]

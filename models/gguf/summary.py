@@ -46,11 +46,7 @@ class ModelSummary:
 
 def summarise(path: Path) -> ModelSummary:
     """Read a file's header and return what counts; a `ModelError` says what is wrong with it."""
-    return summary(read(path))
-
-
-def summary(header: Header) -> ModelSummary:
-    """Return what counts of a header."""
+    header = read(path)
     tokens = header.metadata.get(TOKENS)
     serves = header.metadata.get(SERVES)
     return ModelSummary(

@@ -6,10 +6,11 @@ import tracemalloc
 import gguf as reference
 import pytest
 
-from models.errors import ModelError, ModelMissing
+from models.errors import ModelError
 from models.gguf import read
 from models.gguf.header import _FILE_TYPES
 from models.gguf.tensors import _BLOCKS
+from models.llama.weights import Weights
 from tests import tiny
 
 
@@ -73,46 +74,14 @@ def test_names_of_quantisations_are_those_of_the_reference_library():
         assert name in ("GUESSED", _FILE_TYPES.get(str(kind.value)))
 
 
-@pytest.mark.parametrize(
-    ("data", "kind"),
-    [
-        (b"", "empty"),
-        (b"<!DOCTYPE html><html>", "web page"),
-        (b"  \n<html lang=en>", "web page"),
-        (b"version https://git-lfs.github.com/spec/v1\noid", "git-lfs pointer"),
-        (b"PK\x03\x04rest", "zip archive"),
-        (b"\x80\x04\x95rest", "pickle"),
-        (b'\x10\0\0\0\0\0\0\0{"__metadata__"', "safetensors"),
-        (b'{"error": "not found"}', "JSON"),
-        (b"GGML....", "old GGML format"),
-        (b"GGU", "not a GGUF file"),
-        (b"nothing known", "not a GGUF file"),
-    ],
-)
-def test_what_is_no_gguf_is_refused_by_naming_what_it_is(tmp_path, data, kind):
-    path = written(tmp_path / "model.gguf", data)
-    with pytest.raises(ModelError, match=kind) as error:
-        read(path)
-    assert str(path) in str(error.value)
-
-
-def test_only_regular_files_are_opened(tmp_path):
-    os.mkfifo(tmp_path / "pipe.gguf")
-    for path, kind in ((tmp_path, "folder"), (tmp_path / "pipe.gguf", "pipe")):
-        with pytest.raises(ModelError, match=kind):
-            read(path)
-    with pytest.raises(ModelError, match="device"):
-        read(type(tmp_path)("/dev/zero"))
-    with pytest.raises(ModelMissing):
-        read(tmp_path / "absent.gguf")
-
-
 @pytest.mark.parametrize("keep", [4, 20, 100, 3000, 0.5, -1])
 def test_a_truncated_file_is_refused(tmp_path, model, keep):
     data = model.read_bytes()
     length = keep if isinstance(keep, int) else int(len(data) * keep)
-    with pytest.raises(ModelError, match="damaged"):
-        read(written(tmp_path / "model.gguf", data[:length]))
+    path = written(tmp_path / "model.gguf", data[:length])
+    for use in (read, Weights):
+        with pytest.raises(ModelError, match=f"{path} is damaged"):
+            use(path)
 
 
 @pytest.mark.parametrize(

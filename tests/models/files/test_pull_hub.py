@@ -162,20 +162,6 @@ def test_more_bytes_than_announced_are_not_written(hub, data):
 
 
 @pytest.mark.parametrize("where", ["heads", "gets"])
-def test_a_login_page_is_not_taken_for_a_model(hub, where):
-    setattr(hub, where, [lambda handler: handler.send_page()])
-    with pytest.raises(NetworkError, match="login page"):
-        pull(NO_MIRROR)
-    assert installed() == []
-
-
-def test_other_bytes_than_a_models_are_not_taken_for_one(hub, data):
-    hub.gets = [lambda handler: handler.send_file(b"x" * len(data))]
-    with pytest.raises(NetworkError, match="not a GGUF"):
-        pull(NO_MIRROR)
-
-
-@pytest.mark.parametrize("where", ["heads", "gets"])
 @pytest.mark.parametrize(
     ("status", "sentence"),
     [(401, "HF_TOKEN"), (403, "HF_TOKEN"), (404, "has no toy.gguf"), (418, "HTTP 418")],
@@ -202,12 +188,6 @@ def test_trouble_that_may_pass_is_tried_again_a_few_times(hub, data, where, stat
     assert len(getattr(hub, where)) >= 14
 
 
-def test_a_server_that_asks_for_minutes_is_not_waited_for(hub):
-    hub.heads = [lambda handler: handler.send_page(429, Retry_After="3600")]
-    with pytest.raises(NetworkError, match="3600 seconds"):
-        pull(NO_MIRROR)
-
-
 @pytest.mark.parametrize("size", ["-7", "0", "junk", "9" * 5000])
 def test_a_size_that_is_none_is_not_believed(hub, size):
     def answer(handler):
@@ -228,11 +208,6 @@ def test_a_range_of_thousands_of_digits_is_no_range(hub):
         pull(NO_MIRROR)
 
 
-def test_a_hub_out_of_reach_is_said_at_once():
-    with pytest.raises(NetworkError, match=r"cannot be reached.*online"):
-        pull(NO_MIRROR)
-
-
 @pytest.mark.parametrize("endpoint", ["http://[", "nonsense", "ftp://x", "http://x y"])
 def test_a_nonsensical_address_of_the_hub_is_a_sentence(monkeypatch, endpoint):
     monkeypatch.setenv("HF_ENDPOINT", endpoint)
@@ -248,12 +223,10 @@ def test_other_bytes_than_the_catalogues_are_not_even_fetched(hub, data, monkeyp
     assert hub.ranges == []
 
 
-@pytest.mark.parametrize("variable", [True, False])
-def test_offline_opens_no_connection(hub, monkeypatch, variable):
-    if variable:
-        monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+def test_a_variable_that_forbids_connections_is_obeyed(hub, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(NetworkError, match="offline"):
-        pull(NO_MIRROR, offline=not variable)
+        pull(NO_MIRROR)
     assert hub.requests == []
 
 
