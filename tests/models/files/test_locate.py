@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from models.errors import ModelError, ModelMissing, UsageError
+from models.errors import ModelMissing, UsageError
 from models.files import places
 from models.files.locate import locate, resolve
 from models.files.stores import installed
@@ -69,13 +69,6 @@ def test_a_missing_model_is_named_with_the_command_that_fetches_it():
 def test_what_means_nothing_is_refused_in_a_sentence(reference):
     with pytest.raises(ModelMissing):
         locate(reference)
-
-
-def test_a_folder_or_pipe_is_no_model(tmp_path):
-    os.mkfifo(tmp_path / "pipe.gguf")
-    for path in (tmp_path, tmp_path / "pipe.gguf"):
-        with pytest.raises(ModelError, match="not a file"):
-            locate(str(path))
 
 
 @pytest.mark.parametrize(
