@@ -21,15 +21,11 @@ def place() -> Path:
     """Return where the conversations are, or say that there is no such place."""
     try:
         path = data_dir() / "chats.db"
-    except RuntimeError as error:
-        raise _homeless() from error
-    if not path.is_absolute():
-        raise _homeless()
-    return path
-
-
-def _homeless() -> StorageError:
-    return StorageError(
+    except RuntimeError:  # nobody's home is known
+        path = Path()
+    if path.is_absolute():
+        return path
+    raise StorageError(
         "There is no home folder to keep conversations in. Set SPECCHAT_HOME to a folder."
     )
 
@@ -95,17 +91,15 @@ def opening(path: Path) -> Iterator[None]:
     """Let one instance at a time check, repair and migrate a database."""
     lock = FileLock(private_folder(running(path)) / "opening", mode=0o600, thread_local=False)
     try:
-        lock.acquire(timeout=_OPENING_TIMEOUT_S)
+        held = lock.acquire(timeout=_OPENING_TIMEOUT_S)
     except Timeout as error:
         raise StorageError(
             f"Another specchat is busy with {path}. Wait until it is done, and start again."
         ) from error
     except OSError as error:
         raise StorageError(f"{path} cannot be locked ({error.strerror}).") from error
-    try:
+    with held:
         yield
-    finally:
-        lock.release()
 
 
 def move_aside(path: Path) -> Path:

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,28 +49,24 @@ def _on_disk(path: Path) -> Opened:
     path = path.resolve() if path.exists() else path
     if path.is_file() and not files.writable(path):
         return _read_only(path)
-    with files.opening(path), explained(path, lambda: files.suspect(path).touch(0o600)):
+    suspect = files.suspect(path)
+
+    def found_damaged() -> None:
+        suspect.touch(0o600)
+
+    with files.opening(path), explained(path, found_damaged), ExitStack() as undo:
         presence = Presence(files.running(path))
-        try:
-            notice = _ready(path, presence)
-            return Opened(_connected(path, presence), presence, notice)
-        except BaseException:  # nobody else could close what was opened
-            presence.close()
-            raise
-
-
-def _connected(path: Path, presence: Presence) -> Database:
-    sql = connect(path)
-    try:
+        undo.callback(presence.close)
+        notice = _ready(path, presence)
+        sql = connect(path)
+        undo.callback(sql.close)
         set_up(sql)
         if 0 < version(sql) < newest():
             _prepare_to_migrate(path, presence)
         migrate(sql)
         _interrupt(sql, presence)
-    except BaseException:  # nobody else could close what was opened
-        sql.close()
-        raise
-    return Database(sql, path, lambda: files.suspect(path).touch(0o600))
+        undo.pop_all()  # all went well
+        return Opened(Database(sql, path, found_damaged), presence, notice)
 
 
 def _read_only(path: Path) -> Opened:

@@ -119,6 +119,15 @@ def sha256(path: Path, report: Report = silent, cancel: CancelFlag | None = None
     return digest.hexdigest()
 
 
+def sha256_once(path: Path) -> str:
+    """Return the sha256 of a file, which is read unless it is known from an earlier time."""
+    if digest := known_sha256(path):
+        return digest
+    digest = sha256(path)
+    remember(path, digest)
+    return digest
+
+
 def known_sha256(path: Path) -> str | None:
     """Return the sha256 that was found earlier, if the file has not been touched since."""
     record = _records().get(str(path.resolve()))

@@ -74,9 +74,9 @@ def _by_label(reference: str, repo: str, revision: str | None, label: str) -> GG
 
 
 def _of_ollama(reference: str) -> Path:
-    if path := ollama.find(reference.removeprefix(ollama.PREFIX)):
-        return path
     name = reference.removeprefix(ollama.PREFIX)
+    if path := ollama.find(name):
+        return path
     raise ModelMissing(f"Ollama has no model {name!r} on this machine. {_guess(name)}")
 
 

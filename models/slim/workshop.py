@@ -109,7 +109,7 @@ class Workshop:
         with _no_halves(fresh):
             writing.write(layout, fresh, values)
             fresh.replace(place)
-        checksum.remember(place, checksum.sha256(place))
+        checksum.sha256_once(place)
         return place
 
     def _requantised(self, recipe: Recipe) -> Path:
@@ -131,9 +131,7 @@ class Workshop:
             NAME: writing.text(f"{name} slim"),
             RECIPE: writing.text(str(recipe)),
             SOURCE: writing.text(self.source.name),
-            SOURCE_SHA256: writing.text(
-                checksum.known_sha256(self.source) or checksum.sha256(self.source)
-            ),
+            SOURCE_SHA256: writing.text(checksum.sha256_once(self.source)),
             SERVES: writing.text(serves),
         }
 
