@@ -10,8 +10,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from assistant.store import files
-from assistant.store.database import connect, explained
-from assistant.store.integrity import check
+from assistant.store.database import connect, explained, is_damage
 from assistant.store.schema import APPLICATION_ID, newest, version
 from models.errors import StorageError
 
@@ -108,3 +107,15 @@ def _usable(backup: Path) -> bool:
             return ours and version(sql) <= newest() and check(backup) is None
     except sqlite3.Error:
         return False
+
+
+def check(path: Path) -> str | None:
+    """Read a database from end to end, and return what is wrong with it."""
+    try:
+        with closing(connect(path, read_only=True)) as sql:
+            found: str = sql.execute("PRAGMA quick_check(1)").fetchone()[0]
+            return None if found == "ok" else found
+    except sqlite3.DatabaseError as error:
+        if is_damage(error):
+            return str(error)
+        raise

@@ -2,17 +2,18 @@
 
 import json
 import sqlite3
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from assistant.store import backups, files
-from assistant.store.database import Database, connect, explained, set_up
-from assistant.store.integrity import problem, renewed
-from assistant.store.schema import migrate, newest, version
+from assistant.store.database import Database, connect, explained, is_damage, set_up
+from assistant.store.schema import APPLICATION_ID, migrate, newest, reindex, version
 from assistant.store.sharing import Presence, forget_dead
 from assistant.store.values import INTERRUPTED
 from models.errors import StorageError
+
+_MAX_CHECKED_BYTES = 50_000_000  # larger files are read from end to end by the daily backup
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def _on_disk(path: Path) -> Opened:
 
 def _read_only(path: Path) -> Opened:
     with explained(path):
-        if (found := problem(path)) or path.stat().st_size == 0:
+        if (found := _problem(path)) or path.stat().st_size == 0:
             raise StorageError(
                 f"{path} is damaged ({found or 'it is empty'}) and cannot be repaired where it is, "
                 "because it cannot be written. Set SPECCHAT_HOME to another folder."
@@ -93,9 +94,9 @@ def _ready(path: Path, presence: Presence) -> str | None:
             return None
         return f"{path} was gone and a new one was begun. The newest backup of it is {backup}."
     files.private_file(path)
-    found = problem(path)
+    found = _problem(path)
     if found is None and files.suspect(path).exists() and not presence.others():
-        found = renewed(path)
+        found = _renewed(path)
         if found is None:
             files.suspect(path).unlink(missing_ok=True)
     if found is None:
@@ -135,3 +136,48 @@ def _interrupt(sql: sqlite3.Connection, presence: Presence) -> None:
         (INTERRUPTED, living),
     )
     forget_dead(sql, others)
+
+
+def _problem(path: Path) -> str | None:
+    """Return what is wrong with a file; refuse one that is sound but not this specchat's."""
+    size = path.stat().st_size
+    if size == 0:
+        return "it is empty" if any(files.backups(path).glob("*.db")) else None
+    try:
+        with closing(connect(path, read_only=not files.writable(path))) as sql:
+            _refuse_others(path, sql)
+    except sqlite3.DatabaseError as error:
+        if is_damage(error):
+            return str(error)
+        raise
+    if size <= _MAX_CHECKED_BYTES or files.suspect(path).exists():
+        return backups.check(path)
+    return None
+
+
+def _refuse_others(path: Path, sql: sqlite3.Connection) -> None:
+    application = sql.execute("PRAGMA application_id").fetchone()[0]
+    tables = sql.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if application != APPLICATION_ID and (tables or application or version(sql)):
+        raise StorageError(
+            f"{path} is the database of another program. Move it away, or set SPECCHAT_HOME."
+        )
+    if version(sql) > newest():
+        raise StorageError(
+            f"{path} was made by a newer specchat (its version is {version(sql)}, this one knows "
+            f"{newest()}). Update specchat, or set SPECCHAT_HOME to another folder."
+        )
+
+
+def _renewed(path: Path) -> str | None:
+    """Make the search index anew, which no check looks into; return what cannot be repaired so."""
+    try:
+        with closing(connect(path)) as sql:
+            set_up(sql)
+            if version(sql):
+                reindex(sql)
+    except sqlite3.DatabaseError as error:
+        if is_damage(error) or error.sqlite_errorcode == sqlite3.SQLITE_ERROR:
+            return str(error)
+        raise
+    return None

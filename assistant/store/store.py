@@ -26,7 +26,7 @@ from assistant.store.values import (
 from assistant.tokens import Trace
 from models.errors import StorageError
 
-_PAGE = 256  # answers that are read at a time
+_ANSWERS_AT_ONCE = 256  # answers that are read at a time
 _ANSWERS = """SELECT message.id, message.created, model, content, stats
     FROM message JOIN conversation ON conversation.id = conversation
     WHERE message.id > ? AND role = 'assistant' AND stats IS NOT NULL
@@ -253,7 +253,7 @@ class Store:
         last = 0
         while True:
             with self._database.reading() as sql:
-                rows = sql.execute(_ANSWERS, (last, _PAGE)).fetchall()
+                rows = sql.execute(_ANSWERS, (last, _ANSWERS_AT_ONCE)).fetchall()
             if not rows:
                 return
             for last, created, model, content, packed in rows:  # noqa: B007 - the next begin there

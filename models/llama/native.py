@@ -22,7 +22,7 @@ import llama_cpp.llama_cpp as llama
 
 from models.errors import ModelError
 
-AGAIN = 0.02  # seconds after which a Ctrl-C is tried once more
+INTERRUPT_AGAIN_S = 0.02  # seconds after which a Ctrl-C is tried once more
 WARN, ERROR = 3, 4  # ggml's levels, not those that llama-cpp-python assumes
 BUILT_FOR = "0.3.36"
 CONTEXT_DEFAULTS: dict[str, float] = {
@@ -51,7 +51,7 @@ def _interrupt_again(
 ) -> None:
     """Try a Ctrl-C again that came in the middle of a callback: ctypes would forget it."""
     if isinstance(lost.exc_value, KeyboardInterrupt):
-        Timer(AGAIN, interrupt_main).start()
+        Timer(INTERRUPT_AGAIN_S, interrupt_main).start()
     else:
         usual(lost)
 

@@ -7,7 +7,7 @@ from models.errors import ModelError
 from models.llama.native import function
 from models.rpc_servers import VARIABLE, RpcServer, servers
 
-TIMEOUT = 5.0  # seconds in which a server has to answer
+SERVER_TIMEOUT_S = 5.0  # seconds in which a server has to answer
 GPUS = (1, 2)  # ggml's kinds of devices that take layers
 
 _text, _pointer = ctypes.c_char_p, ctypes.c_void_p
@@ -62,7 +62,7 @@ def _join(server: RpcServer) -> None:
 def _check(server: RpcServer) -> None:
     """Knock at a server: if none answers, llama.cpp itself ends the process."""
     try:
-        socket.create_connection((server.host, server.port), TIMEOUT).close()
+        socket.create_connection((server.host, server.port), SERVER_TIMEOUT_S).close()
     except OSError as error:
         raise ModelError(
             f"{server}, which {VARIABLE} names, does not answer: {error.strerror or error}. "

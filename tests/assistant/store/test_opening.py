@@ -5,8 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from assistant.store import Store, backups, database, files, place, present
-from assistant.store import integrity as condition
+from assistant.store import Store, backups, database, files, opening, place, present
 from models.errors import StorageError
 from tests.assistant.store.talks import answering, contents, end, integrity, opened, talk
 from tests.assistant.store.test_backups import smash
@@ -83,7 +82,7 @@ def test_two_damages_in_one_second_overwrite_nothing(filled):
 
 
 def test_a_large_file_is_checked_when_it_was_found_damaged(filled, monkeypatch):
-    monkeypatch.setattr(condition, "_CHECKED_BYTES", 0)
+    monkeypatch.setattr(opening, "_MAX_CHECKED_BYTES", 0)
     smash(filled)
     store = opened(filled)  # read from end to end by the daily backup only
     with pytest.raises(StorageError, match="damaged"):
@@ -96,7 +95,7 @@ def test_a_large_file_is_checked_when_it_was_found_damaged(filled, monkeypatch):
 
 
 def test_damage_that_is_met_while_running_is_mended_at_the_next_start(filled, monkeypatch):
-    monkeypatch.setattr(condition, "_CHECKED_BYTES", 0)
+    monkeypatch.setattr(opening, "_MAX_CHECKED_BYTES", 0)
     store = opened(filled)
     smash(filled)
     with pytest.raises(StorageError, match="damaged"):

@@ -112,7 +112,7 @@ def test_figures_name_the_draft_that_was_loaded(tiny_target, tiny_draft):
 
 
 def test_the_store_gives_every_answer_that_is_seen(tmp_path, monkeypatch):
-    monkeypatch.setattr("assistant.store.store._PAGE", 2)
+    monkeypatch.setattr("assistant.store.store._ANSWERS_AT_ONCE", 2)
     store = Store(tmp_path / "chats.db")
     first, _ = talk(store, "One?", "Two?", "Three?")
     _, records = talk(store, "Four?", "Five?")
