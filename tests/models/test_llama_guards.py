@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -271,13 +272,17 @@ def test_bindings_that_lay_out_structures_otherwise_are_refused(monkeypatch):
         native._check_layout()
 
 
-def test_a_model_that_computes_no_numbers_is_refused_by_name(open_model, tmp_path):
+def test_a_model_that_computes_no_numbers_is_refused_by_name(tmp_path):
     path = tiny.write(tmp_path / "nan.gguf", seed=5)
     data = bytearray(path.read_bytes())
     data[-400:] = np.full(100, np.nan, np.float32).tobytes()
     path.write_bytes(data)
-    with pytest.raises(ModelError, match=f"{path} computes invalid numbers"):
-        open_model(path, n_ctx=512).logits([1, 2])
+    with (
+        closing(Weights(path)) as weights,
+        closing(LlamaModel(weights, n_ctx=512, threads=1)) as model,
+        pytest.raises(ModelError, match=f"{path} computes invalid numbers"),
+    ):
+        model.logits([1, 2])
 
 
 def test_a_vocabulary_with_the_same_text_twice_is_refused(tmp_path):
