@@ -19,7 +19,7 @@ HOMES = {
     "rich": ("tui/",),
     "click": ("tui/",),
     "jinja2": ("assistant/chat/",),
-    "msgspec": ("assistant/",),
+    "msgspec": ("assistant/", "models/files/"),
     "tomlkit": ("tui/settings/",),
     "numpy": ("models/", "assistant/"),
 }

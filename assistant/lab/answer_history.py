@@ -13,7 +13,7 @@ from math import isfinite
 from typing import Literal, get_args
 
 from assistant.stats import Stats, Tally
-from assistant.store.answers import StoredAnswer
+from assistant.store.values import StoredAnswer
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from assistant.engine.reply import Assistant
 from assistant.events import Finished, Stats
 from assistant.lab.bench.questions import shipped
 from assistant.request import USUAL_SOURCES, Message, Mode, Request, Sampling, Setup
-from models.files.check import ready
+from models.files.checksum import ready
 
 TOKENS = int(os.environ.get("SPECCHAT_TOKENS", "128"))
 TEMPERATURE = float(os.environ.get("SPECCHAT_TEMPERATURE", "0"))

@@ -73,8 +73,8 @@ def _pair(
 ) -> "tuple[LocalModel, LocalModel]":
     """Return the target and what to make a draft from."""
     from models.drafts import Pairing, best_draft
-    from models.files import layout
     from models.files.discovery import discover, identify
+    from models.files.gguf_files import parts_of
     from tui.models.locate_pair import NO_DRAFT, default_target
 
     candidates = list(discover(chosen.folders))
@@ -92,7 +92,7 @@ def _pair(
         if found is None:
             raise ModelMissing(reason)
         small = found
-    if layout.parts(small.path):
+    if parts_of(small.path):
         raise ModelError(f"{small.path} is one part of a split model; name a file that is whole.")
     return large, small
 

@@ -9,7 +9,7 @@ from models import catalog
 from models.drafts import best_draft
 from models.errors import ModelError, SpecchatError
 from models.files.discovery import discover, identify
-from models.files.locate import find, installed
+from models.files.stores import find, installed
 from models.memory import estimate_by_size
 from tui.lab.slim import slim
 from tui.models import listing
@@ -130,7 +130,7 @@ def _all() -> list[str]:
 def _check(name: str) -> None:
     from assistant.chat.template_audit import examine  # brings Jinja along
     from models import gguf
-    from models.files.check import check as read_all
+    from models.files.checksum import check as read_all
     from tui.shell.progress_bar import meter
 
     with meter(name) as progress:

@@ -11,8 +11,9 @@ from models.drafts import Pairing, best_draft
 from models.errors import ModelMissing
 from models.files import checksum
 from models.files.discovery import LocalModel, discover, identify
-from models.files.locate import find, locate, resolve
+from models.files.locate import locate, resolve
 from models.files.places import cache_dir
+from models.files.stores import find
 from models.memory import estimate, of_pair
 
 Facts = dict[str, object]

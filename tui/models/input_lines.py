@@ -12,7 +12,8 @@ from textual.widgets import Input, Static
 from models.catalog import GGUF
 from models.errors import SpecchatError
 from models.files.discovery import LocalModel, identify
-from models.files.locate import find, resolve
+from models.files.locate import resolve
+from models.files.stores import find
 from tui.models.inventory import ModelInventory
 from tui.safe import safe
 from tui.widgets.entry import EntryLine

@@ -11,7 +11,7 @@ from models.catalog import FILES, GGUF, draft_for
 from models.drafts import DraftVerdict, Pairing, best_draft, listed_draft
 from models.errors import SpecchatError
 from models.files.discovery import LocalModel, discover, identify
-from models.files.locate import find
+from models.files.stores import find
 from models.memory import Fit
 from tui.settings.settings import Settings
 

@@ -8,11 +8,12 @@ from models import catalog, rpc_servers
 from models.catalog import GGUF
 from models.drafts import best_draft, made_here
 from models.errors import ModelMissing, SpecchatError, UsageError
-from models.files.check import ready
+from models.files.checksum import ready
 from models.files.discovery import discover, identify
-from models.files.locate import find, resolve
+from models.files.locate import resolve
 from models.files.places import cache_dir
 from models.files.progress import Report, silent
+from models.files.stores import find
 from tui.settings.settings import Settings
 
 NO_DRAFT = "none"

@@ -4,7 +4,8 @@ from textual import on
 from textual.screen import Screen
 
 from models.catalog import GGUF
-from models.files.locate import find, resolve
+from models.files.locate import resolve
+from models.files.stores import find
 from tui.models.details import OFFLINE
 from tui.models.download_panel import Fetch
 from tui.models.fetcher import Fetched, FetchFailed

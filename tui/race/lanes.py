@@ -8,9 +8,10 @@ from typing import cast
 
 from assistant.request import Lane, Message, Mode, Race, Request, Setup
 from models.errors import ModelError, UsageError
-from models.files.check import ready
+from models.files.checksum import ready
+from models.files.gguf_files import is_label
 from models.files.progress import Report, silent
-from models.files.variants import is_label, variant
+from models.files.variants import variant
 from tui.models.locate_pair import NO_DRAFT, find_models
 from tui.settings.settings import Settings
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from models import catalog
 from models.errors import SpecchatError
-from models.files.other_programs import stored
+from models.files.stores import stored
 from tui.settings.config_file import read
 from tui.settings.keys import Key
 from tui.settings.value_kinds import Whole

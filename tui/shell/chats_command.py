@@ -148,11 +148,11 @@ def import_(files: tuple[BinaryIO, ...]) -> None:
 
 def _conversations(file: BinaryIO) -> tuple[FullConversation, ...]:
     """Return what a file holds; the sentence on a broken one says which it is."""
-    from assistant.store.imports.formats import MOST, read
+    from assistant.store.imports.formats import MAX_BYTES, read
 
     name = getattr(file, "name", "<stdin>")
     try:
-        return read(file.read(MOST + 1))
+        return read(file.read(MAX_BYTES + 1))
     except OSError as error:
         raise StorageError(f"{name} cannot be read: {error.strerror}.") from error
     except StorageError as error:

@@ -17,7 +17,7 @@ from models import catalog, gguf
 from models.catalog import GGUF
 from models.errors import ModelError
 from models.files import checksum, places
-from models.files.locate import find, installed
+from models.files.stores import find, installed
 from models.machine import physical_cores
 
 GIB = 1 << 30

@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from models.files import private
+from models.files import disk
 
 MOST = 64
 """Records that are kept; the one that was written first makes room."""
@@ -43,7 +43,7 @@ class Records(Generic[Value]):
         records.pop(key, None)
         records[key] = msgspec.Raw(msgspec.json.encode(value))
         newest = dict(list(records.items())[-MOST:])
-        private.write(self._path, msgspec.json.encode(newest).decode())
+        disk.write_private(self._path, msgspec.json.encode(newest).decode())
 
     def _read(self) -> dict[str, msgspec.Raw]:
         try:

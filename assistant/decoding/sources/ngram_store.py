@@ -13,7 +13,7 @@ from assistant.decoding.sources import ngram_folder
 from assistant.decoding.sources.ngram_learning import learn
 from assistant.decoding.sources.ngram_tables import Tables, opened
 from models.errors import StorageError
-from models.files import private
+from models.files import disk
 
 if TYPE_CHECKING:  # who only recalls starts sooner without it
     from assistant.store.store import Store
@@ -38,7 +38,7 @@ def refresh(store: "Store", model: str) -> None:
     if not store.saves:
         return
     try:
-        private.write(_place(model), learn(_answers(store, model)))
+        disk.write_private(_place(model), learn(_answers(store, model)))
     except OSError as error:
         raise StorageError(
             f"{_place(model)} cannot be written ({error.strerror}), so nothing is learnt from "

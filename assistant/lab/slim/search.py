@@ -9,8 +9,7 @@ from assistant.lab.slim.sample_text import QUESTIONS
 from assistant.request import Sampling
 from models.errors import ModelError
 from models.gguf import ModelSummary
-from models.slim.recipe import Recipe, spaced
-from models.slim.workshop import Workshop
+from models.slim.workshop import Recipe, Workshop, spaced
 
 GAIN = 1.02
 """How much faster than the best so far a draft must promise to be: less is noise."""

@@ -7,7 +7,7 @@ from assistant.lab.answer_history import COPYING, MIN_ARS_TOKENS, kind_of, look_
 from assistant.request import Setup
 from assistant.stats import Stats, Tally
 from assistant.store import Store
-from assistant.store.answers import StoredAnswer
+from assistant.store.values import StoredAnswer
 from tests.assistant.process.driving import ask, running
 from tests.assistant.store.talks import talk
 
@@ -111,7 +111,7 @@ def test_figures_name_the_draft_that_was_loaded(tiny_target, tiny_draft):
 
 
 def test_the_store_gives_every_answer_that_is_seen(tmp_path, monkeypatch):
-    monkeypatch.setattr("assistant.store.answers._PAGE", 2)
+    monkeypatch.setattr("assistant.store.store._ANSWERS_AT_ONCE", 2)
     store = Store(tmp_path / "chats.db")
     first, _ = talk(store, "One?", "Two?", "Three?")
     _, records = talk(store, "Four?", "Five?")

@@ -21,8 +21,7 @@ from assistant.store import Store, place
 from models.errors import ModelError, UsageError
 from models.gguf import read_vocabulary, summarise
 from models.mapping import Mapping
-from models.slim.recipe import Recipe
-from models.slim.workshop import workshop
+from models.slim.workshop import Recipe, workshop
 from tests import tiny
 
 SAMPLINGS = (Sampling(temperature=0.8), GREEDY)

@@ -18,9 +18,10 @@ from assistant.lab.bench.systems import System, interleaved
 from assistant.lab.jobs import Lockstep, Trial
 from assistant.request import Message, Request, Sampling, Setup
 from models.errors import ModelError
-from models.files.check import ready
+from models.files.checksum import ready
+from models.files.gguf_files import is_label
 from models.files.progress import Report, silent
-from models.files.variants import is_label, variant
+from models.files.variants import variant
 from tui.lab.bench.running import Task
 from tui.models.locate_pair import NO_DRAFT, find_models
 from tui.safe import safe

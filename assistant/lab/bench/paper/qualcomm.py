@@ -27,7 +27,7 @@ from assistant.lab.bench.run_answers import (
     together,
 )
 from assistant.lab.bench.systems import System
-from models.files.labels import is_label
+from models.files.gguf_files import is_label
 
 CEILING = ("way", "GB/token", "ceiling", "tokens/s", "best prompt", "of ceiling")
 CEILING_NOTE = (

@@ -12,14 +12,14 @@ import pytest
 from assistant.decoding.lookahead.cost_cache import remember
 from assistant.decoding.lookahead.measured_times import Times
 from assistant.decoding.lookahead.prediction import predict
-from models.llama.speed_key import of_file
+from models.llama.native import speed_key
 
 ROOT = Path(__file__).parents[4]
 
 
 def measured(path: Path, settings: str = "repack=True threads=2 flash=False") -> Any:
     """A file that was measured with these settings, as `models.llama.model` says it."""
-    return SimpleNamespace(conditions=f"{of_file(path, None)} {settings}")
+    return SimpleNamespace(conditions=f"{speed_key(path, None)} {settings}")
 
 
 @pytest.fixture

@@ -3,10 +3,12 @@
 import pytest
 
 from models.errors import ModelMissing, NetworkError
-from models.files.labels import choose
-from models.files.locate import installed, locate
+from models.files.gguf_files import choose
+from models.files.locate import locate
 from models.files.places import hub_cache
 from models.files.pull import pull
+from models.files.stores import installed
+from tests.models.files.conftest import refused
 
 FILES = [
     "README.md",
@@ -53,21 +55,18 @@ def test_a_quantisation_is_pulled_once_and_found_afterwards(hub, data):
 
 def test_a_quantisation_that_the_hub_lacks_is_refused_before_anything_is_fetched(hub):
     hub.files = FILES
-    with pytest.raises(ModelMissing, match="It has: "):
-        pull("org/toy-GGUF:IQ2_XS")
+    refused("org/toy-GGUF:IQ2_XS", "It has: ", ModelMissing)
     assert installed() == []
     assert not hub_cache().exists()
 
 
 def test_a_repository_that_is_not_there_is_named(hub):
-    with pytest.raises(NetworkError, match="org/other"):
-        pull("org/other:Q8_0")
+    refused("org/other:Q8_0", "org/other")
 
 
 @pytest.mark.thorough
 def test_without_a_hub_the_reason_is_a_sentence():
-    with pytest.raises(NetworkError, match=r"cannot be reached.*online"):
-        pull("org/toy-GGUF:Q8_0")
+    refused("org/toy-GGUF:Q8_0", r"cannot be reached.*online")
 
 
 def test_offline_no_question_is_asked(hub):

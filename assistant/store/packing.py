@@ -1,17 +1,20 @@
-"""Traces and figures as a few bytes: numbers in columns, each text once, compressed.
+"""What goes into the database as bytes: traces, figures, token ids and attached texts.
 
-The probabilities that decided are kept exactly; those of the alternatives to seven digits.
+Of a trace, numbers lie in columns and each text once, compressed. The probabilities that decided
+are kept exactly; those of the alternatives to seven digits.
 """
 
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from math import isnan, nan
 
 import msgspec
 
-from assistant.events import Alternative, Ghost, Origin, Token
+from assistant.attachment import Attachment
+from assistant.events import Alternative, Ghost, Origin, Stats, Token
 from assistant.tokens import Step, Trace
 from models.errors import StorageError
 
@@ -141,3 +144,42 @@ def _ghosts(columns: _Columns, decided: Iterator[tuple[float, ...]]) -> Iterator
 
 def _known(value: float) -> float | None:
     return None if isnan(value) else value
+
+
+def pack_ids(ids: Sequence[int]) -> bytes:
+    """Return token ids as bytes."""
+    return struct.pack(f"<{len(ids)}i", *ids)
+
+
+def unpack_ids(packed: bytes | None) -> tuple[int, ...]:
+    """Return the token ids that were packed; damaged ones only cost a second reading."""
+    return struct.unpack(f"<{len(packed) // 4}i", packed) if packed and len(packed) % 4 == 0 else ()
+
+
+def pack_stats(stats: Stats | None) -> bytes | None:
+    """Return figures as bytes."""
+    return None if stats is None else msgspec.msgpack.encode(stats)
+
+
+def unpack_stats(packed: bytes | None) -> Stats | None:
+    """Return the figures that were packed, as far as this version knows them."""
+    with suppress(msgspec.MsgspecError):  # of a later version, or damaged
+        return None if packed is None else msgspec.msgpack.decode(packed, type=Stats)
+    return None
+
+
+def pack_attachments(attachments: Sequence[Attachment]) -> bytes | None:
+    """Return attached texts as bytes."""
+    if not attachments:
+        return None
+    return zlib.compress(msgspec.msgpack.encode(tuple(attachments)), _LEVEL)
+
+
+def unpack_attachments(packed: bytes | None) -> tuple[Attachment, ...]:
+    """Return the attached texts that were packed."""
+    if packed is None:
+        return ()
+    try:
+        return msgspec.msgpack.decode(zlib.decompress(packed), type=tuple[Attachment, ...])
+    except (zlib.error, msgspec.MsgspecError):
+        return (Attachment("damaged", "What was attached here was stored, but is damaged."),)

@@ -8,13 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from models import catalog
 from models.catalog import GGUF
-from models.files import layout, locate, ollama
+from models.files import layout, ollama
+from models.files.gguf_files import gguf_files, is_whole, tree
 from models.files.places import models_dir
-from models.files.tree import tree
 
 _JAN_PATH = re.compile(r"^model_path:[ \t]*['\"]?([^'\"\r\n]+)", re.MULTILINE)
-_LARGEST_NOTE = 1 << 16
+_MAX_NOTE_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +31,7 @@ class Stored:
 
 def stored(folders: Iterable[Path] = ()) -> Iterator[Stored]:
     """Yield the models of every program, and those in `folders`; one may come more than once."""
-    for model in locate.catalogued():
-        store = "Hugging Face" if model.gguf and model.gguf.repo else "specchat"
-        yield Stored(model.path, model.reference, model.reference, store, model.gguf)
-    for repo, file, path in layout.scan():
-        yield Stored(path, f"{repo}:{file}", f"{repo}:{file}", "Hugging Face")
-    yield from _in("specchat", [models_dir()])
+    yield from _ours()
     yield from _in("llama.cpp", _llama_cpp())
     for name, path in ollama.scan():
         yield Stored(path, name, f"{ollama.PREFIX}{name}", "Ollama")
@@ -45,9 +41,37 @@ def stored(folders: Iterable[Path] = ()) -> Iterator[Stored]:
     yield from _in("folder", folders)
 
 
+def installed() -> list[Stored]:
+    """Return what specchat finds by itself, each model once; parts of one are not among them."""
+    found: dict[Path, Stored] = {}
+    for model in _ours():
+        if is_whole(model.path):
+            found.setdefault(model.path.resolve(), model)
+    return list(found.values())
+
+
+def find(gguf: GGUF) -> Path | None:
+    """Return where a file of the catalogue or of a repository is, if this machine has it."""
+    path = models_dir() / gguf.file
+    if os.path.isfile(path) and (gguf.sha256 is None or path.stat().st_size == gguf.size):
+        return path
+    return layout.cached(gguf)
+
+
+def _ours() -> Iterator[Stored]:
+    """Yield the models of the catalogue, then all in the hub's cache and in our own folder."""
+    for gguf in catalog.FILES.values():
+        if path := find(gguf):
+            store = "Hugging Face" if gguf.repo else "specchat"
+            yield Stored(path, gguf.name, gguf.name, store, gguf)
+    for repo, file, path in layout.scan():
+        yield Stored(path, f"{repo}:{file}", f"{repo}:{file}", "Hugging Face")
+    yield from _in("specchat", [models_dir()])
+
+
 def _in(store: str, folders: Iterable[Path]) -> Iterator[Stored]:
     for folder in folders:
-        for path in layout.gguf_files(folder):
+        for path in gguf_files(folder):
             yield Stored(path, path.relative_to(folder).as_posix(), str(path), store)
 
 
@@ -96,7 +120,7 @@ def _shared(folder: str) -> list[Path]:
 def _note(path: Path) -> str:
     """Return the text of a small file; nothing when there is none."""
     try:
-        if path.is_file() and path.stat().st_size <= _LARGEST_NOTE:
+        if path.is_file() and path.stat().st_size <= _MAX_NOTE_BYTES:
             return path.read_text(errors="replace")
     except OSError:
         pass
