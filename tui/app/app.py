@@ -188,7 +188,7 @@ class SpecchatApp(Program):
     @work(group="choice")
     async def _keep_choice(self, before: Settings, choice: tuple[str, str | None]) -> None:
         """Have the next start begin with the models that were chosen."""
-        from tui.settings.keep_choice import keep  # brings tomlkit along
+        from tui.settings.model_choice import keep  # brings tomlkit along
 
         try:
             kept = await asyncio.to_thread(keep, before, *choice)

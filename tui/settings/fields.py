@@ -10,7 +10,7 @@ from textual.widgets import Static
 from tui.settings.field import Field
 from tui.settings.form import Form
 from tui.settings.keys import GROUPS, KEYS
-from tui.settings.value_kinds import shown
+from tui.settings.kinds import shown
 
 
 class Fields(VerticalScroll, can_focus=False, inherit_bindings=False):

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from models.errors import UsageError
-from tui.settings.config_reader import Config, Preset
+from tui.settings.config_file import Config, Preset
 from tui.settings.keys import KEYS, PRESET_KEYS
-from tui.settings.layers import DEFAULT, SettingSource
-from tui.settings.settings import Settings, plain, with_values
-from tui.settings.value_kinds import Value
+from tui.settings.kinds import Value
+from tui.settings.settings import DEFAULT, Settings, SettingSource, plain, with_values
 
 NONE = str(KEYS["preset"].default)
 

@@ -15,9 +15,8 @@ from textual.widgets import Input, Static
 
 from models.errors import SpecchatError, UsageError
 from tui.safe import safe
-from tui.settings.chooser import Chooser
-from tui.settings.config_file import config_path, read
-from tui.settings.config_reader import Config
+from tui.settings.config_file import Config, config_path, read
+from tui.settings.controls import Chooser
 from tui.settings.field import Field
 from tui.settings.fields import Fields, explain
 from tui.settings.form import Form
@@ -193,7 +192,7 @@ class SettingsScreen(ModalScreen[Settings | None]):
 
     @work(group="model")
     async def _ask_the_model(self, target: Path) -> None:
-        from tui.settings.model_preset import recommended
+        from tui.settings.model_choice import recommended
 
         preset = await asyncio.to_thread(recommended, target)
         if preset:

@@ -8,15 +8,12 @@ from click.shell_completion import CompletionItem
 
 from tui.safe import safe
 from tui.settings.keys import KEYS, Key
-from tui.settings.value_kinds import Value, shown
-from tui.settings.word_kinds import ChoiceKind, Flag
+from tui.settings.kinds import FLAG, Value, shown
 
 if TYPE_CHECKING:
     from tui.settings.settings import Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-_PATHS = ("/", "./", "../", "~")
-"""How the path of a file begins."""
 
 
 class SettingParameter(click.ParamType[Value]):
@@ -40,11 +37,9 @@ class SettingParameter(click.ParamType[Value]):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Offer the words that are allowed."""
-        from tui.settings.completion_words import words
+        from tui.shell.completion import values
 
-        if self.key.name in ("target", "draft") and incomplete.startswith(_PATHS):
-            return [CompletionItem(incomplete, type="file")]
-        return [CompletionItem(word) for word in words(self.key) if word.startswith(incomplete)]
+        return values(self.key, incomplete)
 
 
 class ModelParameter(click.ParamType[str]):
@@ -55,13 +50,10 @@ class ModelParameter(click.ParamType[str]):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Offer those that there are; a shell knows files better."""
-        if incomplete.startswith(_PATHS):
-            return [CompletionItem(incomplete, type="file")]
-        from tui.settings.completion_words import models
+        """Offer those that there are."""
+        from tui.shell.completion import models
 
-        found = dict.fromkeys(name for name in models() if name.startswith(incomplete))
-        return [CompletionItem(name) for name in found]
+        return models(incomplete)
 
 
 class NumberParameter(click.IntRange):
@@ -100,16 +92,15 @@ def _offered() -> list[Key]:
 
 
 def _option(key: Key) -> Callable[[Command], Command]:
-    if isinstance(key.kind, Flag):
+    if key.kind is FLAG:
         opposite = "--online" if key.name == "offline" else f"--no-{key.name}"
         names = [key.name, f"{key.flag}/{opposite}"]
         return click.option(*names, default=None, help=f"{key.help}  [{shown(key.default)}]")
     names = [key.name, key.flag, *(["-k"] if key.name == "lookahead" else [])]
     default = f"  [{shown(key.default)}]" if shown(key.default) else ""
-    hint = key.kind.hint if isinstance(key.kind, ChoiceKind) else None
     return click.option(
         *names,
         type=SettingParameter(key),
-        metavar=hint or key.kind.hint,
+        metavar=key.kind.hint,
         help=f"{key.help}{default}",
     )
