@@ -10,7 +10,7 @@ from textual.color import Color
 from textual.widgets import Input, Static
 
 from tests.hostile_texts import COMMANDS, texts, valid
-from tui.app.program import Harmless, Program, obituary
+from tui.app.program import Harmless, Program, crash_report
 
 BLACK = Color(0, 0, 0)
 FORBIDDEN = set(map(chr, COMMANDS)) | {"\n"}
@@ -52,5 +52,5 @@ async def test_a_widget_that_forgets_is_harmless() -> None:
 
 
 def test_what_is_said_of_a_bug_has_no_word_of_the_conversation() -> None:
-    assert "secret" not in obituary(KeyError("secret"))
-    assert "KeyError" in obituary(KeyError("secret"))
+    assert "secret" not in crash_report(KeyError("secret"))
+    assert "KeyError" in crash_report(KeyError("secret"))

@@ -12,7 +12,7 @@ from textual.widgets import Markdown, Static
 from assistant.events import Origin
 from assistant.events import Token as Piece
 from assistant.tokens import Step
-from tui.app.browser import WEB
+from tui.app.clipboard import WEB
 from tui.chat.conversation.markdown_blocks import document, highlighted
 from tui.chat.conversation.markdown_reading import portions, read
 from tui.chat.conversation.token_view import TokenView
