@@ -9,7 +9,7 @@ from assistant.request import Lane, Message, Request, Setup
 from models.errors import ModelError, UsageError
 from tests import tiny
 from tests.tui.chat import TINY
-from tui.race.lanes import LONGEST, LaneSpec, duel, line_up, parse
+from tui.race.lanes import RACE_TOKENS, LaneSpec, duel, line_up, parse
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_lanes_differ_in_target_mode_and_lookahead_alone(models):
     assert {lane.setup.draft for lane in race.lanes} == {draft}
     assert {(lane.setup.n_ctx, lane.setup.threads) for lane in race.lanes} == {(512, 1)}
     assert [message.content for message in race.request.messages] == ["Be brief.", "Why?"]
-    assert (race.request.max_tokens, race.request.seed) == (LONGEST, TINY.seed)
+    assert (race.request.max_tokens, race.request.seed) == (RACE_TOKENS, TINY.seed)
     assert race.request.sampling == TINY.sampling
 
 
@@ -105,7 +105,7 @@ def test_duel_is_ars_against_sps_of_the_pair_at_hand(models):
     request = Request((Message("user", "Why?"),), seed=3)
     race = duel(setup, replace(TINY, lookahead=4), request)
     assert race.lanes == (Lane("ArS", setup, "ars"), Lane("SpS", setup, "sps", 4))
-    assert race.request == replace(request, max_tokens=LONGEST)
+    assert race.request == replace(request, max_tokens=RACE_TOKENS)
     assert duel(setup, TINY, replace(request, max_tokens=7)).request.max_tokens == 7
 
 

@@ -19,8 +19,8 @@ from tui.chat.conversation.token_view import TokenView
 from tui.race.app import RaceApp
 from tui.race.lane_view import LaneView
 from tui.race.lanes import duel, line_up, parse
-from tui.race.score_table import HEADERS
 from tui.race.screen import RaceScreen
+from tui.race.verdict import HEADERS
 from tui.safe import safe
 
 SETTINGS = replace(TINY, max_tokens=40)
@@ -95,7 +95,7 @@ class Hands:
 @pytest.fixture
 def hands(monkeypatch: pytest.MonkeyPatch) -> Hands:
     hands = Hands()
-    monkeypatch.setattr("tui.race.replay_clock.monotonic", lambda: hands.now)
+    monkeypatch.setattr("tui.race.track.monotonic", lambda: hands.now)
     return hands
 
 
@@ -259,7 +259,7 @@ async def test_rejected_drafts_are_shown_on_demand(race: Race) -> None:
         await course.pilot.press("g")
         await course.until(lambda: len(course.texts()[1]) > len(plain[1]))
         assert course.texts()[0] == plain[0]
-        assert "rejected" in str(course.screen.head.legend.render())
+        assert "rejected" in str(course.screen.legend.render())
         await course.pilot.press("g")
         await course.until(lambda: course.texts() == plain)
 

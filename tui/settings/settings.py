@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from assistant.request import USUAL_SOURCES, Mode, RuleName, Sampling
+from assistant.request import USUAL_SOURCES, Message, Mode, Request, RuleName, Sampling
 from models.errors import UsageError
 from tui.settings.config_file import Config, Preset, read
 from tui.settings.keys import KEYS, PRESET_KEYS
@@ -76,6 +76,20 @@ class Settings:
     def draft_sources(self) -> tuple[str, ...]:
         """The draft sources that may propose."""
         return tuple(self.source.split(",")) if self.source else USUAL_SOURCES
+
+    def request(self, *questions: str) -> Request:
+        """Return what these settings ask of the engine, after the system prompt if there is one."""
+        system = (Message("system", self.system),) if self.system else ()
+        return Request(
+            (*system, *(Message("user", question) for question in questions)),
+            self.sampling,
+            self.mode,
+            self.lookahead,
+            self.max_tokens,
+            self.seed,
+            sources=self.draft_sources,
+            rule=self.rule,
+        )
 
 
 def load(options: Mapping[str, Value | None], config: Config | None = None) -> Settings:

@@ -18,7 +18,7 @@ from assistant.events import (
     Ready,
     Token,
 )
-from assistant.request import Message, Request
+from assistant.request import Request
 from tui.chat import draft_use
 from tui.chat.panel.outlook import outlook
 from tui.figures import figures, of_several
@@ -168,20 +168,8 @@ class AskSession:
             return replace(
                 request, stop_strings=self._stop_strings, alternatives=0, answers=answers
             )
-        system = self._settings.system
-        messages = (Message("system", system),) if system else ()
-        return Request(
-            (*messages, Message("user", self._question)),
-            self._settings.sampling,
-            self._settings.mode,
-            self._settings.lookahead,
-            self._settings.max_tokens,
-            self._settings.seed,
-            self._stop_strings,
-            sources=self._settings.draft_sources,
-            rule=self._settings.rule,
-            answers=answers,
-        )
+        request = self._settings.request(self._question)
+        return replace(request, stop_strings=self._stop_strings, answers=answers)
 
     def _summarise(self) -> None:
         ends = [given.finished for given in self._outcome.answers if given.finished]
