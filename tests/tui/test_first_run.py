@@ -8,7 +8,7 @@ import pytest
 from models import catalog
 from models.files.progress import Progress
 from tests.tui.chat import Chat, open_chat
-from tui.models.download_panel import TransferSpeed, figures
+from tui.models.downloads import TransferSpeed, figures
 from tui.models.locate_pair import find_models
 from tui.models.screen import ModelsScreen
 from tui.settings.config_file import config_path, read

@@ -110,7 +110,8 @@ class ModelList(OptionList):
                 told = monotonic()
         listed = stock.listed()
         self.post_message(self.Seen([*seen, *listed]))
-        verdicts = stock.verdicts()
+        target = stock.target()
+        verdicts = stock.verdicts(target) if target else {}
         here = [stock.entry(model, verdicts.get(model.path)) for model in stock.models]
         self.post_message(self.Seen([*here, *listed]))
         self.post_message(self.Looked())

@@ -35,7 +35,7 @@ COMMANDS = {
     "stats": ("tui.lab.stats", "See how speculation went over your stored answers."),
     "doctor": (
         "tui.shell.doctor_command",
-        "See what works on this machine, and how to mend the rest.",
+        "See what works on this machine, and how to fix the rest.",
     ),
     "config": ("tui.settings.command", "Show what is set, and where it was set."),
 }

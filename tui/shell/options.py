@@ -1,7 +1,7 @@
 """The options that every way of asking shares, and the settings they make."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -9,9 +9,7 @@ from click.shell_completion import CompletionItem
 from tui.safe import safe
 from tui.settings.keys import KEYS, Key
 from tui.settings.kinds import FLAG, Value, shown
-
-if TYPE_CHECKING:
-    from tui.settings.settings import Settings
+from tui.settings.settings import Settings, load
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -69,14 +67,12 @@ def shared(command: Command) -> Command:
     return command
 
 
-def settings(options: dict[str, Any], say_notices: bool = True) -> "Settings":
+def settings(options: dict[str, Any], say_notices: bool = True) -> Settings:
     """Return the settings in force; what is odd in `config.toml` goes to standard error.
 
     Raises:
         UsageError: a value makes no sense, or `config.toml` cannot be understood.
     """
-    from tui.settings.settings import load
-
     chosen = load({name: options[name] for name in KEYS if name in options})
     for notice in chosen.notices if say_notices else ():
         click.echo(f"specchat: {safe(notice)}", err=True)
