@@ -1,14 +1,13 @@
 """The list of models, over all that is known of the one under the cursor."""
 
+import asyncio
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import OptionList, Static
 
 from models.catalog import GGUF
@@ -30,19 +29,8 @@ class ModelDetails(Static):
     """Show one entry in full."""
 
     DEFAULT_CSS = """
-    ModelDetails {
-        height: 7;
-        padding: 0 1;
-        border-top: solid $panel-lighten-2;
-    }
+    ModelDetails { height: 7; padding: 0 1; border-top: solid $panel-lighten-2; }
     """
-
-    @dataclass
-    class Advised(Message):
-        """It is known what using a file as the target would mean."""
-
-        entry: ModelEntry
-        advice: Advice
 
     def __init__(self, stock: ModelInventory) -> None:
         super().__init__("", markup=False)
@@ -59,27 +47,24 @@ class ModelDetails(Static):
             self._advise(entry, entry.model)
         self._paint()
 
-    @work(thread=True, exclusive=True, group="advice")
-    def _advise(self, entry: ModelEntry, model: LocalModel) -> None:
-        self.post_message(self.Advised(entry, self._stock.advise(model)))
-
-    @on(Advised)
-    def _show_advice(self, message: Advised) -> None:
-        if message.entry is self._entry:  # and not what the cursor was on before
-            self.advice = message.advice
+    @work(exclusive=True, group="advice")
+    async def _advise(self, entry: ModelEntry, model: LocalModel) -> None:
+        advice = await asyncio.to_thread(self._stock.advise, model)
+        if entry is self._entry:  # and not what the cursor was on before
+            self.advice = advice
             self._paint()
 
     def _paint(self) -> None:
         entry = self._entry
         if entry is None:
             self.update("")
-        elif isinstance(entry.model, LocalModel):
-            self.update(
-                Content("\n").join(_found(entry, entry.model, self.advice, self.content_size.width))
-            )
+            return
+        width = self.content_size.width
+        if isinstance(entry.model, LocalModel):
+            lines = _found(entry, entry.model, self.advice, width)
         else:
-            width, offline = self.content_size.width, self._stock.offline
-            self.update(Content("\n").join(_listed(entry, entry.model, width, offline)))
+            lines = _listed(entry, entry.model, width, self._stock.offline)
+        self.update(Content("\n").join(lines))
 
 
 class ModelBrowser(Vertical):

@@ -6,7 +6,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import OptionList, Static
+from textual.widgets import Input, OptionList, Static
 
 from assistant.events import Ready
 from models.catalog import GGUF
@@ -174,14 +174,15 @@ class ModelsScreen(Screen[Choice | None]):
         self.lines.say(message.reason)
         self.refresh_bindings()
 
-    @on(ModelLines.Narrowed)
-    def narrow(self, message: ModelLines.Narrowed) -> None:
-        """Show what matches."""
-        self.browser.list.narrow(message.text)
+    @on(Input.Changed, "#models-filter")
+    def narrow(self, message: Input.Changed) -> None:
+        """Show what matches, at each key."""
+        self.browser.list.narrow(message.value)
 
-    @on(ModelLines.Closed)
-    def action_list(self) -> None:
-        """Go back to the list."""
+    @on(Input.Submitted, "#models-filter")
+    def leave_filter(self) -> None:
+        """Go to what was found; the filter stays in sight as long as it narrows."""
+        self.lines.filter.display = bool(self.lines.filter.value)
         self.browser.list.focus()
 
     @on(ModelLines.Typed)

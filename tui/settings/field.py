@@ -28,26 +28,11 @@ class Field(Horizontal):
         height: auto;
         padding: 0 0 0 1;
 
-        & .name {
-            width: 17;
-            padding: 0 1 0 0;
-        }
-
-        & Input, & Chooser {
-            width: 34;
-        }
-
-        & Input, & MultilineInput, & Chooser {
-            background: $surface-darken-1;
-        }
-
-        & Input:focus, & MultilineInput:focus {
-            background: $boost;
-        }
-
-        & Chooser:focus {
-            background: $block-cursor-background;
-        }
+        & .name { width: 17; padding: 0 1 0 0; }
+        & Input, & Chooser { width: 34; }
+        & Input, & MultilineInput, & Chooser { background: $surface-darken-1; }
+        & Input:focus, & MultilineInput:focus { background: $boost; }
+        & Chooser:focus { background: $block-cursor-background; }
 
         & MultilineInput {
             width: 2fr;
@@ -70,20 +55,11 @@ class Field(Horizontal):
             border-left: outer $primary;
             padding: 0;
 
-            & .name {
-                text-style: bold;
-            }
+            & .name { text-style: bold; }
         }
 
-        &.passing .help {
-            color: $text-warning;
-        }
-
-        &.wrong .help {
-            color: $text-error;
-            text-style: bold;
-            text-wrap: wrap;
-        }
+        &.passing .help { color: $text-warning; }
+        &.wrong .help { color: $text-error; text-style: bold; text-wrap: wrap; }
     }
     """
 

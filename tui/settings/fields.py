@@ -23,16 +23,8 @@ class Fields(VerticalScroll, can_focus=False, inherit_bindings=False):
         scrollbar-color: $panel-lighten-2;
         scrollbar-background: $surface;
 
-        & .group {
-            height: auto;
-            margin: 0 0 1 0;
-        }
-
-        & .heading {
-            padding: 0 1;
-            color: $text-accent;
-            text-style: bold;
-        }
+        & .group { height: auto; margin: 0 0 1 0; }
+        & .heading { padding: 0 1; color: $text-accent; text-style: bold; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -50,9 +50,7 @@ class SettingsScreen(ModalScreen[Settings | None]):
             margin: 0 1;
             background: $surface;
 
-            &:focus {
-                background: $boost;
-            }
+            &:focus { background: $boost; }
         }
 
         & #detail {
@@ -63,17 +61,9 @@ class SettingsScreen(ModalScreen[Settings | None]):
         }
 
         &.-narrow Field {
-            & .name {
-                width: 16;
-            }
-
-            & Input, & Chooser {
-                width: 16;
-            }
-
-            &.long Input {
-                width: 32;
-            }
+            & .name { width: 16; }
+            & Input, & Chooser { width: 16; }
+            &.long Input { width: 32; }
         }
     }
     """

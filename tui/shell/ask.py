@@ -156,9 +156,9 @@ class AskSession:
         elif draft_use.is_named(settings) and not self._draft_failed:
             self._say(draft_use.unused(ends[0].stats, draft, settings, len(ends)))
 
-    def _say(self, text: str | None) -> None:
+    def _say(self, text: str | None, style: str = "yellow") -> None:
         if text:
-            self._listening.console.print(Text(safe(text), "yellow"), soft_wrap=True)
+            self._listening.console.print(Text(safe(text), style), soft_wrap=True)
 
     def _request(self) -> Request:
         ready, answers = self._outcome.ready, len(self._outcome.answers)
@@ -182,14 +182,10 @@ class AskSession:
             line = [*of_several(self._outcome.answered, len(ends)), self._mode(ends)]
         if self._continued is not None:
             line.append(f"conversation {self._continued.number}")
-        self._close(" · ".join(line))
+        self._say(" · ".join(line), "dim")
         last = self._outcome.answers[0].last if self._outcome.answered is None else None
         if last is not None and (found := outlook(last)).is_informed:
-            self._close(found.worth)
-
-    def _close(self, text: str) -> None:
-        if text:
-            self._listening.console.print(Text(safe(text), "dim"), soft_wrap=True)
+            self._say(found.worth, "dim")
 
     def _mode(self, ends: Sequence[Finished]) -> str:
         """Return the mode, and whether that came to nothing else than ArS."""
