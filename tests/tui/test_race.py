@@ -274,17 +274,10 @@ async def test_control_characters_of_the_prompt_are_shown_not_obeyed(race: Race)
 @pytest.mark.parametrize(
     ("size", "lanes", "columns"),
     [
-        ((80, 24), 2, 2),
-        ((80, 24), 3, 3),
-        ((80, 24), 4, 2),
-        ((70, 24), 3, 1),
-        ((200, 60), 4, 4),
-        ((40, 20), 2, 1),
-        ((40, 10), 2, 2),
-        ((10, 3), 2, 2),
-        ((1, 1), 2, 2),
+        ((80, 24), 2, 2), ((80, 24), 3, 3), ((80, 24), 4, 2), ((70, 24), 3, 1), ((200, 60), 4, 4),
+        ((40, 20), 2, 1), ((40, 10), 2, 2), ((10, 3), 2, 2), ((1, 1), 2, 2),
     ],
-)
+)  # fmt: skip
 @pytest.mark.some(4)
 async def test_every_size_works_and_lanes_stand_side_by_side_where_they_fit(
     target: Path, draft: Path, size: tuple[int, int], lanes: int, columns: int

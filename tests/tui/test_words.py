@@ -12,16 +12,7 @@ from textual.widgets import Markdown, Static
 
 from assistant.tokens import Step
 from tests.patience import WAIT_S
-from tests.tui.turns import (
-    Shown,
-    answer,
-    open_page,
-    question,
-    said,
-    token,
-    tokens_of,
-    words_of,
-)
+from tests.tui.turns import Shown, answer, open_page, question, said, token, tokens_of, words_of
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.growing_markdown import after, divided
 from tui.chat.conversation.markdown_blocks import Fence

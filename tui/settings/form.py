@@ -130,9 +130,4 @@ class Form:
         return all(self.values[name] == value for name, value in filled.items())
 
     def _all_presets(self) -> Mapping[str, Preset]:
-        return {
-            **self._settings.presets,
-            **self._config.presets,
-            **self._offered,
-            **self._new,
-        }
+        return {**self._settings.presets, **self._config.presets, **self._offered, **self._new}

@@ -6,11 +6,7 @@ from contextlib import suppress
 from difflib import get_close_matches
 
 import click
-from click.shell_completion import (
-    BashComplete,
-    CompletionItem,
-    split_arg_string,
-)
+from click.shell_completion import BashComplete, CompletionItem, split_arg_string
 
 from models import catalog
 from models.errors import SpecchatError

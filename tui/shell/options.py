@@ -95,8 +95,5 @@ def _option(key: Key) -> Callable[[Command], Command]:
     names = [key.name, key.flag, *(["-k"] if key.name == "lookahead" else [])]
     default = f"  [{shown(key.default)}]" if shown(key.default) else ""
     return click.option(
-        *names,
-        type=SettingParameter(key),
-        metavar=key.kind.hint,
-        help=f"{key.help}{default}",
+        *names, type=SettingParameter(key), metavar=key.kind.hint, help=f"{key.help}{default}"
     )
