@@ -15,7 +15,7 @@ from tui.models.locate_pair import NO_DRAFT, find_models
 from tui.settings.settings import Settings
 
 DEFAULT = "ars,sps"
-MOST_LANES = 4
+MAX_LANES = 4
 RACE_TOKENS = 256
 """Tokens of a lane's answer, where the person sets no length: enough to see who is faster."""
 SEEDS = 2**32
@@ -49,8 +49,8 @@ def parse(spec: str) -> tuple[LaneSpec, ...]:
         UsageError: it makes no sense; the text says how to write it.
     """
     entries = tuple(_entry(part.strip()) for part in spec.split(","))
-    if not 2 <= len(entries) <= MOST_LANES:
-        raise UsageError(f"A race has 2 to {MOST_LANES} lanes, not {len(entries)}: {spec}")
+    if not 2 <= len(entries) <= MAX_LANES:
+        raise UsageError(f"A race has 2 to {MAX_LANES} lanes, not {len(entries)}: {spec}")
     return entries
 
 

@@ -13,14 +13,14 @@ from textual.widgets import Static
 from assistant.events import Event, Failed, Lap, Lined, Loading, RaceOver
 from assistant.request import Race
 from assistant.service import Service
-from tui.race.lane_view import LOWEST, Lanes
+from tui.race.lane_view import MIN_STACKING_HEIGHT, Lanes
 from tui.race.scoreboard import Board, PhaseLine
 from tui.race.track import ReplayClock
 from tui.safe import safe
 from tui.widgets.keyline import KeyLine
 from tui.widgets.token_styles import BASICS, GHOST, legend, styles
 
-PERIOD = 1 / 20
+LOOK_EVERY_S = 1 / 20
 """Seconds between two looks at what there is to show."""
 REPLAY_FROM = 0.5
 """Seconds of computing that are worth being shown again unasked."""
@@ -62,7 +62,7 @@ class RaceScreen(Screen[None]):
     """
     VERTICAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-tiny"),
-        (LOWEST, "-short"),
+        (MIN_STACKING_HEIGHT, "-short"),
         (26, "-tall"),
     ]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (72, "-wide")]  # noqa: RUF012
@@ -104,7 +104,7 @@ class RaceScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Look regularly at what there is to show."""
-        self._timer = self.set_interval(PERIOD, self._look)
+        self._timer = self.set_interval(LOOK_EVERY_S, self._look)
         self._explain(ghosts=False)
 
     def start(self, engine: Service) -> None:

@@ -10,9 +10,9 @@ HEADERS = ("lane", "tokens", "tokens/s", "ratio", "tokens/eval", "accepted", "fi
 MISSING = "–"
 MIN_TOKENS = 16
 """Tokens from which on a speed means something."""
-EQUAL = 0.03
+SAME_SPEED = 0.03
 """Speeds that differ by less than this share are called the same: the clock is no finer."""
-QUOTED = 24
+MAX_QUOTE = 24
 """Characters that are quoted from where two texts part."""
 
 
@@ -60,14 +60,14 @@ def verdict(standings: Sequence[LaneStanding], request: Request) -> str:
 def pays(standings: Sequence[LaneStanding]) -> bool:
     """Whether some lane that speculates was the fastest, and clearly so against the first."""
     first, best = standings[0], max(standings, key=lambda each: each.tokens_per_s)
-    return best.lane.mode != "ars" and best.tokens_per_s > (1 + EQUAL) * first.tokens_per_s
+    return best.lane.mode != "ars" and best.tokens_per_s > (1 + SAME_SPEED) * first.tokens_per_s
 
 
 def _pair(first: LaneStanding, other: LaneStanding) -> str:
     ratio = other.tokens_per_s / first.tokens_per_s
     name, reference = other.lane.name, first.lane.name
     figures = f"{other.tokens_per_s:.1f} against {first.tokens_per_s:.1f} tokens/s{_evals(other)}"
-    if abs(ratio - 1) < EQUAL:
+    if abs(ratio - 1) < SAME_SPEED:
         return f"{name} was as fast as {reference}: {figures}."
     if ratio > 1:
         return f"{name} was {ratio:.2f} times as fast as {reference}: {figures}."
@@ -133,4 +133,4 @@ def _wording(ours: str, theirs: str) -> str:
 def _quote(text: str, at: int) -> str:
     """Return the words where two texts part, from the beginning of the word."""
     start = max(text.rfind(" ", 0, at), text.rfind("\n", 0, at)) + 1
-    return " ".join(text[start : start + QUOTED].split())
+    return " ".join(text[start : start + MAX_QUOTE].split())

@@ -23,7 +23,7 @@ from tui.settings.kinds import (
 ROUND, ANSWER = "from the next round on", "from the next answer on"
 CONVERSATION, NOW = "from the next conversation on", "at once"
 RELOAD = "when the models are loaded again"
-NOTHING, OPTION, VARIABLE = frozenset[str](), frozenset({"option"}), frozenset({"variable"})
+FILE_ONLY, OPTION, VARIABLE = frozenset[str](), frozenset({"option"}), frozenset({"variable"})
 BOTH = OPTION | VARIABLE
 THEMES = (
     "textual-dark", "textual-light", "ansi-dark", "ansi-light", "atom-one-dark", "atom-one-light",
@@ -129,8 +129,8 @@ MACHINE = (
 )
 LOOKS = (
     Key("theme", choice(*THEMES), "textual-dark", "The colours.", NOW, VARIABLE),
-    Key("view", choice("words", "tokens"), "words", "How answers are shown.", NOW, NOTHING),
-    Key("ghosts", FLAG, False, "Show rejected proposals, struck out.", NOW, NOTHING),
+    Key("view", choice("words", "tokens"), "words", "How answers are shown.", NOW, FILE_ONLY),
+    Key("ghosts", FLAG, False, "Show rejected proposals, struck out.", NOW, FILE_ONLY),
 )
 
 GROUPS = {
