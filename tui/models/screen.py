@@ -16,7 +16,7 @@ from tui.models.browser import ModelBrowser
 from tui.models.downloads import Downloads
 from tui.models.input_lines import ModelLines
 from tui.models.inventory import ModelInventory, wanted
-from tui.models.locate_pair import NO_DRAFT, default_target, fetchable
+from tui.models.locate_pair import NO_DRAFT, default_target, offered
 from tui.models.model_list import ModelList
 from tui.safe import safe
 from tui.settings.settings import Settings
@@ -72,7 +72,7 @@ class ModelsScreen(Screen[Choice | None]):
         self.settings, self.ready = settings, ready
         self.stock = ModelInventory(settings, ready)
         self.downloads, self.lines = Downloads(settings.offline), ModelLines(self.stock)
-        self.browser = ModelBrowser(self.stock, fetchable(settings.target)[0].name)
+        self.browser = ModelBrowser(self.stock, offered(settings).name)
         self._insisted: Choice | None = None
 
     def compose(self) -> ComposeResult:
