@@ -23,8 +23,6 @@ from tui.settings.kinds import (
 ROUND, ANSWER = "from the next round on", "from the next answer on"
 CONVERSATION, NOW = "from the next conversation on", "at once"
 RELOAD = "when the models are loaded again"
-FILE_ONLY, OPTION, VARIABLE = frozenset[str](), frozenset({"option"}), frozenset({"variable"})
-BOTH = OPTION | VARIABLE
 THEMES = (
     "textual-dark", "textual-light", "ansi-dark", "ansi-light", "atom-one-dark", "atom-one-light",
     "catppuccin-frappe", "catppuccin-latte", "catppuccin-macchiato", "catppuccin-mocha", "dracula",
@@ -46,18 +44,10 @@ class Key:
     """One line."""
     when: str
     """From when on a change counts."""
-    also: frozenset[str] = OPTION
-    """Where it can be set besides the file."""
-
-    @property
-    def option(self) -> bool:
-        """Whether the command line has it."""
-        return self.also >= OPTION
-
-    @property
-    def variable(self) -> bool:
-        """Whether the environment has it, as SPECCHAT_ and the name in capitals."""
-        return self.also >= VARIABLE
+    option: bool = True
+    """Whether the command line has it."""
+    variable: bool = False
+    """Whether the environment has it, as SPECCHAT_ and the name in capitals."""
 
     @property
     def flag(self) -> str:
@@ -96,16 +86,17 @@ def _at_least(low: int, word: str) -> Kind:
     return whole(Range(low, TOML_MAX), word)
 
 
+_ANSWERS = whole(Range(2, MOST_ANSWERS))
 SAMPLING = (
     *map(_sampling, SAMPLING_HELP),
     Key("seed", _at_least(0, "random"), "random", "Same seed and settings, same answer.", ANSWER),
     Key("max_tokens", _at_least(1, "none"), "none", "Stop after this many tokens.", ANSWER),
-    Key("answers", whole(Range(2, MOST_ANSWERS)), 4, "How many Ctrl+S asks for.", ANSWER, VARIABLE),
+    Key("answers", _ANSWERS, 4, "How many Ctrl+S asks for.", ANSWER, option=False, variable=True),
 )
 _MODES, _LOOKAHEAD, _SOURCES = choice("auto", "sps", "ars"), Range(0, 31), some_of(SOURCES, "auto")
 _RULES, _PRESET = choice(*RULES), text("none", "NAME")
 SPECULATION = (
-    Key("mode", _MODES, "auto", "SpS, ArS, or whichever is faster here.", ROUND, BOTH),
+    Key("mode", _MODES, "auto", "SpS, ArS, or whichever is faster here.", ROUND, variable=True),
     Key("lookahead", whole(_LOOKAHEAD, "auto"), "auto", "Tokens to propose per round.", ROUND),
     Key("source", _SOURCES, "auto", "Where proposals come from.", ANSWER),
     Key("rule", _RULES, "block", "How drafts are verified; no effect with a seed.", ANSWER),
@@ -117,20 +108,28 @@ PROMPTS = (
 _MODEL, _CONTEXT = text("auto", "MODEL"), whole(Range(256, 16_777_216))
 _THREADS, _LAYERS = whole(Range(1, 512), "auto"), whole(Range(0, 999), "auto")
 MACHINE = (
-    Key("target", _MODEL, "auto", "What answers: path, name, repo:file.", RELOAD, BOTH),
-    Key("draft", _MODEL, "auto", "What proposes; none for none.", RELOAD, BOTH),
-    Key("ctx", _CONTEXT, 8192, "Context, in tokens.", RELOAD, BOTH),
-    Key("threads", _THREADS, "auto", "auto: one per physical core.", RELOAD, BOTH),
-    Key("gpu_layers", _LAYERS, "auto", "auto: all if there is a GPU.", RELOAD, BOTH),
-    Key("model_folders", FOLDERS, (), "Folders with GGUF files.", RELOAD, VARIABLE),
-    Key("offline", FLAG, False, "Open no connection, not even to pull.", NOW, BOTH),
-    Key("save", FLAG, True, "Keep conversations on disk.", CONVERSATION, BOTH),
-    Key("learn", FLAG, True, "Propose what stored answers said before.", RELOAD, BOTH),
+    Key("target", _MODEL, "auto", "What answers: path, name, repo:file.", RELOAD, variable=True),
+    Key("draft", _MODEL, "auto", "What proposes; none for none.", RELOAD, variable=True),
+    Key("ctx", _CONTEXT, 8192, "Context, in tokens.", RELOAD, variable=True),
+    Key("threads", _THREADS, "auto", "auto: one per physical core.", RELOAD, variable=True),
+    Key("gpu_layers", _LAYERS, "auto", "auto: all if there is a GPU.", RELOAD, variable=True),
+    Key(
+        "model_folders",
+        FOLDERS,
+        (),
+        "Folders with GGUF files.",
+        RELOAD,
+        option=False,
+        variable=True,
+    ),
+    Key("offline", FLAG, False, "Open no connection, not even to pull.", NOW, variable=True),
+    Key("save", FLAG, True, "Keep conversations on disk.", CONVERSATION, variable=True),
+    Key("learn", FLAG, True, "Propose what stored answers said before.", RELOAD, variable=True),
 )
 LOOKS = (
-    Key("theme", choice(*THEMES), "textual-dark", "The colours.", NOW, VARIABLE),
-    Key("view", choice("words", "tokens"), "words", "How answers are shown.", NOW, FILE_ONLY),
-    Key("ghosts", FLAG, False, "Show rejected proposals, struck out.", NOW, FILE_ONLY),
+    Key("theme", choice(*THEMES), "textual-dark", "The colours.", NOW, option=False, variable=True),
+    Key("view", choice("words", "tokens"), "words", "How answers are shown.", NOW, option=False),
+    Key("ghosts", FLAG, False, "Show rejected proposals, struck out.", NOW, option=False),
 )
 
 GROUPS = {
