@@ -79,4 +79,8 @@ def test_a_tab_reaches_to_the_next_eighth_cell_of_its_line() -> None:
     flow = Flow(40, COLOURED)
     for text in ("a", "b\t", "c\n", "\t", "d\n12345678", "\tx"):
         flow.add([(text, "target")])
-    assert [line.plain for line in flow.lines] == ["ab      c", "        d", "12345678        x"]
+    assert [line.plain for line in flow.lines] == [
+        "ab      c",
+        "        d",
+        "12345678        x",
+    ]

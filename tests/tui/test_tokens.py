@@ -3,7 +3,16 @@
 import pytest
 
 from assistant.tokens import Step
-from tests.tui.turns import RESIDUAL, TARGET, characters, ghost, open_page, said, token, tokens_of
+from tests.tui.turns import (
+    RESIDUAL,
+    TARGET,
+    characters,
+    ghost,
+    open_page,
+    said,
+    token,
+    tokens_of,
+)
 from tui.safe import safe
 from tui.widgets.token_styles import COLOURED, GHOST, OTHER, PLAIN, kind, legend, styles
 

@@ -12,7 +12,16 @@ from textual.widgets import Markdown, Static
 
 from assistant.tokens import Step
 from tests.patience import WAIT_S
-from tests.tui.turns import Shown, answer, open_page, question, said, token, tokens_of, words_of
+from tests.tui.turns import (
+    Shown,
+    answer,
+    open_page,
+    question,
+    said,
+    token,
+    tokens_of,
+    words_of,
+)
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.growing_markdown import after, divided
 from tui.chat.conversation.markdown_blocks import Fence
@@ -242,7 +251,7 @@ async def test_v_leads_back_to_the_tokens_of_an_answer_under_way() -> None:
 async def test_the_reader_of_an_answer_under_way_stays_at_the_passage_when_v_is_pressed() -> None:
     async with open_page(size=(60, 12)) as page:
         shown = await page.stream(said("".join(f"line {i} of it\n\n" for i in range(60))))
-        shown.focus()
+        shown.focus(scroll_visible=False)
         page.view.release_anchor()
         page.view.scroll_to(y=50, animate=False)
         await page.settle()
