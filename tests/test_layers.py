@@ -190,25 +190,29 @@ def test_a_worker_starts_without_what_it_never_uses():
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
-@pytest.mark.parametrize("argument", ["--help", "--version"])
-def test_help_and_version_load_nothing_heavy(argument):
+def light(*arguments: str) -> str:
+    """Run a command that must load nothing heavy, and return what it prints."""
     code = (
-        "import sys\nsys.argv = ['specchat', sys.argv[1]]\nfrom tui.shell.cli import main\n"
-        "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "heavy = {'llama_cpp', 'numpy', 'textual', 'huggingface_hub'} & set(sys.modules)\n"
+        "import sys\nsys.argv[0] = 'specchat'\nfrom tui.shell.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+        "heavy = {'llama_cpp', 'numpy', 'textual', 'huggingface_hub', 'jinja2'} & {*sys.modules}\n"
         "assert not heavy, heavy"
     )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [sys.executable, "-c", code, argument],
+        [sys.executable, "-c", code, *arguments],
         cwd=ROOT,
-        env=environment,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "specchat" in done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("argument", ["--help", "--version"])
+def test_help_and_version_load_nothing_heavy(argument):
+    assert "specchat" in light(argument)
 
 
 def circles() -> list[set[str]]:

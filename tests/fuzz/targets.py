@@ -22,8 +22,8 @@ from models.errors import ModelError, StorageError, UsageError
 from tests.assistant.store.talks import talk
 from tests.hostile_gguf import mutants
 from tui.settings import config_file as config
-from tui.settings.config_template import template
-from tui.settings.layers import merge
+from tui.settings.config_writer import template
+from tui.settings.settings import merge
 
 WEIGHTS = 1 << 20  # bytes behind a header, which are never written
 _SCRATCH = Path(mkdtemp(prefix="specchat-fuzz-"))

@@ -18,7 +18,7 @@ from tui.chat.conversation.answer import Answer
 from tui.chat.list.chat_rows import Shelf
 from tui.models.inventory import ModelInventory
 from tui.models.screen import ModelsScreen
-from tui.race.phase_line import PhaseLine
+from tui.race.scoreboard import PhaseLine
 from tui.race.screen import RaceScreen
 from tui.race.track import LaneStanding
 from tui.settings.screen import SettingsScreen

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.chat import Chat, open_chat
 from tests.tui.turns import answer, open_page
-from tui.app.browser import has_window, open_address
+from tui.app.clipboard import has_window, open_address
 from tui.chat.conversation.links_screen import LinksScreen
 from tui.chat.conversation.markdown_reading import addresses, read
 from tui.chat.conversation.user_turn import UserTurn

@@ -17,7 +17,7 @@ from models.errors import ModelError, ModelMissing, NetworkError
 from tests import tiny
 from tests.models.files.wheels import build_parts
 from tui.models.command import models
-from tui.shell.health_checks import checkup
+from tui.shell.doctor_command import checkup
 
 ROOT = Path(__file__).parents[2]
 RUN = """

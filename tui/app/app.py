@@ -4,7 +4,7 @@ import asyncio
 import gc
 import threading
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,10 +15,9 @@ from textual.screen import Screen
 
 from assistant.request import Setup
 from models.errors import ModelMissing, SpecchatError, StorageError
-from tui.app.appearance import appear, say_notices
 from tui.app.messages import Located, NotLocated, StoreOpened, ThreadDied
 from tui.app.program import Program
-from tui.app.signals import hangs_up, signals_leave
+from tui.app.signals import hangs_up
 from tui.chat.chat_controller import ModelWanted
 from tui.chat.screen import ChatScreen, RaceWanted
 from tui.safe import safe
@@ -45,7 +44,6 @@ class SpecchatApp(Program):
         self.settings = settings
         self.chat = ChatScreen(settings, self.submit)
         self._setup: Setup | None = None
-        self._undo = ExitStack()
 
     def get_default_screen(self) -> Screen[None]:
         """Begin with the chat."""
@@ -53,11 +51,10 @@ class SpecchatApp(Program):
 
     def on_mount(self) -> None:
         """Look for the models and the conversations while the person already types."""
-        self._undo.enter_context(signals_leave(self._leave))
         threading.excepthook = self._thread_died
         self._undo.callback(setattr, threading, "excepthook", threading.__excepthook__)
-        appear(self, self.settings)
-        say_notices(self, self.settings)
+        self.appear(self.settings)
+        self.warn_of_config(self.settings.notices)
         self.chat.controller.prepare()
         self.call_after_refresh(self._begin)
 
@@ -74,10 +71,6 @@ class SpecchatApp(Program):
         """Keep what was said and free the models, whatever the reason to go."""
         self.chat.autosave.leave()
         await asyncio.gather(asyncio.to_thread(self.chat.autosave.close), self.close_engine())
-        self._undo.close()
-
-    def _leave(self, number: int) -> None:
-        self.exit(return_code=128 + number)
 
     def _thread_died(self, what: threading.ExceptHookArgs) -> None:
         if what.exc_value is not None and not hangs_up(what.exc_value):
@@ -161,7 +154,7 @@ class SpecchatApp(Program):
     @work(group="choice")
     async def _keep_choice(self, before: Settings, choice: tuple[str, str | None]) -> None:
         """Have the next start begin with the models that were chosen."""
-        from tui.settings.keep_choice import keep  # brings tomlkit along
+        from tui.settings.model_choice import keep  # brings tomlkit along
 
         try:
             kept = await asyncio.to_thread(keep, before, *choice)
@@ -186,7 +179,7 @@ class SpecchatApp(Program):
         if settings is None:
             return
         before, self.settings = self.settings, settings
-        appear(self, settings)
+        self.appear(settings)
         self.chat.apply(settings)
         if any(getattr(before, name) != getattr(settings, name) for name in RELOADING):
             self.look_for_models(settings)
@@ -204,6 +197,6 @@ class SpecchatApp(Program):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Offer every key of the screen that has a name in the palette, too."""
-        from tui.app.palette import commands
+        from tui.app.keymap import commands
 
         yield from commands(super().get_system_commands(screen), screen, self.run_action)

@@ -111,7 +111,7 @@ class TurnActions:
         self._view.app.push_screen(Inspector(trace, title, more=so_far is not None))
 
     def _list_links(self, text: str) -> None:
-        from tui.app.browser import WEB
+        from tui.app.clipboard import WEB
         from tui.chat.conversation.links_screen import LinksScreen
         from tui.chat.conversation.markdown_reading import addresses, read
 

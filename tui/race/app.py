@@ -1,16 +1,13 @@
 """The app of `specchat race`: one race, and out."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
 from assistant.request import Race
 from assistant.service import Service
-from tui.app.appearance import appear
 from tui.app.program import Program
-from tui.app.signals import signals_leave
 from tui.race.screen import RaceScreen
 from tui.settings.settings import Settings
 
@@ -30,19 +27,13 @@ class RaceApp(Program):
         super().__init__(engine)
         self.settings = settings
         self.race = RaceScreen(race)
-        self._undo = ExitStack()
 
     def on_mount(self) -> None:
         """Show the lanes, and begin."""
-        self._undo.enter_context(signals_leave(self._leave))
-        appear(self, self.settings)
+        self.appear(self.settings)
         self.push_screen(self.race, lambda _: self.exit())
         self.race.start(self.submit)
 
     async def on_unmount(self) -> None:
         """Free the models, whatever the reason to go."""
         await self.close_engine()
-        self._undo.close()
-
-    def _leave(self, number: int) -> None:
-        self.exit(return_code=128 + number)

@@ -11,9 +11,8 @@ from assistant.events import Event, Lap, Lined, ModelInfo, Stats
 from assistant.request import Race
 from models.files import checksum
 from tui.race.lanes import LaneSpec, line_up
-from tui.race.score_table import table
 from tui.race.track import LaneStanding, Track
-from tui.race.verdict import verdict
+from tui.race.verdict import table, verdict
 from tui.safe import safe
 from tui.settings.settings import Settings
 from tui.shell.engine_console import EngineConsole, looking

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from assistant.events import Failed, Loading, Ready
 from assistant.process.landlock import forbid_connections
-from assistant.request import Message, Request, Setup
+from assistant.request import Setup
 from assistant.serve.guard import Guard, is_local
 from assistant.serve.request_queue import RequestQueue
 from assistant.serve.server import Endpoint, Served
@@ -103,7 +103,7 @@ class Serving:
         raise AssertionError("loading ends in one or the other")
 
     def _endpoint(self, desk: RequestQueue, ready: Ready) -> Endpoint:
-        name, usual = name_of(self._settings, self._setup), _usual(self._settings)
+        name, usual = name_of(self._settings, self._setup), self._settings.request()
         return Endpoint(desk, name, ready, usual, self._guard, _report, _say)
 
     def _tell(self, ready: Ready, port: int) -> None:
@@ -120,19 +120,6 @@ def name_of(settings: Settings, setup: Setup) -> str:
     """Return what other programs call the target: its short name, or its file's."""
     reference = settings.target or default_target()
     return setup.target.stem if "/" in reference or setup.target.name in reference else reference
-
-
-def _usual(settings: Settings) -> Request:
-    return Request(
-        (Message("system", settings.system),) if settings.system else (),
-        settings.sampling,
-        settings.mode,
-        settings.lookahead,
-        settings.max_tokens,
-        settings.seed,
-        sources=settings.draft_sources,
-        rule=settings.rule,
-    )
 
 
 def _find(settings: Settings) -> Setup:

@@ -4,8 +4,14 @@ import zlib
 
 from assistant.attachment import Attachment
 from assistant.events import Alternative, Ghost, Origin, Stats, Tally, Token
-from assistant.store.rows import pack_attachments, pack_stats, unpack_attachments, unpack_stats
-from assistant.store.trace_packing import pack_trace, unpack_trace
+from assistant.store.packing import (
+    pack_attachments,
+    pack_stats,
+    pack_trace,
+    unpack_attachments,
+    unpack_stats,
+    unpack_trace,
+)
 from assistant.tokens import Step
 
 STATS = Stats(

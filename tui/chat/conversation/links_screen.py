@@ -11,8 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from tui.app.browser import open_address
-from tui.app.clipboard import copy_and_say
+from tui.app.clipboard import copy_and_say, open_address
 from tui.safe import safe
 
 HINT = "Enter opens it in the browser · c copies it · Esc closes"

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Markdown, Static
 
-from tui.app.browser import WEB
+from tui.app.clipboard import WEB
 from tui.chat.conversation.markdown_blocks import document, highlighted
 from tui.chat.conversation.markdown_reading import (
     MAX_BLOCKS,

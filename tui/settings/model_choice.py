@@ -1,14 +1,24 @@
-"""Keeping which models were chosen, so that the next start begins with them."""
+"""The models that were chosen: kept for the next start, with the sampling that they recommend."""
 
-from models import catalog
-from tui.settings.config_file import read
-from tui.settings.config_writer import write
+from pathlib import Path
+
+from models import catalog, gguf
+from models.errors import SpecchatError
+from tui.settings.config_file import Preset, read
 from tui.settings.keys import KEYS
-from tui.settings.layers import DEFAULT, SettingSource
-from tui.settings.settings import Settings
-from tui.settings.value_kinds import Value
+from tui.settings.kinds import Value
+from tui.settings.settings import DEFAULT, Settings, SettingSource
 
 _AUTO = "auto"
+_NAMES = {
+    "temperature": "temp",
+    "top_k": "top_k",
+    "top_p": "top_p",
+    "min_p": "min_p",
+    "repeat_penalty": "penalty_repeat",
+    "repeat_window": "penalty_last_n",
+}
+"""What GGUF calls each key."""
 
 
 def keep(before: Settings, target: str, draft: str | None) -> dict[str, SettingSource]:
@@ -35,6 +45,22 @@ def keep(before: Settings, target: str, draft: str | None) -> dict[str, SettingS
         if value != seen.values.get(name, KEYS[name].default)
     }
     if changes:
+        from tui.settings.config_writer import write  # brings tomlkit along
+
         seen = write(seen, changes, {})
     file = SettingSource("file", seen.path.name)
     return {name: file if name in seen.values else DEFAULT for name in wanted}
+
+
+def recommended(target: Path) -> Preset:
+    """Return what the file recommends of what specchat can do; nothing, in most files."""
+    try:
+        metadata = gguf.read(target).metadata
+    except SpecchatError:
+        return {}
+    found: dict[str, Value] = {}
+    for name, theirs in _NAMES.items():
+        value = KEYS[name].kind.check(metadata.get(f"general.sampling.{theirs}"))
+        if value is not None:
+            found[name] = value
+    return found

@@ -1,7 +1,6 @@
-"""A few words, one of which is chosen with left and right."""
+"""What a setting is changed with, where one line of text is not it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events
@@ -10,8 +9,25 @@ from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
+from textual.widgets import TextArea
 
 from tui.safe import safe
+
+
+class MultilineInput(TextArea):
+    """A text of several lines that lets go of the cursor at its first and last line."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "leave_or('up')", show=False),
+        Binding("down", "leave_or('down')", show=False),
+    ]
+
+    def action_leave_or(self, direction: str) -> None:
+        """Move the cursor, or to the next field where there is no more line."""
+        if direction == "up":
+            self.screen.focus_previous() if self.cursor_at_first_line else self.action_cursor_up()
+        else:
+            self.screen.focus_next() if self.cursor_at_last_line else self.action_cursor_down()
 
 
 class Chooser(Widget, can_focus=True):
@@ -37,12 +53,8 @@ class Chooser(Widget, can_focus=True):
 
     value: reactive[str] = reactive("")
 
-    @dataclass
     class Changed(Message):
         """The person chose."""
-
-        chooser: "Chooser"
-        value: str
 
     def __init__(self, choices: Sequence[str], value: str, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -56,12 +68,9 @@ class Chooser(Widget, can_focus=True):
     def action_turn(self, direction: int) -> None:
         """Go to the next choice."""
         here = self.choices.index(self.value) if self.value in self.choices else -direction
-        self._choose(self.choices[(here + direction) % len(self.choices)])
+        self.value = self.choices[(here + direction) % len(self.choices)]
+        self.post_message(self.Changed())
 
     def on_click(self, event: events.Click) -> None:
         """Go on from wherever the mouse is: back on the left arrow, on elsewhere."""
         self.action_turn(-1 if event.x < 2 else 1)
-
-    def _choose(self, value: str) -> None:
-        self.value = value
-        self.post_message(self.Changed(self, value))
