@@ -1,7 +1,7 @@
 """A chat with tiny models, and what its tests watch it by."""
 
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -129,9 +129,15 @@ async def open_chat(
     draft: Path | None = None,
     size: tuple[int, int] = (80, 24),
     hold: tuple[type[Event], int] | None = None,
+    *,
+    asked: Sequence[str] = (),
     **changes: Any,
 ) -> AsyncIterator[Chat]:
+    """Open a chat, in which some questions have been asked and answered."""
     names: dict[str, Any] = {"target": target and str(target), "draft": draft and str(draft)}
     app = SpecchatApp(replace(TINY, **names, **changes), engine=partial(Watched, hold=hold))
     async with app.run_test(size=size) as pilot:
-        yield Chat(pilot)
+        chat = Chat(pilot)
+        for question in asked:
+            await chat.ask(question)
+        yield chat

@@ -26,8 +26,7 @@ def inspected(chat: Chat) -> str:
 
 
 async def test_another_answer_stands_beside_the_first_and_the_keys_lead_to_both(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("Which way?")
+    async with open_chat(*pair, asked=("Which way?",)) as chat:
         first = chat.said[-1]
         await act(chat, "r")
         second = chat.said[-1]
@@ -42,8 +41,7 @@ async def test_another_answer_stands_beside_the_first_and_the_keys_lead_to_both(
 
 
 async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("Which way?")
+    async with open_chat(*pair, asked=("Which way?",)) as chat:
         await act(chat, "r")
         await chat.pilot.press("ctrl+up")
         await chat.pilot.pause()
@@ -61,8 +59,7 @@ async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair) -
 
 
 async def test_ctrl_r_does_the_same_from_the_prompt(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("Which way?")
+    async with open_chat(*pair, asked=("Which way?",)) as chat:
         first = chat.said[-1]
         await chat.pilot.press("ctrl+r")
         await chat.until(lambda: len(chat.engine.heard(Finished)) == 2)
@@ -72,9 +69,7 @@ async def test_ctrl_r_does_the_same_from_the_prompt(pair) -> None:
 
 
 async def test_an_edited_question_begins_a_branch_and_the_old_one_stays(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
-        await chat.ask("Tow")
+    async with open_chat(*pair, asked=("One", "Tow")) as chat:
         old = chat.said
         await act(chat, "up", "e")
         assert chat.prompt.text == "Tow"
@@ -86,8 +81,7 @@ async def test_an_edited_question_begins_a_branch_and_the_old_one_stays(pair) ->
 
 
 async def test_escape_leaves_the_question_that_is_edited_as_it_was(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
+    async with open_chat(*pair, asked=("One",)) as chat:
         before = chat.said
         await act(chat, "up", "e")
         await chat.pilot.press("escape")
@@ -122,9 +116,7 @@ async def test_a_stopped_answer_is_gone_on_with_and_nothing_is_read_again(pair) 
 
 
 async def test_what_is_deleted_comes_back(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
-        await chat.ask("Two")
+    async with open_chat(*pair, asked=("One", "Two")) as chat:
         before = chat.said
         await act(chat, "up", "d")
         assert chat.said == before[:2]
@@ -133,9 +125,7 @@ async def test_what_is_deleted_comes_back(pair) -> None:
 
 
 async def test_a_copy_of_the_conversation_goes_its_own_way(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
-        await chat.ask("Two")
+    async with open_chat(*pair, asked=("One", "Two")) as chat:
         before, old = chat.said, chat.screen.state.conversation
         await act(chat, "up", "up", "f")
         assert chat.said == before[:2]
@@ -148,8 +138,7 @@ async def test_a_copy_of_the_conversation_goes_its_own_way(pair) -> None:
 
 
 async def test_the_inspector_opens_on_an_answer(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("Look closely")
+    async with open_chat(*pair, asked=("Look closely",)) as chat:
         await act(chat, "i")
         assert isinstance(chat.app.screen, Inspector)
         await chat.pilot.press("escape")
@@ -157,8 +146,7 @@ async def test_the_inspector_opens_on_an_answer(pair) -> None:
 
 
 async def test_the_inspector_opens_on_what_there_is_of_an_answer_and_on_others(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("First")
+    async with open_chat(*pair, asked=("First",)) as chat:
         first = chat.said[-1]
         chat.engine._hold = Decoded, len(chat.engine.heard(Decoded)) + 9
         chat.engine.go_on.clear()
@@ -262,9 +250,7 @@ async def test_keys_wait_while_an_answer_is_under_way(pair) -> None:
 
 
 async def test_a_question_that_was_deleted_while_it_was_edited_is_asked_at_the_end(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
-        await chat.ask("Tow")
+    async with open_chat(*pair, asked=("One", "Tow")) as chat:
         first = chat.said[:2]
         await act(chat, "up", "e")
         await act(chat, "up", "d")
@@ -274,8 +260,7 @@ async def test_a_question_that_was_deleted_while_it_was_edited_is_asked_at_the_e
 
 
 async def test_a_change_that_cannot_be_kept_is_said_and_the_chat_goes_on(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
+    async with open_chat(*pair, asked=("One",)) as chat:
         before = chat.said
         chat.screen.state.store._database._sql.execute("PRAGMA query_only = 1")
         await act(chat, "d")
@@ -284,8 +269,7 @@ async def test_a_change_that_cannot_be_kept_is_said_and_the_chat_goes_on(pair) -
 
 
 async def test_a_conversation_that_is_gone_is_said_and_the_one_on_the_screen_stays(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
+    async with open_chat(*pair, asked=("One",)) as chat:
         before, here = chat.said, chat.screen.state.conversation
         chat.screen.controller.open(4711)  # another instance has deleted it
         await chat.pilot.pause()
@@ -294,8 +278,7 @@ async def test_a_conversation_that_is_gone_is_said_and_the_one_on_the_screen_sta
 
 
 async def test_keys_that_come_too_late_for_a_message_do_nothing(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
+    async with open_chat(*pair, asked=("One",)) as chat:
         gone = chat.screen.conversation.turns[-1]
         chat.screen.controller.open(None)
         for verb in ("regenerate", "continue", "delete", "fork", "edit", "inspect"):

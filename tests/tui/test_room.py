@@ -24,8 +24,7 @@ def footer(chat: Chat) -> dict[str, str]:
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 200])
 @pytest.mark.some(3)
 async def test_every_key_of_the_footer_is_seen_whole(pair: Pair, width: int) -> None:
-    async with open_chat(*pair, size=(width, 24)) as chat:
-        await chat.ask("One")
+    async with open_chat(*pair, size=(width, 24), asked=("One",)) as chat:
         for keys in ((), ("ctrl+up",), ("f2",)):
             await chat.pilot.press("escape", *keys)
             await chat.pilot.pause(0.2)
@@ -38,8 +37,7 @@ async def test_every_key_of_the_footer_is_seen_whole(pair: Pair, width: int) -> 
 
 
 async def test_the_footer_names_every_key_where_there_is_room(pair: Pair) -> None:
-    async with open_chat(*pair, size=(200, 60)) as chat:
-        await chat.ask("One")
+    async with open_chat(*pair, size=(200, 60), asked=("One",)) as chat:
         await chat.pilot.press("ctrl+up")
         await chat.until(lambda: "Delete" in footer(chat).values())
         assert {"Copy", "View", "Fork", "Settings", "palette"} <= set(footer(chat).values())
@@ -52,8 +50,7 @@ async def test_the_footer_names_every_key_where_there_is_room(pair: Pair) -> Non
 
 @pytest.mark.parametrize("key", ["f2", "f3"])
 async def test_on_a_narrow_screen_the_conversation_keeps_its_width(pair: Pair, key: str) -> None:
-    async with open_chat(*pair, size=(60, 20)) as chat:
-        await chat.ask("One")
+    async with open_chat(*pair, size=(60, 20), asked=("One",)) as chat:
         body, view = chat.screen.parts.body, chat.screen.conversation
         assert view.outer_size.width == 60
         await chat.pilot.press(key)
@@ -68,8 +65,7 @@ async def test_on_a_narrow_screen_the_conversation_keeps_its_width(pair: Pair, k
 
 
 async def test_a_screen_that_becomes_narrow_shows_the_conversation(pair: Pair) -> None:
-    async with open_chat(*pair, size=(130, 30)) as chat:
-        await chat.ask("One")
+    async with open_chat(*pair, size=(130, 30), asked=("One",)) as chat:
         await chat.pilot.press("f2", "escape")
         await chat.pilot.resize_terminal(60, 20)
         await chat.until(lambda: not chat.screen.parts.body.covered)
@@ -109,8 +105,7 @@ async def test_where_both_sides_do_not_fit_the_one_asked_for_takes_the_place(pai
 async def test_what_is_typed_is_seen_on_a_screen_of_a_few_lines(
     pair: Pair, size: tuple[int, int]
 ) -> None:
-    async with open_chat(*pair, size=(80, 24)) as chat:
-        await chat.ask("One")
+    async with open_chat(*pair, size=(80, 24), asked=("One",)) as chat:
         await chat.pilot.resize_terminal(*size)
         await chat.until(lambda: chat.screen.size == size)
         await chat.pilot.press(*"here")

@@ -81,8 +81,7 @@ async def test_the_chosen_answer_is_gone_on_with_and_the_others_stay_beside_it(p
 async def test_the_last_question_is_answered_several_times_where_the_prompt_is_empty(
     pair: Pair,
 ) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("Which way?")
+    async with open_chat(*pair, asked=("Which way?",)) as chat:
         first = chat.said[-1]
         await several(chat, "")
         await chat.pilot.press("left", "enter")  # round, to the last

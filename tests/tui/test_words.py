@@ -62,8 +62,7 @@ async def test_default_for_all_answers_can_be_tokens() -> None:
 
 async def test_code_is_highlighted_and_wrapped_with_its_language_or_without() -> None:
     long = "x = " + " + ".join(["1"] * 60)
-    async with open_page() as page:
-        await page.open([answer(2, f"{CODE}\n```\n{long}\n```\n")])
+    async with open_page(answer(2, f"{CODE}\n```\n{long}\n```\n")) as page:
         fences = list(page.app.query(Fence))
         assert [fence.lexer for fence in fences] == ["python", ""]
         label = fences[0].query_one("#code-content", Static).content
@@ -80,14 +79,16 @@ async def test_character_references_bring_no_control_character_back(reference: s
     for token_ in read(f"# a{reference}b\n\n[{reference}](http://a/{reference})\n") or ():
         for part in (token_, *(token_.children or ())):
             assert not {"\u202e", "\x1b", "\x9b", "\u200f"} & set(f"{part.content}{part.attrs}")
-    async with open_page() as page:
-        await page.open([answer(2, f"x {reference} y\n\n| {reference} |\n|-|\n| {reference} |\n")])
+    async with open_page(
+        answer(2, f"x {reference} y\n\n| {reference} |\n|-|\n| {reference} |\n")
+    ) as page:
         assert not {"\u202e", "\x1b", "\x9b", "\u200f"} & set(page.screen())
 
 
 async def test_markup_in_a_table_is_text_also_under_the_mouse() -> None:
-    async with open_page() as page:
-        await page.open([answer(2, "| [/] | [@click=app.quit]x[/] |\n|-|-|\n| [red]a | [/b] |\n")])
+    async with open_page(
+        answer(2, "| [/] | [@click=app.quit]x[/] |\n|-|-|\n| [red]a | [/b] |\n")
+    ) as page:
         assert "[@click=app.quit]x[/]" in page.screen()
         for cell in page.app.query(".cell, .header"):
             assert cell.tooltip is None
@@ -97,8 +98,7 @@ async def test_markup_in_a_table_is_text_also_under_the_mouse() -> None:
 
 
 async def test_link_shows_its_target_and_opens_only_when_clicked_twice() -> None:
-    async with open_page() as page:
-        await page.open([answer(2, "[my bank](https://evil.example/x)")])
+    async with open_page(answer(2, "[my bank](https://evil.example/x)")) as page:
         assert "my bank (https://evil.example/x)" in page.screen()
         block = page.app.query_one("MarkdownParagraph")
         await page.pilot.click(block, offset=(2, 0))
@@ -110,8 +110,7 @@ async def test_link_shows_its_target_and_opens_only_when_clicked_twice() -> None
 
 @pytest.mark.parametrize("address", ["file:///etc/passwd", "javascript:alert(1)", "vbs:x", "/x"])
 async def test_what_is_no_web_address_is_never_opened(address: str) -> None:
-    async with open_page() as page:
-        await page.open([answer(2, "text")])
+    async with open_page(answer(2, "text")) as page:
         page_of_words = page.app.query_one(Markdown)
         for _ in range(2):
             page_of_words.post_message(Markdown.LinkClicked(page_of_words, address))
@@ -132,8 +131,7 @@ async def test_what_is_no_web_address_is_never_opened(address: str) -> None:
     ],
 )
 async def test_nothing_is_read_but_not_shown(text: str, shown: str) -> None:
-    async with open_page() as page:
-        await page.open([answer(2, text)])
+    async with open_page(answer(2, text)) as page:
         assert shown in page.screen()
 
 
@@ -158,8 +156,7 @@ async def test_a_table_that_is_too_wide_for_the_screen_is_shown_as_it_was_writte
     ids=["long", "many blocks", "big table", "deep lists"],
 )
 async def test_what_is_too_much_for_markdown_is_shown_as_it_came(text: str) -> None:
-    async with open_page() as page:
-        await page.open([answer(2, text)])
+    async with open_page(answer(2, text)) as page:
         assert not page.app.query(Markdown)
         shown = page.app.query_one(Answer)
         assert "Too long for Markdown" in "".join(

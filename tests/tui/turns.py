@@ -133,10 +133,14 @@ class Shown:
 
 
 @asynccontextmanager
-async def open_page(size: tuple[int, int] = (80, 24)) -> AsyncIterator[Shown]:
+async def open_page(*records: Record, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Shown]:
+    """Show a conversation, and wait until it is painted."""
     app = Page()
     async with app.run_test(size=size) as pilot:
-        yield Shown(pilot)
+        shown = Shown(pilot)
+        if records:
+            await shown.open(records)
+        yield shown
 
 
 def characters(view: TokenView | Answer) -> list[tuple[str, str]]:
