@@ -16,9 +16,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Protocol
 
-from assistant.decoding.control import Control
-from assistant.decoding.lookahead.fixed import Fixed
-from assistant.decoding.lookahead.policy import Policy
+from assistant.decoding.lookahead.policy import Control, Fixed, Policy
 from assistant.decoding.lookahead.throughput_plan import BatchShare, ThroughputPlan
 from assistant.decoding.loops import Round, verified
 from assistant.decoding.rules.rule import Rule

@@ -7,7 +7,7 @@ from queue import Empty, SimpleQueue
 from threading import RLock, Thread
 
 from assistant.chat.context import count as count_tokens
-from assistant.decoding.control import Control
+from assistant.decoding.lookahead.policy import Control
 from assistant.engine.load import Loader, Pool
 from assistant.engine.race import run
 from assistant.engine.reply import Assistant

@@ -5,14 +5,16 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from assistant.decoding.control import Control
 from assistant.decoding.lookahead.acceptance import Acceptance
-from assistant.decoding.lookahead.acceptance_cache import remember, remembered
 from assistant.decoding.lookahead.controller import Controller
-from assistant.decoding.lookahead.cost_cache import cached_or_measured
-from assistant.decoding.sources.chance import RandomSource
+from assistant.decoding.lookahead.machine_cache import (
+    cached_or_measured,
+    known_acceptance,
+    remember_acceptance,
+)
+from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.sources.draft import Source
-from assistant.decoding.sources.frequency import bigram, unigram
+from assistant.decoding.sources.frequency import RandomSource, bigram, unigram
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.ngram import NgramSource
 from assistant.decoding.sources.ngram_store import recalled
@@ -195,8 +197,8 @@ class Loader:
         if folder is None:
             return Controller(costs)
         files = target.weights.path, draft.weights.path if draft else None
-        acceptance = Acceptance(remembered(*files, folder))
-        self.keep_learnt = lambda: remember(acceptance.lasting, *files, folder)
+        acceptance = Acceptance(known_acceptance(*files, folder))
+        self.keep_learnt = lambda: remember_acceptance(acceptance.lasting, *files, folder)
         return Controller(costs, acceptance)
 
 

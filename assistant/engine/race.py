@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from time import perf_counter
 
-from assistant.decoding.control import Control
+from assistant.decoding.lookahead.policy import Control
 from assistant.engine.load import Loader, Pool
 from assistant.engine.reply import Assistant
 from assistant.events import (

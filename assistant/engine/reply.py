@@ -6,9 +6,8 @@ from time import perf_counter
 
 from assistant.chat.context import fit, without_hopeless
 from assistant.chat.prompt_tokens import ChatTokens
-from assistant.decoding.control import Control
 from assistant.decoding.lookahead.controller import TYPICAL_ANSWER, Controller
-from assistant.decoding.lookahead.policy import Policy
+from assistant.decoding.lookahead.policy import Control, Policy
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.model import ModelSource

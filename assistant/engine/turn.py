@@ -5,10 +5,8 @@ from time import perf_counter
 
 import numpy as np
 
-from assistant.decoding.control import Control
 from assistant.decoding.lookahead.controller import Controller
-from assistant.decoding.lookahead.fixed import Fixed
-from assistant.decoding.lookahead.policy import Policy
+from assistant.decoding.lookahead.policy import Control, Fixed, Policy
 from assistant.decoding.loops import Round, autoregressive, speculative
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.fixed import Fixed
+from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Plan

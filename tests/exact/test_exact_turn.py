@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from assistant.decoding.control import Control
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.loops import Round
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule

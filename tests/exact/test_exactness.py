@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from assistant.decoding.draw import draw
-from assistant.decoding.lookahead.fixed import Fixed
+from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.loops import autoregressive, speculative
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean
 
-from assistant.decoding.control import Control
+from assistant.decoding.lookahead.policy import Control
 from assistant.engine.load import Loader, Pool
 from assistant.engine.reply import Assistant
 from assistant.events import Finished, Stats

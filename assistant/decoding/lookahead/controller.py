@@ -7,12 +7,10 @@ may be wrong, and then it costs time; but whatever it does, the output keeps the
 from collections.abc import Sequence
 from math import inf, log2
 
-from assistant.decoding.lookahead.acceptance import Acceptance
-from assistant.decoding.lookahead.breakeven import cheapest
-from assistant.decoding.lookahead.budget import Budget
+from assistant.decoding.lookahead.acceptance import Acceptance, RecentMean
+from assistant.decoding.lookahead.budget import Budget, Reference
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.pace import RecentSpeed
-from assistant.decoding.lookahead.plain_pace import Reference
+from assistant.decoding.lookahead.theory import LONGEST, cheapest, fastest
 from assistant.decoding.lookahead.throughput_plan import ALONE, BatchShare, ThroughputPlan
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Plan
@@ -37,7 +35,7 @@ class Controller:
         self._costs = costs
         self._acceptance = acceptance or Acceptance()
         self._budget = Budget()
-        self._pace = RecentSpeed()
+        self._pace = RecentMean()
         self._known = 0  # tokens of context that the draft had when it was judged last
         self._answered = 0  # tokens of this answer
         self._reference = Reference(costs.verify(1))
@@ -45,7 +43,7 @@ class Controller:
     def begin(self) -> None:
         """Begin an answer: what others gained pays for no loss in it, and its text is its own."""
         self._budget = Budget()
-        self._pace = RecentSpeed()
+        self._pace = RecentMean()
         self._known = self._answered = 0
         self._acceptance.begin()
 
@@ -190,17 +188,10 @@ class Controller:
         if is_early or read_s > MOST_READ * left_s:
             return -inf
         better = HALF * log2(way.context / (self._known or whole))
-        pace = max(self._pace.tokens_per_s, 1 / token_s)
+        pace = max(self._pace.value, 1 / token_s)
+        verify = {width: self._costs.verify(width) for width in range(1, LONGEST + 2)}
         saved_s = sum(
-            weight * max(0.0, 1 / pace - 1 / self._model_speed(chance))
+            weight * max(0.0, 1 / pace - 1 / fastest(chance, verify, self._costs.draft(1))[1])
             for weight, chance in self._acceptance.possible("model", better)
         )
         return min(more, TYPICAL_ANSWER) * saved_s - read_s
-
-    def _model_speed(self, acceptance: float) -> float:
-        """Return the tokens per second that the draft model promises at its best lookahead."""
-        tokens, best = 1.0, 1 / self._costs.verify(1)
-        for k in range(1, 16):
-            tokens += acceptance**k
-            best = max(best, tokens / (k * self._costs.draft(1) + self._costs.verify(k + 1)))
-        return best

@@ -5,9 +5,9 @@ from copy import deepcopy
 from dataclasses import dataclass
 
 from assistant.chat.prompt_tokens import ChatTokens
-from assistant.decoding.control import Control
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Plan
 from assistant.engine.race import Runner

@@ -11,11 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assistant.decoding.control import Control
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.fixed import Fixed
-from assistant.decoding.lookahead.policy import Policy
+from assistant.decoding.lookahead.policy import Control, Fixed, Policy
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.row import Row
 from assistant.decoding.sources.cascade import Cascade

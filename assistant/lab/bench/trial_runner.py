@@ -4,9 +4,9 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 
-from assistant.decoding.control import Control
-from assistant.decoding.lookahead.cost_cache import cached_or_measured
 from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.lookahead.machine_cache import cached_or_measured
+from assistant.decoding.lookahead.policy import Control
 from assistant.engine.load import Loader, Pool
 from assistant.engine.race import Runner, laps
 from assistant.engine.reply import Assistant

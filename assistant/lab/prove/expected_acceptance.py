@@ -22,14 +22,9 @@ class AcceptanceTrial(NamedTuple):
 Trials = Callable[[Round], Iterator[AcceptanceTrial]]
 
 
-def overlap(target: Row, draft: Row) -> float:
-    """Return what two rows have in common: the sum of min(target, draft)."""
-    return float(np.minimum(target.probs, draft.probs_of(target.ids)).sum())
-
-
 def of_tokens(round_: Round) -> Iterator[AcceptanceTrial]:
     """Yield the trials of the token rule: each proposal behind those that were accepted."""
-    yield from _one_by_one(round_, overlap)
+    yield from _one_by_one(round_, Row.overlap)
 
 
 def of_twins(round_: Round) -> Iterator[AcceptanceTrial]:
@@ -46,7 +41,7 @@ def of_blocks(round_: Round) -> Iterator[AcceptanceTrial]:
     share = 1.0
     for place, (target, proposal) in enumerate(_judged(round_)):
         scaled = Row(target.ids, target.probs * share)
-        yield AcceptanceTrial(place, overlap(scaled, proposal.row), place < round_.accepted)
+        yield AcceptanceTrial(place, scaled.overlap(proposal.row), place < round_.accepted)
         share = carried(share, target, proposal)
 
 

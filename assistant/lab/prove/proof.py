@@ -6,7 +6,7 @@ from time import perf_counter
 
 import numpy as np
 
-from assistant.decoding.control import Control
+from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.rules.token import TokenRule
 from assistant.engine.load import Loader, Pool
 from assistant.lab.events import LabEvent

@@ -12,7 +12,7 @@ from itertools import repeat
 
 import numpy as np
 
-from assistant.decoding.lookahead.fixed import Fixed
+from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.loops import autoregressive, speculative
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import Rule

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assistant.decoding.control import Control
-from assistant.decoding.lookahead.policy import Policy
+from assistant.decoding.lookahead.policy import Control, Policy
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.engine.batch_decoding import BatchDecoding, DecodingSequence, drafter
 from assistant.engine.turn import rule_of, warp_of

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from assistant.decoding.control import Control
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
 from assistant.decoding.loops import Round
 from assistant.decoding.rules.coupled import CoupledRule

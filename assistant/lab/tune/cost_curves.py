@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from assistant.decoding.lookahead.cost_measurement import SHALLOW, varied
-from assistant.decoding.lookahead.measured_times import Times
+from assistant.decoding.lookahead.cost_measurement import SHALLOW, Times, varied
 from assistant.lab.progress_meter import Meter, effort
 from assistant.lab.tune.opening import Opener
 from assistant.lab.tune.sides import Side

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from assistant.decoding.margin import EDGES, margin
-from assistant.decoding.warp import warp
+from assistant.decoding.warp import EDGES, margin, warp
 from assistant.request import Sampling
 
 

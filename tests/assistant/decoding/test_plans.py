@@ -1,7 +1,7 @@
 """Plans may decide by all they are told before a token is drawn, by exact enumeration.
 
 A plan that looks at the drawn token is the control: the token and the block rule must not pass it.
-That the coupled rule does not mind is in `verification/test_coupled`.
+That the coupled rule does not mind is in `rules/test_coupled`.
 """
 
 import pytest

@@ -5,7 +5,7 @@ from itertools import cycle
 
 import numpy as np
 
-from assistant.decoding.control import Control
+from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.events import Reason

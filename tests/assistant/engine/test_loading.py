@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.decoding.control import Control
+from assistant.decoding.lookahead.policy import Control
 from assistant.engine.load import Loader, Pool
 from assistant.request import Setup
 from models.cancel import CancelFlag

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from assistant.decoding.control import Control
+from assistant.decoding.lookahead.policy import Control
 from assistant.engine.load import Loader, Pool
 from assistant.engine.resume import LEAST, Resuming
 from assistant.request import Setup

@@ -8,11 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from assistant.decoding.control import Control
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.fixed import Fixed
-from assistant.decoding.lookahead.policy import Policy
+from assistant.decoding.lookahead.policy import Control, Fixed, Policy
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.coupled import CoupledRule

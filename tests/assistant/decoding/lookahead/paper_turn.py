@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from assistant.decoding.control import Control
 from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.model import ModelSource

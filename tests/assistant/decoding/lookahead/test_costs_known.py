@@ -5,10 +5,9 @@ import stat
 
 import pytest
 
-from assistant.decoding.lookahead import cost_cache, records
-from assistant.decoding.lookahead.cost_cache import cached_or_measured, remember
-from assistant.decoding.lookahead.measured_times import ENOUGH, Times
-from assistant.decoding.lookahead.records import Records
+from assistant.decoding.lookahead import machine_cache
+from assistant.decoding.lookahead.cost_measurement import LOOKS_NEEDED, Times
+from assistant.decoding.lookahead.machine_cache import Records, cached_or_measured, remember_times
 from models.errors import Cancelled
 from tests.assistant.engine.stopwatched import Stopwatched
 
@@ -23,7 +22,7 @@ class OthersAreBusy:
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch):
-    monkeypatch.setattr(cost_cache, "OtherLoad", OthersAreIdle)
+    monkeypatch.setattr(machine_cache, "OtherLoad", OthersAreIdle)
 
 
 def model(conditions="this", **options):
@@ -39,7 +38,7 @@ def evaluations(folder, conditions="this", draft=None):
 
 def believed(folder, **more):
     """Load until the times are believed."""
-    for _ in range(ENOUGH):
+    for _ in range(LOOKS_NEEDED):
         evaluations(folder, **more)
 
 
@@ -58,7 +57,7 @@ def test_a_load_in_a_bad_moment_is_mended_by_the_next(tmp_path, monkeypatch):
             Times({1: 0.08, 2: 0.13, 4: 0.15, 8: 0.30, 16: 0.40}, looks=1),
         )
     )
-    monkeypatch.setattr(cost_cache, "time_target", lambda model: next(looks))
+    monkeypatch.setattr(machine_cache, "time_target", lambda model: next(looks))
     costs = [cached_or_measured(model(), None, tmp_path) for _ in range(5)]
     assert costs[0].verify(8) == 0.6
     for later in costs[1:]:
@@ -96,7 +95,7 @@ def test_without_a_folder_nothing_is_kept(tmp_path):
 
 
 def test_what_was_kept_is_what_is_used(tmp_path):
-    remember(model(), "verify", Times({1: 0.5, 4: 0.7}), tmp_path)
+    remember_times(model(), "verify", Times({1: 0.5, 4: 0.7}), tmp_path)
     costs = cached_or_measured(model(), None, tmp_path)
     assert (costs.verify(1), costs.verify(4)) == (0.5, 0.7)
 
@@ -104,7 +103,7 @@ def test_what_was_kept_is_what_is_used(tmp_path):
 def test_what_rounds_showed_while_others_were_busy_does_not_outlive_the_load(tmp_path):
     measured = {1: 1.0, 2: 1.5, 4: 2.0, 8: 4.0}
     for name, what in (("this", "verify"), ("draft", "draft")):
-        remember(model(name), what, Times(dict(measured)), tmp_path)
+        remember_times(model(name), what, Times(dict(measured)), tmp_path)
     costs = cached_or_measured(model(), model("draft"), tmp_path)
     for _ in range(100):
         costs.saw_verify(8, 20.0)
@@ -125,7 +124,7 @@ def test_look_in_a_busy_moment_leaves_nothing_once_another_was_in_peace(
     looks = [Times(peace, looks=1), Times(peace, looks=1)]
     looks.insert(when, Times(slow, looks=1))
     left = iter(looks)
-    monkeypatch.setattr(cost_cache, "time_target", lambda model: next(left))
+    monkeypatch.setattr(machine_cache, "time_target", lambda model: next(left))
     for load in range(4):
         costs = cached_or_measured(model(), None, tmp_path)
         if load or when:
@@ -133,7 +132,7 @@ def test_look_in_a_busy_moment_leaves_nothing_once_another_was_in_peace(
 
 
 def test_file_of_an_earlier_version_is_read(tmp_path):
-    remember(model(), "verify", Times({1: 1.0, 4: 2.0}), tmp_path)
+    remember_times(model(), "verify", Times({1: 1.0, 4: 2.0}), tmp_path)
     (file,) = tmp_path.iterdir()
     kept = json.loads(file.read_text())
     old = {key: {**each, "slope": 1e-5, "drift": {"1": 0.7}} for key, each in kept.items()}
@@ -184,7 +183,7 @@ def test_a_folder_that_cannot_be_written_costs_a_measurement_and_nothing_else(tm
 
 
 def test_records_are_bounded_and_the_oldest_make_room(tmp_path, monkeypatch):
-    monkeypatch.setattr(records, "MOST", 3)
+    monkeypatch.setattr(machine_cache, "MAX_RECORDS", 3)
     notes = Records(tmp_path / "notes.json", int)
     for number in (1, 2, 3, 1, 4):
         notes.put(f"note {number}", number)
@@ -200,6 +199,6 @@ def test_a_cancel_passes_and_leaves_no_trace(tmp_path):
 
 
 def test_what_was_measured_while_others_were_busy_is_measured_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(cost_cache, "OtherLoad", OthersAreBusy)
+    monkeypatch.setattr(machine_cache, "OtherLoad", OthersAreBusy)
     assert evaluations(tmp_path) > 0
     assert not list(tmp_path.iterdir())

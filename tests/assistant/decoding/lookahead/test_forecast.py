@@ -4,7 +4,7 @@ import pytest
 
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.fixed import Fixed
+from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.sources.draft import Run
 from assistant.events import Reason
 from tests.assistant.decoding.lookahead.machines import FLAT, STAIRS, STEEP, Text, costs, decode

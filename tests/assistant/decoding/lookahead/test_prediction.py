@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from assistant.decoding.lookahead.cost_cache import remember
-from assistant.decoding.lookahead.measured_times import Times
-from assistant.decoding.lookahead.prediction import predict
+from assistant.decoding.lookahead.cost_measurement import Times
+from assistant.decoding.lookahead.machine_cache import predict, remember_times
 from models.llama.speed_key import of_file
 
 ROOT = Path(__file__).parents[4]
@@ -32,8 +31,8 @@ def pair(tmp_path):
 
 def measure(pair, folder, verify: dict[int, float], step: float, **more: str) -> None:
     target, draft = pair
-    remember(measured(target, **more), "verify", Times(verify), folder)
-    remember(measured(draft, **more), "draft", Times({1: step, 8: 3 * step}), folder)
+    remember_times(measured(target, **more), "verify", Times(verify), folder)
+    remember_times(measured(draft, **more), "draft", Times({1: step, 8: 3 * step}), folder)
 
 
 def test_the_best_lookahead_and_its_gain_are_those_of_the_costs(pair, tmp_path):
@@ -64,9 +63,11 @@ def test_of_several_measurements_the_newest_counts(pair, tmp_path):
 def test_without_a_measurement_of_both_files_as_they_are_nothing_is_said(pair, tmp_path):
     target, draft = pair
     assert predict(target, draft, tmp_path) is None
-    remember(measured(target), "verify", Times({1: 1.0, 2: 1.0}), tmp_path)
+    remember_times(measured(target), "verify", Times({1: 1.0, 2: 1.0}), tmp_path)
     assert predict(target, draft, tmp_path) is None
-    remember(measured(draft), "verify", Times({1: 1.0, 2: 1.0}), tmp_path)  # as a target, it was
+    remember_times(
+        measured(draft), "verify", Times({1: 1.0, 2: 1.0}), tmp_path
+    )  # as a target, it was
     assert predict(target, draft, tmp_path) is None
     measure(pair, tmp_path, {1: 1.0, 2: 1.0}, 0.1)
     assert predict(target, draft, tmp_path)
@@ -84,7 +85,7 @@ def test_a_damaged_cache_is_as_good_as_none(pair, tmp_path, damage):
 def test_a_prediction_loads_no_library_of_models():
     code = (
         "import sys\nfrom pathlib import Path\n"
-        "from assistant.decoding.lookahead.prediction import predict\n"
+        "from assistant.decoding.lookahead.machine_cache import predict\n"
         "predict(Path('/dev/null'), Path('/dev/null'), Path('/tmp'))\n"
         "assert 'llama_cpp' not in sys.modules"
     )

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.decoding.sources.suffix_automaton import DEPTH, Automaton
+from assistant.decoding.sources.suffix import DEPTH, Automaton
 
 # Few different tokens repeat in every way there is.
 TEXTS = st.one_of(

@@ -7,14 +7,13 @@ from fractions import Fraction
 
 import pytest
 
-from assistant.decoding.lookahead.fixed import Fixed
+from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.loops import speculative
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.chance import RandomSource
-from assistant.decoding.sources.copying import Copying
-from assistant.decoding.sources.draft import Run
+from assistant.decoding.sources.draft import Copying, Run
+from assistant.decoding.sources.frequency import RandomSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
 from assistant.lab.prove.law import law

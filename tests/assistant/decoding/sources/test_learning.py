@@ -5,8 +5,7 @@ from collections import Counter, defaultdict
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assistant.decoding.sources.ngram_learning import LEAST, learn
-from assistant.decoding.sources.ngram_tables import HEADER, LENGTHS, Tables, opened
+from assistant.decoding.sources.ngram import HEADER, LEAST, LENGTHS, Tables, learn, opened
 
 ANSWERS = st.lists(st.lists(st.integers(0, 3), max_size=12), max_size=8)
 LARGEST = 2**31 - 1  # token ids are stored as signed 32-bit numbers

@@ -1,8 +1,6 @@
 """What stored answers offer to continue with."""
 
-from assistant.decoding.sources.ngram import NgramSource, strength
-from assistant.decoding.sources.ngram_learning import learn
-from assistant.decoding.sources.ngram_tables import Continuation, Tables
+from assistant.decoding.sources.ngram import Continuation, NgramSource, Tables, learn, strength
 
 
 def source(*answers, n_vocab=100):

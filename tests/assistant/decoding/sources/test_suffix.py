@@ -3,8 +3,14 @@
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assistant.decoding.sources.suffix import EDGES, SHORTEST, UNMISTAKABLE, SuffixSource, strength
-from assistant.decoding.sources.suffix_automaton import SuffixMatch
+from assistant.decoding.sources.suffix import (
+    EDGES,
+    SHORTEST,
+    UNMISTAKABLE,
+    SuffixMatch,
+    SuffixSource,
+    strength,
+)
 from tests.assistant.decoding.sources.test_automaton import ends, longest
 
 TEXTS = st.lists(st.integers(0, 2), max_size=40)

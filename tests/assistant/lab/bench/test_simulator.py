@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.decoding.control import Control
-from assistant.decoding.margin import margin
+from assistant.decoding.lookahead.policy import Control
+from assistant.decoding.warp import margin
 from assistant.engine.load import Pool
 from assistant.lab.bench.events import Judged, Profile
 from assistant.lab.bench.prediction_report import predictions
@@ -136,7 +136,7 @@ def test_auto_reads_with_the_model_where_the_target_is_sure_and_has_not_to_try_i
 
 def test_profile_tells_how_sure_the_target_was_at_each_place(open_model, tmp_path, monkeypatch):
     # Random models are very sure of everything.
-    monkeypatch.setattr("assistant.decoding.margin.EDGES", tuple(range(0, 90, 10)))
+    monkeypatch.setattr("assistant.decoding.warp.EDGES", tuple(range(0, 90, 10)))
     target = open_model(tiny.write(tmp_path / "target.gguf", seed=3, stops=False))
     prompt, answer = [1, 2, 3], [*range(50, 90)]
     cold = profiled(target, [], prompt, answer, Sampling(0), Control())

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assistant.decoding.control import Control
+from assistant.decoding.lookahead.policy import Control
 from assistant.engine.load import Pool
 from assistant.engine.race import laps
 from assistant.events import Decoded, Stats

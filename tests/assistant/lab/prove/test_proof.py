@@ -7,7 +7,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from assistant.decoding.control import Control
+from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.row import Row
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import Verdict
