@@ -8,19 +8,18 @@ from assistant.chat.context import fit, without_hopeless
 from assistant.chat.prompt_tokens import ChatTokens
 from assistant.decoding.lookahead.controller import TYPICAL_ANSWER, Controller
 from assistant.decoding.lookahead.policy import Control, Policy
-from assistant.decoding.loops import Round
+from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.model import ModelSource
 from assistant.engine.answer import Answer
-from assistant.engine.batch_decoding import BatchDecoding, DecodingSequence, drafter
+from assistant.engine.decoding_sequence import DecodingSequence, own_sources, rule_of, warp_of
 from assistant.engine.resume import Resuming
+from assistant.engine.rounds import Rounds, SequenceRound, prefill
 from assistant.engine.stopwatch import Clock, Stopwatch
-from assistant.engine.turn import Turn, prefill, rule_of, warp_of
 from assistant.events import (
     Answered,
     Decoded,
     Finished,
-    Forecast,
     Noticed,
     OneOf,
     Prefilled,
@@ -81,17 +80,19 @@ class Assistant:
         yield from self._opening(prepared)
         answer = self._answer(request, stopwatch, prepared)
         answer.stats = replace(answer.stats, draft=self.draft_name)
-        sources = self._sources(request)
-        turn = Turn(self.target, sources, self.controller, request, control, tokens, answer)
+        sequence = DecodingSequence(
+            0, tokens, answer, Cascade(*self._sources(request)), rule_of(request)
+        )
+        policy, warp = Policy(control, self.controller), warp_of(request, control)
+        rounds = Rounds(self.target, [sequence], policy, warp, clock)
         try:
             yield from prefill(self.target, "target", tokens[:-1])  # the first round reads the last
             answer.begin()
-            for step in turn.rounds():
-                yield answer.add(step, turn.forecast) if isinstance(step, Round) else step
-                if answer.stop is not None:
-                    break
-            else:
-                answer.stop = Stop.CONTEXT
+            for step in rounds:
+                if isinstance(step, SequenceRound):
+                    yield answer.add(step.round, step.forecast)
+                else:
+                    yield step
         except Cancelled:
             answer.stop = Stop.CANCELLED
         yield from answer.finish()
@@ -114,29 +115,35 @@ class Assistant:
         tokens, prepared = self._prompt(request)
         yield from self._opening(prepared)
         answers = [self._answer(request, stopwatch, prepared) for _ in range(request.answers)]
-        sources, policy = self._sources(request), Policy(control, self.controller)
-        voices = [  # the first has the tokens that a snapshot is to be of
+        sources = self._sources(request)
+        sequences = [  # the first has the tokens that a snapshot is to be of
             DecodingSequence(
-                i, [*tokens] if i else tokens, each, drafter(sources), rule_of(request, i)
+                i,
+                [*tokens] if i else tokens,
+                each,
+                Cascade(*own_sources(sources)),
+                rule_of(request, i),
             )
             for i, each in enumerate(answers)
         ]
-        together = BatchDecoding(self.several, voices, policy, warp_of(request, control), control)
+        policy, warp = Policy(control, self.controller), warp_of(request, control)
+        rounds = Rounds(self.several, sequences, policy, warp, clock)
         open_ = dict(enumerate(answers))
         try:
             yield from prefill(self.target, "target", tokens[:-1])
             for answer in answers:
                 answer.begin()
-            for voice, round_, reason in together.rounds():
-                decoded = answers[voice.number].add(round_, Forecast(reason))
-                yield OneOf(voice.number, decoded)
-                yield from _endings(open_)
+            for step in rounds:
+                if isinstance(step, SequenceRound):
+                    number = step.sequence.number
+                    yield OneOf(number, answers[number].add(step.round, step.forecast))
+                    yield from _endings(open_)
         except Cancelled:
             for answer in open_.values():
                 answer.stop = answer.stop or Stop.CANCELLED
         yield from _endings(open_)
         generated = sum(answer.stats.generated_tokens for answer in answers)
-        yield Answered(together.evaluations, generated, stopwatch.decode_s)
+        yield Answered(rounds.evaluations, generated, stopwatch.decode_s)
 
     def _in_turn(self, request: Request, control: Control, clock: Clock) -> Iterator[Told]:
         yield Noticed("This model holds one text at a time, so the answers come in turn.")
