@@ -8,9 +8,10 @@ from threading import RLock, Thread
 
 from assistant.chat.context import count as count_tokens
 from assistant.decoding.lookahead.policy import Control
-from assistant.engine.load import Loader, Pool
+from assistant.engine.load import Loader
 from assistant.engine.race import run
 from assistant.engine.reply import Assistant
+from assistant.engine.weights_pool import Pool
 from assistant.engine.workplace import Emit, Handler, Workplace
 from assistant.events import Answered, Counted, Failed, Finished
 from assistant.request import AnyJob, Count, Mode, Race, Request, Sampling, Setup

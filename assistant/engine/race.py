@@ -6,8 +6,9 @@ from dataclasses import replace
 from time import perf_counter
 
 from assistant.decoding.lookahead.policy import Control
-from assistant.engine.load import Loader, Pool
+from assistant.engine.load import Loader
 from assistant.engine.reply import Assistant
+from assistant.engine.weights_pool import Pool
 from assistant.events import (
     Decoded,
     Event,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar, cast
 
 from assistant.decoding.lookahead.policy import Control
-from assistant.engine.load import Pool
+from assistant.engine.weights_pool import Pool
 
 Emit = Callable[[Any], None]
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.machine_cache import cached_or_measured
 from assistant.decoding.lookahead.policy import Control
-from assistant.engine.load import Loader, Pool
+from assistant.engine.load import Loader
 from assistant.engine.race import Runner, laps
 from assistant.engine.reply import Assistant
+from assistant.engine.weights_pool import Pool
 from assistant.events import Event
 from assistant.lab.bench.events import Compared
 from assistant.lab.bench.lane import Lane, Pair, Recording

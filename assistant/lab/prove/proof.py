@@ -8,7 +8,8 @@ import numpy as np
 
 from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.rules.token import TokenRule
-from assistant.engine.load import Loader, Pool
+from assistant.engine.load import Loader
+from assistant.engine.weights_pool import Pool
 from assistant.lab.events import LabEvent
 from assistant.lab.jobs import Prove
 from assistant.lab.progress_meter import Meter

@@ -3,7 +3,8 @@
 import pytest
 
 from assistant.decoding.lookahead.policy import Control
-from assistant.engine.load import Loader, Pool
+from assistant.engine.load import Loader
+from assistant.engine.weights_pool import Pool
 from assistant.request import Setup
 from models.cancel import CancelFlag
 from models.errors import Cancelled

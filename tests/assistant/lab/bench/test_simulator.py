@@ -7,7 +7,7 @@ import pytest
 
 from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.warp import margin
-from assistant.engine.load import Pool
+from assistant.engine.weights_pool import Pool
 from assistant.lab.bench.events import Judged, Profile
 from assistant.lab.bench.prediction_report import predictions
 from assistant.lab.bench.run_answers import RunAnswer

@@ -16,8 +16,8 @@ from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
 from assistant.engine.decoding_sequence import rule_of
-from assistant.engine.load import Pool
 from assistant.engine.reply import Assistant
+from assistant.engine.weights_pool import Pool
 from assistant.lab.jobs import Prove
 from assistant.lab.prove import (
     enumeration,
