@@ -114,20 +114,17 @@ class Rounds:
         return self._prompt + (self._target.n_ctx - self._prompt) // max(1, eager)
 
     def _round(self, live: Sequence[DecodingSequence], policy: Policy) -> Iterator[SequenceRound]:
-        first = live[0]
-        draft_s, tables_s, started = first.draft_s, first.drafter.tables_s, self._clock()
+        draft_s, tables_s, started = *_spent(live), self._clock()
         drafts = self._drafts(live, policy)
         rounds = self._verified(drafts)
-        seconds = self._clock() - started
+        seconds, spent = self._clock() - started, _spent(live)
         self.evaluations += 1
         forecasts = [Forecast(each.reason(policy, plan)) for each, plan, _ in drafts]
         if controller := policy.controller:
             plans = [plan for _, plan, _ in drafts]
-            if len(self._sequences) > 1:
-                controller.observe_batch(list(zip(rounds, plans, strict=True)), seconds)
-            else:
-                draft_s, tables_s = first.draft_s - draft_s, first.drafter.tables_s - tables_s
-                controller.observe(rounds[0], plans[0], seconds, draft_s, tables_s)
+            observed = list(zip(rounds, plans, strict=True))
+            controller.observe(observed, seconds, spent[0] - draft_s, spent[1] - tables_s)
+            if len(self._sequences) == 1:
                 forecasts = [controller.forecast(forecasts[0].reason, plans[0])]
         for (sequence, _, _), round_, forecast in zip(drafts, rounds, forecasts, strict=True):
             yield SequenceRound(sequence, round_, forecast)
@@ -190,6 +187,11 @@ class Rounds:
         finally:
             if policy.controller and policy.is_free:
                 policy.controller.read(reading.unread, sequence.draft_s - before)
+
+
+def _spent(sequences: Sequence[DecodingSequence]) -> tuple[float, float]:
+    """Return the seconds that draft models and tables have taken so far."""
+    return sum(each.draft_s for each in sequences), sum(each.drafter.tables_s for each in sequences)
 
 
 def prefill(model: Model, role: Role, tokens: Sequence[int]) -> Iterator[Prefilled]:

@@ -26,7 +26,7 @@ from tests.assistant.engine.pressing import CHOSEN, Counting, Pressed, greedy
 from tests.exact.coupling import Coupled, Numbers
 from tests.exact.exact_rows import keep_all
 from tests.exact.toy import Toy, chain_rule
-from tests.exact.toy_sources import FailsAfter, modelled_by
+from tests.exact.toy_sources import FailsAfter, modelled, modelled_by
 
 START = (1,)
 FLAT = {1: 1.0, 32: 1.1}  # a machine where proposals cost next to nothing
@@ -70,6 +70,23 @@ def test_it_does_so_with_three_tokens_and_more_than_one_proposal_in_hand(rule):
     sources = lambda: failing(2, 3)  # noqa: E731
     found = law(lambda rng: said(target, sources(), rule(rng), 3, lookahead=3))
     assert distance(found, chain_rule(target, 3, start=START)) == 0
+
+
+@by_every_rule
+def test_the_mode_may_change_in_every_round_by_what_was_said(rule):
+    target, lookaheads = Toy(3, 7, "zeros"), set()
+
+    def run(rng):
+        tokens, control = list(START), Control("sps", 2)
+        policy, drafter = Policy(control, None), modelled(Toy(3, 8))
+        rounds = rounds_of(target, drafter, rule(rng), policy, tokens)
+        while len(tokens) < len(START) + 4:
+            lookaheads.add(next(rounds).round.proposed)
+            control.mode = "sps" if sum(tokens) % 2 else "ars"
+        return tuple(tokens[len(START) :][:4])
+
+    assert distance(law(run), chain_rule(target, 4, start=START)) == 0
+    assert lookaheads == {0, 2}
 
 
 def test_with_a_seed_a_draft_that_fails_changes_no_token():

@@ -37,14 +37,14 @@ class Controller:
         self._budget = Budget()
         self._pace = RecentMean()
         self._known = 0  # tokens of context that the draft had when it was judged last
-        self._answered = 0  # tokens of this answer
+        self._answered = 0.0  # tokens of this answer, or of each in the mean
         self._reference = Reference(costs.verify(1))
 
     def begin(self) -> None:
         """Begin an answer: what others gained pays for no loss in it, and its text is its own."""
         self._budget = Budget()
         self._pace = RecentMean()
-        self._known = self._answered = 0
+        self._known, self._answered = 0, 0.0
         self._acceptance.begin()
 
     def plan(self, room: int, least: int = 0, beside: BatchShare = ALONE) -> ThroughputPlan:
@@ -81,49 +81,39 @@ class Controller:
         self._costs.saw_draft(tokens, seconds)
 
     def observe(
-        self, round_: Round, plan: Plan, seconds: float, draft_s: float, tables_s: float = 0.0
+        self,
+        rounds: Sequence[tuple[Round, Plan]],
+        seconds: float,
+        draft_s: float = 0.0,
+        tables_s: float = 0.0,
     ) -> None:
-        """Learn from a round that took `seconds`.
+        """Learn from an evaluation: the rounds of all answers that it served, and what they took.
 
-        Of these, `draft_s` were spent in the draft model and `tables_s` in tables.
-        """
-        self._answered += len(round_.tokens)
-        verify_s = seconds - draft_s - tables_s
-        self._compare(round_.proposed, verify_s)
-        if not isinstance(plan, ThroughputPlan):
-            self._acceptance.learn(round_, ())
-            return
-        self._acceptance.learn(round_, plan.runs)
-        self._costs.saw_tables(plan.table_rows, tables_s)
-        if plan.reads:
-            expected = [self._costs.draft(unread) for unread in plan.reads]
-            for unread, usual in zip(plan.reads, expected, strict=True):
-                self._costs.saw_draft(unread, usual * draft_s / sum(expected))
-        if not plan.least:  # else it was the person's wish, and is not owed
-            if round_.proposed or plan.reads or plan.table_rows:
-                self._spend(seconds, plan.expected_s, len(round_.tokens))
-            else:
-                self._budget.rest(len(round_.tokens), self._token_s)
-            if not plan.reads:
-                self._pace.add(len(round_.tokens), seconds)
-
-    def observe_batch(self, rounds: Sequence[tuple[Round, Plan]], seconds: float) -> None:
-        """Learn from rounds of several answers, which one evaluation has served.
-
-        What ArS had taken for them is that it decodes as many answers at once, without proposals.
+        Of the `seconds`, `draft_s` were spent in the draft model and `tables_s` in tables. What ArS
+        had taken for several answers is that it decodes as many at once, without proposals.
         """
         count, proposed = len(rounds), sum(round_.proposed for round_, _ in rounds)
+        tokens = sum(len(round_.tokens) for round_, _ in rounds) / count
         alone = self._costs.verify(1) / self._costs.verify(count)
-        expected_s = self._costs.verify(count + proposed)
-        self._compare(proposed, seconds, count)
+        self._answered += tokens
+        self._compare(proposed, seconds - draft_s - tables_s, count)
         for round_, plan in rounds:
             self._acceptance.learn(round_, plan.runs if isinstance(plan, ThroughputPlan) else ())
-        if all(isinstance(plan, ThroughputPlan) and not plan.least for _, plan in rounds):
-            tokens = sum(len(round_.tokens) for round_, _ in rounds) / count
-            if proposed:
-                self._spend(seconds * alone, expected_s * alone, tokens)
-            else:
-                self._budget.rest(tokens, self._token_s)
+        plans = [plan for _, plan in rounds if isinstance(plan, ThroughputPlan)]
+        table_rows = sum(plan.table_rows for plan in plans)
+        self._costs.saw_tables(table_rows, tables_s)
+        reads = [unread for plan in plans for unread in plan.reads]
+        expected = [self._costs.draft(unread) for unread in reads]
+        for unread, usual in zip(reads, expected, strict=True):
+            self._costs.saw_draft(unread, usual * draft_s / sum(expected))
+        if len(plans) < count or any(plan.least for plan in plans):
+            return  # it was the person's wish, and is not owed
+        if proposed or reads or table_rows:
+            self._spend(seconds * alone, plans[-1].expected_s * alone, tokens)
+        else:
+            self._budget.rest(tokens, self._token_s)
+        if not reads:
+            self._pace.add(tokens, seconds * alone)
 
     def forecast(self, reason: Reason, plan: Plan) -> Forecast:
         """Return what is expected of speculation, beside the reason for what a plan has done.
@@ -164,7 +154,7 @@ class Controller:
         owed_s = expected_s if is_surprise else seconds
         self._budget.spend(owed_s, tokens, self._token_s)
 
-    def _compare(self, proposed: int, seconds: float, answers: int = 1) -> None:
+    def _compare(self, proposed: int, seconds: float, answers: int) -> None:
         """Learn how long an evaluation took, and what ArS takes."""
         width = answers + proposed
         if proposed:

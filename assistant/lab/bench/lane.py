@@ -47,12 +47,17 @@ class Recording(Controller):
         self.rounds: list[TimedRound] = []
 
     def observe(
-        self, round_: Round, plan: Plan, seconds: float, draft_s: float, tables_s: float = 0.0
+        self,
+        rounds: Sequence[tuple[Round, Plan]],
+        seconds: float,
+        draft_s: float = 0.0,
+        tables_s: float = 0.0,
     ) -> None:
         """Note what a round cost, and learn from it."""
+        ((round_, _),) = rounds
         timed = TimedRound(round_.proposed + 1, len(round_.tokens), seconds - draft_s, draft_s)
         self.rounds.append(timed)
-        super().observe(round_, plan, seconds, draft_s, tables_s)
+        super().observe(rounds, seconds, draft_s, tables_s)
 
 
 class Lane:

@@ -50,18 +50,17 @@ class Hopeful(Controller):
         super().read(tokens, self._believed.draft(tokens))
 
     def observe(
-        self, round_: Round, plan: Plan, seconds: float, draft_s: float, tables_s: float = 0.0
+        self,
+        rounds: Sequence[tuple[Round, Plan]],
+        seconds: float,
+        draft_s: float = 0.0,
+        tables_s: float = 0.0,
     ) -> None:
-        """Take the round to have taken as long as is believed."""
-        reads = plan.reads if isinstance(plan, ThroughputPlan) else []
+        """Take the evaluation to have taken as long as is believed."""
+        reads = [n for _, plan in rounds if isinstance(plan, ThroughputPlan) for n in plan.reads]
         draft_s = sum(map(self._believed.draft, reads))
-        verify_s = self._believed.verify(round_.proposed + 1)
-        super().observe(round_, plan, verify_s + draft_s, draft_s)
-
-    def observe_batch(self, rounds: Sequence[tuple[Round, Plan]], seconds: float) -> None:
-        """Take an evaluation of several answers to have taken as long as is believed."""
         width = len(rounds) + sum(round_.proposed for round_, _ in rounds)
-        super().observe_batch(rounds, self._believed.verify(width))
+        super().observe(rounds, self._believed.verify(width) + draft_s, draft_s)
 
 
 def request_of(pair: ProvedPair, mode: Mode, length: int, answers: int = 1) -> Request:

@@ -1,14 +1,34 @@
-"""What was measured is remembered: per file, library, machine and settings, in a private file."""
+"""What was measured and learnt is remembered, in private files, and foretells what a pair gains."""
 
 import json
+import os
 import stat
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from assistant.decoding.lookahead import machine_cache
+from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.cost_measurement import LOOKS_NEEDED, Times
-from assistant.decoding.lookahead.machine_cache import Records, cached_or_measured, remember_times
+from assistant.decoding.lookahead.machine_cache import (
+    FURTHEST,
+    Records,
+    cached_or_measured,
+    known_acceptance,
+    predict,
+    remember_acceptance,
+    remember_times,
+)
+from assistant.decoding.loops import Round, Sampled
+from assistant.decoding.sources.draft import Run
+from assistant.events import Origin
 from models.errors import Cancelled
+from models.llama.speed_key import of_file
+from tests.assistant.decoding.lookahead.machines import coin
 from tests.assistant.engine.stopwatched import Stopwatched
 
 
@@ -202,3 +222,127 @@ def test_what_was_measured_while_others_were_busy_is_measured_again(tmp_path, mo
     monkeypatch.setattr(machine_cache, "OtherLoad", OthersAreBusy)
     assert evaluations(tmp_path) > 0
     assert not list(tmp_path.iterdir())
+
+
+ROOT = Path(__file__).parents[4]
+
+
+def measured(path: Path, settings: str = "repack=True threads=2 flash=False") -> Any:
+    """A file that was measured with these settings, as `models.llama.model` says it."""
+    return SimpleNamespace(conditions=f"{of_file(path, None)} {settings}")
+
+
+@pytest.fixture
+def pair(tmp_path):
+    files = tmp_path / "target.gguf", tmp_path / "draft.gguf"
+    for number, path in enumerate(files):
+        path.write_bytes(b"x" * (number + 1))
+    return files
+
+
+def measure(pair, folder, verify: dict[int, float], step: float, **more: str) -> None:
+    target, draft = pair
+    remember_times(measured(target, **more), "verify", Times(verify), folder)
+    remember_times(measured(draft, **more), "draft", Times({1: step, 8: 3 * step}), folder)
+
+
+def test_the_best_lookahead_and_its_gain_are_those_of_the_costs(pair, tmp_path):
+    measure(pair, tmp_path, {1: 1.0, 2: 1.0, 4: 1.0}, 0.1)
+    found = predict(*pair, tmp_path)
+    assert found is not None
+    # 1 + 0.8 + 0.8² + 0.8³ tokens in the time of 1.3.
+    assert (found.lookahead, found.speedup) == (3, pytest.approx(2.952 / 1.3))
+    # 1 + a = 1.1 tokens: a round of two that takes as long as 1.1 evaluations.
+    assert found.pays_from == pytest.approx(0.1, abs=1e-5)
+
+
+def test_where_nothing_pays_it_says_from_when_on_or_that_nothing_will(pair, tmp_path):
+    measure(pair, tmp_path, {1: 1.0, 2: 1.5}, 0.4)
+    found = predict(*pair, tmp_path)
+    assert (found.lookahead, found.speedup) == (0, 1.0)
+    assert found.pays_from == pytest.approx(0.9, abs=1e-5)
+    measure(pair, tmp_path, {1: 1.0, 2: 2.0}, 0.4)
+    assert predict(*pair, tmp_path).pays_from is None
+
+
+def test_of_several_measurements_the_newest_counts(pair, tmp_path):
+    measure(pair, tmp_path, {1: 1.0, 2: 2.0}, 0.4)
+    measure(pair, tmp_path, {1: 1.0, 2: 1.0}, 0.1, settings="repack=False threads=4 flash=True")
+    assert predict(*pair, tmp_path).lookahead == 1
+
+
+def test_without_a_measurement_of_both_files_as_they_are_nothing_is_said(pair, tmp_path):
+    target, draft = pair
+    assert predict(target, draft, tmp_path) is None
+    remember_times(measured(target), "verify", Times({1: 1.0, 2: 1.0}), tmp_path)
+    assert predict(target, draft, tmp_path) is None
+    remember_times(
+        measured(draft), "verify", Times({1: 1.0, 2: 1.0}), tmp_path
+    )  # as a target, it was
+    assert predict(target, draft, tmp_path) is None
+    measure(pair, tmp_path, {1: 1.0, 2: 1.0}, 0.1)
+    assert predict(target, draft, tmp_path)
+    os.utime(target, ns=(1, 1))  # another file of that size
+    assert predict(target, draft, tmp_path) is None
+    assert predict(tmp_path / "gone.gguf", draft, tmp_path) is None
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "{", '{"verify | ": 3}'])
+def test_a_damaged_cache_is_as_good_as_none(pair, tmp_path, damage):
+    (tmp_path / "costs.json").write_text(damage)
+    assert predict(*pair, tmp_path) is None
+
+
+def test_a_prediction_loads_no_library_of_models():
+    code = (
+        "import sys\nfrom pathlib import Path\n"
+        "from assistant.decoding.lookahead.machine_cache import predict\n"
+        "predict(Path('/dev/null'), Path('/dev/null'), Path('/tmp'))\n"
+        "assert 'llama_cpp' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+SHOWN = {"model": -1.5, "suffix": 0.25}
+
+
+def test_what_was_shown_is_remembered_of_this_pair_alone(pair, tmp_path):
+    remember_acceptance(SHOWN, *pair, tmp_path)
+    assert known_acceptance(*pair, tmp_path) == SHOWN
+    assert known_acceptance(pair[0], None, tmp_path) == {}
+    assert known_acceptance(*reversed(pair), tmp_path) == {}
+
+
+def test_a_file_name_need_not_be_utf_8(tmp_path):
+    target = tmp_path / os.fsdecode(b"\xff\xfe.gguf")
+    target.touch()
+    remember_acceptance(SHOWN, target, None, tmp_path)
+    assert known_acceptance(target, None, tmp_path) == SHOWN
+
+
+@pytest.mark.parametrize(
+    "damage", ["", "[]", "null", "{\"'target.gguf' 1 | 'draft.gguf' 2\": 3}", "\x00"]
+)
+def test_a_damaged_file_is_as_good_as_none_and_is_written_anew(pair, tmp_path, damage):
+    (tmp_path / "acceptance.json").write_text(damage)
+    assert known_acceptance(*pair, tmp_path) == {}
+    remember_acceptance(SHOWN, *pair, tmp_path)
+    assert known_acceptance(*pair, tmp_path) == SHOWN
+
+
+def test_what_no_answer_can_have_shown_is_not_believed(pair, tmp_path):
+    remember_acceptance({"model": 2 * FURTHEST, "suffix": 1.0}, *pair, tmp_path)
+    assert known_acceptance(*pair, tmp_path) == {"suffix": 1.0}
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(pair, tmp_path):
+    (tmp_path / "file").touch()
+    remember_acceptance(SHOWN, *pair, tmp_path / "file" / "folder")
+
+
+def test_what_rows_have_shown_can_be_kept(pair, tmp_path):
+    """Odds come from rows of numpy, whose numbers the file does not know."""
+    acceptance, run = Acceptance(), Run("suffix", (0,), (3,))
+    acceptance.learn(Round((Sampled(1, Origin.TARGET, coin(0.1)),)), [run])
+    remember_acceptance(acceptance.lasting, *pair, tmp_path)
+    assert known_acceptance(*pair, tmp_path) == acceptance.lasting
