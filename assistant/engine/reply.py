@@ -75,27 +75,12 @@ class Assistant:
         Raises:
             SpecchatError: the answer cannot begin, or cannot go on.
         """
-        stopwatch = Stopwatch(self.target, self.draft, clock)
-        tokens, prepared = self._prompt(request)
-        yield from self._opening(prepared)
-        answer = self._answer(request, stopwatch, prepared)
-        answer.stats = replace(answer.stats, draft=self.draft_name)
-        sequence = DecodingSequence(
-            0, tokens, answer, Cascade(*self._sources(request)), rule_of(request)
-        )
-        policy, warp = Policy(control, self.controller), warp_of(request, control)
-        rounds = Rounds(self.target, [sequence], policy, warp, clock)
-        try:
-            yield from prefill(self.target, "target", tokens[:-1])  # the first round reads the last
-            answer.begin()
-            for step in rounds:
-                if isinstance(step, SequenceRound):
-                    yield answer.add(step.round, step.forecast)
-                else:
-                    yield step
-        except Cancelled:
-            answer.stop = Stop.CANCELLED
-        yield from answer.finish()
+        drafter = Cascade(*self._sources(request))
+        for event in self._decode(self.target, [drafter], request, control, clock):
+            if isinstance(event, OneOf):
+                yield event.event
+            elif not isinstance(event, Answered):
+                yield event
 
     def replies(
         self, request: Request, control: Control, clock: Clock = perf_counter
@@ -111,26 +96,37 @@ class Assistant:
         if self.several is None or self.several.most_texts < request.answers:
             yield from self._in_turn(request, control, clock)
             return
-        stopwatch = Stopwatch(self.target, None, clock)
-        tokens, prepared = self._prompt(request)
-        yield from self._opening(prepared)
-        answers = [self._answer(request, stopwatch, prepared) for _ in range(request.answers)]
         sources = self._sources(request)
+        drafters = [Cascade(*own_sources(sources)) for _ in range(request.answers)]
+        yield from self._decode(self.several, drafters, request, control, clock)
+
+    def _decode(
+        self,
+        target: Model,
+        drafters: Sequence[Cascade],
+        request: Request,
+        control: Control,
+        clock: Clock,
+    ) -> Iterator[Told]:
+        """Decode as many answers as there are drafters."""
+        stopwatch = Stopwatch(self.target, self.draft, clock)
+        tokens, prepared = self._prompt(request)
+        yield prepared
+        if self._chat.template.notice:
+            yield Noticed(self._chat.template.notice)
+        size = prepared.prompt_tokens, prepared.cached_tokens
+        answers = [Answer(request, self.vocab, stopwatch, *size) for _ in drafters]
+        if len(answers) == 1:
+            answers[0].stats = replace(answers[0].stats, draft=self.draft_name)
         sequences = [  # the first has the tokens that a snapshot is to be of
-            DecodingSequence(
-                i,
-                [*tokens] if i else tokens,
-                each,
-                Cascade(*own_sources(sources)),
-                rule_of(request, i),
-            )
-            for i, each in enumerate(answers)
+            DecodingSequence(i, [*tokens] if i else tokens, each, drafter, rule_of(request, i))
+            for i, (each, drafter) in enumerate(zip(answers, drafters, strict=True))
         ]
         policy, warp = Policy(control, self.controller), warp_of(request, control)
-        rounds = Rounds(self.several, sequences, policy, warp, clock)
+        rounds = Rounds(target, sequences, policy, warp, clock)
         open_ = dict(enumerate(answers))
         try:
-            yield from prefill(self.target, "target", tokens[:-1])
+            yield from prefill(self.target, "target", tokens[:-1])  # the first round reads the last
             for answer in answers:
                 answer.begin()
             for step in rounds:
@@ -138,6 +134,8 @@ class Assistant:
                     number = step.sequence.number
                     yield OneOf(number, answers[number].add(step.round, step.forecast))
                     yield from _endings(open_)
+                else:
+                    yield step
         except Cancelled:
             for answer in open_.values():
                 answer.stop = answer.stop or Stop.CANCELLED
@@ -173,16 +171,6 @@ class Assistant:
             self.resuming.begin(tokens, request.stored)
         cached = min(self.target.cached(tokens), len(tokens) - 1)
         return tokens, Prepared(len(tokens), cached, hopeless + dropped)
-
-    def _opening(self, prepared: Prepared) -> Iterator[Prepared | Noticed]:
-        yield prepared
-        if self._chat.template.notice:
-            yield Noticed(self._chat.template.notice)
-
-    def _answer(self, request: Request, stopwatch: Stopwatch, prepared: Prepared) -> Answer:
-        return Answer(
-            request, self.vocab, stopwatch, prepared.prompt_tokens, prepared.cached_tokens
-        )
 
     def _sources(self, request: Request) -> list[Source]:
         return [self.sources[name] for name in request.sources if name in self.sources]
