@@ -99,6 +99,13 @@ def _sources(thorough: bool) -> Iterator[Case]:
         start, length = (START, 3) if n_vocab == 3 else (SHORT_START, 4)
         planner, drafter = partial(FixedPlanner, 2), cascade(names, n_vocab)
         yield Case(names, FIXED, Toy(n_vocab, 5), drafter, planner, length, start, by_counts)
+    longer = partial(FixedPlanner, 3)
+    for names in ("ngram", "suffix, tail", "suffix, ngram, bigram"):
+        yield Case(names, FIXED, Toy(3, 6), cascade(names, 3), longer, 4, START, by_counts)
+    copies = "suffix, tail"
+    for seed in range(4):
+        target, drafter = Toy(2, seed), cascade(copies, 2)
+        yield Case(copies, FIXED, target, drafter, longer, 6, SHORT_START, by_counts)
 
 
 def _decisions(seeds: int) -> Iterator[Case]:
