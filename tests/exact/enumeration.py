@@ -38,6 +38,7 @@ class Case:
     start: tuple[int, ...] = ()
     warp: ToyWarp = keep_all
     seen: set[str] = field(default_factory=set)  # who has proposed
+    lookaheads: set[int] = field(default_factory=set)  # and how much
 
     def law(self, rule: Callable[[Any], Rule]) -> dict[tuple[int, ...], Fraction]:
         """Return the law of the first tokens, over as many rounds as they take."""
@@ -50,6 +51,7 @@ class Case:
         while len(tokens) < len(self.start) + self.length:
             round_ = next(rounds)
             planner.observe(round_)
+            self.lookaheads.add(round_.proposed)
             tests: list[Any] = [*round_.tokens, *round_.rejected]
             self.seen.update(each.proposal.source for each in tests if each.proposal)
         return tuple(tokens[len(self.start) :][: self.length])
