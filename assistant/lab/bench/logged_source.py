@@ -19,7 +19,7 @@ WRONG = -1
 """A proposed token that is not the one that came."""
 
 
-class TimedModel:
+class ReplayedModel:
     """A model that computes nothing, and takes as long as `seconds` says for so many tokens."""
 
     n_ctx, n_vocab, max_rows, can_roll_back = sys.maxsize, 1, 32, True
@@ -78,7 +78,7 @@ class LoggedSource:
 class LoggedModel(ModelSource):
     """A draft model that reads as the shipped one does, and says what was noted down."""
 
-    def __init__(self, model: TimedModel, logged: LoggedSource) -> None:
+    def __init__(self, model: ReplayedModel, logged: LoggedSource) -> None:
         super().__init__(model, Mapping.by_number(model.n_vocab, model.n_vocab))
         self._logged = logged
 

@@ -26,7 +26,7 @@ from assistant.engine.decoding_sequence import DecodingSequence
 from assistant.engine.rounds import Rounds, SequenceRound
 from assistant.events import Stats, Stop
 from assistant.lab.bench.events import Profile
-from assistant.lab.bench.logged_source import LoggedModel, LoggedSource, TimedModel
+from assistant.lab.bench.logged_source import LoggedModel, LoggedSource, ReplayedModel
 from assistant.lab.bench.simulated_machines import Machine
 from assistant.lab.bench.systems import System
 
@@ -47,7 +47,10 @@ class Simulator:
     def replay(self, profile: Profile) -> Stats:
         """Return what the answer of a profile comes to."""
         tokens = list(profile.tokens[: profile.start])
-        target, draft = TimedModel(self._evaluation, tokens[:-1]), TimedModel(self._costs.draft)
+        target, draft = (
+            ReplayedModel(self._evaluation, tokens[:-1]),
+            ReplayedModel(self._costs.draft),
+        )
         logged = {
             name: LoggedSource(name, profile.sources[name], profile, self._rng)
             for name in self._sources
@@ -69,7 +72,7 @@ class Simulator:
     def _evaluation(self, width: int) -> float:
         return self._costs.verify(width) + self._machine.host_s
 
-    def _ordered(self, logged: Mapping[str, LoggedSource], draft: TimedModel) -> list[Source]:
+    def _ordered(self, logged: Mapping[str, LoggedSource], draft: ReplayedModel) -> list[Source]:
         """Return the sources in the order in which they are asked; stored chats are left out."""
         known: dict[str, Source] = {"suffix": SuffixSource(), "tail": TailSource(), **logged}
         if "model" in logged:

@@ -32,17 +32,9 @@ from tests.assistant.decoding.lookahead.machines import coin
 from tests.assistant.engine.stopwatched import Stopwatched
 
 
-class OthersAreIdle:
-    is_heavy = False
-
-
-class OthersAreBusy:
-    is_heavy = True
-
-
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch):
-    monkeypatch.setattr(machine_cache, "OtherLoad", OthersAreIdle)
+    monkeypatch.setattr(machine_cache, "OtherLoad", lambda: SimpleNamespace(is_heavy=False))
 
 
 def model(conditions="this", **options):
@@ -219,7 +211,7 @@ def test_a_cancel_passes_and_leaves_no_trace(tmp_path):
 
 
 def test_what_was_measured_while_others_were_busy_is_measured_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(machine_cache, "OtherLoad", OthersAreBusy)
+    monkeypatch.setattr(machine_cache, "OtherLoad", lambda: SimpleNamespace(is_heavy=True))
     assert evaluations(tmp_path) > 0
     assert not list(tmp_path.iterdir())
 
