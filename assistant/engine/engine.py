@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from queue import Empty, SimpleQueue
 from threading import Thread
 
-from assistant.decoding.control import Control
+from assistant.decoding.lookahead.policy import Control
 from assistant.engine.handlers import HANDLERS
-from assistant.engine.load import Pool
+from assistant.engine.weights_pool import Pool
 from assistant.engine.workplace import Emit, Handler, Workplace
 from assistant.events import Failed
 from assistant.request import AnyJob, Request, Steer

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from assistant.decoding.lookahead.records import Records
+from assistant.decoding.lookahead.machine_cache import Records
 from assistant.tuning import Tuning
 from models.llama.native import speed_key
 

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar, cast
 
-from assistant.decoding.control import Control
-from assistant.engine.load import Loader, Pool
+from assistant.decoding.lookahead.policy import Control
+from assistant.engine.load import Loader
 from assistant.engine.reply import Assistant
+from assistant.engine.weights_pool import Pool
 
 Emit = Callable[[Any], None]
 

@@ -4,7 +4,7 @@ import json
 import sqlite3
 from pathlib import Path
 
-from assistant.decoding.sources import ngram_folder
+from assistant.decoding.sources import ngram_store
 from assistant.store import backups
 from assistant.store.database import Database
 from assistant.store.sharing import Presence, open_elsewhere
@@ -33,7 +33,7 @@ def purge(database: Database, conversation: int | None, presence: Presence | Non
         if not _remove(sql, conversation, open_elsewhere(sql, presence)):
             return
         if database.path:
-            ngram_folder.clear()
+            ngram_store.clear()
             _discard_snapshots()  # before it is deleted for good: nobody would ask again
     with database.alone() as sql:
         # SQLite's secure_delete leaves behind what lay in pages that it has rearranged since.

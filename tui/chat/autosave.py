@@ -103,13 +103,13 @@ class Autosave:
         Called on a thread, once all has begun: it may take a while. What was learned before is
         forgotten when it is not wanted any more.
         """
-        from assistant.decoding.sources import ngram_folder, ngram_store
+        from assistant.decoding.sources import ngram_store
 
         try:
             if self._state.settings.learn:
                 ngram_store.refresh(self._state.store, model)
             else:
-                ngram_folder.clear()
+                ngram_store.clear()
         except StorageError as error:
             self._prompt.notify(safe(str(error)), severity="warning", timeout=10, markup=False)
 

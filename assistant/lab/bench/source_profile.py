@@ -7,8 +7,7 @@ lookahead can be replayed.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from assistant.decoding.control import Control
-from assistant.decoding.lookahead.acceptance import overlap
+from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.warp import COLDEST, one_hot, warp
@@ -63,7 +62,7 @@ def _judge(
         return warp(logits, sampling, history)
 
     row, evidence = source.row(context, warped)
-    return overlap(target_row, row), evidence
+    return target_row.overlap(row), evidence
 
 
 def _rows(target: Model, tokens: Sequence[int], start: int, sampling: Sampling) -> Iterator[Row]:

@@ -6,15 +6,16 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 
 from assistant.chat.prompt_tokens import ChatTokens
-from assistant.decoding.control import Control
 from assistant.decoding.lookahead.controller import Controller
-from assistant.decoding.lookahead.cost_cache import cached_or_measured
 from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.lookahead.machine_cache import cached_or_measured
+from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Plan
-from assistant.engine.load import Loader, Pool
+from assistant.engine.load import Loader
 from assistant.engine.race import Runner, laps
 from assistant.engine.reply import Assistant
+from assistant.engine.weights_pool import Pool
 from assistant.events import Decoded, Event, Finished, Noticed, Ready, Spoken, Stop
 from assistant.lab.bench.events import Compared, CostCurves, Measured, Profile, TimedRound
 from assistant.lab.bench.source_profile import profile
@@ -54,12 +55,17 @@ class Recording(Controller):
         self.rounds: list[TimedRound] = []
 
     def observe(
-        self, round_: Round, plan: Plan, seconds: float, draft_s: float, tables_s: float = 0.0
+        self,
+        rounds: Sequence[tuple[Round, Plan]],
+        seconds: float,
+        draft_s: float = 0.0,
+        tables_s: float = 0.0,
     ) -> None:
         """Note what a round cost, and learn from it."""
+        ((round_, _),) = rounds
         timed = TimedRound(round_.proposed + 1, len(round_.tokens), seconds - draft_s, draft_s)
         self.rounds.append(timed)
-        super().observe(round_, plan, seconds, draft_s, tables_s)
+        super().observe(rounds, seconds, draft_s, tables_s)
 
 
 class Lane:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from assistant.decoding.lookahead.fixed import Fixed
+from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.loops import speculative
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assistant.decoding.lookahead.fixed import Fixed
+from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.loops import Round, autoregressive, speculative
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import Rule

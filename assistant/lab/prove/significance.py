@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from assistant.decoding.lookahead.acceptance import overlap
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule, carried
@@ -23,7 +22,7 @@ SIMULATIONS = 400
 
 def of_tokens(round_: Round) -> Iterator[AcceptanceTrial]:
     """Yield the trials of the token rule: each proposal after those that were accepted."""
-    yield from _one_by_one(round_, overlap)
+    yield from _one_by_one(round_, Row.overlap)
 
 
 def of_twins(round_: Round) -> Iterator[AcceptanceTrial]:
@@ -40,7 +39,7 @@ def of_blocks(round_: Round) -> Iterator[AcceptanceTrial]:
     share = 1.0
     for place, (target, proposal) in enumerate(_judged(round_)):
         scaled = Row(target.ids, target.probs * share)
-        yield AcceptanceTrial(place, overlap(scaled, proposal.row), place < round_.accepted)
+        yield AcceptanceTrial(place, scaled.overlap(proposal.row), place < round_.accepted)
         share = carried(share, target, proposal)
 
 

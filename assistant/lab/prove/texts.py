@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from assistant.decoding.lookahead.fixed import Fixed
+from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.loops import Round, autoregressive, speculative
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.cascade import Cascade

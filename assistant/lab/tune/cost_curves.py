@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from assistant.decoding.lookahead.cost_measurement import SHALLOW, varied
-from assistant.decoding.lookahead.measured_times import Times
+from assistant.decoding.lookahead.cost_measurement import SHALLOW, Times, varied
 from assistant.lab.progress_meter import Meter, effort
 from assistant.lab.tune.opening import Opener
 from assistant.request import Setup

@@ -6,8 +6,8 @@ from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
-from assistant.decoding.lookahead.cost_cache import remember
 from assistant.decoding.lookahead.cost_measurement import SHALLOW, varied
+from assistant.decoding.lookahead.machine_cache import remember_times
 from assistant.engine.tuned_settings import keep
 from assistant.lab.jobs import Tune
 from assistant.lab.progress_meter import Meter, effort
@@ -131,7 +131,7 @@ class Tuner:
         try:
             for curve, tuning in zip(measured, tunings, strict=True):
                 purpose = "verify" if curve.side.role == "target" else "draft"
-                remember(curve.models[SHALLOW], purpose, curve.times, folder)
+                remember_times(curve.models[SHALLOW], purpose, curve.times, folder)
                 keep(curve.side.path, self._setup.gpu_layers, folder, tuning)
         except OSError as error:
             raise StorageError(

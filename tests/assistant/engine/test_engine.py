@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.decoding.lookahead.acceptance_cache import remembered
+from assistant.decoding.lookahead.machine_cache import known_acceptance
 from assistant.engine import resume
 from assistant.events import Decoded, Failed, Finished, Loading, Prepared, Ready, Stop
 from assistant.request import Setup
@@ -38,7 +38,7 @@ def test_what_an_answer_shows_of_the_draft_is_kept_before_its_last_word(setup, t
         assert not kept[0]
     finally:
         engine.close()
-    assert remembered(cached.target, cached.draft, tmp_path)["model"]
+    assert known_acceptance(cached.target, cached.draft, tmp_path)["model"]
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from assistant.decoding.control import Control
-from assistant.engine.load import Pool
+from assistant.decoding.lookahead.policy import Control
 from assistant.engine.race import laps
+from assistant.engine.weights_pool import Pool
 from assistant.events import Decoded, Stats
 from assistant.lab.bench import trial_runner as module
 from assistant.lab.bench.events import Measured

@@ -7,7 +7,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from assistant.decoding.control import Control
+from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.row import Row
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import Verdict
@@ -15,9 +15,9 @@ from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
-from assistant.engine.load import Pool
+from assistant.engine.decoding_sequence import rule_of
 from assistant.engine.reply import Assistant
-from assistant.engine.turn import rule_of
+from assistant.engine.weights_pool import Pool
 from assistant.lab.jobs import Prove
 from assistant.lab.prove import (
     batch_noise,
@@ -107,7 +107,7 @@ def test_a_sound_pair_passes_everything(tiny_target, tiny_draft):
     assert not [each for each in said if isinstance(each, Check) and each.holds is False]
     for layer in get_args(Layer):
         assert checks(said, layer), layer
-    for layer, count in (("turn", 2), ("several", 2), ("restored", 1)):
+    for layer, count in (("turn", 4), ("several", 2), ("restored", 1)):
         found = checks(said, layer)
         assert [each.holds for each in found] == [True] * count
         assert all(each.figures["proposed"] for each in found)
@@ -363,7 +363,7 @@ class Biased(CoupledRule):
 
 
 def test_a_turn_with_a_biased_rule_is_found(shared, monkeypatch):
-    monkeypatch.setattr("assistant.engine.turn.rule_of", lambda request: Biased(request.seed))
+    monkeypatch.setattr(turns, "rule_of", lambda request: Biased(request.seed or 0))
     for check in turned(shared):
         assert check.holds is False
         assert check.note == STRAYS

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from assistant.decoding.lookahead import cost_cache
-from assistant.decoding.lookahead.cost_cache import cached_or_measured
+from assistant.decoding.lookahead import machine_cache
+from assistant.decoding.lookahead.machine_cache import cached_or_measured
 from assistant.engine import tuned_settings
 from assistant.lab.jobs import Tune
 from assistant.lab.tune import cost_curves, settings_trial, tune
@@ -83,7 +83,7 @@ def test_winners_are_used_and_their_costs_are_known_at_the_next_load(
     assert best.flash_attention is False
     assert best.threads == 1
 
-    monkeypatch.setattr(cost_cache, "time_target", None)  # nothing may be measured
+    monkeypatch.setattr(machine_cache, "time_target", None)  # nothing may be measured
     weights = Weights(tiny_target, repack=best.repack)
     model = LlamaModel(weights, threads=best.threads, flash_attention=best.flash_attention)
     costs = cached_or_measured(model, None, tmp_path)

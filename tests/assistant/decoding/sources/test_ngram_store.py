@@ -4,7 +4,7 @@ import stat
 
 import pytest
 
-from assistant.decoding.sources import ngram_folder, ngram_store
+from assistant.decoding.sources import ngram_store
 from assistant.store import Store
 from assistant.store.files import place
 
@@ -52,14 +52,14 @@ def test_each_model_has_its_own_answers(store):
     ngram_store.refresh(store, "another/../model")
     assert known() is None
     assert ngram_store.recalled("another/../model").find(ANSWER[:2]) == (3, 3, 100)
-    assert len(list(ngram_folder.folder().iterdir())) == 2
+    assert len(list(ngram_store.folder().iterdir())) == 2
 
 
 def test_nobody_else_may_read_it(store):
     ngram_store.refresh(store, "target")
-    modes = [stat.S_IMODE(path.stat().st_mode) for path in ngram_folder.folder().rglob("*")]
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in ngram_store.folder().rglob("*")]
     assert modes == [0o600]
-    assert stat.S_IMODE(ngram_folder.folder().stat().st_mode) == 0o700
+    assert stat.S_IMODE(ngram_store.folder().stat().st_mode) == 0o700
 
 
 def test_what_was_deleted_or_dropped_is_not_learnt_again(store):
@@ -73,12 +73,12 @@ def test_what_was_deleted_or_dropped_is_not_learnt_again(store):
 
 
 def test_forgetting_leaves_no_file(store):
-    ngram_folder.clear()
+    ngram_store.clear()
     said(store)
     said(store)
     ngram_store.refresh(store, "target")
-    ngram_folder.clear()
-    assert list(ngram_folder.folder().iterdir()) == []
+    ngram_store.clear()
+    assert list(ngram_store.folder().iterdir()) == []
     assert known() is None
 
 
@@ -87,7 +87,7 @@ def test_a_store_in_memory_teaches_nothing():
     said(store)
     said(store)
     ngram_store.refresh(store, "target")
-    assert not ngram_folder.folder().exists()
+    assert not ngram_store.folder().exists()
 
 
 def test_only_so_many_tokens_are_read(store, monkeypatch):

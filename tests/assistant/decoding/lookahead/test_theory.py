@@ -2,9 +2,14 @@
 
 import pytest
 
-from assistant.decoding.lookahead.breakeven import LONGEST, best_lookahead, break_even, cheapest
-from assistant.decoding.lookahead.cost_curve import Curve
-from assistant.decoding.lookahead.theory import expected_tokens
+from assistant.decoding.lookahead.costs import Curve
+from assistant.decoding.lookahead.theory import (
+    LONGEST,
+    best_lookahead,
+    break_even,
+    cheapest,
+    expected_tokens,
+)
 
 TOKEN_S = 0.04
 

@@ -8,11 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from assistant.decoding.control import Control
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.fixed import Fixed
-from assistant.decoding.lookahead.policy import Policy
+from assistant.decoding.lookahead.policy import Control, Fixed, Policy
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.coupled import CoupledRule
@@ -20,18 +18,17 @@ from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
-from assistant.decoding.warp import warp
-from assistant.engine.batch_decoding import BatchDecoding, DecodingSequence
+from assistant.engine.decoding_sequence import DecodingSequence, rule_of
 from assistant.engine.reply import Assistant
-from assistant.engine.turn import rule_of
-from assistant.events import Answered, Decoded, Finished, Noticed, OneOf, Prepared, Stop
+from assistant.engine.rounds import Rounds
+from assistant.events import Answered, Decoded, Finished, Noticed, OneOf, Prepared, Reason, Stop
 from assistant.lab.prove.law import law
 from assistant.request import MOST_ANSWERS, Message, Sampling
 from models.errors import UsageError
 from models.llama.model import LlamaModel
 from models.llama.weights import Weights
 from tests import tiny
-from tests.assistant.engine.pressing import CHOSEN, Counting, Pressed
+from tests.assistant.engine.pressing import CHOSEN, Counting, Pressed, greedy
 from tests.assistant.engine.test_assistant import QUESTION, ask, opened
 from tests.exact.exact_rows import keep_all
 from tests.exact.toy import Toy, chain_rule
@@ -52,10 +49,6 @@ def assistant(tiny_target):
     yield made
     model.close()
     weights.close()
-
-
-def greedy(logits, history):
-    return warp(logits, GREEDY, history)
 
 
 def replies(assistant, request):
@@ -111,6 +104,7 @@ class Meddling:
 
     is_free = True
     controller = None
+    control = Control("sps")
 
     def __init__(self, voices):
         self._voices = voices
@@ -132,7 +126,7 @@ def watched(drafter, policy):
         policy.drafts.append(draft.tokens)
         return draft
 
-    return SimpleNamespace(propose=propose)
+    return SimpleNamespace(propose=propose, sources=drafter.sources, failure=None, tables_s=0.0)
 
 
 @pytest.mark.parametrize("rule", [TokenRule, BlockRule])
@@ -149,7 +143,7 @@ def test_two_answers_have_the_law_of_two_samples_though_one_plans_by_the_others_
             )
             for i, text in enumerate(texts)
         ]
-        for _ in BatchDecoding(target, voices, policy, keep_all, Control()).rounds():
+        for _ in Rounds(target, voices, policy, keep_all):
             pass
         return tuple(tuple(text[:length]) for text in texts)
 
@@ -171,14 +165,12 @@ def test_two_answers_that_the_controller_plans_have_the_law_of_two_samples(rule)
             DecodingSequence(i, text, Stub(text, length + 1), modelled(Toy(2, 4 + i), 2), rule(rng))
             for i, text in enumerate(texts)
         ]
-        for _, round_, _ in BatchDecoding(target, voices, policy, keep_all, Control()).rounds():
+        for _, round_, _ in Rounds(target, voices, policy, keep_all, lambda: 0.0):
             lookaheads.add(round_.proposed)
         return tuple(tuple(text[1:][:length]) for text in texts)
 
     one = chain_rule(target, length, start=[1])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("assistant.engine.batch_decoding.perf_counter", lambda: 0.0)
-        assert law(run) == {(a, b): one[a] * one[b] for a, b in itertools.product(one, one)}
+    assert law(run) == {(a, b): one[a] * one[b] for a, b in itertools.product(one, one)}
     assert max(lookaheads) > 0
 
 
@@ -192,9 +184,11 @@ def test_a_key_pressed_between_two_drafts_takes_effect_at_the_next_evaluation():
         drafter = Cascade(Pressed(control))
         voices.append(DecodingSequence(i, tokens, Stub(tokens, 800), drafter, CoupledRule(i)))
     reasons = set()
-    for _, round_, reason in BatchDecoding(Counting(), voices, policy, greedy, control).rounds():
-        assert round_.proposed in CHOSEN.get(reason, range(32)), reason
-        reasons.add(reason)
+    for _, round_, forecast in Rounds(Counting(), voices, policy, greedy):
+        assert round_.proposed in CHOSEN.get(forecast.reason, range(32)), forecast.reason
+        reasons.add(forecast.reason)
+        if forecast.reason is Reason.ARS:  # no source is asked, so none presses
+            control.mode = "auto"
     assert reasons > CHOSEN.keys()
 
 
@@ -376,8 +370,8 @@ def copies(answers: int, costs: dict[int, float], assistant) -> float:
 
 def test_the_wider_the_batch_the_less_is_proposed_for_each(assistant, monkeypatch):
     """Where the batch is at the foot of a step, proposals are dear; on paper, time stands still."""
-    clock = itertools.count()
-    monkeypatch.setattr("assistant.engine.batch_decoding.perf_counter", lambda: 0.0 * next(clock))
+    timeless = lambda *settings: Rounds(*settings[:-1], lambda: 0.0)  # noqa: E731
+    monkeypatch.setattr("assistant.engine.reply.Rounds", timeless)
     steep = {1: 1.0, 2: 1.05, 3: 1.1, 4: 1.15, 5: 3.0, 8: 6.0, 32: 30.0}
     assert copies(1, steep, assistant) > 1
     assert copies(4, steep, assistant) < 0.1

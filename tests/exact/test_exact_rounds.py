@@ -1,4 +1,4 @@
-"""The law of the rounds of a whole answer, by exact enumeration of `Turn`: no tolerance.
+"""The law of the rounds of a whole answer, by exact enumeration of `Rounds`: no tolerance.
 
 The draft fails on some contexts, which depend on tokens that were drawn. What was proposed before
 has to be judged all the same: a round that is thrown away because of a token has looked at it.
@@ -10,44 +10,44 @@ from types import SimpleNamespace
 
 import pytest
 
-from assistant.decoding.control import Control
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.loops import Round
+from assistant.decoding.lookahead.policy import Control, Policy
 from assistant.decoding.rules.block import BlockRule
+from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
-from assistant.engine.turn import Turn
+from assistant.engine.decoding_sequence import DecodingSequence
+from assistant.engine.rounds import Rounds, SequenceRound
 from assistant.events import Noticed, Reason
 from assistant.lab.prove.law import distance, law
-from assistant.request import Request, Sampling
-from tests.assistant.engine.pressing import CHOSEN, Counting, Pressed
+from tests.assistant.engine.pressing import CHOSEN, Counting, Pressed, greedy
 from tests.exact.coupling import Coupled, Numbers
 from tests.exact.exact_rows import keep_all
 from tests.exact.toy import Toy, chain_rule
-from tests.exact.toy_sources import FailsAfter, modelled_by
+from tests.exact.toy_sources import FailsAfter, modelled, modelled_by
 
 START = (1,)
 FLAT = {1: 1.0, 32: 1.1}  # a machine where proposals cost next to nothing
 by_every_rule = pytest.mark.parametrize("rule", [TokenRule, BlockRule])
 
 
-def turn_of(target, sources, control, tokens):
-    answer = SimpleNamespace(stats=SimpleNamespace(generated_tokens=1), tokens_left=99)
-    return Turn(target, sources, None, None, control, tokens, answer)
+def rounds_of(target, drafter, rule, policy, tokens, warp=keep_all):
+    """Return the rounds of an answer under way, whose clock stands still."""
+    under_way = SimpleNamespace(generated_tokens=1)
+    answer = SimpleNamespace(stats=under_way, stop=None, tokens_left=99)
+    sequence = DecodingSequence(0, tokens, answer, drafter, rule)
+    return iter(Rounds(target, [sequence], policy, warp, lambda: 0.0))
 
 
-def said(target, sources, rule, length, control=None, steps=None, drafter=Cascade):
-    """Return the first `length` tokens that a turn appends; `steps` get all that it yields."""
+def said(target, sources, rule, length, lookahead=2, steps=None, drafter=Cascade):
+    """Return the first `length` tokens of an answer; `steps` get all that the rounds yield."""
     tokens, steps = list(START), [] if steps is None else steps
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("assistant.engine.turn.rule_of", lambda request: rule)
-        patch.setattr("assistant.engine.turn.warp_of", lambda request, control: keep_all)
-        patch.setattr("assistant.engine.turn.Cascade", drafter)
-        rounds = turn_of(target, sources, control or Control("sps", 2), tokens).rounds()
-        while len(tokens) < len(START) + length:
-            steps.append(next(rounds))
+    policy = Policy(Control("sps", lookahead), None)
+    rounds = rounds_of(target, drafter(*sources), rule, policy, tokens)
+    while len(tokens) < len(START) + length:
+        steps.append(next(rounds))
     return tuple(tokens[len(START) :][:length])
 
 
@@ -68,8 +68,25 @@ def test_a_draft_that_fails_on_what_was_drawn_leaves_the_law_of_the_target(rule,
 def test_it_does_so_with_three_tokens_and_more_than_one_proposal_in_hand(rule):
     target = Toy(3, 4)
     sources = lambda: failing(2, 3)  # noqa: E731
-    found = law(lambda rng: said(target, sources(), rule(rng), 3, Control("sps", 3)))
+    found = law(lambda rng: said(target, sources(), rule(rng), 3, lookahead=3))
     assert distance(found, chain_rule(target, 3, start=START)) == 0
+
+
+@by_every_rule
+def test_the_mode_may_change_in_every_round_by_what_was_said(rule):
+    target, lookaheads = Toy(3, 7, "zeros"), set()
+
+    def run(rng):
+        tokens, control = list(START), Control("sps", 2)
+        policy, drafter = Policy(control, None), modelled(Toy(3, 8))
+        rounds = rounds_of(target, drafter, rule(rng), policy, tokens)
+        while len(tokens) < len(START) + 4:
+            lookaheads.add(next(rounds).round.proposed)
+            control.mode = "sps" if sum(tokens) % 2 else "ars"
+        return tuple(tokens[len(START) :][:4])
+
+    assert distance(law(run), chain_rule(target, 4, start=START)) == 0
+    assert lookaheads == {0, 2}
 
 
 def test_with_a_seed_a_draft_that_fails_changes_no_token():
@@ -105,9 +122,9 @@ def test_a_draft_that_failed_is_verified_reported_and_asked_no_more(rule):
         for i in failed:
             assert "goes on without the draft model" in steps[i].text
             before, after = steps[i - 1], steps[i + 1 :]
-            assert isinstance(before, Round)
-            assert all(round_.proposed == 0 for round_ in after)
-            ends.add(before.proposed)
+            assert isinstance(before, SequenceRound)
+            assert all(each.round.proposed == 0 for each in after)
+            ends.add(before.round.proposed)
         return len(failed)
 
     assert set(law(run)) == {0, 1}
@@ -116,14 +133,11 @@ def test_a_draft_that_failed_is_verified_reported_and_asked_no_more(rule):
 
 def test_the_reason_for_a_draft_is_its_own_whatever_is_pressed_meanwhile():
     tokens, reasons, control = [*range(50)] * 4, set(), Control()
-    answer = SimpleNamespace(stats=SimpleNamespace(generated_tokens=1), tokens_left=99)
-    controller, request = Controller(Costs(FLAT, {})), Request((), Sampling(0), seed=1)
-    turn = Turn(Counting(), [Pressed(control)], controller, request, control, tokens, answer)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("assistant.engine.turn.perf_counter", lambda: 0.0)  # no pace, no pauses
-        for round_ in itertools.islice(turn.rounds(), 50):
-            assert round_.proposed in CHOSEN.get(turn.forecast.reason, range(32))
-            reasons.add(turn.forecast.reason)
-            if turn.forecast.reason is Reason.ARS:  # no source is asked, so none presses
-                control.mode = "auto"
+    policy, drafter = Policy(control, Controller(Costs(FLAT, {}))), Cascade(Pressed(control))
+    rounds = rounds_of(Counting(), drafter, CoupledRule(1), policy, tokens, greedy)
+    for _, round_, forecast in itertools.islice(rounds, 50):
+        assert round_.proposed in CHOSEN.get(forecast.reason, range(32))
+        reasons.add(forecast.reason)
+        if forecast.reason is Reason.ARS:  # no source is asked, so none presses
+            control.mode = "auto"
     assert reasons > CHOSEN.keys()
