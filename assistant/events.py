@@ -1,9 +1,14 @@
-"""What the engine says, in the order it says it. Plain frozen values: they may cross a process."""
+"""What the engine says, in the order it says it. Plain frozen values: they may cross a process.
+
+Events are tagged with their names there, so that one may hold another.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from assistant.stats import Forecast as Forecast
 from assistant.stats import Reason as Reason
@@ -108,8 +113,7 @@ def _acceptance(proposal: Token | Ghost) -> float | None:
     return min(1.0, proposal.target_prob / proposal.draft_prob)
 
 
-@dataclass(frozen=True, slots=True)
-class Loading:
+class Loading(Struct, frozen=True, tag=True):
     """A model is being read."""
 
     role: Role
@@ -117,8 +121,7 @@ class Loading:
     fraction: float
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(Struct, frozen=True, tag=True):
     """The models are loaded; without a draft, `no_draft` says why in a sentence."""
 
     target: ModelInfo
@@ -127,8 +130,7 @@ class Ready:
     rolls_back: bool = True  # whether the target can take tokens back; else nothing is proposed
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(Struct, frozen=True, tag=True):
     """The prompt is built; `dropped_turns` oldest turns did not fit any more."""
 
     prompt_tokens: int
@@ -136,8 +138,7 @@ class Prepared:
     dropped_turns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Prefilled:
+class Prefilled(Struct, frozen=True, tag=True):
     """A part of the prompt has been read by one of the models."""
 
     role: Role
@@ -145,15 +146,13 @@ class Prefilled:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Noticed:
+class Noticed(Struct, frozen=True, tag=True):
     """Something goes on differently from what was asked, in a sentence."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(Struct, frozen=True, tag=True):
     """One round: what one evaluation of the target yielded."""
 
     tokens: tuple[Token, ...]  # empty while their text is held back by a stop string
@@ -164,8 +163,7 @@ class Decoded:
     forecast: Forecast | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True, tag=True):
     """The answer is over, also when it was stopped."""
 
     text: str
@@ -174,16 +172,14 @@ class Finished:
     stats: Stats
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Struct, frozen=True, tag=True):
     """Loading or an answer came to nothing; what was decoded before stays valid."""
 
     message: str
     kind: str  # the name of the error's class in models.errors
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(Struct, frozen=True, tag=True):
     """How many tokens some text takes, as asked by `Count`."""
 
     label: str
@@ -194,16 +190,14 @@ Spoken = Prepared | Prefilled | Noticed | Decoded | Finished | Failed
 """What an answer consists of."""
 
 
-@dataclass(frozen=True, slots=True)
-class OneOf:
+class OneOf(Struct, frozen=True, tag=True):
     """What one of several answers says, which are decoded together."""
 
     answer: int  # numbered from 0
     event: Decoded | Finished
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True, tag=True):
     """Several answers have come to their end, all of them."""
 
     rounds: int  # evaluations of the target, each for all answers that were under way
@@ -220,15 +214,13 @@ Told = Prepared | Prefilled | Noticed | OneOf | Answered
 """What several answers consist of; or `Failed`, when they cannot go on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lined:
+class Lined(Struct, frozen=True, tag=True):
     """The lanes of a race are loaded and about to start; one that failed does not start."""
 
     lanes: tuple[Ready | Failed, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Lap:
+class Lap(Struct, frozen=True, tag=True):
     """What one lane of a race says, and how long it has computed until then, in seconds."""
 
     lane: int
@@ -236,12 +228,11 @@ class Lap:
     event: Spoken
 
 
-@dataclass(frozen=True, slots=True)
-class RaceOver:
+class RaceOver(Struct, frozen=True, tag=True):
     """Every lane has come to its end."""
 
 
-End = Ready | Finished | Answered | RaceOver | Failed
-"""What a job says last, but for a count."""
-
-Event = Loading | Prepared | Prefilled | Noticed | Decoded | Counted | OneOf | Lined | Lap | End
+Event = (
+    Loading | Ready | Prepared | Prefilled | Noticed | Decoded | Finished
+    | OneOf | Answered | Lined | Lap | RaceOver | Counted | Failed
+)  # fmt: skip

@@ -38,6 +38,23 @@ SAID_IS_KEPT = "What was said so far is kept; ask again, and the models are load
 
 
 @dataclass(frozen=True, slots=True)
+class Range:
+    """The numbers from `low` to `high`; with `above`, without `low` itself."""
+
+    low: float
+    high: float
+    above: bool = False
+
+    def __contains__(self, number: float) -> bool:
+        return self.low <= number <= self.high and not (self.above and number == self.low)
+
+    def __str__(self) -> str:
+        if self.above:
+            return f"above {self.low} and at most {self.high}"
+        return f"from {self.low} to {self.high}"
+
+
+@dataclass(frozen=True, slots=True)
 class Sampling:
     """How logits become a distribution; applied in the order of the fields, penalty first."""
 
@@ -47,18 +64,19 @@ class Sampling:
     min_p: float = 0.0  # keep tokens with this share of the best one's probability
     repeat_penalty: float = 1.0  # divide the score of recent tokens; 1 is off
     repeat_window: int = 64  # how many tokens are recent
+    RANGES: ClassVar[dict[str, Range]] = {
+        "temperature": Range(0, 100),
+        "top_k": Range(0, 1_000_000),
+        "top_p": Range(0, 1, above=True),
+        "min_p": Range(0, 1),
+        "repeat_penalty": Range(0.01, 100),
+        "repeat_window": Range(0, 1_000_000),
+    }
 
     def __post_init__(self) -> None:
-        for name, fine, rule in (
-            ("temperature", 0 <= self.temperature <= 100, "between 0 and 100"),
-            ("top_k", self.top_k >= 0, "0 or more"),
-            ("top_p", 0 < self.top_p <= 1, "above 0 and at most 1"),
-            ("min_p", 0 <= self.min_p <= 1, "between 0 and 1"),
-            ("repeat_penalty", 0.01 <= self.repeat_penalty <= 100, "between 0.01 and 100"),
-            ("repeat_window", self.repeat_window >= 0, "0 or more"),
-        ):
-            if not fine:
-                raise UsageError(f"{name} must be {rule}: {getattr(self, name)}")
+        for name, allowed in self.RANGES.items():
+            if getattr(self, name) not in allowed:
+                raise UsageError(f"{name} must be a number {allowed}: {getattr(self, name)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +180,20 @@ class Race:
     request: Request
     doing: ClassVar[str] = "ran the race"
     kept: ClassVar[str] = SAID_IS_KEPT
+
+
+@dataclass(frozen=True, slots=True)
+class Steer:
+    """Change how the answer under way is decoded."""
+
+    mode: Mode
+    lookahead: int | None
+    sampling: Sampling | None = None  # None: as the request has it
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Stop the job that is being done."""
 
 
 Job = Setup | Request | Race | Count

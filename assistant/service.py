@@ -1,42 +1,54 @@
-"""What the engine does for a user interface, be it in the same process or in its own."""
+"""What the engine does for a user interface: jobs in, events out."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
-from assistant.request import Count, Mode, Race, Request, Sampling, Setup
+from assistant.request import AnyJob, Cancel, Mode, Sampling, Steer
+
+Hear = Callable[[Any], None]
+"""Hears every event of a job, and None after the last one. It must not block and must not raise."""
 
 
-class Service(Protocol):
-    """Jobs in, in order; events out, through the function that it was made with.
+class Ticket:
+    """A job that was given to the engine; may be used on any thread. Once it is over, it is inert.
 
-    All methods may be called from any thread and, but for `close`, return at once.
+    Args:
+        job: what is to be done.
+        hear: hears of it.
+        tell: hands an order to whoever has the job done.
     """
 
-    def load(self, setup: Setup) -> None:
-        """Replace the models; ends in `Ready` or `Failed`."""
-        ...
+    def __init__(
+        self, job: AnyJob, hear: Hear, tell: "Callable[[Ticket, Steer | Cancel], None]"
+    ) -> None:
+        self.job, self.hear = job, hear
+        self._tell = tell
 
-    def reply(self, request: Request) -> None:
-        """Answer; ends in `Finished`, for several answers in `Answered`, or in `Failed`."""
-        ...
-
-    def race(self, race: Race) -> None:
-        """Answer in several lanes, in turns; ends in `RaceOver` or `Failed`."""
-        ...
-
-    def count(self, count: Count) -> None:
-        """Count the tokens of a text; ends in `Counted`, or in nothing without a model."""
-        ...
+    def cancel(self) -> None:
+        """Stop the job; what was decoded is kept, and other jobs are done as ever."""
+        self._tell(self, Cancel())
 
     def steer(
         self, mode: Mode, lookahead: int | None = None, sampling: Sampling | None = None
     ) -> None:
-        """Change how the last answer asked for is decoded, from the next round on."""
-        ...
+        """Change how an answer is decoded, from the next round on."""
+        self._tell(self, Steer(mode, lookahead, sampling))
 
-    def cancel(self) -> None:
-        """Stop every job given so far; what was decoded is kept, and a later job runs."""
+
+Submit = Callable[[AnyJob, Hear], Ticket]
+"""Has a job done after those before it."""
+
+
+class Service(Protocol):
+    """Does jobs, one after the other, in the order they are given."""
+
+    def submit(self, job: AnyJob, hear: Hear) -> Ticket:
+        """Have a job done; return at once. May be called from any thread.
+
+        Its last event is that of its kind, or `Failed`; `hear` is called on another thread.
+        """
         ...
 
     def close(self) -> None:
-        """Stop everything, free the models and wait until that is done."""
+        """Stop everything, free the models and wait until that is done; nothing more is heard."""
         ...

@@ -4,6 +4,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+TOKEN_FIELDS = ("id", "text", "origin", "source", "target_prob", "draft_prob")
+STATS_FIELDS = (
+    "mode",
+    "rounds",
+    "drafted",
+    "tested",
+    "accepted",
+    "acceptance_rate",
+    "tokens_per_eval",
+    "prompt_tokens",
+    "cached_tokens",
+    "generated_tokens",
+    "prefill_s",
+    "first_token_s",
+    "decode_s",
+    "tokens_per_s",
+    "lookahead_counts",
+)
+"""What programs may rely on to be told of each token and each answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tally:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from models.gguf.fingerprint import Fingerprint
+from models.gguf.summary import Fingerprint
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError
-from models.files import layout
 from models.files.discovery import LocalModel, identify
+from models.files.gguf_files import gguf_files
 from models.files.places import models_dir
 from models.gguf import FileVocabulary, ModelSummary, read_vocabulary
 from models.pairing import mismatch
 
-SMALL_ENOUGH = 0.5
+MAX_SHARE_OF_TARGET = 0.5
 """How large a draft may be beside its target to be chosen unasked."""
 
 
@@ -121,7 +121,7 @@ def best_draft(
         if listed and draft.gguf is listed and pairing.judge(draft).serves:
             return draft, f"{draft.name} is the draft listed for {target.name}."
     for draft in by_size:
-        if draft.size <= SMALL_ENOUGH * target.size and pairing.matches(draft):
+        if draft.size <= MAX_SHARE_OF_TARGET * target.size and pairing.matches(draft):
             return draft, f"{draft.name} is the smallest model here with the same vocabulary."
     return None, _without_draft(target, any(map(pairing.matches, by_size)))
 
@@ -140,7 +140,7 @@ def is_made_for(draft: LocalModel, target: LocalModel) -> bool:
 
 def made_here(target: LocalModel) -> LocalModel | None:
     """Return the smallest draft that was made for a target, among specchat's own files alone."""
-    here = [identify(str(path)) for path in layout.gguf_files(models_dir())]
+    here = [identify(str(path)) for path in gguf_files(models_dir())]
     drafts = (draft for draft in here if is_made_for(draft, target))
     return min(drafts, key=lambda draft: draft.size, default=None)
 
@@ -152,7 +152,7 @@ def listed_draft(target: LocalModel) -> GGUF | None:
         return listed
     summary = target.summary
     draft = catalog.DRAFT_OF_VOCABULARY.get(summary.vocabulary or "") if summary else None
-    return draft if draft and draft.size <= SMALL_ENOUGH * target.size else None
+    return draft if draft and draft.size <= MAX_SHARE_OF_TARGET * target.size else None
 
 
 def _by_file(target: LocalModel) -> GGUF | None:

@@ -6,7 +6,7 @@ target lacks is never proposed. The row that is drawn from, renamed, is the row 
 the output keeps the target's law whatever the two vocabularies are.
 """
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import chain
 
 import numpy as np
@@ -15,12 +15,12 @@ import numpy.typing as npt
 from models.base import Logits
 from models.errors import ModelError
 from models.gguf import FileVocabulary
-from models.longest_match import Spelling
+from models.gguf.vocabulary import BYTE
 from models.pairing import mismatch
 
 Ids = npt.NDArray[np.intp]
 
-ENOUGH = 0.7
+MIN_COVERAGE = 0.7
 """The share of a text's tokens that a draft must have to be worth asking."""
 SAMPLE = """
 def parse_line(line: str) -> tuple[str, int]:
@@ -97,10 +97,10 @@ class Mapping:
         pairs |= {token: theirs.controls.get(text) for text, token in ours.controls.items()}
         shared = {target: draft for target, draft in sorted(pairs.items()) if draft is not None}
         covered = coverage(ours, shared.keys())
-        if covered < ENOUGH:
+        if covered < MIN_COVERAGE:
             raise ModelError(
                 f"another vocabulary: {difference}, and it has {covered:.0%} of the tokens of "
-                f"ordinary text, where {ENOUGH:.0%} are needed"
+                f"ordinary text, where {MIN_COVERAGE:.0%} are needed"
             )
         return cls(
             np.fromiter(shared.keys(), np.intp),
@@ -144,6 +144,36 @@ class _Readings(dict[int, tuple[int, ...]]):
         # Something must stand for every token, or there might be nothing to read.
         self[token] = reading = (self._spell and self._spell(token)) or (0,)
         return reading
+
+
+class Spelling:
+    """The tokens of a vocabulary by their bytes; for bytes that several have, the first of them.
+
+    Text is spelt by the longest token at each place, without any tokenizer's own rules.
+    """
+
+    def __init__(self, vocabulary: FileVocabulary) -> None:
+        self.numbers: dict[bytes, int] = {}
+        self.controls: dict[bytes, int] = {}
+        bytes_: dict[bytes, int] = {}  # which SentencePiece has besides the characters
+        for token in range(vocabulary.size):
+            if vocabulary.is_unused(token):
+                continue
+            tokens = self.numbers if vocabulary.has_text(token) else self.controls
+            tokens = bytes_ if vocabulary.kind(token) == BYTE else tokens
+            tokens.setdefault(vocabulary.piece(token), token)
+        self.numbers = bytes_ | self.numbers
+        self._longest = max(map(len, self.numbers), default=0)
+
+    def spell(self, text: bytes) -> Iterator[int]:
+        """Yield tokens that make up `text`; a byte that no token has is left out."""
+        start = 0
+        while start < len(text):
+            ends = range(min(len(text), start + self._longest), start, -1)
+            end = next((end for end in ends if text[start:end] in self.numbers), None)
+            if end is not None:
+                yield self.numbers[text[start:end]]
+            start = end or start + 1
 
 
 def coverage(target: Spelling, shared: Container[int]) -> float:

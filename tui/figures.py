@@ -6,6 +6,15 @@ from itertools import zip_longest
 
 from assistant.events import Answered, Stats, Tally
 
+MARKS = {
+    "stopped": "stopped",
+    "cancelled": "stopped",
+    "failed": "not finished",
+    "length": "cut at the length limit",
+    "context": "cut: the context is full",
+    "interrupted": "interrupted: the program ended before the answer did",
+}
+"""What is said of an answer's end, by why it stopped or else by its state."""
 SUMMED = ("rounds", "drafted", "tested", "accepted", "generated_tokens")
 TIMES = ("prefill_s", "decode_s", "draft_s", "verify_s", "guessing_s")
 
@@ -20,6 +29,15 @@ def figures(stats: Stats) -> list[str]:
         parts.append(f"{stats.acceptance_rate:.0%} accepted")
     parts.append(f"{stats.tokens_per_eval:.2f} tokens/evaluation")
     return parts
+
+
+def footnote(text: str, stop: str | None, state: str, stats: Stats | None) -> str:
+    """Return the line below an answer: what kept it from its end, and its figures."""
+    mark = MARKS.get(stop or "") or MARKS.get(state)
+    parts = [mark] if mark else []
+    if not text and state == "complete":
+        parts.append("the model ended its turn without a word")
+    return " · ".join([*parts, *(figures(stats) if stats else [])])
 
 
 def of_several(answered: Answered, count: int) -> list[str]:

@@ -16,7 +16,7 @@ class Row:
 
     `ids` ascend; `probs` are float64 and positive. Their sum is 1, or less for a proposal that may
     also end the draft (see `assistant.decoding.rules`). `margin` is how sure the model was, as
-    `assistant.decoding.margin` classes it; None where no model said.
+    `assistant.decoding.warp.margin` classes it; None where no model said.
     """
 
     ids: Ids
@@ -36,6 +36,15 @@ class Row:
         likely = highest(self.probs, count)
         best = likely[np.argsort(-self.probs[likely], kind="stable")]
         return [(int(self.ids[i]), float(self.probs[i])) for i in best]
+
+    def overlap(self, draft: "Row") -> float:
+        """Return the probability that a proposal drawn from `draft` is accepted by this row.
+
+        The sum of min(target, draft): Leviathan et al. 2023, corollary 3.6.
+        """
+        if len(draft.ids) == 1:
+            return float(min(self.prob(int(draft.ids[0])), draft.probs[0]))
+        return float(np.minimum(self.probs, draft.probs_of(self.ids)).sum())
 
     def probs_of(self, ids: Ids) -> Probs:
         """Return the probabilities of ascending `ids`."""

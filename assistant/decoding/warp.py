@@ -5,12 +5,12 @@ Modified rejection is exact with respect to these rows, so each side may be warp
 long as the row a token was drawn from *is* the row that verifies it.
 """
 
+from bisect import bisect
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from assistant.decoding.margin import margin
 from assistant.decoding.row import EMPTY as EMPTY
 from assistant.decoding.row import Ids, Probs, everything, highest
 from assistant.decoding.row import Row as Row
@@ -21,6 +21,8 @@ from models.base import Logits
 Warp = Callable[[Logits, Sequence[int]], Row]
 """`warp` with its sampling chosen: logits and history in, row out."""
 
+EDGES = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
+"""Of the classes of margins, in units of the logits."""
 COLDEST = 1e-6  # below this temperature the best token has it all, but for rounding
 
 _LARGEST = np.finfo(np.float32).max
@@ -125,3 +127,14 @@ def _row(logits: Logits, ids: Ids, unseen: float, sampling: Sampling) -> Row:
 
 def _keep(ids: Ids, weights: Probs, kept: npt.NDArray[np.bool_]) -> tuple[Ids, Probs]:
     return ids[kept], weights[kept]
+
+
+def margin(logits: Logits) -> int:
+    """Return the class of the gap between the two best logits: 0 is a tie, 9 is certain.
+
+    Among cheap features it tells best whether a proposal will be accepted, and unlike a warped
+    probability it does so at temperature 0 too.
+    """
+    best = int(logits.argmax())
+    rest = [part.max() for part in (logits[:best], logits[best + 1 :]) if len(part)]
+    return bisect(EDGES, float(logits[best] - max(rest, default=logits[best])))

@@ -1,18 +1,20 @@
 """Load a pair of models into an assistant, or a target alone when the draft cannot serve it."""
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
-from assistant.decoding.control import Control
 from assistant.decoding.lookahead.acceptance import Acceptance
-from assistant.decoding.lookahead.acceptance_cache import remember, remembered
 from assistant.decoding.lookahead.controller import Controller
-from assistant.decoding.lookahead.cost_cache import cached_or_measured
-from assistant.decoding.sources.chance import RandomSource
+from assistant.decoding.lookahead.machine_cache import (
+    cached_or_measured,
+    known_acceptance,
+    remember_acceptance,
+)
+from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.sources.draft import Source
-from assistant.decoding.sources.frequency import bigram, unigram
+from assistant.decoding.sources.frequency import RandomSource, bigram, unigram
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.ngram import NgramSource
 from assistant.decoding.sources.ngram_store import recalled
@@ -21,60 +23,16 @@ from assistant.decoding.sources.tail import TailSource
 from assistant.engine import tuned_settings
 from assistant.engine.reply import Assistant
 from assistant.engine.resume import Resuming
+from assistant.engine.weights_pool import Pool
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
 from assistant.request import MOST_ANSWERS, Setup
 from models import pairing
-from models.cancel import CancelFlag
 from models.errors import ModelError
 from models.files import snapshots
 from models.files.checksum import known_sha256
 from models.gguf import read_vocabulary
 from models.llama.model import MAX_ROWS, LlamaModel
-from models.llama.weights import Weights
 from models.mapping import Mapping
-
-
-class Pool:
-    """The weights in memory, each file once however many loaders use it. For one thread."""
-
-    def __init__(self) -> None:
-        self._shared: dict[tuple[Path, int | None, bool, bool], tuple[Weights, int]] = {}
-
-    @contextmanager
-    def use(
-        self,
-        path: Path,
-        gpu_layers: int | None,
-        repack: bool,
-        at_home: bool,
-        cancel: CancelFlag,
-        progress: Callable[[float], None],
-    ) -> Iterator[Weights]:
-        """Load a file, unless it is loaded; it is freed when its last user has left.
-
-        Raises what `Weights` raises.
-        """
-        key = path.resolve(), gpu_layers, repack, at_home
-        if key not in self._shared:
-            weights = Weights(
-                path,
-                gpu_layers=gpu_layers,
-                repack=repack,
-                at_home=at_home,
-                cancel=cancel,
-                progress=progress,
-            )
-            self._shared[key] = weights, 0
-        weights, users = self._shared[key]
-        self._shared[key] = weights, users + 1
-        try:
-            yield weights
-        finally:
-            weights, users = self._shared.pop(key)
-            if users > 1:
-                self._shared[key] = weights, users - 1
-            else:
-                weights.close()
 
 
 class Loader:
@@ -125,9 +83,9 @@ class Loader:
                 path,
                 setup.gpu_layers,
                 tuning.repack,
-                role == "draft",  # a step of it takes less time than the way to another machine
                 self._cancel,
-                lambda fraction: self._emit(Loading(role, path.name, fraction)),
+                at_home=role == "draft",  # a step takes less time than the way to another machine
+                progress=lambda fraction: self._emit(Loading(role, path.name, fraction)),
             )
         )
         model = LlamaModel(
@@ -195,8 +153,8 @@ class Loader:
         if folder is None:
             return Controller(costs)
         files = target.weights.path, draft.weights.path if draft else None
-        acceptance = Acceptance(remembered(*files, folder))
-        self.keep_learnt = lambda: remember(acceptance.lasting, *files, folder)
+        acceptance = Acceptance(known_acceptance(*files, folder))
+        self.keep_learnt = lambda: remember_acceptance(acceptance.lasting, *files, folder)
         return Controller(costs, acceptance)
 
 

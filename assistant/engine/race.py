@@ -5,9 +5,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from time import perf_counter
 
-from assistant.decoding.control import Control
-from assistant.engine.load import Loader, Pool
+from assistant.decoding.lookahead.policy import Control
+from assistant.engine.load import Loader
 from assistant.engine.reply import Assistant
+from assistant.engine.weights_pool import Pool
 from assistant.events import (
     Decoded,
     Event,
@@ -15,7 +16,6 @@ from assistant.events import (
     Finished,
     Lap,
     Lined,
-    RaceOver,
     Ready,
     Spoken,
 )
@@ -90,7 +90,6 @@ def run(race: Race, pool: Pool, control: Control, emit: Callable[[Event], None])
         ]
         for lap in laps(runners):
             emit(lap)
-    emit(RaceOver())
 
 
 def seconds(runner: Runner) -> float:

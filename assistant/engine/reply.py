@@ -6,22 +6,20 @@ from time import perf_counter
 
 from assistant.chat.context import fit, without_hopeless
 from assistant.chat.prompt_tokens import ChatTokens
-from assistant.decoding.control import Control
 from assistant.decoding.lookahead.controller import TYPICAL_ANSWER, Controller
-from assistant.decoding.lookahead.policy import Policy
-from assistant.decoding.loops import Round
+from assistant.decoding.lookahead.policy import Control, Policy
+from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.model import ModelSource
 from assistant.engine.answer import Answer
-from assistant.engine.batch_decoding import BatchDecoding, DecodingSequence, drafter
+from assistant.engine.decoding_sequence import DecodingSequence, own_sources, rule_of, warp_of
 from assistant.engine.resume import Resuming
+from assistant.engine.rounds import Rounds, SequenceRound, prefill
 from assistant.engine.stopwatch import Clock, Stopwatch
-from assistant.engine.turn import Turn, prefill, rule_of, warp_of
 from assistant.events import (
     Answered,
     Decoded,
     Finished,
-    Forecast,
     Noticed,
     OneOf,
     Prefilled,
@@ -77,25 +75,12 @@ class Assistant:
         Raises:
             SpecchatError: the answer cannot begin, or cannot go on.
         """
-        stopwatch = Stopwatch(self.target, self.draft, clock)
-        tokens, prepared = self._prompt(request)
-        yield from self._opening(prepared)
-        answer = self._answer(request, stopwatch, prepared)
-        answer.stats = replace(answer.stats, draft=self.draft_name)
-        sources = self._sources(request)
-        turn = Turn(self.target, sources, self.controller, request, control, tokens, answer)
-        try:
-            yield from prefill(self.target, "target", tokens[:-1])  # the first round reads the last
-            answer.begin()
-            for step in turn.rounds():
-                yield answer.add(step, turn.forecast) if isinstance(step, Round) else step
-                if answer.stop is not None:
-                    break
-            else:
-                answer.stop = Stop.CONTEXT
-        except Cancelled:
-            answer.stop = Stop.CANCELLED
-        yield from answer.finish()
+        drafter = Cascade(*self._sources(request))
+        for event in self._decode(self.target, [drafter], request, control, clock):
+            if isinstance(event, OneOf):
+                yield event.event
+            elif not isinstance(event, Answered):
+                yield event
 
     def replies(
         self, request: Request, control: Control, clock: Clock = perf_counter
@@ -111,33 +96,52 @@ class Assistant:
         if self.several is None or self.several.most_texts < request.answers:
             yield from self._in_turn(request, control, clock)
             return
-        stopwatch = Stopwatch(self.target, None, clock)
+        sources = self._sources(request)
+        drafters = [Cascade(*own_sources(sources)) for _ in range(request.answers)]
+        yield from self._decode(self.several, drafters, request, control, clock)
+
+    def _decode(
+        self,
+        target: Model,
+        drafters: Sequence[Cascade],
+        request: Request,
+        control: Control,
+        clock: Clock,
+    ) -> Iterator[Told]:
+        """Decode as many answers as there are drafters."""
+        stopwatch = Stopwatch(self.target, self.draft, clock)
         tokens, prepared = self._prompt(request)
-        yield from self._opening(prepared)
-        answers = [self._answer(request, stopwatch, prepared) for _ in range(request.answers)]
-        sources, policy = self._sources(request), Policy(control, self.controller)
-        voices = [  # the first has the tokens that a snapshot is to be of
-            DecodingSequence(
-                i, [*tokens] if i else tokens, each, drafter(sources), rule_of(request, i)
-            )
-            for i, each in enumerate(answers)
+        yield prepared
+        if self._chat.template.notice:
+            yield Noticed(self._chat.template.notice)
+        size = prepared.prompt_tokens, prepared.cached_tokens
+        answers = [Answer(request, self.vocab, stopwatch, *size) for _ in drafters]
+        if len(answers) == 1:
+            answers[0].stats = replace(answers[0].stats, draft=self.draft_name)
+        sequences = [  # the first has the tokens that a snapshot is to be of
+            DecodingSequence(i, [*tokens] if i else tokens, each, drafter, rule_of(request, i))
+            for i, (each, drafter) in enumerate(zip(answers, drafters, strict=True))
         ]
-        together = BatchDecoding(self.several, voices, policy, warp_of(request, control), control)
+        policy, warp = Policy(control, self.controller), warp_of(request, control)
+        rounds = Rounds(target, sequences, policy, warp, clock)
         open_ = dict(enumerate(answers))
         try:
-            yield from prefill(self.target, "target", tokens[:-1])
+            yield from prefill(self.target, "target", tokens[:-1])  # the first round reads the last
             for answer in answers:
                 answer.begin()
-            for voice, round_, reason in together.rounds():
-                decoded = answers[voice.number].add(round_, Forecast(reason))
-                yield OneOf(voice.number, decoded)
-                yield from _endings(open_)
+            for step in rounds:
+                if isinstance(step, SequenceRound):
+                    number = step.sequence.number
+                    yield OneOf(number, answers[number].add(step.round, step.forecast))
+                    yield from _endings(open_)
+                else:
+                    yield step
         except Cancelled:
             for answer in open_.values():
                 answer.stop = answer.stop or Stop.CANCELLED
         yield from _endings(open_)
         generated = sum(answer.stats.generated_tokens for answer in answers)
-        yield Answered(together.evaluations, generated, stopwatch.decode_s)
+        yield Answered(rounds.evaluations, generated, stopwatch.decode_s)
 
     def _in_turn(self, request: Request, control: Control, clock: Clock) -> Iterator[Told]:
         yield Noticed("This model holds one text at a time, so the answers come in turn.")
@@ -167,16 +171,6 @@ class Assistant:
             self.resuming.begin(tokens, request.stored)
         cached = min(self.target.cached(tokens), len(tokens) - 1)
         return tokens, Prepared(len(tokens), cached, hopeless + dropped)
-
-    def _opening(self, prepared: Prepared) -> Iterator[Prepared | Noticed]:
-        yield prepared
-        if self._chat.template.notice:
-            yield Noticed(self._chat.template.notice)
-
-    def _answer(self, request: Request, stopwatch: Stopwatch, prepared: Prepared) -> Answer:
-        return Answer(
-            request, self.vocab, stopwatch, prepared.prompt_tokens, prepared.cached_tokens
-        )
 
     def _sources(self, request: Request) -> list[Source]:
         return [self.sources[name] for name in request.sources if name in self.sources]

@@ -1,11 +1,13 @@
-"""What jobs of every kind work with, those that the engine itself does not know included."""
+"""What jobs of every kind work with."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar, cast
 
-from assistant.decoding.control import Control
-from assistant.engine.load import Pool
+from assistant.decoding.lookahead.policy import Control
+from assistant.engine.load import Loader
+from assistant.engine.reply import Assistant
+from assistant.engine.weights_pool import Pool
 
 Emit = Callable[[Any], None]
 
@@ -21,13 +23,16 @@ class Closes(Protocol):
 Kept = TypeVar("Kept", bound=Closes)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Workplace:
-    """What jobs of every kind work with."""
+    """What jobs of every kind work with; `emit` is for what they say before their last event."""
 
     pool: Pool
     control: Control
     emit: Emit
+    loader: Loader | None = None
+    assistant: Assistant | None = None
+    """The models that were loaded last."""
     _kept: dict[object, Closes] = field(default_factory=dict)
 
     def kept(self, make: Callable[[Pool, Control, Emit], Kept]) -> Kept:
@@ -37,9 +42,13 @@ class Workplace:
         return cast(Kept, self._kept[make])
 
     def free(self) -> None:
-        """Close everything that was kept."""
+        """Free the models, and close everything that was kept."""
+        self.assistant = None
         while self._kept:
             self._kept.popitem()[1].close()
+        if self.loader is not None:
+            self.loader.close()
+            self.loader = None
 
 
 Handler = Callable[[Any, Workplace], object]

@@ -1,8 +1,9 @@
 """How the laboratories do their jobs."""
 
+from assistant.engine.handlers import HANDLERS as CORE
 from assistant.engine.workplace import Handler, Workplace
+from assistant.lab.bench.environment import bandwidth
 from assistant.lab.bench.events import Compared, Gauged
-from assistant.lab.bench.memory_bandwidth import bandwidth
 from assistant.lab.bench.trial_runner import TrialRunner
 from assistant.lab.jobs import Gauge, Lockstep, Prove, Tune
 from assistant.lab.prove.events import Proved
@@ -28,4 +29,10 @@ def _prove(job: Prove, place: Workplace) -> Proved:
     return Proof(job, place.control, place.emit, place.pool).run()
 
 
-HANDLERS: dict[type, Handler] = {Tune: _tune, Lockstep: _measure, Gauge: _gauge, Prove: _prove}
+HANDLERS: dict[type, Handler] = {
+    **CORE,
+    Tune: _tune,
+    Lockstep: _measure,
+    Gauge: _gauge,
+    Prove: _prove,
+}

@@ -1,7 +1,7 @@
 """What a worker with the laboratories and those who ask it say to each other."""
 
-from assistant.lab.events import LabEnd, LabEvent
+from assistant.lab.events import LabEvent
 from assistant.lab.jobs import LabJob
 from assistant.process.protocol import Protocol
 
-LAB = Protocol("assistant.lab.worker", LabJob, LabEvent, LabEnd)
+LAB = Protocol("assistant.lab.worker", LabJob, LabEvent)

@@ -3,37 +3,32 @@
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from io import FileIO
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any
 
-from assistant.process.protocol import CHAT, Cancel, Command, Protocol, Steer
+from assistant.process.protocol import CHAT, Protocol
 from assistant.process.supervisor import Supervisor
 from assistant.process.watchdog import PATIENCE
-from assistant.request import AnyJob, Count, Mode, Race, Request, Sampling, Setup
+from assistant.request import AnyJob, Cancel, Steer
+from assistant.service import Hear, Ticket
 
 
 class EngineProcess:
     """Load models and answer requests in another process; see `assistant.service.Service`.
 
-    `emit` is called on a thread of this object with every event; it must not block and must not
-    raise. When the other process dies or hangs, its jobs end in `Failed` of the kind `EngineDied`;
-    the next one is done by a new process, which loads the models again first, with the usual
-    events.
+    Jobs are heard of on a thread of this object. When the other process dies or hangs, they end in
+    `Failed` of the kind `EngineDied`; the next one is done by a new process, which loads the models
+    again first, with the usual events.
     """
 
-    def __init__(
-        self,
-        emit: Callable[[Any], None],
-        patience: float = PATIENCE,
-        protocol: Protocol = CHAT,
-    ) -> None:
+    def __init__(self, patience: float = PATIENCE, protocol: Protocol = CHAT) -> None:
         read, write = os.pipe()
         os.set_blocking(write, False)
         self._ear, self._bell = FileIO(read, "r"), FileIO(write, "w")
-        self._inbox: SimpleQueue[Command | None] = SimpleQueue()
-        self._keeper = Supervisor(emit, patience, protocol)
+        self._inbox: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._keeper = Supervisor(patience, protocol)
         self._thread = Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
 
@@ -42,35 +37,11 @@ class EngineProcess:
         """The number of the process that computes, if there is one."""
         return self._keeper.pid
 
-    def submit(self, job: AnyJob) -> None:
-        """Have a job of the protocol done; ends in one of its ends."""
-        self._give(job)
-
-    def load(self, setup: Setup) -> None:
-        """Replace the models; ends in `Ready` or `Failed`."""
-        self._give(setup)
-
-    def reply(self, request: Request) -> None:
-        """Answer; ends in `Finished`, for several answers in `Answered`, or in `Failed`."""
-        self._give(request)
-
-    def race(self, race: Race) -> None:
-        """Answer in several lanes, in turns; ends in `RaceOver` or `Failed`."""
-        self._give(race)
-
-    def count(self, count: Count) -> None:
-        """Count the tokens of a text; ends in `Counted`, or in nothing without a model."""
-        self._give(count)
-
-    def steer(
-        self, mode: Mode, lookahead: int | None = None, sampling: Sampling | None = None
-    ) -> None:
-        """Change how the last answer asked for is decoded, from the next round on."""
-        self._give(Steer(mode, lookahead, sampling))
-
-    def cancel(self) -> None:
-        """Stop every job given so far; what was decoded is kept, and a later job runs."""
-        self._give(Cancel())
+    def submit(self, job: AnyJob, hear: Hear) -> Ticket:
+        """Have a job of the protocol done after those before it; return at once."""
+        ticket = Ticket(job, hear, self._tell)
+        self._give(partial(self._keeper.submit, ticket))
+        return ticket
 
     def close(self) -> None:
         """End the process, the hard way after three seconds, and wait until it is gone."""
@@ -79,7 +50,10 @@ class EngineProcess:
         self._bell.close()
         self._ear.close()
 
-    def _give(self, command: Command | None) -> None:
+    def _tell(self, ticket: Ticket, order: Steer | Cancel) -> None:
+        self._give(partial(self._keeper.tell, ticket, order))
+
+    def _give(self, command: Callable[[], None] | None) -> None:
         """Hand a command over; a signal handler may do so in the middle of this very method."""
         self._inbox.put(command)
         with suppress(ValueError, BrokenPipeError):  # closed
@@ -95,4 +69,4 @@ class EngineProcess:
                     command = self._inbox.get()
                     if command is None:
                         return
-                    keeper.obey(command)
+                    command()

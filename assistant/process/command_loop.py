@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 from assistant.engine.engine import Engine
 from assistant.engine.workplace import Handler
 from assistant.process.frames import Frames, framed
-from assistant.process.protocol import Begun, Cancel, Command, Done, Ping, Pong, Protocol, Steer
+from assistant.process.protocol import Begun, Command, Last, Ping, Pong, Protocol
 from assistant.process.wire import Codec, Garbled
-from assistant.request import AnyJob
+from assistant.request import Cancel, Steer
 
 CHUNK = 65536
 
@@ -22,9 +22,13 @@ class Outlet:
         self._pipe, self._codec = pipe, codec
         self._turn = Lock()
 
-    def send(self, said: object) -> None:
-        """Send a message, whole, before another thread's."""
-        rest = memoryview(framed(self._codec.encode(said)))
+    def send(self, *said: object) -> None:
+        """Send messages, whole, before another thread's.
+
+        Raises:
+            TypeError: a part of them is no plain value, and nothing was sent.
+        """
+        rest = memoryview(b"".join(framed(self._codec.encode(each)) for each in said))
         with self._turn:
             try:
                 while rest:
@@ -33,28 +37,15 @@ class Outlet:
                 leave()
 
 
-class ServingEngine(Engine):
-    """The engine, which also says when a job begins and when it is over, whatever came of it."""
-
-    def __init__(self, outlet: Outlet, handlers: Mapping[type, Handler]) -> None:
-        self._outlet = outlet
-        super().__init__(outlet.send, handlers)
-
-    def _try(self, job: AnyJob) -> None:
-        self._outlet.send(Begun())
-        super()._try(job)
-        self._outlet.send(Done())
-
-
 def serve(
     commands: int, events: int, protocol: Protocol, handlers: Mapping[type, Handler]
 ) -> NoReturn:
     """Obey until nobody is left to command, also while the engine's thread computes.
 
-    `handlers` do the jobs of the protocol that the engine does not know by itself.
+    `handlers` do the jobs of the protocol.
     """
     outlet = Outlet(events, protocol.messages)
-    engine = ServingEngine(outlet, handlers)
+    engine = Engine(outlet.send, lambda end: outlet.send(Last(), end), handlers)
     frames = Frames()
     while data := os.read(commands, CHUNK):
         try:
@@ -73,11 +64,12 @@ def leave() -> NoReturn:
 
 def _obey(command: Command, engine: Engine, outlet: Outlet) -> None:
     match command:
-        case Steer(mode, lookahead, sampling):
-            engine.steer(mode, lookahead, sampling)
+        case Steer():
+            engine.steer(command)
         case Cancel():
             engine.cancel()
         case Ping():
             outlet.send(Pong())
         case _:
-            engine.submit(command)
+            outlet.send(Begun())
+            engine.give(command)

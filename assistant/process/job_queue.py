@@ -1,136 +1,167 @@
 """What has been asked of the engine and is not over, and what a new worker must be told first."""
 
 from collections import deque
-from collections.abc import Callable, Iterable
-from typing import Any
+from dataclasses import replace
+from time import monotonic
 
-from assistant.events import Failed
-from assistant.process.backoff import Backoff
-from assistant.process.protocol import Steer
-from assistant.request import AnyJob, Count, Request, Setup
-from models.errors import Cancelled, EngineDied
+from assistant.events import Failed, Ready
+from assistant.request import AnyJob, Count, Request, Setup, Steer
+from assistant.service import Ticket
+from models.errors import Cancelled, EngineDied, ModelError
 
 STOPPED = Failed("Stopped before it began.", Cancelled.__name__)
+NO_MODEL = Failed("No model is loaded.", ModelError.__name__)
+LONGEST = 60.0
+"""Seconds after which even a setup that ends every worker is tried again."""
 
 
 class JobQueue:
-    """Decide what is sent to a worker next, and what becomes of every job.
+    """Decide what a worker is sent next, and what becomes of every job. For one thread.
 
-    A worker that has no models gets the last setup before the first request: the reload. Its events
-    go out as usual; if it fails, that is how the request ends. `ends` are the events that end jobs.
+    A worker has one job at a time. One that has no models gets the last setup before the first
+    request: the reload. The request hears of it, and if it fails, that is how the request ends.
     """
 
-    def __init__(self, emit: Callable[[Any], None], ends: Any) -> None:
-        self._emit, self._ends = emit, ends
+    def __init__(self) -> None:
         self._backoff = Backoff()
-        self._waiting: deque[AnyJob | Steer] = deque()
+        self._waiting: deque[Ticket] = deque()
+        self._doing: Ticket | None = None
         self._setup: Setup | None = None  # the last one sent
         self._forget_worker()
 
     def _forget_worker(self) -> None:
-        self._sent: deque[AnyJob] = deque()
-        self._begun = False  # whether it has begun the oldest of them
-        self._end: object = None  # what it has said about the end of that one
-        self._cancelled = 0  # how many of them it was told to stop
+        self._begun = False  # whether the worker has begun what it was sent
+        self._cancelled = False  # whether it was told to stop that
+        self._reloading = False  # whether it was sent a setup on our own account
         self._furnished = False  # whether it has been given a setup
-        self._reload: Setup | None = None  # the one it was given on our own account
         self._proven = False  # whether it has done anything yet
 
     @property
-    def sent(self) -> int:
-        """How many jobs the worker has not ended yet."""
-        return len(self._sent)
+    def at_work(self) -> AnyJob | None:
+        """What the worker was sent and has not ended."""
+        if self._doing is None:
+            return None
+        return self._setup if self._reloading else self._doing.job
 
-    @property
-    def doing(self) -> AnyJob | None:
-        """What the worker is at."""
-        return self._sent[0] if self._sent and self._end is None else None
+    def add(self, ticket: Ticket) -> None:
+        """Take a job, to be sent when those before it are over."""
+        self._waiting.append(ticket)
 
-    def add(self, command: AnyJob | Steer) -> None:
-        """Take what is to be sent as soon as it may be."""
-        self._waiting.append(command)
+    def cancel(self, ticket: Ticket) -> bool:
+        """End a job that waits; say whether it is the worker's, which is to be told to stop it."""
+        if ticket in self._waiting:
+            self._waiting.remove(ticket)
+            _end(ticket, STOPPED)
+        self._cancelled |= ticket is self._doing
+        return ticket is self._doing
 
-    def cancel(self) -> None:
-        """End what has not been sent; what has been, the worker is told to stop."""
-        self._cancelled = len(self._sent)
-        self._drop(self._waiting, STOPPED)
-        self._waiting.clear()
+    def steer(self, ticket: Ticket, how: Steer) -> bool:
+        """Change a request that was not sent; say whether it was, and the worker is to be told."""
+        if ticket is self._doing and not self._reloading:
+            return True
+        if isinstance(ticket.job, Request):
+            sampling = how.sampling or ticket.job.sampling
+            ticket.job = replace(
+                ticket.job, mode=how.mode, lookahead=how.lookahead, sampling=sampling
+            )
+        return False
 
-    def next(self) -> AnyJob | Steer | None:
-        """Return what is to be sent now; it counts as sent."""
-        while self._waiting and self._reload is None:
-            command = self._waiting.popleft()
-            if isinstance(command, Steer):
-                return command
-            if isinstance(command, Request) and not self._furnished and self._setup:
+    def next(self) -> AnyJob | None:
+        """Return what is to be sent now, if anything is; it counts as sent."""
+        while self._waiting and self._doing is None:
+            ticket = self._doing = self._waiting.popleft()
+            self._begun = self._cancelled = False
+            if isinstance(ticket.job, Setup):
+                self._setup, self._furnished = ticket.job, True
+            elif isinstance(ticket.job, Request) and self._setup and not self._furnished:
                 if refusal := self._backoff.refusal(self._setup):
-                    self._emit(Failed(refusal, EngineDied.__name__))
+                    self.over(Failed(refusal, EngineDied.__name__))
                     continue
-                self._waiting.appendleft(command)
-                self._reload = self._setup
-                return self._send(self._setup)
-            if self._furnished or not isinstance(command, Count):
-                return self._send(command)
+                self._reloading = self._furnished = True
+            elif isinstance(ticket.job, Count) and not self._furnished:
+                self.over(NO_MODEL)
+                continue
+            return self.at_work
         return None
 
-    def _send(self, job: AnyJob) -> AnyJob:
-        if isinstance(job, Setup):
-            self._setup, self._furnished = job, True
-        self._sent.append(job)
-        return job
-
-    def take_back(self, message: str, kind: str) -> None:
-        """Fail the job that was sent last: it never left."""
-        self._drop([self._sent.pop()], Failed(message, kind))
-
     def begun(self) -> None:
-        """Note that the worker has begun its oldest job."""
+        """Note that the worker has begun its job."""
         self._begun = True
 
     def said(self, event: object) -> None:
-        """Pass on what the worker says."""
-        if isinstance(event, self._ends):
-            self._end = event
-            if isinstance(event, Failed) and self._cancelled and self._is_reload(self._sent[0]):
-                return  # the request that it was for has been told
-        self._emit(event)
+        """Pass on what the worker says before it ends its job."""
+        if self._doing is not None:
+            self._doing.hear(event)
 
-    def done(self) -> None:
-        """Note that the worker has ended its oldest job."""
-        job, failed = self._sent.popleft(), isinstance(self._end, Failed)
-        if isinstance(job, Setup) and not failed:
+    def done(self, end: object) -> None:
+        """Take the last event of what the worker was sent."""
+        self._proven = True
+        if isinstance(end, Ready):
             self._backoff.forget()
-        if self._is_reload(job):
-            self._reload, self._furnished = None, not failed
-            if failed and not self._cancelled and self._waiting:
-                self._waiting.popleft()
-        self._begun, self._end, self._proven = False, None, True
-        self._cancelled = max(0, self._cancelled - 1)
+        if self._reloading:
+            self._reloading, self._furnished = False, isinstance(end, Ready)
+            if self._furnished and self._doing is not None:
+                self._doing.hear(end)
+                if not self._cancelled:
+                    self._waiting.appendleft(self._doing)
+                    self._doing = None
+                    return
+                end = STOPPED
+        self.over(end)
+
+    def over(self, end: object) -> None:
+        """End the job that is being done; the worker has no part in it any more."""
+        ticket, self._doing = self._doing, None
+        if ticket is not None:
+            _end(ticket, end)
 
     def worker_died(self, sentence: str) -> None:
-        """End what the worker was at, and all that was asked meanwhile.
+        """End what the worker was at, and all that was asked meanwhile of the same models.
 
-        Jobs that a worker had not begun when it died idle are for the next one.
+        A job that it had not begun when it died idle is for the next one.
         """
-        if self._sent and isinstance(self._sent[0], Setup):
+        if isinstance(self.at_work, Setup):
             self._backoff.note_death()
-        dies = self._end is None and (self._begun or not self._proven)
-        told = self._sent.popleft() if self._sent and self._end is not None else None
-        cancelled = max(0, self._cancelled - 1) if told else self._cancelled
-        # The request that a reload was for tells of its end, or is the reason for the next one.
-        sent = [job for job in self._sent if not self._is_reload(job)]
+        dies, cancelled = self._begun or not self._proven, self._cancelled
+        died = Failed(sentence, EngineDied.__name__)
+        doing, self._doing = self._doing, None
         self._forget_worker()
-        if dies:
-            self._drop([*sent, *self._waiting], Failed(sentence, EngineDied.__name__))
-            self._waiting.clear()
-        else:
-            self._drop(sent[:cancelled], STOPPED)
-            self._waiting.extendleft(reversed(sent[cancelled:]))
+        if doing is not None and (dies or cancelled):
+            _end(doing, died if dies else STOPPED)
+        elif doing is not None:
+            self._waiting.appendleft(doing)
+        while dies and self._waiting and not isinstance(self._waiting[0].job, Setup):
+            _end(self._waiting.popleft(), died)
 
-    def _is_reload(self, job: AnyJob) -> bool:
-        return job is self._reload
 
-    def _drop(self, jobs: Iterable[AnyJob | Steer], end: Failed) -> None:
-        for job in jobs:
-            if not isinstance(job, Count | Steer):
-                self._emit(end)
+def _end(ticket: Ticket, end: object) -> None:
+    ticket.hear(end)
+    ticket.hear(None)
+
+
+class Backoff:
+    """Refuse to reload a setup that ends every worker too soon: first at once, then ever later."""
+
+    def __init__(self) -> None:
+        self._deaths = 0  # in a row, while loading
+        self._not_before = 0.0
+
+    def note_death(self) -> None:
+        """Note that a worker has died while it loaded."""
+        self._deaths += 1
+        self._not_before = monotonic() + min(LONGEST, 2 ** (self._deaths - 1) - 1)
+
+    def forget(self) -> None:
+        """Note that models have been loaded."""
+        self._deaths, self._not_before = 0, 0.0
+
+    def refusal(self, setup: Setup) -> str | None:
+        """Return why a setup is not tried again yet, or None if it is."""
+        pause = self._not_before - monotonic()
+        if pause <= 0:
+            return None
+        return (
+            f"The engine's process ended {self._deaths} times in a row while it loaded "
+            f"{setup.target.name}; it is tried again in {pause:.0f} seconds at the earliest. "
+            "Choose another model, or check this one with `specchat models check`."
+        )

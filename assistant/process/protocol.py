@@ -4,23 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from assistant.events import End, Event
+from assistant.events import Event
 from assistant.process.wire import Codec
-from assistant.request import AnyJob, Job, Mode, Sampling
-
-
-@dataclass(frozen=True, slots=True)
-class Steer:
-    """Change how the last answer asked for is decoded."""
-
-    mode: Mode
-    lookahead: int | None
-    sampling: Sampling | None = None  # None: as the request has it
-
-
-@dataclass(frozen=True, slots=True)
-class Cancel:
-    """Stop every job given so far."""
+from assistant.request import AnyJob, Cancel, Job, Steer
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +21,12 @@ class Pong:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The oldest job is being done."""
+    """The job is being done."""
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """The oldest job is over; all of its events have been sent."""
+class Last:
+    """The event that comes next is the job's last one."""
 
 
 Command = AnyJob | Steer | Cancel | Ping
@@ -53,7 +39,6 @@ class Protocol:
     worker: str  # the module that runs it
     jobs: Any  # a union of classes that are a `AnyJob`
     events: Any  # a union of classes
-    ends: Any  # those of the events that a job may end with
 
     @cached_property
     def commands(self) -> Codec[Any]:
@@ -63,7 +48,7 @@ class Protocol:
     @cached_property
     def messages(self) -> Codec[Any]:
         """What comes from the worker."""
-        return Codec(self.events | Pong | Begun | Done)
+        return Codec(self.events | Pong | Begun | Last)
 
 
-CHAT = Protocol("assistant.process.worker", Job, Event, End)
+CHAT = Protocol("assistant.process.worker", Job, Event)

@@ -1,38 +1,32 @@
 """Keep a worker at work: start it, feed it, hear it, watch it, and replace it when it is gone."""
 
 import select
-from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
+from assistant.events import Failed
 from assistant.process.crash_report import obituary
 from assistant.process.frames import TooLong
 from assistant.process.job_queue import JobQueue
-from assistant.process.protocol import (
-    Begun,
-    Cancel,
-    Command,
-    Done,
-    Ping,
-    Pong,
-    Protocol,
-    Steer,
-)
+from assistant.process.protocol import Begun, Command, Last, Ping, Pong, Protocol
 from assistant.process.watchdog import Watchdog
 from assistant.process.wire import Garbled
 from assistant.process.worker_process import WorkerProcess
+from assistant.request import Cancel, Steer
+from assistant.service import Ticket
 from models.errors import UsageError
 
 
 class Supervisor:
-    """Pass jobs to a worker and its events to `emit`, all on one thread."""
+    """Pass jobs to a worker and its events to whoever asked, all on one thread."""
 
-    def __init__(self, emit: Callable[[Any], None], patience: float, protocol: Protocol) -> None:
-        self._agenda = JobQueue(emit, protocol.ends)
+    def __init__(self, patience: float, protocol: Protocol) -> None:
+        self._queue = JobQueue()
         self._patience, self._protocol = patience, protocol
         self._watch = Watchdog(patience)
         self._child: WorkerProcess | None = None
         self._noisy = False  # whether the child may still write to its standard output
+        self._ending = False  # whether it says the last of a job next
 
     @property
     def pid(self) -> int | None:
@@ -58,16 +52,19 @@ class Supervisor:
             self._child.bury()
             self._child = None
 
-    def obey(self, command: Command) -> None:
-        """Do something for the engine's user."""
-        if isinstance(command, Cancel):
-            self._agenda.cancel()
-            if self._child is not None:
-                self._child.send(command)
-                self._watch.told_to_stop(self._agenda.sent)
-        elif not isinstance(command, Ping):
-            self._agenda.add(command)
-            self._advance()
+    def submit(self, ticket: Ticket) -> None:
+        """Have a job done after those before it."""
+        self._queue.add(ticket)
+        self._advance()
+
+    def tell(self, ticket: Ticket, order: Steer | Cancel) -> None:
+        """Steer or stop a job."""
+        if isinstance(order, Steer):
+            if self._queue.steer(ticket, order):
+                self._send(order)
+        elif self._queue.cancel(ticket):
+            self._watch.told_to_stop()
+            self._send(order)
 
     def wait(self, ear: int) -> bool:
         """Do something for the worker, if there is need; return when `ear` can be read or so."""
@@ -80,7 +77,7 @@ class Supervisor:
                 poll.register(child.noise, select.POLLIN)
             if child.congested:
                 poll.register(child.commands, select.POLLOUT)
-        busy = child is not None and self._agenda.sent
+        busy = child is not None and self._queue.at_work
         ready = {pipe for pipe, _ in poll.poll(self._watch.interval * 1000 if busy else None)}
         if child is not None:
             self._serve(child, ready)
@@ -93,7 +90,7 @@ class Supervisor:
             child.flush()
         if child.events in ready:
             self._hear(child)
-        if self._child is child and self._agenda.sent:
+        if self._child is child and self._queue.at_work:
             self._look_after(child)
 
     def _hear(self, child: WorkerProcess) -> None:
@@ -114,12 +111,15 @@ class Supervisor:
             case Pong():
                 pass
             case Begun():
-                self._agenda.begun()
-            case Done():
-                self._agenda.done()
+                self._queue.begun()
+            case Last():
+                self._ending = True
+            case _ if self._ending:
+                self._ending = False
                 self._watch.job_over()
+                self._queue.done(said)
             case _:
-                self._agenda.said(said)
+                self._queue.said(said)
 
     def _look_after(self, child: WorkerProcess) -> None:
         if complaint := self._watch.complaint:
@@ -132,21 +132,21 @@ class Supervisor:
     def _bury(self, child: WorkerProcess, reason: str = "") -> None:
         self._child = None
         status = child.bury()
-        self._agenda.worker_died(obituary(self._agenda.doing, status, child.last_words, reason))
+        self._queue.worker_died(obituary(self._queue.at_work, status, child.last_words, reason))
 
     def _start(self) -> bool:
         """Start a worker; without one, everything fails."""
         try:
             self._child = WorkerProcess(self._protocol)
         except OSError as error:
-            self._agenda.worker_died(f"The engine's process cannot be started ({error}).")
+            self._queue.worker_died(f"The engine's process cannot be started ({error}).")
             return False
-        self._noisy, self._watch = True, Watchdog(self._patience)
+        self._noisy, self._ending, self._watch = True, False, Watchdog(self._patience)
         return True
 
     def _advance(self) -> None:
         """Send what may be sent."""
-        while command := self._agenda.next():
+        while command := self._queue.next():
             if self._child is None and not self._start():
                 return
             self._send(command)
@@ -162,4 +162,4 @@ class Supervisor:
 
     def _refuse(self, command: Command, why: str) -> None:
         if not isinstance(command, Steer):  # which has no end to be told of
-            self._agenda.take_back(why, UsageError.__name__)
+            self._queue.over(Failed(why, UsageError.__name__))

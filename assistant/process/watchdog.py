@@ -17,7 +17,6 @@ class Watchdog:
         self._heard = monotonic()
         self._asked: float | None = None
         self._told_to_stop: float | None = None
-        self._stopping = 0
 
     @property
     def interval(self) -> float:
@@ -28,16 +27,13 @@ class Watchdog:
         """Note that the worker has said something."""
         self._heard, self._asked = monotonic(), None
 
-    def told_to_stop(self, jobs: int) -> None:
-        """Note that the worker has to end this many jobs soon."""
-        if self._stopping == 0 and jobs:
-            self._told_to_stop = monotonic()
-        self._stopping = jobs
+    def told_to_stop(self) -> None:
+        """Note that the worker has to end its job soon."""
+        self._told_to_stop = self._told_to_stop or monotonic()
 
     def job_over(self) -> None:
-        """Note that a job has come to its end."""
-        self._stopping = max(0, self._stopping - 1)
-        self._told_to_stop = monotonic() if self._stopping else None
+        """Note that the job has come to its end."""
+        self._told_to_stop = None
 
     @property
     def wants_ping(self) -> bool:

@@ -1,17 +1,16 @@
 """Frozen values as bytes and back: msgpack, tagged with the name of the value's class.
 
-A codec is made from a union of dataclasses and follows their annotations, also into fields that
-hold such unions themselves: a new event or job needs no line here.
+A codec is made from a union of classes and follows their annotations: a new event or job needs no
+line here. Paths, other libraries' numbers and broken text are values, too.
 """
 
-from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any, Generic, TypeVar, get_args, get_type_hints
+import os
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, Generic, TypeVar, get_args
 
 import msgspec
 
-from assistant.process import plain
-from assistant.process.unions import Choice, shape_of
 from models.errors import UsageError
 
 Value = TypeVar("Value")
@@ -22,20 +21,30 @@ class Garbled(Exception):
 
 
 class Codec(Generic[Value]):
-    """Encode and decode the members of a union of dataclasses."""
+    """Encode and decode the members of a union of dataclasses or structs."""
 
     def __init__(self, union: Any) -> None:
-        self._kinds = {kind.__name__: _Kind(kind) for kind in get_args(union)}
+        self._members: dict[str, msgspec.msgpack.Decoder[Any]] = {
+            kind.__name__: msgspec.msgpack.Decoder(kind, dec_hook=_from_plain)
+            for kind in get_args(union)
+        }
         self._tagged = msgspec.msgpack.Decoder(tuple[str, msgspec.Raw])
 
     def encode(self, value: Value) -> bytes:
-        """Return the bytes of a value.
+        """Return the bytes of a value; text that is not UTF-8 gets question marks.
 
         Raises:
-            TypeError: a part of it is no plain value.
+            TypeError: it is not one of the union's, or a part of it is no plain value.
+            OverflowError: a number in it has more than 64 bits.
         """
-        name = type(value).__name__
-        return plain.encode((name, self._kinds[name].to_plain(value)))
+        tagged = type(value).__name__, value
+        if tagged[0] not in self._members:
+            raise TypeError(f"not one of {', '.join(self._members)}: {tagged[0]}")
+        try:
+            return _encoder.encode(tagged)
+        except UnicodeEncodeError:  # half a character, as a command line or a file name may hold
+            builtins = msgspec.to_builtins(tagged, builtin_types=(bytes,), enc_hook=_to_plain)
+            return _encoder.encode(_readable(builtins))
 
     def decode(self, data: bytes) -> Value:
         """Return the value that `encode` was given.
@@ -45,7 +54,7 @@ class Codec(Generic[Value]):
         """
         try:
             name, payload = self._tagged.decode(data)
-            value: Value = self._kinds[name].decode(payload)
+            value: Value = self._members[name].decode(payload)
         # KeyError: no such class; ValueError: msgspec's errors, and text that is not UTF-8;
         # UsageError: a value that its class does not allow
         except (KeyError, ValueError, RecursionError, UsageError) as error:
@@ -53,52 +62,32 @@ class Codec(Generic[Value]):
         return value
 
 
-class _Kind:
-    """One class of a union; msgspec itself cannot decode a field that holds a union of classes."""
-
-    def __init__(self, kind: type[Any]) -> None:
-        hints = get_type_hints(kind)
-        shapes = [(field.name, shape_of(hints[field.name])) for field in fields(kind)]
-        self._kind = kind
-        self._chosen = {name for name, shape in shapes if shape != hints[name]}
-        shape = msgspec.defstruct(kind.__name__, shapes) if self._chosen else kind
-        self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(
-            shape, dec_hook=_decode
-        )
-
-    def to_plain(self, value: Any) -> Any:
-        """Return what msgspec can encode."""
-        if not self._chosen:
-            return value
-        parts = _parts(value)
-        return parts | {name: _tag(parts[name]) for name in self._chosen}
-
-    def decode(self, payload: msgspec.Raw) -> Any:
-        """Return the value that `to_plain` was given."""
-        decoded = self._decoder.decode(payload)
-        return self._kind(**_parts(decoded, self._kind)) if self._chosen else decoded
-
-
-def _parts(value: Any, kind: type[Any] | None = None) -> dict[str, Any]:
-    return {field.name: getattr(value, field.name) for field in fields(kind or value)}
-
-
-def _tag(value: Any) -> Any:
-    """Give every dataclass in a field its name; one that holds a union in its turn is no case."""
+def _to_plain(value: Any) -> Any:
     match value:
-        case tuple() | list():
-            return [_tag(item) for item in value]
-        case Mapping():
-            return {key: _tag(item) for key, item in value.items()}
-        case None | str() | int() | float() | bytes():
-            return value
-    return type(value).__name__, value
+        case Path():
+            return os.fsencode(value)
+        case Integral():
+            return int(value)
+        case Real():
+            return float(value)
+    raise TypeError(f"not a plain value: {value!r}")
 
 
-def _decode(kind: type[Any], value: Any) -> Any:
-    if issubclass(kind, Choice):
-        match value:
-            case [str(name), payload] if name in kind.members:
-                return msgspec.convert(payload, kind.members[name], dec_hook=plain.decode_hook)
-        raise ValueError(f"not one of {', '.join(kind.members)}")
-    return plain.decode_hook(kind, value)
+def _from_plain(kind: type[Any], value: Any) -> Any:
+    if kind is Path and isinstance(value, bytes):
+        return Path(os.fsdecode(value))
+    raise ValueError(f"not a {kind.__name__}: {value!r}")
+
+
+def _readable(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode()
+        case dict():
+            return {_readable(key): _readable(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_readable(item) for item in value]
+    return value
+
+
+_encoder = msgspec.msgpack.Encoder(enc_hook=_to_plain)

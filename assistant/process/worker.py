@@ -30,10 +30,11 @@ def main(serve: Callable[[int, int], NoReturn]) -> NoReturn:
 def chat(commands: int, events: int) -> NoReturn:
     """Serve a chat until the pipe of commands ends."""
     # The import runs native code, which may be what ends this process.
+    from assistant.engine.handlers import HANDLERS
     from assistant.process.command_loop import serve
     from assistant.process.protocol import CHAT
 
-    serve(commands, events, CHAT, {})
+    serve(commands, events, CHAT, HANDLERS)
 
 
 def _confine(parent: int) -> None:

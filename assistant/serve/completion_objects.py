@@ -6,23 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from assistant.events import Finished, Ready, Stats, Stop, Token
+from assistant.stats import STATS_FIELDS, TOKEN_FIELDS
 
 Object = dict[str, Any]
 _REASONS = {Stop.LENGTH: "length", Stop.CONTEXT: "length"}
-_TOKEN = ("id", "text", "origin", "source", "target_prob", "draft_prob")
-_STATS = (
-    "mode",
-    "rounds",
-    "drafted",
-    "tested",
-    "accepted",
-    "acceptance_rate",
-    "tokens_per_eval",
-    "prefill_s",
-    "first_token_s",
-    "decode_s",
-    "tokens_per_s",
-)
+_ELSEWHERE = ("prompt_tokens", "cached_tokens", "generated_tokens", "lookahead_counts")
+_STATS = tuple(name for name in STATS_FIELDS if name not in _ELSEWHERE)
 
 
 class Completion:
@@ -95,7 +84,7 @@ def card(name: str, ready: Ready, loaded: int) -> Object:
 
 
 def _token(token: Token) -> Object:
-    return {name: getattr(token, name) for name in _TOKEN}
+    return {name: getattr(token, name) for name in TOKEN_FIELDS}
 
 
 def _end(stop: Stop, stats: Stats) -> Object:

@@ -20,11 +20,14 @@ from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.completion import stream, whole
 from assistant.serve.completion_objects import card
 from assistant.serve.completion_schema import understand
+from assistant.serve.engine_job import EngineJob
 from assistant.serve.exchange import Exchange, body_of
 from assistant.serve.guard import Guard
 from assistant.serve.refusal import JSON, Refusal, from_failure, refusal_of
-from assistant.serve.request_queue import RequestQueue
+from assistant.service import Service
 
+MAX_WAITING = 32
+"""Requests that may wait while one is answered."""
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"
 
 
@@ -52,7 +55,7 @@ class Endpoint:
 
     def __init__(
         self,
-        desk: RequestQueue,
+        service: Service,
         name: str,
         ready: Ready,
         usual: Request,
@@ -60,10 +63,11 @@ class Endpoint:
         report: Callable[[Served], None],
         notice: Callable[[str], None],
     ) -> None:
-        self._desk, self._usual, self._guard = desk, usual, guard
+        self._service, self._usual, self._guard = service, usual, guard
         self._name, self._report, self._notice = name, report, notice
         self._card = card(name, ready, int(time.time()))
         self._remembered = AnswerTokens()
+        self._jobs = 0  # that clients wait for
         self._app = Starlette(
             routes=[
                 Route(CHAT, self._complete, methods=["POST"]),
@@ -88,7 +92,9 @@ class Endpoint:
         except Exception:
             pass  # it was told to the client, which then may have gone
         finally:
-            exchange.leave()
+            if exchange.job is not None:
+                exchange.job.cancel()
+                self._jobs -= 1
             for answer in exchange.answers:
                 self._remembered.keep(answer)
             seconds = time.perf_counter() - began
@@ -116,9 +122,12 @@ class Endpoint:
         )
 
     async def _events(self, request: Request, exchange: Exchange) -> AsyncIterator[Event]:
-        job = self._desk.ask(request)
-        exchange.leave = lambda: self._desk.leave(job)
-        async for event in job.heard():
+        if self._jobs > MAX_WAITING:
+            why = f"{MAX_WAITING} requests wait already; ask again later."
+            raise Refusal(429, why, "queue_full", headers={"retry-after": "5"})
+        self._jobs += 1
+        exchange.job = job = EngineJob(self._service, request)
+        async for event in job.events():
             if isinstance(event, Failed):
                 raise from_failure(event)
             if isinstance(event, Noticed):

@@ -1,7 +1,7 @@
 """One HTTP request and its answer, as they pass: what is to be known of them when they are over."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import TypeVar
 
 from starlette.requests import ClientDisconnect, Request
@@ -9,6 +9,7 @@ from starlette.types import Message, Receive, Send
 
 from assistant.events import Finished
 from assistant.serve import connection
+from assistant.serve.engine_job import EngineJob
 from assistant.serve.refusal import Refusal
 
 MAX_BODY_BYTES = 8_388_608
@@ -24,8 +25,8 @@ class Exchange:
         self.answers: tuple[Finished, ...] = ()
         self.remark = ""
         """Why it was refused, or that its client left."""
-        self.leave: Callable[[], None] = lambda: None
-        """Called when it is over: nobody waits for what was asked of the engine."""
+        self.job: EngineJob | None = None
+        """What was asked of the engine."""
         self._is_over = False
 
     async def receive(self) -> Message:

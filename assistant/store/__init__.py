@@ -1,7 +1,6 @@
 """Conversations on disk: a tree of messages each, how the answers came about, and a search."""
 
 from assistant.store.files import place, present
-from assistant.store.notes import unsent
 from assistant.store.store import Store
 from assistant.store.values import (
     INTERRUPTED,
@@ -10,6 +9,7 @@ from assistant.store.values import (
     FullConversation,
     Record,
     State,
+    unsent,
 )
 
 __all__ = [

@@ -10,14 +10,13 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from assistant.store import files
-from assistant.store.database import connect, explained
-from assistant.store.integrity import check
+from assistant.store.database import connect, explained, is_damage
 from assistant.store.schema import APPLICATION_ID, newest, version
 from models.errors import StorageError
 
-KEPT = 5
-_PAGES = 4096  # copied at a time, so that nobody who writes waits long
-_RESTARTS = 20
+_KEPT = 5
+_PAGES_AT_ONCE = 4096  # so that nobody who writes waits long
+_MAX_RESTARTS = 20
 
 
 def backups(path: Path) -> list[Path]:
@@ -57,11 +56,11 @@ def back_up(path: Path, patience_s: float = 0.0) -> Path | None:
             files.suspect(path).touch(0o600)
             raise StorageError(
                 f"{path} is damaged ({problem}), so it was not backed up. Start specchat again: it "
-                "then mends the file."
+                "then repairs the file."
             )
         done = folder / f"{_stamp()}.db"
         part.rename(done)
-        for old in backups(path)[KEPT:]:
+        for old in backups(path)[_KEPT:]:
             old.unlink(missing_ok=True)
         return done
     return None
@@ -74,12 +73,12 @@ def _copy(path: Path, part: Path) -> None:
         nonlocal left, restarts
         restarts += remaining > left
         left = remaining
-        if restarts > _RESTARTS:
+        if restarts > _MAX_RESTARTS:
             raise StorageError(f"{path} was too busy to be backed up. It is tried again later.")
 
     with closing(connect(path, read_only=True)) as source, closing(connect(part)) as target:
         target.execute("PRAGMA synchronous = OFF")
-        source.backup(target, pages=_PAGES, progress=watch, sleep=0.002)
+        source.backup(target, pages=_PAGES_AT_ONCE, progress=watch, sleep=0.002)
         target.execute("PRAGMA journal_mode = DELETE")
     descriptor = os.open(part, os.O_RDONLY)
     try:
@@ -108,3 +107,15 @@ def _usable(backup: Path) -> bool:
             return ours and version(sql) <= newest() and check(backup) is None
     except sqlite3.Error:
         return False
+
+
+def check(path: Path) -> str | None:
+    """Read a database from end to end, and return what is wrong with it."""
+    try:
+        with closing(connect(path, read_only=True)) as sql:
+            found: str = sql.execute("PRAGMA quick_check(1)").fetchone()[0]
+            return None if found == "ok" else found
+    except sqlite3.DatabaseError as error:
+        if is_damage(error):
+            return str(error)
+        raise

@@ -24,7 +24,7 @@ _MEANING = {
     sqlite3.SQLITE_IOERR: "The disk did not take what was written to {path}; it may be full. What "
     "was kept before is safe.",
     **dict.fromkeys(
-        DAMAGED, "{path} is damaged. Close specchat and start it again: it then mends the file."
+        DAMAGED, "{path} is damaged. Close specchat and start it again: it then repairs the file."
     ),
 }
 
@@ -84,6 +84,19 @@ def storable(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
+@contextmanager
+def transaction(sql: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+    """Do the block as a whole or, when it fails, not at all."""
+    sql.execute(begin)
+    try:
+        yield
+        sql.execute("COMMIT")
+    except BaseException:  # an interrupt must not leave it open either
+        if sql.in_transaction:  # a full disk may have ended it already
+            sql.execute("ROLLBACK")
+        raise
+
+
 class Database:
     """A connection that threads take in turns."""
 
@@ -116,12 +129,5 @@ class Database:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
-        with self.alone() as sql:
-            sql.execute(begin)
-            try:
-                yield sql
-                sql.execute("COMMIT")
-            except BaseException:  # an interrupt must not leave it open either
-                if sql.in_transaction:  # a full disk may have ended it already
-                    sql.execute("ROLLBACK")
-                raise
+        with self.alone() as sql, transaction(sql, begin):
+            yield sql

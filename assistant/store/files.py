@@ -10,25 +10,22 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from models.errors import StorageError
+from models.files import disk
 from models.files.places import data_dir
 
 _COMPANIONS = ("", "-journal", "-wal", "-shm")
-_PATIENCE_S = 30.0
+_OPENING_TIMEOUT_S = 30.0
 
 
 def place() -> Path:
     """Return where the conversations are, or say that there is no such place."""
     try:
         path = data_dir() / "chats.db"
-    except RuntimeError as error:
-        raise _homeless() from error
-    if not path.is_absolute():
-        raise _homeless()
-    return path
-
-
-def _homeless() -> StorageError:
-    return StorageError(
+    except RuntimeError:  # nobody's home is known
+        path = Path()
+    if path.is_absolute():
+        return path
+    raise StorageError(
         "There is no home folder to keep conversations in. Set SPECCHAT_HOME to a folder."
     )
 
@@ -59,9 +56,7 @@ def suspect(path: Path) -> Path:
 def private_folder(path: Path) -> Path:
     """Make a folder that nobody else may enter, unless it is there already."""
     try:
-        if not path.is_dir():
-            private_folder(path.parent)
-            path.mkdir(mode=0o700, exist_ok=True)
+        disk.private_folder(path)
     except OSError as error:
         raise StorageError(
             f"The folder {path} cannot be made ({error.strerror}), so conversations are not kept. "
@@ -93,20 +88,18 @@ def writable(path: Path) -> bool:
 
 @contextmanager
 def opening(path: Path) -> Iterator[None]:
-    """Let one instance at a time check, mend and migrate a database."""
+    """Let one instance at a time check, repair and migrate a database."""
     lock = FileLock(private_folder(running(path)) / "opening", mode=0o600, thread_local=False)
     try:
-        lock.acquire(timeout=_PATIENCE_S)
+        held = lock.acquire(timeout=_OPENING_TIMEOUT_S)
     except Timeout as error:
         raise StorageError(
             f"Another specchat is busy with {path}. Wait until it is done, and start again."
         ) from error
     except OSError as error:
         raise StorageError(f"{path} cannot be locked ({error.strerror}).") from error
-    try:
+    with held:
         yield
-    finally:
-        lock.release()
 
 
 def move_aside(path: Path) -> Path:

@@ -1,109 +1,163 @@
-"""Messages: sent, answered while the answer streams, and read again."""
+"""Messages in the database: read as records, added, and where their conversation is now.
 
-import time
-from collections.abc import Sequence
+All of it happens in a transaction of the caller's.
+"""
 
-from assistant.events import Stats
-from assistant.store.database import Database, storable
-from assistant.store.inserting import append, keep_trace
-from assistant.store.rows import gone, pack_ids, pack_stats, path_to, record, tree
-from assistant.store.trace_packing import unpack_trace
-from assistant.store.values import Attachment, Record, State
+import sqlite3
+from collections import defaultdict
+
+from assistant.store.database import storable
+from assistant.store.packing import (
+    pack_attachments,
+    pack_ids,
+    pack_stats,
+    pack_trace,
+    unpack_attachments,
+    unpack_ids,
+    unpack_stats,
+)
+from assistant.store.values import Attachment, Record, derive
 from assistant.tokens import Trace
+from models.errors import StorageError
 
-_STREAM = "UPDATE message SET content = ?, state = 'streaming', owner = ? WHERE id = ?"
-_END = """UPDATE message SET content = ?, token_ids = ?, stats = ?, stop = ?, state = ?,
-    owner = NULL WHERE id = ?"""
+_COLUMNS = (
+    "id, parent, role, content, created, state, token_ids, attachments, stop, stats, model, "
+    "conversation"
+)
+# Along the parents from a message to the start; those of a damaged file need not have one.
+_UP = """WITH RECURSIVE up (id, parent, depth) AS (
+    SELECT id, parent, 0 FROM message WHERE id = ?
+    UNION ALL SELECT m.id, m.parent, depth + 1 FROM message m JOIN up ON m.id = up.parent
+    WHERE m.id < up.id)"""
 
 
-class Messages:
-    """What the store can do with messages."""
+def record(sql: sqlite3.Connection, message: int) -> Record:
+    """Return a message."""
+    row = sql.execute(f"SELECT {_COLUMNS} FROM message WHERE id = ?", (message,)).fetchone()
+    if row is None:
+        raise gone("message", message)
+    found = sql.execute(
+        "SELECT id FROM message WHERE conversation = ? AND parent IS ? AND hidden IS NULL "
+        "ORDER BY id",
+        (row["conversation"], row["parent"]),
+    )
+    return _record(row, tuple(id_ for (id_,) in found))
 
-    _database: Database
-    _owner: str | None
-    _streamed: dict[int, Trace]  # what is on disk of the answers that stream
 
-    def path(self, conversation: int) -> tuple[Record, ...]:
-        """Return the messages from the start of a conversation to where it is now."""
-        with self._database.reading() as sql:
-            row = sql.execute(
-                "SELECT leaf FROM conversation WHERE id = ?", (conversation,)
-            ).fetchone()
-            if row is None:
-                raise gone("conversation", conversation)
-            return path_to(sql, row["leaf"])
+def path_to(sql: sqlite3.Connection, message: int) -> tuple[Record, ...]:
+    """Return the messages from the start of a conversation to one of it."""
+    rows = sql.execute(
+        f"{_UP} SELECT {_COLUMNS} FROM message JOIN (SELECT id, depth FROM up) USING (id) "
+        "ORDER BY depth DESC",
+        (message,),
+    ).fetchall()
+    return _records(sql, rows)
 
-    def tree(self, conversation: int) -> tuple[Record, ...]:
-        """Return every message of a conversation on any branch, each after its parent."""
-        with self._database.reading() as sql:
-            return tree(sql, conversation)
 
-    def ask(
-        self,
-        conversation: int,
-        parent: int | None,
-        content: str,
-        attachments: Sequence[Attachment] = (),
-    ) -> Record:
-        """Keep what a person sends; it is on disk when this returns."""
-        asked = Record(0, parent, "user", content, time.time(), "complete", (), tuple(attachments))
-        return self._append(conversation, asked)
+def tree(sql: sqlite3.Connection, conversation: int) -> tuple[Record, ...]:
+    """Return every message of a conversation on any branch, each after its parent."""
+    rows = sql.execute(
+        f"SELECT {_COLUMNS} FROM message WHERE conversation = ? AND hidden IS NULL ORDER BY id",
+        (conversation,),
+    ).fetchall()
+    return _records(sql, rows)
 
-    def answer(self, conversation: int, parent: int, model: str) -> Record:
-        """Make room for an answer that is about to stream."""
-        empty = Record(0, parent, "assistant", "", time.time(), "streaming", model=model)
-        return self._append(conversation, empty)
 
-    def stream(self, answer: int, content: str, trace: Trace) -> None:
-        """Keep what there is of an answer: all of its text and how all of it came about."""
-        with self._database.writing() as sql:
-            done = sql.execute(_STREAM, (storable(content), self._owner, answer))
-            if done.rowcount == 0:
-                raise gone("message", answer)
-            keep_trace(sql, answer, *self._news(answer, trace))
-        self._streamed[answer] = trace
+def conversation_of(sql: sqlite3.Connection, message: int) -> int:
+    """Return which conversation a message belongs to."""
+    row = sql.execute("SELECT conversation FROM message WHERE id = ?", (message,)).fetchone()
+    if row is None:
+        raise gone("message", message)
+    return int(row[0])
 
-    def end(
-        self,
-        answer: int,
-        content: str,
-        token_ids: Sequence[int],
-        trace: Trace,
-        stats: Stats | None,
-        stop: str | None,
-        state: State,
-    ) -> Record:
-        """Keep an answer that is over, whatever ended it."""
-        row = (storable(content), pack_ids(token_ids), pack_stats(stats), stop, state, answer)
-        with self._database.writing() as sql:
-            if sql.execute(_END, row).rowcount == 0:
-                raise gone("message", answer)
-            keep_trace(sql, answer, *self._news(answer, trace))
-            sql.execute(
-                "UPDATE conversation SET updated = ? "
-                "WHERE id = (SELECT conversation FROM message WHERE id = ?)",
-                (time.time(), answer),
-            )
-            ended = record(sql, answer)
-        self._streamed.pop(answer, None)
-        return ended
 
-    def trace(self, answer: int) -> Trace:
-        """Return how an answer came about; empty for one that was not decoded here."""
-        with self._database.reading() as sql:
-            parts = sql.execute(
-                "SELECT packed FROM trace WHERE message = ? ORDER BY part", (answer,)
-            ).fetchall()
-        return tuple(step for (packed,) in parts for step in unpack_trace(packed))
+def gone(what: str, id_: int) -> StorageError:
+    """Return the error for something that is not there, or not any more."""
+    return StorageError(f"There is no {what} {id_}; it may have been deleted for good.")
 
-    def _append(self, conversation: int, new: Record) -> Record:
-        owner = self._owner if new.state == "streaming" else None
-        with self._database.writing() as sql:
-            return record(sql, append(sql, conversation, new, owner))
 
-    def _news(self, answer: int, trace: Trace) -> tuple[Trace, bool]:
-        """Return the part of a trace that is not on disk yet, and whether there is another."""
-        kept = self._streamed.get(answer, ())
-        if kept and trace[: len(kept)] == kept:
-            return trace[len(kept) :], True
-        return trace, False
+def _records(sql: sqlite3.Connection, rows: list[sqlite3.Row]) -> tuple[Record, ...]:
+    if not rows:
+        return ()
+    siblings: defaultdict[int | None, list[int]] = defaultdict(list)
+    for parent, id_ in sql.execute(
+        "SELECT parent, id FROM message WHERE conversation = ? AND hidden IS NULL ORDER BY id",
+        (rows[0]["conversation"],),
+    ):
+        siblings[parent].append(id_)
+    return tuple(_record(row, tuple(siblings[row["parent"]])) for row in rows)
+
+
+def _record(row: sqlite3.Row, siblings: tuple[int, ...]) -> Record:
+    id_, parent, role, content, created, state, ids, attachments, stop, stats, model, _ = row
+    tokens, texts, figures = unpack_ids(ids), unpack_attachments(attachments), unpack_stats(stats)
+    return Record(
+        id_, parent, role, content, created, state, tokens, texts, stop, figures, model, siblings
+    )
+
+
+def insert(sql: sqlite3.Connection, conversation: int, record: Record, owner: str | None) -> int:
+    """Add a message to a conversation, whatever the id and the siblings in the record."""
+    texts = tuple(
+        Attachment(storable(each.name), storable(each.text)) for each in record.attachments
+    )
+    made = sql.execute(
+        "INSERT INTO message (conversation, parent, role, content, created, state, owner, "
+        "token_ids, attachments, stop, stats, model) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            conversation,
+            record.parent,
+            record.role,
+            storable(record.content),
+            record.created,
+            record.state,
+            owner,
+            pack_ids(record.token_ids),
+            pack_attachments(texts),
+            record.stop,
+            pack_stats(record.stats),
+            storable(record.model),
+        ),
+    )
+    return made.lastrowid or 0
+
+
+def append(sql: sqlite3.Connection, conversation: int, new: Record, owner: str | None) -> Record:
+    """Add a message and make it the one where the conversation is now."""
+    if new.parent is not None and conversation_of(sql, new.parent) != conversation:
+        raise StorageError(f"Message {new.parent} is of another conversation.")
+    title = derive(storable(new.content)) if new.role == "user" else ""
+    # Also when another instance deleted it meanwhile: what was sent shall be found again.
+    known = sql.execute(
+        "UPDATE conversation SET deleted = NULL, updated = ?, "
+        "title = CASE WHEN title = '' THEN ? ELSE title END WHERE id = ?",
+        (new.created, title, conversation),
+    )
+    if known.rowcount == 0:
+        raise gone("conversation", conversation)
+    id_ = insert(sql, conversation, new, owner)
+    # What it follows is seen again, if it was hidden.
+    sql.execute(
+        f"{_UP} UPDATE message SET hidden = NULL "
+        "WHERE hidden IS NOT NULL AND id IN (SELECT id FROM up)",
+        (id_,),
+    )
+    stand_at(sql, conversation, id_)
+    return record(sql, id_)
+
+
+def stand_at(sql: sqlite3.Connection, conversation: int, leaf: int | None) -> None:
+    """Note where a conversation is now."""
+    sql.execute("UPDATE conversation SET leaf = ? WHERE id = ?", (leaf, conversation))
+
+
+def keep_trace(sql: sqlite3.Connection, message: int, steps: Trace, more: bool) -> None:
+    """Keep how an answer came about; `more` of it adds to what is kept."""
+    if not more:
+        sql.execute("DELETE FROM trace WHERE message = ?", (message,))
+    if steps:
+        sql.execute(
+            "INSERT INTO trace SELECT ?1, coalesce(max(part), -1) + 1, ?2 FROM trace "
+            "WHERE message = ?1",
+            (message, pack_trace(steps)),
+        )

@@ -2,16 +2,18 @@
 
 import json
 import sqlite3
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from assistant.store import backups, files
-from assistant.store.database import Database, connect, explained, set_up
-from assistant.store.integrity import problem, renewed
-from assistant.store.schema import migrate, newest, version
+from assistant.store.database import Database, connect, explained, is_damage, set_up
+from assistant.store.schema import APPLICATION_ID, migrate, newest, reindex, version
 from assistant.store.sharing import Presence, forget_dead
 from assistant.store.values import INTERRUPTED
 from models.errors import StorageError
+
+_MAX_CHECKED_BYTES = 50_000_000  # larger files are read from end to end by the daily backup
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ def in_memory() -> Opened:
 
 
 def on_disk(path: Path) -> Opened:
-    """Open a database; make, mend or migrate it first where that is needed."""
+    """Open a database; make, repair or migrate it first where that is needed."""
     try:
         return _on_disk(path)
     except OSError as error:
@@ -48,35 +50,31 @@ def _on_disk(path: Path) -> Opened:
     path = path.resolve() if path.exists() else path
     if path.is_file() and not files.writable(path):
         return _read_only(path)
-    with files.opening(path), explained(path, lambda: files.suspect(path).touch(0o600)):
+    suspect = files.suspect(path)
+
+    def found_damaged() -> None:
+        suspect.touch(0o600)
+
+    with files.opening(path), explained(path, found_damaged), ExitStack() as undo:
         presence = Presence(files.running(path))
-        try:
-            notice = _ready(path, presence)
-            return Opened(_connected(path, presence), presence, notice)
-        except BaseException:  # nobody else could close what was opened
-            presence.close()
-            raise
-
-
-def _connected(path: Path, presence: Presence) -> Database:
-    sql = connect(path)
-    try:
+        undo.callback(presence.close)
+        notice = _ready(path, presence)
+        sql = connect(path)
+        undo.callback(sql.close)
         set_up(sql)
         if 0 < version(sql) < newest():
             _prepare_to_migrate(path, presence)
         migrate(sql)
         _interrupt(sql, presence)
-    except BaseException:  # nobody else could close what was opened
-        sql.close()
-        raise
-    return Database(sql, path, lambda: files.suspect(path).touch(0o600))
+        undo.pop_all()  # all went well
+        return Opened(Database(sql, path, found_damaged), presence, notice)
 
 
 def _read_only(path: Path) -> Opened:
     with explained(path):
-        if (found := problem(path)) or path.stat().st_size == 0:
+        if (found := _problem(path)) or path.stat().st_size == 0:
             raise StorageError(
-                f"{path} is damaged ({found or 'it is empty'}) and cannot be mended where it is, "
+                f"{path} is damaged ({found or 'it is empty'}) and cannot be repaired where it is, "
                 "because it cannot be written. Set SPECCHAT_HOME to another folder."
             )
         sql = connect(path, read_only=True)
@@ -96,21 +94,21 @@ def _ready(path: Path, presence: Presence) -> str | None:
             return None
         return f"{path} was gone and a new one was begun. The newest backup of it is {backup}."
     files.private_file(path)
-    found = problem(path)
+    found = _problem(path)
     if found is None and files.suspect(path).exists() and not presence.others():
-        found = renewed(path)
+        found = _renewed(path)
         if found is None:
             files.suspect(path).unlink(missing_ok=True)
     if found is None:
         return None
     if presence.others():
         raise StorageError(
-            f"{path} is damaged ({found}). Close every other specchat and start again to mend it."
+            f"{path} is damaged ({found}). Close every other specchat and start again to repair it."
         )
-    return _mend(path, found)
+    return _repair(path, found)
 
 
-def _mend(path: Path, found: str) -> str:
+def _repair(path: Path, found: str) -> str:
     aside = files.move_aside(path)
     files.suspect(path).unlink(missing_ok=True)
     text = f"{path} was damaged ({found}). It is kept as {aside}"
@@ -138,3 +136,48 @@ def _interrupt(sql: sqlite3.Connection, presence: Presence) -> None:
         (INTERRUPTED, living),
     )
     forget_dead(sql, others)
+
+
+def _problem(path: Path) -> str | None:
+    """Return what is wrong with a file; refuse one that is sound but not this specchat's."""
+    size = path.stat().st_size
+    if size == 0:
+        return "it is empty" if any(files.backups(path).glob("*.db")) else None
+    try:
+        with closing(connect(path, read_only=not files.writable(path))) as sql:
+            _refuse_others(path, sql)
+    except sqlite3.DatabaseError as error:
+        if is_damage(error):
+            return str(error)
+        raise
+    if size <= _MAX_CHECKED_BYTES or files.suspect(path).exists():
+        return backups.check(path)
+    return None
+
+
+def _refuse_others(path: Path, sql: sqlite3.Connection) -> None:
+    application = sql.execute("PRAGMA application_id").fetchone()[0]
+    tables = sql.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if application != APPLICATION_ID and (tables or application or version(sql)):
+        raise StorageError(
+            f"{path} is the database of another program. Move it away, or set SPECCHAT_HOME."
+        )
+    if version(sql) > newest():
+        raise StorageError(
+            f"{path} was made by a newer specchat (its version is {version(sql)}, this one knows "
+            f"{newest()}). Update specchat, or set SPECCHAT_HOME to another folder."
+        )
+
+
+def _renewed(path: Path) -> str | None:
+    """Make the search index anew, which no check looks into; return what cannot be repaired so."""
+    try:
+        with closing(connect(path)) as sql:
+            set_up(sql)
+            if version(sql):
+                reindex(sql)
+    except sqlite3.DatabaseError as error:
+        if is_damage(error) or error.sqlite_errorcode == sqlite3.SQLITE_ERROR:
+            return str(error)
+        raise
+    return None

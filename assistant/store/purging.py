@@ -4,16 +4,16 @@ import json
 import sqlite3
 from pathlib import Path
 
-from assistant.decoding.sources import ngram_folder
+from assistant.decoding.sources import ngram_store
 from assistant.store import backups
 from assistant.store.database import Database
-from assistant.store.notes import TO_CONVERSATION, TO_MESSAGE
 from assistant.store.sharing import Presence, open_elsewhere
+from assistant.store.values import TO_CONVERSATION, TO_MESSAGE
 from models.errors import StorageError
 from models.files import snapshots
 
-_PATIENCE_S = 60.0  # for the backup that another instance is making
-_IN_MEMORY_BYTES = 200_000_000  # a larger database is rearranged in a temporary file
+_BACKUP_TIMEOUT_S = 60.0  # for the backup that another instance is making
+_MAX_VACUUM_IN_MEMORY = 200_000_000  # a larger database is rearranged in a temporary file
 
 # What another instance shows may be answered there, and then has to be there.
 _FREE = "NOT IN (SELECT value FROM json_each(?2))"
@@ -33,11 +33,11 @@ def purge(database: Database, conversation: int | None, presence: Presence | Non
         if not _remove(sql, conversation, open_elsewhere(sql, presence)):
             return
         if database.path:
-            ngram_folder.clear()
+            ngram_store.clear()
             _discard_snapshots()  # before it is deleted for good: nobody would ask again
     with database.alone() as sql:
         # SQLite's secure_delete leaves behind what lay in pages that it has rearranged since.
-        large = database.path and database.path.stat().st_size > _IN_MEMORY_BYTES
+        large = database.path and database.path.stat().st_size > _MAX_VACUUM_IN_MEMORY
         sql.execute(f"PRAGMA temp_store = {'FILE' if large else 'MEMORY'}")
         sql.execute("VACUUM")
         sql.execute("PRAGMA temp_store = MEMORY")
@@ -76,7 +76,7 @@ def _discard_snapshots() -> None:
 
 
 def _replace(path: Path, old: list[Path]) -> None:
-    if backups.back_up(path, patience_s=_PATIENCE_S) is None:
+    if backups.back_up(path, patience_s=_BACKUP_TIMEOUT_S) is None:
         raise StorageError(
             f"What was deleted is gone from {path}, but not from its backups, because another "
             "specchat is making one. Delete it once more."

@@ -3,6 +3,8 @@
 import sqlite3
 from collections.abc import Callable
 
+from assistant.store.database import transaction
+
 APPLICATION_ID = 0x53504348  # "SPCH", in the header of every database of specchat's
 
 _TABLES = (
@@ -108,33 +110,26 @@ def reindex(sql: sqlite3.Connection) -> None:
     sql.execute("PRAGMA writable_schema = ON")  # nothing else drops a table that is damaged
     sql.execute("DELETE FROM sqlite_master WHERE name IN ('message_text', 'title_text')")
     sql.execute("PRAGMA writable_schema = RESET")
-    sql.execute("BEGIN IMMEDIATE")
-    old = sql.execute(
-        "SELECT type, name FROM sqlite_master WHERE type = 'trigger' "
-        "OR (type = 'table' AND (name GLOB 'message_text_*' OR name GLOB 'title_text_*'))"
-    ).fetchall()
-    for kind, name in old:
-        sql.execute(f"DROP {kind} {name}")
-    for statement in _SEARCH:
-        sql.execute(statement)
-    sql.execute(
-        "INSERT INTO message_text (rowid, content) SELECT id, content FROM message "
-        "WHERE state <> 'streaming'"
-    )
-    sql.execute("INSERT INTO title_text (rowid, title) SELECT id, title FROM conversation")
-    sql.execute("COMMIT")
+    with transaction(sql):
+        old = sql.execute(
+            "SELECT type, name FROM sqlite_master WHERE type = 'trigger' "
+            "OR (type = 'table' AND (name GLOB 'message_text_*' OR name GLOB 'title_text_*'))"
+        ).fetchall()
+        for kind, name in old:
+            sql.execute(f"DROP {kind} {name}")
+        for statement in _SEARCH:
+            sql.execute(statement)
+        sql.execute(
+            "INSERT INTO message_text (rowid, content) SELECT id, content FROM message "
+            "WHERE state <> 'streaming'"
+        )
+        sql.execute("INSERT INTO title_text (rowid, title) SELECT id, title FROM conversation")
 
 
 def migrate(sql: sqlite3.Connection) -> None:
     """Bring a database up to this version, each step whole or not at all."""
     for number, step in enumerate(MIGRATIONS[version(sql) :], version(sql) + 1):
-        sql.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(sql):
             step(sql)
             sql.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             sql.execute(f"PRAGMA user_version = {number}")
-            sql.execute("COMMIT")
-        except BaseException:  # an interrupt must not leave it half migrated
-            if sql.in_transaction:
-                sql.execute("ROLLBACK")
-            raise

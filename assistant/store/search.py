@@ -2,12 +2,13 @@
 
 import re
 import sqlite3
+from itertools import groupby, islice
 
 from assistant.store.database import storable
 from assistant.store.values import ChatSummary
 
-_MOST_WORDS = 32  # each costs a look-up
-_LONGEST_WORD = 200
+_MAX_WORDS = 32  # each costs a look-up
+_MAX_WORD = 200
 _BEFORE, _AFTER = 30, 90  # characters of a snippet
 # Scripts that put no spaces between words, which the index would take for one long word.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
@@ -45,10 +46,21 @@ def listed(
     return tuple(_summary(row, _snippet(sql, search, row["hit"])) for row in found)
 
 
+def prompts(sql: sqlite3.Connection, limit: int) -> tuple[str, ...]:
+    """Return what the person sent last, oldest first, nothing twice in a row."""
+    rows = sql.execute(
+        "SELECT content FROM message CROSS JOIN conversation c ON c.id = conversation "
+        "WHERE role = 'user' AND hidden IS NULL AND deleted IS NULL "
+        "ORDER BY message.created DESC, message.id DESC"
+    )
+    newest = [text for text, _ in islice(groupby(text for (text,) in rows), limit)]
+    return tuple(reversed(newest))
+
+
 def expression(search: str) -> str | None:
     """Return what to ask the index for; None when it cannot find the like of it."""
-    parts = [part[:_LONGEST_WORD] for part in search.split()]
-    parts = [part for part in parts if any(map(str.isalnum, part))][:_MOST_WORDS]
+    parts = [part[:_MAX_WORD] for part in search.split()]
+    parts = [part for part in parts if any(map(str.isalnum, part))][:_MAX_WORDS]
     if not parts or _UNSPACED.search(search):
         return None
     # In quotation marks nothing means anything to the index but the words themselves.
@@ -56,16 +68,8 @@ def expression(search: str) -> str | None:
 
 
 def _summary(row: sqlite3.Row, snippet: str) -> ChatSummary:
-    return ChatSummary(
-        row["id"],
-        row["title"],
-        row["created"],
-        row["updated"],
-        bool(row["pinned"]),
-        row["messages"],
-        snippet,
-        row["hit"],
-    )
+    id_, title, created, updated, pinned, hit, messages = row
+    return ChatSummary(id_, title, created, updated, bool(pinned), messages, snippet, hit)
 
 
 def _snippet(sql: sqlite3.Connection, search: str, message: int | None) -> str:

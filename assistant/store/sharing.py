@@ -7,7 +7,6 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from assistant.store.database import Database
 from models.errors import StorageError
 
 _KEY = "open by "
@@ -62,31 +61,13 @@ class Presence:
         return self._folder / f"{_PREFIX}{id_}"
 
 
-class Sharing:
-    """What a store knows of the other instances that use it."""
-
-    _database: Database
-    _presence: Presence | None
-
-    def enter(self, conversation: int | None) -> bool:
-        """Note which conversation this instance has open; say whether another has it open, too.
-
-        What is said in both is kept, as branches. None is a conversation that nobody knows yet.
-        """
-        if self._presence is None:
-            return False
-        key = _KEY + self._presence.id
-        with self._database.writing() as sql:
-            sql.execute("DELETE FROM note WHERE key = ?", (key,))
-            if conversation is None:
-                return False
-            sql.execute("INSERT INTO note VALUES (?, ?)", (key, str(conversation)))
-        return self.is_open_elsewhere(conversation)
-
-    def is_open_elsewhere(self, conversation: int) -> bool:
-        """Return whether another instance has a conversation open."""
-        with self._database.reading() as sql:
-            return conversation in open_elsewhere(sql, self._presence)
+def enter(sql: sqlite3.Connection, presence: Presence, conversation: int | None) -> bool:
+    """Note which conversation this instance has open; say whether another has it open, too."""
+    sql.execute("DELETE FROM note WHERE key = ?", (_KEY + presence.id,))
+    if conversation is None:
+        return False
+    sql.execute("INSERT INTO note VALUES (?, ?)", (_KEY + presence.id, str(conversation)))
+    return conversation in open_elsewhere(sql, presence)
 
 
 def open_elsewhere(sql: sqlite3.Connection, presence: Presence | None) -> set[int]:

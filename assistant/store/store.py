@@ -1,25 +1,48 @@
 """The store of conversations: SQLite in one file, nothing lost, nothing left behind."""
 
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from assistant.store import backups
-from assistant.store.answers import Answers
-from assistant.store.branches import Branches
-from assistant.store.conversations import Conversations
-from assistant.store.messages import Messages
-from assistant.store.notes import Notes
+from assistant.events import Stats
+from assistant.store import backups, branches, messages, sharing, transfer
+from assistant.store.database import storable
+from assistant.store.messages import gone, keep_trace
 from assistant.store.opening import in_memory, on_disk
+from assistant.store.packing import pack_ids, pack_stats, unpack_stats, unpack_trace
 from assistant.store.purging import purge
-from assistant.store.sharing import Sharing
-from assistant.store.transfer import Wholes
+from assistant.store.search import listed, prompts
+from assistant.store.values import (
+    Attachment,
+    ChatSummary,
+    FullConversation,
+    Record,
+    State,
+    StoredAnswer,
+    Taken,
+    derive,
+)
 from assistant.tokens import Trace
+from models.errors import StorageError
+
+_ANSWERS_AT_ONCE = 256  # answers that are read at a time
+_ANSWERS = """SELECT message.id, message.created, model, content, stats
+    FROM message JOIN conversation ON conversation.id = conversation
+    WHERE message.id > ? AND role = 'assistant' AND stats IS NOT NULL
+        AND hidden IS NULL AND deleted IS NULL
+    ORDER BY message.id LIMIT ?"""
+_STREAM = "UPDATE message SET content = ?, state = 'streaming', owner = ? WHERE id = ?"
+_END = """UPDATE message SET content = ?, token_ids = ?, stats = ?, stop = ?, state = ?,
+    owner = NULL WHERE id = ?"""
 
 
-class Store(Conversations, Messages, Branches, Notes, Wholes, Answers, Sharing):
+class Store:
     """Conversations on disk, or in memory for as long as the program runs.
 
     Every method is short and may be called from any thread; what it changed is on disk when it
-    returns. Any number of instances may use one file at once.
+    returns. Any number of instances may use one file at once. A StorageError says what is not
+    there, or why the file cannot be read or written.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -33,23 +56,85 @@ class Store(Conversations, Messages, Branches, Notes, Wholes, Answers, Sharing):
         self._database = opened.database
         self._presence = opened.presence
         self._owner = opened.presence.id if opened.presence else None
-        self._streamed: dict[int, Trace] = {}
+        self._streamed: dict[int, Trace] = {}  # what is on disk of the answers that stream
 
     @property
     def saves(self) -> bool:
         """Whether what is written outlives the program."""
         return self._presence is not None
 
-    def back_up(self, older_than_s: float = 86_400.0) -> Path | None:
-        """Back up the database, unless the newest backup is younger than that.
+    def close(self) -> None:
+        """Close the store."""
+        self._database.close()
+        if self._presence:
+            self._presence.close()
 
-        It reads the whole file twice: call it from a thread. None: there was nothing to do.
-        StorageError: the database is damaged, and the next start mends it.
+    # Conversations
+
+    def summaries(
+        self, search: str = "", limit: int = 200, offset: int = 0
+    ) -> tuple[ChatSummary, ...]:
+        """Return conversations, pinned ones first, then the newest.
+
+        With a search, those that hold all of its words, the last as the beginning of one, and a
+        snippet of the newest place.
         """
-        path = self._database.path
-        if path is None or not self.saves or backups.age(path) < older_than_s:
-            return None
-        return backups.back_up(path)
+        with self._database.reading() as sql:
+            return listed(sql, search, limit, offset)
+
+    def begin(self, title: str = "", system: str = "") -> int:
+        """Make a conversation; without a title, its first message gives it one."""
+        title = " ".join(storable(title).split())
+        row = (title, bool(title), storable(system), time.time())
+        with self._database.writing() as sql:
+            made = sql.execute(
+                "INSERT INTO conversation (title, named, system, created, updated) "
+                "VALUES (?1, ?2, ?3, ?4, ?4)",
+                row,
+            )
+            return made.lastrowid or 0
+
+    def newest(self) -> int | None:
+        """Return the conversation in which something was said last."""
+        row = self._row(
+            "SELECT id FROM conversation WHERE deleted IS NULL ORDER BY updated DESC, id DESC"
+        )
+        return None if row is None else int(row[0])
+
+    def is_there(self, conversation: int) -> bool:
+        """Say whether there is such a conversation, and it was not deleted."""
+        known = "SELECT 1 FROM conversation WHERE id = ? AND deleted IS NULL"
+        return self._row(known, conversation) is not None
+
+    def system(self, conversation: int) -> str:
+        """Return the system prompt of a conversation."""
+        row = self._row("SELECT system FROM conversation WHERE id = ?", conversation)
+        if row is None:
+            raise gone("conversation", conversation)
+        return str(row[0])
+
+    def rename(self, conversation: int, title: str) -> None:
+        """Give a conversation a title; an empty one brings back that of its first message."""
+        named = " ".join(storable(title).split())
+        first = self._row(
+            "SELECT content FROM message WHERE conversation = ? AND role = 'user' "
+            "AND hidden IS NULL ORDER BY id LIMIT 1",
+            conversation,
+        )
+        derived = derive(first[0]) if first else ""
+        self._set(conversation, "title = ?, named = ?", named or derived, bool(named))
+
+    def pin(self, conversation: int, pinned: bool = True) -> None:
+        """Keep a conversation at the top of the list, or let it go."""
+        self._set(conversation, "pinned = ?", pinned)
+
+    def delete(self, conversation: int) -> None:
+        """Put a conversation where only `undelete` finds it; `purge` then removes it."""
+        self._set(conversation, "deleted = ?", time.time())
+
+    def undelete(self, conversation: int) -> None:
+        """Bring a deleted conversation back."""
+        self._set(conversation, "deleted = NULL")
 
     def purge(self, conversation: int | None = None) -> None:
         """Remove what was deleted and dropped for good, or one deleted conversation.
@@ -59,8 +144,195 @@ class Store(Conversations, Messages, Branches, Notes, Wholes, Answers, Sharing):
         """
         purge(self._database, conversation, self._presence)
 
-    def close(self) -> None:
-        """Close the store."""
-        self._database.close()
-        if self._presence:
-            self._presence.close()
+    def prompts(self, limit: int = 500) -> tuple[str, ...]:
+        """Return what the person sent last, oldest first, nothing twice in a row."""
+        with self._database.reading() as sql:
+            return prompts(sql, limit)
+
+    # Messages and branches
+
+    def path(self, conversation: int) -> tuple[Record, ...]:
+        """Return the messages from the start of a conversation to where it is now."""
+        with self._database.reading() as sql:
+            row = sql.execute(
+                "SELECT leaf FROM conversation WHERE id = ?", (conversation,)
+            ).fetchone()
+            if row is None:
+                raise gone("conversation", conversation)
+            return messages.path_to(sql, row["leaf"])
+
+    def tree(self, conversation: int) -> tuple[Record, ...]:
+        """Return every message of a conversation on any branch, each after its parent."""
+        with self._database.reading() as sql:
+            return messages.tree(sql, conversation)
+
+    def choose(self, message: int) -> None:
+        """Make the newest branch through a message the one that the conversation is on."""
+        with self._database.writing() as sql:
+            branches.choose(sql, message)
+
+    def drop(self, message: int) -> None:
+        """Hide a message and all that follows it."""
+        with self._database.writing() as sql:
+            branches.drop(sql, message)
+
+    def restore(self, message: int) -> None:
+        """Show again what dropping a message hid."""
+        with self._database.writing() as sql:
+            branches.restore(sql, message)
+
+    def fork(self, message: int) -> int:
+        """Make a conversation of the path to a message, and return its number."""
+        with self._database.writing() as sql:
+            return branches.fork(sql, message)
+
+    def ask(
+        self,
+        conversation: int,
+        parent: int | None,
+        content: str,
+        attachments: Sequence[Attachment] = (),
+    ) -> Record:
+        """Keep what a person sends; it is on disk when this returns."""
+        asked = Record(0, parent, "user", content, time.time(), "complete", (), tuple(attachments))
+        with self._database.writing() as sql:
+            return messages.append(sql, conversation, asked, None)
+
+    # Answers
+
+    def answer(self, conversation: int, parent: int, model: str) -> Record:
+        """Make room for an answer that is about to stream."""
+        empty = Record(0, parent, "assistant", "", time.time(), "streaming", model=model)
+        with self._database.writing() as sql:
+            return messages.append(sql, conversation, empty, self._owner)
+
+    def stream(self, answer: int, content: str, trace: Trace) -> None:
+        """Keep what there is of an answer: all of its text and how all of it came about."""
+        with self._database.writing() as sql:
+            done = sql.execute(_STREAM, (storable(content), self._owner, answer))
+            if done.rowcount == 0:
+                raise gone("message", answer)
+            self._keep_trace(sql, answer, trace)
+        self._streamed[answer] = trace
+
+    def end(
+        self,
+        answer: int,
+        content: str,
+        token_ids: Sequence[int],
+        trace: Trace,
+        stats: Stats | None,
+        stop: str | None,
+        state: State,
+    ) -> Record:
+        """Keep an answer that is over, whatever ended it."""
+        row = (storable(content), pack_ids(token_ids), pack_stats(stats), stop, state, answer)
+        with self._database.writing() as sql:
+            if sql.execute(_END, row).rowcount == 0:
+                raise gone("message", answer)
+            self._keep_trace(sql, answer, trace)
+            sql.execute(
+                "UPDATE conversation SET updated = ? "
+                "WHERE id = (SELECT conversation FROM message WHERE id = ?)",
+                (time.time(), answer),
+            )
+            ended = messages.record(sql, answer)
+        self._streamed.pop(answer, None)
+        return ended
+
+    def trace(self, answer: int) -> Trace:
+        """Return how an answer came about; empty for one that was not decoded here."""
+        with self._database.reading() as sql:
+            parts = sql.execute(
+                "SELECT packed FROM trace WHERE message = ? ORDER BY part", (answer,)
+            ).fetchall()
+        return tuple(step for (packed,) in parts for step in unpack_trace(packed))
+
+    def answers(self) -> Iterator[StoredAnswer]:
+        """Yield the answers of all conversations that have figures, oldest first."""
+        last = 0
+        while True:
+            with self._database.reading() as sql:
+                rows = sql.execute(_ANSWERS, (last, _ANSWERS_AT_ONCE)).fetchall()
+            if not rows:
+                return
+            for last, created, model, content, packed in rows:  # noqa: B007 - the next begin there
+                if (stats := unpack_stats(packed)) is not None:
+                    yield StoredAnswer(created, model, content, stats)
+
+    # Conversations taken out and put in
+
+    def whole(self, conversation: int) -> FullConversation:
+        """Return a conversation with all of its branches."""
+        return transfer.whole(self._database, conversation)
+
+    def take_in(self, wholes: Sequence[FullConversation]) -> tuple[Taken, ...]:
+        """Add conversations that are not here yet, all or, when one cannot be added, none.
+
+        StorageError: a conversation does not hang together, or a number in it is too large.
+        """
+        try:
+            with self._database.writing() as sql:
+                return transfer.take_in(sql, wholes)
+        except OverflowError as error:
+            raise StorageError("A number in this conversation is too large.") from error
+
+    def back_up(self, older_than_s: float = 86_400.0) -> Path | None:
+        """Back up the database, unless the newest backup is younger than that.
+
+        It reads the whole file twice: call it from a thread. None: there was nothing to do.
+        StorageError: the database is damaged, and the next start repairs it.
+        """
+        path = self._database.path
+        if path is None or not self.saves or backups.age(path) < older_than_s:
+            return None
+        return backups.back_up(path)
+
+    # Notes, and what is open in other instances
+
+    def remember(self, key: str, value: str) -> None:
+        """Keep a small text in the place of the one before."""
+        with self._database.writing() as sql:
+            sql.execute(
+                "INSERT INTO note VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = ?2",
+                (key, storable(value)),
+            )
+
+    def recall(self, key: str) -> str | None:
+        """Return the small text that was kept last."""
+        row = self._row("SELECT value FROM note WHERE key = ?", key)
+        return None if row is None else str(row[0])
+
+    def enter(self, conversation: int | None) -> bool:
+        """Note which conversation this instance has open; say whether another has it open, too.
+
+        What is said in both is kept, as branches. None is a conversation that nobody knows yet.
+        """
+        if self._presence is None:
+            return False
+        with self._database.writing() as sql:
+            return sharing.enter(sql, self._presence, conversation)
+
+    def is_open_elsewhere(self, conversation: int) -> bool:
+        """Return whether another instance has a conversation open."""
+        with self._database.reading() as sql:
+            return conversation in sharing.open_elsewhere(sql, self._presence)
+
+    def _row(self, query: str, *values: object) -> sqlite3.Row | None:
+        with self._database.reading() as sql:
+            row: sqlite3.Row | None = sql.execute(query, values).fetchone()
+            return row
+
+    def _set(self, conversation: int, what: str, *values: object) -> None:
+        with self._database.writing() as sql:
+            done = sql.execute(
+                f"UPDATE conversation SET {what} WHERE id = ?", (*values, conversation)
+            )
+            if done.rowcount == 0:
+                raise gone("conversation", conversation)
+
+    def _keep_trace(self, sql: sqlite3.Connection, answer: int, trace: Trace) -> None:
+        """Add what is not on disk yet, or replace what is when it is not how this one begins."""
+        kept = self._streamed.get(answer, ())
+        more = bool(kept) and trace[: len(kept)] == kept
+        keep_trace(sql, answer, trace[len(kept) :] if more else trace, more)

@@ -1,4 +1,4 @@
-"""What the store gives out. Plain frozen values."""
+"""What the store gives out: plain frozen values, and names for what has none of its own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +13,9 @@ State = Literal["streaming", "complete", "stopped", "failed"]
 
 INTERRUPTED = "interrupted"
 """The `stop` of an answer whose program ended before it did."""
+TO_CONVERSATION, TO_MESSAGE = "unfinished, conversation ", "unfinished, message "
+"""How the names of unsent texts begin, before the number of what they belong to."""
+_MAX_TITLE = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +63,43 @@ class FullConversation:
     leaf: int | None  # the message at which the conversation is
     messages: tuple[Record, ...]  # each after its parent
     traces: Mapping[int, Trace]  # how the answers among them came about
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """A stored answer and its figures."""
+
+    created: float  # seconds since 1970
+    model: str  # the target
+    content: str
+    stats: Stats
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Where a conversation is that was to be added."""
+
+    number: int
+    is_new: bool  # False: it was there already
+
+
+def derive(text: str) -> str:
+    """Return a title: the first line of a message that says something, shortened at a word."""
+    line = next((line for line in text.splitlines() if line.strip()), "")
+    # Of a huge line, a little is looked at.
+    words = " ".join(line[: 10 * _MAX_TITLE].split())
+    if len(words) <= _MAX_TITLE:
+        return words
+    cut = words[:_MAX_TITLE]
+    start, _, _ = cut.rpartition(" ")
+    return f"{start if len(start) > _MAX_TITLE // 2 else cut}…"
+
+
+def unsent(conversation: int | None, message: int | None) -> str:
+    """Return the name of the note for what was not sent to a conversation, or in a message's place.
+
+    It goes for good when the conversation or the message does.
+    """
+    if message is not None:
+        return f"{TO_MESSAGE}{message}"
+    return "unfinished" if conversation is None else f"{TO_CONVERSATION}{conversation}"

@@ -1,17 +1,106 @@
-"""Whether a file's bytes are the ones that were promised; asked once, remembered after."""
+"""Whether a model's bytes are the promised ones: asked once, remembered after.
+
+A model is handed out only when they are.
+"""
 
 import hashlib
-import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
+from models import gguf as header
 from models.cancel import CancelFlag
-from models.errors import ModelError
-from models.files import private
+from models.catalog import GGUF, PUBLISHED
+from models.errors import ModelError, StorageError
+from models.files.disk import write_private
+from models.files.layout import named_sha256
+from models.files.locate import locate, resolve
 from models.files.places import cache_dir
 from models.files.progress import Progress, Report, silent, stop_if_asked
 
 _CHUNK = 1 << 20
+_Records = dict[str, tuple[int, int, int, str]]
+"""By path: the size, the time and the inode that a file had, and its sha256."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A file that was read from the first byte to the last."""
+
+    path: Path
+    sha256: str
+    promised: str | None  # None: nobody said what its bytes should be
+
+
+def ready(reference: str, progress: Report = silent, cancel: CancelFlag | None = None) -> Path:
+    """Return where a model is, its bytes verified if they never were.
+
+    A damaged file is refused; one that specchat manages is removed, never one given by its path.
+    """
+    path = locate(reference)
+    promised = _promised(reference, path)
+    if promised and known_sha256(path) != promised:
+        _verify(reference, path, promised, progress, cancel)
+    return path
+
+
+def check(reference: str, progress: Report = silent, cancel: CancelFlag | None = None) -> Checked:
+    """Read a whole file again and compare, whatever was found earlier."""
+    path = locate(reference)
+    header.read(path)
+    promised = _promised(reference, path)
+    return Checked(path, _verify(reference, path, promised, progress, cancel), promised)
+
+
+def _promised(reference: str, path: Path) -> str | None:
+    wanted = resolve(reference)
+    by_catalogue = wanted.sha256 if isinstance(wanted, GGUF) else None
+    return by_catalogue or named_sha256(path)
+
+
+def _verify(
+    reference: str, path: Path, promised: str | None, report: Report, cancel: CancelFlag | None
+) -> str:
+    digest = sha256(path, report, cancel)
+    if promised in (None, digest):
+        remember(path, digest)
+        return digest
+    wanted = resolve(reference)
+    complaint = (
+        f"{path} is damaged: its sha256 is {digest[:12]}…, not {str(promised)[:12]}…"
+        f"{_changed(path, wanted)}"
+    )
+    if isinstance(wanted, Path):
+        raise ModelError(f"{complaint}. It is not used; replace it.")
+    discard(path)
+    raise ModelError(
+        f"{complaint}. It was removed; fetch it again with: specchat models pull {reference}"
+    )
+
+
+def _changed(path: Path, wanted: GGUF | Path) -> str:
+    """Say which parts were changed that steer the model; chance would hardly hit those alone."""
+    published = PUBLISHED.get(wanted.name) if isinstance(wanted, GGUF) else None
+    if published is None:
+        return ""
+    try:
+        parts = header.fingerprint(header.read(path)).differing(published)
+    except ModelError:
+        return ""  # it is not even a model any more
+    return f"; {' and '.join(parts)} differ from what was published" if parts else ""
+
+
+def discard(path: Path) -> None:
+    """Remove a file, and what its link in the cache points to."""
+    try:
+        for each in {path.resolve(), path}:
+            each.unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageError(
+            f"{path} is damaged and cannot be removed: {error.strerror}. Remove it by hand."
+        ) from error
 
 
 def sha256(path: Path, report: Report = silent, cancel: CancelFlag | None = None) -> str:
@@ -30,36 +119,42 @@ def sha256(path: Path, report: Report = silent, cancel: CancelFlag | None = None
     return digest.hexdigest()
 
 
+def sha256_once(path: Path) -> str:
+    """Return the sha256 of a file, which is read unless it is known from an earlier time."""
+    if digest := known_sha256(path):
+        return digest
+    digest = sha256(path)
+    remember(path, digest)
+    return digest
+
+
 def known_sha256(path: Path) -> str | None:
     """Return the sha256 that was found earlier, if the file has not been touched since."""
     record = _records().get(str(path.resolve()))
-    if isinstance(record, list) and record[:-1] == _stamp(path):
-        return str(record[-1])
-    return None
+    return record[-1] if record and record[:-1] == _stamp(path) else None
 
 
 def remember(path: Path, digest: str) -> None:
     """Note the sha256 of a file as it is now."""
     records = {name: record for name, record in _records().items() if os.path.exists(name)}
-    records[str(path.resolve())] = [*_stamp(path), digest]
+    records[str(path.resolve())] = (*_stamp(path), digest)
     try:
-        private.write(_place(), json.dumps(records))
+        write_private(_place(), msgspec.json.encode(records))
     except OSError:
         return  # a cache that cannot be written costs a second checksum, nothing else
 
 
-def _stamp(path: Path) -> list[int]:
+def _stamp(path: Path) -> tuple[int, int, int]:
     status = path.stat()
-    return [status.st_size, status.st_mtime_ns, status.st_ino]
+    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def _place() -> Path:
     return cache_dir() / "checksums.json"
 
 
-def _records() -> dict[str, object]:
+def _records() -> _Records:
     try:
-        records = json.loads(_place().read_text())
-    except (OSError, ValueError):
+        return msgspec.json.decode(_place().read_bytes(), type=_Records)
+    except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
         return {}
-    return records if isinstance(records, dict) else {}

@@ -1,16 +1,28 @@
-"""Every model file on this machine, each once, with what its header says."""
+"""Every model file on this machine, each once, with what its header says.
+
+Headers are remembered: that of a file that has not changed is not read again.
+"""
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from models.catalog import GGUF
-from models.files import layout
+from models.errors import ModelError
+from models.files.disk import write_private
+from models.files.gguf_files import parts_of
 from models.files.locate import locate, resolve
-from models.files.other_programs import Stored, stored
-from models.files.summaries import Summaries
-from models.gguf import ModelSummary
+from models.files.places import cache_dir
+from models.files.stores import Stored, stored
+from models.gguf import ModelSummary, summarise
+
+_VERSION = 1  # of `ModelSummary`: a record of another one is not understood
+_Outcome = ModelSummary | str
+"""What is known of a file: its summary, or what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +49,7 @@ def discover(folders: Iterable[Path] = ()) -> Iterator[LocalModel]:
 
     The same bytes are yielded once, under the first name: the catalogue's, then the hub's.
     """
-    summaries = Summaries()
+    headers = _Headers()
     seen: set[tuple[int, int]] = set()
     try:
         for model in stored(folders):
@@ -46,12 +58,12 @@ def discover(folders: Iterable[Path] = ()) -> Iterator[LocalModel]:
                 if (status.st_dev, status.st_ino) in seen:
                     continue
                 seen.add((status.st_dev, status.st_ino))
-                found = _found(model, summaries)
+                found = _found(model, headers)
             except OSError:  # gone meanwhile
                 continue
             yield found
     finally:
-        summaries.save()
+        headers.save()
 
 
 def identify(reference: str, candidates: Iterable[LocalModel] = ()) -> LocalModel:
@@ -69,18 +81,18 @@ def identify(reference: str, candidates: Iterable[LocalModel] = ()) -> LocalMode
     known = resolve(reference)
     gguf = known if isinstance(known, GGUF) else None
     name = gguf.name if gguf else path.name
-    summaries = Summaries()
-    found = _found(Stored(path, name, reference, "file", gguf), summaries)
-    summaries.save()
+    headers = _Headers()
+    found = _found(Stored(path, name, reference, "file", gguf), headers)
+    headers.save()
     return found
 
 
-def _found(model: Stored, summaries: Summaries) -> LocalModel:
-    parts = layout.parts(model.path)
+def _found(model: Stored, headers: "_Headers") -> LocalModel:
+    parts = parts_of(model.path)
     missing = [part for part in parts if not os.path.isfile(part)]
     size = sum(part.stat().st_size for part in parts or [model.path] if part not in missing)
     real = model.path.resolve()
-    outcome: ModelSummary | str = summaries.of(real)
+    outcome = headers.of(real)
     if missing:
         outcome = f"{len(missing)} of its {len(parts)} parts are missing, {missing[0].name} first."
     summary = outcome if isinstance(outcome, ModelSummary) else None
@@ -88,3 +100,53 @@ def _found(model: Stored, summaries: Summaries) -> LocalModel:
     return LocalModel(
         model.path, model.name, model.reference, model.store, size, summary, problem, model.gguf
     )
+
+
+class _Kept(msgspec.Struct):
+    version: int
+    files: dict[str, tuple[int, int, _Outcome]]  # by path: size, time, and what is known
+
+
+class _Headers:
+    """What files say, kept in the cache folder; a damaged record costs a second reading."""
+
+    def __init__(self) -> None:
+        self._files = _load()
+        self._is_new = False
+
+    def of(self, path: Path) -> _Outcome:
+        """Return the summary of a file, or a sentence that says why it has none."""
+        try:
+            status = path.stat()
+        except (OSError, ValueError) as error:
+            return f"{str(path)!r} cannot be read: {error}."
+        stamp = status.st_size, status.st_mtime_ns
+        record = self._files.get(str(path))
+        if record and record[:2] == stamp:
+            return record[2]
+        try:
+            outcome: _Outcome = summarise(path)
+        except ModelError as error:
+            outcome = str(error)
+        self._files[str(path)] = (*stamp, outcome)
+        self._is_new = True
+        return outcome
+
+    def save(self) -> None:
+        """Write what was learnt, in one step; what cannot be written is read again next time."""
+        if self._is_new:
+            files = {name: each for name, each in self._files.items() if os.path.exists(name)}
+            with suppress(OSError, ValueError):
+                write_private(_place(), msgspec.json.encode(_Kept(_VERSION, files)))
+
+
+def _place() -> Path:
+    return cache_dir() / "headers.json"
+
+
+def _load() -> dict[str, tuple[int, int, _Outcome]]:
+    try:
+        kept = msgspec.json.decode(_place().read_bytes(), type=_Kept)
+    except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
+        return {}
+    return kept.files if kept.version == _VERSION else {}

@@ -1,10 +1,12 @@
-"""Room on the disk, and one sentence for each way in which a disk refuses."""
+"""Room on the disk, files that nobody else may read, and a sentence for what a disk refuses."""
 
 import errno
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import get_ident
 
 from models.errors import StorageError
 
@@ -38,11 +40,40 @@ def _sentence(folder: Path, error: OSError) -> str:
         return f"The disk is full at {folder}. What arrived is kept; make room and pull again."
     if error.errno in _FORBIDDEN:
         return (
-            f"{place} cannot be written: {error.strerror}. Mend its permissions, or choose another "
-            "place with HF_HOME or SPECCHAT_MODELS."
+            f"{place} cannot be written: {error.strerror}. Change its permissions, or choose "
+            "another place with HF_HOME or SPECCHAT_MODELS."
         )
     return f"{place} cannot be written: {error.strerror or error}."
 
 
 def _gigabytes(size: int) -> str:
     return f"{size / 1e9:.2f} GB"
+
+
+def write_private(path: Path, content: str | bytes) -> None:
+    """Replace a file in one step, making the folders that lead to it.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    private_folder(path.parent)
+    fresh = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+        fresh.replace(path)
+    except BaseException:  # an interrupt must not leave half a file behind
+        fresh.unlink(missing_ok=True)
+        raise
+
+
+def private_folder(path: Path) -> None:
+    """Make a folder, and those that lead to it, which nobody else may enter.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    if not path.is_dir():
+        private_folder(path.parent)  # mkdir's own parents would get the usual permissions
+        path.mkdir(mode=0o700, exist_ok=True)

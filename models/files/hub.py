@@ -8,11 +8,12 @@ import os
 import re
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TypeVar
 
 import httpx2  # the client that huggingface_hub hands out
-from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url
+from huggingface_hub import constants, get_hf_file_metadata, get_session, hf_hub_url
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
 from models.cancel import CancelFlag
@@ -24,7 +25,7 @@ T = TypeVar("T")
 CONNECT_S = 5.0  # to be told soon that there is no network
 SILENCE_S = 20.0  # a connection that says nothing for so long is cut
 WAITS_S = (0.5, 1.0, 2.0, 4.0)  # before each new attempt that follows one without progress
-_LONGEST_WAIT_S = 30.0
+_MAX_WAIT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +60,7 @@ def describe(gguf: GGUF, repo: str, cancel: CancelFlag | None) -> Remote:
         url = hf_hub_url(repo, gguf.file, revision=gguf.revision, endpoint=endpoint())
     except (HFValidationError, ValueError) as error:
         raise UsageError(f"{repo} cannot be the name of a repository.") from error
-    try:
-        return patiently(lambda: _describe(url, gguf), cancel)
-    except Transient as error:
-        raise NetworkError(f"{error} Try again later.") from error
+    return patiently(lambda: _describe(url, gguf), cancel)
 
 
 def _describe(url: str, gguf: GGUF) -> Remote:
@@ -107,12 +105,24 @@ def patiently(attempt: Callable[[], T], cancel: CancelFlag | None) -> T:
             return attempt()
         except Transient as error:
             pause(wait if error.wait is None else error.wait, cancel)
-    return attempt()
+    try:
+        return attempt()
+    except Transient as error:
+        raise NetworkError(f"{error} Try again later.") from error
+
+
+def stream(url: str, **headers: str) -> AbstractContextManager[httpx2.Response]:
+    """Ask for bytes as they are, not packed; the session gives the token to no other origin."""
+    headers |= {"User-Agent": "specchat", "Accept-Encoding": "identity"}
+    if secret := token():
+        headers["Authorization"] = f"Bearer {secret}"
+    timeout = httpx2.Timeout(SILENCE_S, connect=CONNECT_S)
+    return get_session().stream("GET", url, headers=headers, timeout=timeout)
 
 
 def pause(seconds: float, cancel: CancelFlag | None) -> None:
     """Sleep, but not through a cancel; a server that asks for minutes is not waited for."""
-    if seconds > _LONGEST_WAIT_S:
+    if seconds > _MAX_WAIT_S:
         raise NetworkError(f"The hub asks to come back in {seconds:.0f} seconds. Pull again then.")
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:

@@ -11,11 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from models.catalog import GGUF
+from models.files.gguf_files import gguf_files
 from models.files.places import hub_cache
-from models.files.tree import tree
 
-_PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")
-_MOST_PARTS = 1000
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -79,46 +77,6 @@ def scan() -> Iterator[tuple[str, str, Path]]:
             for snapshot in _snapshots(folder, None):
                 for path in gguf_files(snapshot):
                     yield repo_of(folder), path.relative_to(snapshot).as_posix(), path
-
-
-def gguf_files(folder: Path) -> Iterator[Path]:
-    """Yield the GGUF models below a folder, in order; a split one by its first part."""
-    for parent, names in tree(folder):
-        yield from (parent / name for name in models_among(names) if os.path.isfile(parent / name))
-
-
-def models_among(names: list[str]) -> list[str]:
-    """Return the names of language models among those of a folder, one of each split model."""
-    firsts: dict[str, str] = {}
-    for name in sorted(names):
-        part = _PART.fullmatch(name)
-        firsts.setdefault(f"{part[1]}-of-{part[3]}" if part else name, name)
-    return [name for name in firsts.values() if _holds_weights(name)]
-
-
-def is_model(name: str) -> bool:
-    """Whether a file's name is that of a language model, or of the first part of a split one."""
-    part = _PART.fullmatch(name)
-    return _holds_weights(name) and (part is None or part[2] == "00001")
-
-
-def _holds_weights(name: str) -> bool:
-    whole = name.lower().endswith(".gguf") and not name.startswith(".")
-    return whole and "mmproj" not in name.lower()
-
-
-def is_whole(path: Path) -> bool:
-    """Whether every part of a model is there."""
-    return all(map(os.path.isfile, parts(path)))
-
-
-def parts(path: Path) -> list[Path]:
-    """Return the files that a split model consists of; none for one that is not split."""
-    part = _PART.fullmatch(path.name)
-    if part is None:
-        return []
-    count = min(int(part[3]), _MOST_PARTS)
-    return [path.with_name(f"{part[1]}-{n:05d}-of-{part[3]}.gguf") for n in range(1, count + 1)]
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -2,28 +2,17 @@
 
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError, ModelMissing, UsageError
-from models.files import labels, layout, ollama
-from models.files.places import models_dir
+from models.files import layout, ollama
+from models.files.gguf_files import choose, is_label
+from models.files.stores import find, stored
 
 _HUB_FILE = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w.-]+))?:(.+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Installed:
-    """A model file that is on this machine, whole as far as its name tells."""
-
-    reference: str  # what to call it on the command line
-    path: Path
-    size: int
-    gguf: GGUF | None  # its entry in the catalogue
-    repo: str | None
+_MIN_NAME = 3  # letters and digits: what is shorter is part of too many names
 
 
 def resolve(reference: str) -> GGUF | Path:
@@ -60,48 +49,11 @@ def locate(reference: str) -> Path:
     return wanted
 
 
-def find(gguf: GGUF) -> Path | None:
-    """Return where a file is, if this machine has it."""
-    path = models_dir() / gguf.file
-    if os.path.isfile(path) and (gguf.sha256 is None or path.stat().st_size == gguf.size):
-        return path
-    return layout.cached(gguf)
-
-
-def installed() -> list[Installed]:
-    """Return every model file that is on this machine; partial downloads are not among them."""
-    seen: set[Path] = set()
-    models: list[Installed] = []
-    for model in (*catalogued(), *_in_hub_cache(), *_in_models_dir()):
-        real = model.path.resolve()
-        if real not in seen and layout.is_whole(model.path):
-            seen.add(real)
-            models.append(model)
-    return models
-
-
-def catalogued() -> Iterator[Installed]:
-    """Yield the models of the catalogue that are on this machine."""
-    for gguf in catalog.FILES.values():
-        if path := find(gguf):
-            yield Installed(gguf.name, path, path.stat().st_size, gguf, gguf.repo)
-
-
-def _in_hub_cache() -> Iterator[Installed]:
-    for repo, file, path in layout.scan():
-        yield Installed(f"{repo}:{file}", path, path.stat().st_size, None, repo)
-
-
-def _in_models_dir() -> Iterator[Installed]:
-    for path in layout.gguf_files(models_dir()):
-        yield Installed(str(path), path, path.stat().st_size, None, None)
-
-
 def _hub_file(reference: str, repo: str, revision: str | None, file: str) -> GGUF:
     for gguf in catalog.FILES.values():
         if (gguf.repo, gguf.file) == (repo, file) and revision in (None, gguf.revision):
             return gguf
-    if labels.is_label(file):
+    if is_label(file):
         return _by_label(reference, repo, revision, file)
     parts = file.split("/")
     if not file.lower().endswith(".gguf") or "\\" in file or {"", ".", ".."} & set(parts):
@@ -115,16 +67,16 @@ def _by_label(reference: str, repo: str, revision: str | None, label: str) -> GG
     """Return the file that the cache has of a quantisation; else the wish, for a pull to fulfil."""
     here = [file for name, file, _ in layout.scan() if name == repo]
     try:
-        file = labels.choose(repo, dict.fromkeys(here), label)
+        file = choose(repo, dict.fromkeys(here), label)
     except ModelMissing:
         return GGUF(reference, repo, label, revision, 0, None, "")
     return _hub_file(reference, repo, revision, file)
 
 
 def _of_ollama(reference: str) -> Path:
-    if path := ollama.find(reference.removeprefix(ollama.PREFIX)):
-        return path
     name = reference.removeprefix(ollama.PREFIX)
+    if path := ollama.find(name):
+        return path
     raise ModelMissing(f"Ollama has no model {name!r} on this machine. {_guess(name)}")
 
 
@@ -137,8 +89,24 @@ def _unknown(reference: str) -> ModelMissing:
 
 def _guess(reference: str) -> str:
     """Say what may have been meant, first of what is on this machine."""
-    from models.files.similar_names import alike  # it asks every store, and they ask this module
-
-    meant = None if reference.startswith(("/", ".", "~")) else alike(reference)
+    meant = None if reference.startswith(("/", ".", "~")) else _alike(reference)
     meant = meant or catalog.similar(reference)
     return f"Did you mean {meant}?" if meant else "See what is here: specchat models list"
+
+
+def _alike(name: str) -> str | None:
+    """Return what to call the model here whose own name has this one in it; the shortest of them.
+
+    Ollama's `llama3.2` is `ollama:llama3.2:latest` on the command line, LM Studio's and Jan's
+    models go by the paths of their files.
+    """
+    wanted = _plain(name)
+    if len(wanted) < _MIN_NAME:
+        return None
+    fitting = [model for model in stored() if wanted in _plain(model.name)]
+    nearest = min(fitting, key=lambda model: len(model.name), default=None)
+    return nearest.reference if nearest else None
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower().removesuffix(".gguf"))

@@ -9,7 +9,8 @@ from models import memory
 from models.cancel import CancelFlag
 from models.catalog import GGUF
 from models.errors import ModelError, ModelMissing, NetworkError, UsageError
-from models.files import hub, labels
+from models.files import hub
+from models.files.gguf_files import labelled
 from models.files.progress import Progress, Report
 from models.files.pull import forbidden
 from models.files.repository import describe
@@ -83,7 +84,7 @@ def offer(
             f"{name} is given only to those who agreed to its terms (licence: "
             f"{licence or 'not named'}). Agree on its page, then set HF_TOKEN to your token."
         )
-    there = labels.labelled(sizes)
+    there = labelled(sizes)
     if not there:
         raise ModelMissing(f"{name} has no GGUF file that is whole and says its quantisation.")
     file, fit = _choose(repo, there, sizes)

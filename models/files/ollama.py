@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from models.files.tree import tree
+from models.files.gguf_files import tree
 
 PREFIX = "ollama:"
 _MODEL = "application/vnd.ollama.image.model"
 _DIGEST = re.compile(r"sha256[:-]([0-9a-f]{64})")
-_LARGEST_MANIFEST = 1 << 20
+_MAX_MANIFEST_BYTES = 1 << 20
 _DEFAULT_TAG = "latest"
 
 
@@ -59,7 +59,7 @@ def _blob(folder: Path, manifest: Path) -> Path | None:
 
 def _digest(manifest: Path) -> str:
     try:
-        if not manifest.is_file() or manifest.stat().st_size > _LARGEST_MANIFEST:
+        if not manifest.is_file() or manifest.stat().st_size > _MAX_MANIFEST_BYTES:
             return ""
         layers = json.loads(manifest.read_text())["layers"]
         return next(str(layer["digest"]) for layer in layers if layer["mediaType"] == _MODEL)

@@ -3,14 +3,15 @@
 Both survive a kill. A partial file never bears a name that passes for a model's.
 """
 
-import json
 import os
 import shutil
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import BinaryIO
+
+import msgspec
 
 _SUFFIX = ".specchat-part"
 _STALE_S = 7 * 24 * 3600
@@ -41,15 +42,14 @@ class Partial:
     def journal(self) -> Journal:
         """What was noted last; nothing when the note is missing or unreadable."""
         try:
-            record = json.loads(self._journal.read_text())
-            return Journal(record["etag"], tuple(int(end) for end in record["ends"]))
-        except (OSError, ValueError, KeyError, TypeError):
+            return msgspec.json.decode(self._journal.read_bytes(), type=Journal)
+        except (OSError, ValueError, msgspec.MsgspecError):
             return Journal()
 
     def note(self, journal: Journal) -> None:
         """Replace the journal in one step."""
         fresh = self._journal.with_name(self._journal.name + "~")
-        fresh.write_text(json.dumps(asdict(journal)))
+        fresh.write_bytes(msgspec.json.encode(journal))
         fresh.replace(self._journal)
 
     def open_at(self, length: int) -> BinaryIO:

@@ -13,14 +13,16 @@ from filelock import FileLock, Timeout
 from models.cancel import CancelFlag
 from models.catalog import GGUF
 from models.errors import ModelError, NetworkError, UsageError
-from models.files import checksum, labels, layout, mirror, transfer
-from models.files.check import ready
+from models.files import checksum, layout, mirror, transfer
+from models.files.checksum import ready
 from models.files.disk import disk_errors, require_room
-from models.files.locate import find, locate, resolve
+from models.files.gguf_files import choose, is_label, parts_of
+from models.files.locate import locate, resolve
 from models.files.partial import Partial, remove_stale
 from models.files.progress import Progress, Report, silent, stop_if_asked
 from models.files.repository import describe
-from models.files.source import DownloadSource, choose
+from models.files.source import DownloadSource, choose_source
+from models.files.stores import find
 
 _TRUE = {"1", "ON", "YES", "TRUE"}
 _POLL_S = 0.2
@@ -51,9 +53,9 @@ def pull(
             "HF_HUB_OFFLINE, SPECCHAT_OFFLINE or offline in config.toml (specchat config show)."
         )
     wanted = _whole_name(wanted, progress, cancel)
-    if layout.parts(Path(wanted.file)):
+    if parts_of(Path(wanted.file)):
         raise UsageError(f"{reference} is one part of a split model; name a file that is whole.")
-    return _fetch(choose(wanted, progress, cancel), progress, cancel)
+    return _fetch(choose_source(wanted, progress, cancel), progress, cancel)
 
 
 def forbidden(offline: bool) -> bool:
@@ -122,10 +124,10 @@ def _held(path: Path, report: Report, cancel: CancelFlag | None) -> Iterator[Non
 
 def _whole_name(gguf: GGUF, report: Report, cancel: CancelFlag | None) -> GGUF:
     """Return the file itself for one that is named by its quantisation, any other as it is."""
-    if gguf.repo is None or not labels.is_label(gguf.file):
+    if gguf.repo is None or not is_label(gguf.file):
         return gguf
     report(Progress(0, 0, "asking the hub"))
     revision = f"@{gguf.revision}" if gguf.revision else ""
-    file = labels.choose(gguf.repo, describe(gguf, gguf.repo, cancel).files, gguf.file)
+    file = choose(gguf.repo, describe(gguf, gguf.repo, cancel).files, gguf.file)
     found = resolve(f"{gguf.repo}{revision}:{file}")
     return found if isinstance(found, GGUF) else gguf

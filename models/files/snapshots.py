@@ -19,7 +19,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO
 
-from models.files import private
+from models.files.disk import private_folder
 from models.files.places import cache_dir
 
 MAGIC = b"specchat KV cache 1\n"
@@ -75,7 +75,7 @@ class Snapshots:
     """
 
     def __init__(self, place: Path, identity: str, room: int) -> None:
-        private.folder(place)
+        private_folder(place)
         self._folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
         os.fchmod(self._folder, 0o700)
         self._identity = blake2b(os.fsencode(identity), digest_size=_CHECKSUM).digest()

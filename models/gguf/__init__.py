@@ -1,8 +1,7 @@
 """What a GGUF file says of itself, read with bounds and without llama.cpp."""
 
-from models.gguf.fingerprint import Fingerprint, fingerprint
 from models.gguf.header import Header, read
-from models.gguf.summary import ModelSummary, summarise, summary
+from models.gguf.summary import Fingerprint, ModelSummary, fingerprint, summarise
 from models.gguf.vocabulary import FileVocabulary, read_vocabulary
 
 __all__ = [
@@ -14,5 +13,4 @@ __all__ = [
     "read",
     "read_vocabulary",
     "summarise",
-    "summary",
 ]

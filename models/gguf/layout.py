@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.errors import ModelError
-from models.gguf.opening import open_model
+from models.gguf.opening import reading
 from models.gguf.tensors import Tensor, read_table
-from models.gguf.values import Malformed, Stream
+from models.gguf.values import Malformed
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,26 +25,18 @@ def read_layout(path: Path) -> FileLayout:
 
     Meant for a file whose header was read before, with `read`: only what is read here is checked.
     """
-    with open_model(path) as file:
-        stream = Stream(file)
-        try:
-            stream.number("<I")
-            tensors = stream.number("<Q")
-            values: dict[str, bytes] = {}
-            alignment: object = 32
-            for _ in range(stream.number("<Q")):
-                key, start = str(stream.text()), stream.position
-                value = stream.value()
-                alignment = value if key == "general.alignment" else alignment
-                end = stream.position
-                file.seek(start)
-                values[key] = file.read(end - start)
-            if not isinstance(alignment, int):
-                raise Malformed("its alignment is no number")
-            table = read_table(stream, tensors)
-        except Malformed as error:
-            raise ModelError(f"{path} is damaged: {error}. Fetch it again.") from error
-        except OSError as error:
-            raise ModelError(f"{path} cannot be read: {error.strerror}.") from error
+    with reading(path) as stream:
+        stream.number("<I")
+        tensors = stream.number("<Q")
+        values: dict[str, bytes] = {}
+        alignment: object = 32
+        for _ in range(stream.number("<Q")):
+            key, start = str(stream.text()), stream.position
+            value = stream.value()
+            alignment = value if key == "general.alignment" else alignment
+            values[key] = stream.since(start)
+        if not isinstance(alignment, int):
+            raise Malformed("its alignment is no number")
+        table = read_table(stream, tensors)
         data = -(-stream.position // alignment) * alignment
     return FileLayout(path, values, table, alignment, data)

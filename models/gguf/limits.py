@@ -5,10 +5,10 @@ from math import isfinite
 
 from models.gguf.values import Length, Malformed, Value
 
-_MOST_LAYERS = 512
-_MOST_EXPERTS = 1024
-_MOST_TOKENS = 1 << 31  # llama.cpp counts them in 32 bits with a sign
-_WIDEST_WINDOW = 1 << 24
+_MAX_LAYERS = 512
+_MAX_EXPERTS = 1024
+_MAX_TOKENS = 1 << 31  # llama.cpp counts them in 32 bits with a sign
+_MAX_WINDOW = 1 << 24
 _TOKENS = "tokenizer.ggml.tokens"
 
 
@@ -20,9 +20,9 @@ def check(metadata: Mapping[str, Value | Length], head_size: int) -> None:
     architecture = metadata.get("general.architecture")
     _check_tokens(metadata)
     for key, what, least, most in (
-        ("block_count", "layers", 1, _MOST_LAYERS),
-        ("context_length", "tokens of context", 2, _MOST_TOKENS - 1),
-        ("attention.sliding_window", "tokens of sliding window", 0, _WIDEST_WINDOW),
+        ("block_count", "layers", 1, _MAX_LAYERS),
+        ("context_length", "tokens of context", 2, _MAX_TOKENS - 1),
+        ("attention.sliding_window", "tokens of sliding window", 0, _MAX_WINDOW),
     ):
         value = metadata.get(f"{architecture}.{key}")
         if isinstance(value, int) and not least <= value <= most:
@@ -63,7 +63,7 @@ def _check_experts(metadata: Mapping[str, Value | Length], architecture: object)
     experts = metadata.get(f"{architecture}.expert_count")
     if not isinstance(experts, int) or experts == 0:
         return
-    if experts > _MOST_EXPERTS:
+    if experts > _MAX_EXPERTS:
         raise Malformed(f"it claims {experts} experts")
     used = metadata.get(f"{architecture}.expert_used_count")
     most = max(used, default=0) if isinstance(used, tuple) else used  # one number, or one a layer

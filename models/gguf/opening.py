@@ -1,11 +1,14 @@
-"""Open a model file, or say what it is instead."""
+"""Open a model file, or say what it is instead, or what is wrong with it."""
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from models.errors import ModelError, ModelMissing
+from models.gguf.values import Malformed, Stream
 
 _PICKLES = (
     *(b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
@@ -17,14 +20,24 @@ _KINDS: tuple[tuple[bytes | tuple[bytes, ...], str], ...] = (
     (_PICKLES, "a Python pickle, and specchat reads GGUF only"),
     ((b"\x7fELF", b"MZ"), "a program; if it is a llamafile, look for a GGUF of the model"),
     (b"\x1f\x8b", "compressed with gzip; unpack it first"),
-    (b"GGML", "in the old GGML format; look for a GGUF of the model"),
-    (b"lmgg", "in the old GGML format; look for a GGUF of the model"),
-    (b"tjgg", "in the old GGML format; look for a GGUF of the model"),
+    ((b"GGML", b"lmgg", b"tjgg"), "in the old GGML format; look for a GGUF of the model"),
     (b"FUGG", "a big-endian GGUF, which this machine cannot run"),
 )
 
 
-def open_model(path: Path) -> BinaryIO:
+@contextmanager
+def reading(path: Path) -> Iterator[Stream]:
+    """Give what follows the magic number of a GGUF file; a `ModelError` says what is wrong."""
+    with _open(path) as file:
+        try:
+            yield Stream(file)
+        except Malformed as error:
+            raise ModelError(f"{path} is damaged: {error}. Fetch it again.") from error
+        except OSError as error:
+            raise ModelError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _open(path: Path) -> BinaryIO:
     """Open a file that begins as a GGUF does; only a regular file is ever opened."""
     _refuse_special(path)
     try:

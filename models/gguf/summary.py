@@ -1,6 +1,7 @@
-"""The few facts of a header by which models are listed, paired and fitted into memory."""
+"""The few facts of a header by which models are listed, paired, compared and fitted into memory."""
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from models.gguf.header import Header, read
@@ -9,8 +10,9 @@ from models.gguf.vocabulary import TOKENS
 
 _REPACKED = (2, 12, 20, 39)  # Q4_0, Q4_K, IQ4_NL, MXFP4: what llama.cpp's CPU kernels rearrange
 _RECURRENT = ("ssm.", "wkv.", "shortconv.", "kda.")
-_LONGEST_SCALE = 12
+_MAX_SCALE = 12
 SERVES = "specchat.slim.target"
+_MERGES = "tokenizer.ggml.merges"
 _EMBEDS = "an embedding model, which writes nothing"
 _FLAWS = {
     "mmproj": "a projector for pictures, a part of another model",
@@ -44,11 +46,7 @@ class ModelSummary:
 
 def summarise(path: Path) -> ModelSummary:
     """Read a file's header and return what counts; a `ModelError` says what is wrong with it."""
-    return summary(read(path))
-
-
-def summary(header: Header) -> ModelSummary:
-    """Return what counts of a header."""
+    header = read(path)
     tokens = header.metadata.get(TOKENS)
     serves = header.metadata.get(SERVES)
     return ModelSummary(
@@ -72,7 +70,7 @@ def summary(header: Header) -> ModelSummary:
 def _scale(header: Header) -> str | None:
     """Return what the file calls its size, or what its tensors add up to unless it is split."""
     label = header.metadata.get("general.size_label")
-    if isinstance(label, str) and len(label) <= _LONGEST_SCALE:
+    if isinstance(label, str) and len(label) <= _MAX_SCALE:
         return label
     count = header.tensors.parameters
     if header.metadata.get("split.count") or not count:
@@ -101,3 +99,38 @@ def _flaw(header: Header) -> str | None:
     if not isinstance(header.metadata.get(TOKENS), Length):
         return "not a language model: it has no vocabulary"
     return None if header.tensors.count else "a vocabulary without weights"
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """Digests of the parts of a file that decide what its model is asked; None where it lacks one.
+
+    They are small beside the weights, and easily changed without them.
+    """
+
+    tokens: str | None
+    merges: str | None
+    template: str | None  # sha256
+
+    def differing(self, other: "Fingerprint") -> tuple[str, ...]:
+        """Return what the parts are called in which two files differ."""
+        return tuple(
+            _NAMES[field.name]
+            for field in fields(self)
+            if getattr(self, field.name) != getattr(other, field.name)
+        )
+
+
+_NAMES = {"tokens": "its vocabulary", "merges": "its merges", "template": "its chat template"}
+
+
+def fingerprint(header: Header) -> Fingerprint:
+    """Return the fingerprint of a file whose header was read."""
+    template = header.template
+    digest = None if template is None else hashlib.sha256(template.encode()).hexdigest()
+    return Fingerprint(_digest(header, TOKENS), _digest(header, _MERGES), digest)
+
+
+def _digest(header: Header, key: str) -> str | None:
+    value = header.metadata.get(key)
+    return value.digest if isinstance(value, Length) else None

@@ -18,8 +18,8 @@ _BLOCKS = {
 }
 _NEVER_WEIGHTS = (9, 15, 24, 25, 26, 27, 28)  # what products are kept in, integers, 64 bits
 _F32 = 0  # of which llama.cpp wants every vector
-_MOST_WEIGHTS = 1 << 48
-_LONGEST_NAME = 64  # llama.cpp's own limit is one less
+_MAX_WEIGHTS = 1 << 48
+_MAX_NAME = 64  # llama.cpp's own limit is one less
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Tensor:
     @property
     def size(self) -> int:
         """Its bytes; 0 for a type that is newer than this program."""
-        block, size = _BLOCKS.get(self.kind, (_MOST_WEIGHTS, 1))
+        block, size = _BLOCKS.get(self.kind, (_MAX_WEIGHTS, 1))
         return prod(self.shape) // block * size
 
     @property
@@ -72,18 +72,18 @@ def read_table(stream: Stream, count: int) -> tuple[Tensor, ...]:
 
 
 def _read(stream: Stream) -> Tensor:
-    name = stream.text(_LONGEST_NAME)
+    name = stream.text(_MAX_NAME)
     dimensions = stream.number("<I")
     if not 1 <= dimensions <= 4:
         raise Malformed(f"the tensor {name!r} has {dimensions} dimensions")
     shape = tuple(stream.number("<Q") for _ in range(dimensions))
     kind, offset = stream.number("<I"), stream.number("<Q")
-    if not 0 < prod(shape) < _MOST_WEIGHTS or offset > stream.size:
+    if not 0 < prod(shape) < _MAX_WEIGHTS or offset > stream.size:
         raise Malformed(f"the tensor {name!r} has an impossible shape or place")
     if kind in _NEVER_WEIGHTS or (len(shape) == 1 and kind != _F32):
         raise Malformed(f"the tensor {name!r} is of type {kind}, which such weights never are")
     # Of a type that is newer than this table only the beginning can be checked.
-    block, _ = _BLOCKS.get(kind, (_MOST_WEIGHTS, 1))
+    block, _ = _BLOCKS.get(kind, (_MAX_WEIGHTS, 1))
     if shape[0] % block and kind in _BLOCKS:
         raise Malformed(f"the rows of the tensor {name!r} are no whole blocks")
     return Tensor(str(name), shape, kind, offset)

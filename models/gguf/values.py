@@ -15,11 +15,11 @@ _SCALARS = dict(
 )
 STRING, ARRAY = 8, 9
 _INTEGERS = (4, 5)
-_KEPT_STRING = 1 << 20  # a longer one is skipped: no template or name is
-_LONGEST_STRING = 64 << 20
-_MOST_TEXT = 64 << 20  # in all that is looked at; the vocabularies that are known have 15
-_KEPT_NUMBERS = 1024  # one a layer is kept, scores of a vocabulary are not
-_MOST_STRINGS = 4 << 20
+_MAX_KEPT_TEXT = 1 << 20  # a longer one is skipped: no template or name is
+_MAX_STRING = 64 << 20
+_MAX_ALL_TEXT = 64 << 20  # in all that is looked at; the vocabularies that are known have 15
+_MAX_KEPT_NUMBERS = 1024  # one a layer is kept, scores of a vocabulary are not
+_MAX_STRINGS = 4 << 20
 _BLOCK = 1 << 18
 _LENGTH = struct.Struct("<Q")
 
@@ -63,10 +63,10 @@ class Stream:
             raise Malformed(f"it claims {count} {what}")
         return count
 
-    def text(self, longest: int = _LONGEST_STRING) -> str | Length:
+    def text(self, longest: int = _MAX_STRING) -> str | Length:
         """Read a string, or skip it when it is longer than anything worth keeping."""
         length = self.count("bytes of text in one place", longest)
-        if length > _KEPT_STRING:
+        if length > _MAX_KEPT_TEXT:
             self._skip(length)
             return Length(length)
         self._take(length)
@@ -84,11 +84,17 @@ class Stream:
         if kind == STRING:
             return self._summed_up(count)
         layout = self._layout(kind)
-        if count > _KEPT_NUMBERS:
+        if count > _MAX_KEPT_NUMBERS:
             self._skip(count * struct.calcsize(layout))
             return Length(count)
         layout = f"<{count}{layout[1]}"
         return struct.unpack(layout, self._bytes(struct.calcsize(layout)))
+
+    def since(self, start: int) -> bytes:
+        """Return the bytes from a position to here."""
+        end = self.position
+        self._file.seek(start)
+        return self._bytes(end - start)
 
     def texts(self) -> list[bytes]:
         """Read a value that must be an array of strings, all of it."""
@@ -100,7 +106,7 @@ class Stream:
     def integers(self) -> list[int]:
         """Read a value that must be an array of 32-bit integers, all of it."""
         kind, inner, count = self.number("<I"), self.number("<I"), self.number("<Q")
-        if kind != ARRAY or inner not in _INTEGERS or count > _MOST_STRINGS:
+        if kind != ARRAY or inner not in _INTEGERS or count > _MAX_STRINGS:
             raise Malformed("the kinds of its tokens are no numbers")
         return list(struct.unpack(f"<{count}i", self._bytes(4 * count)))
 
@@ -117,7 +123,7 @@ class Stream:
     def strings(self, count: int) -> Iterator[bytes]:
         """Yield the strings of an array of `count`; the file is behind them when all are taken."""
         self._strings += count
-        if self._strings > _MOST_STRINGS:
+        if self._strings > _MAX_STRINGS:
             raise Malformed(f"it claims {self._strings} strings")
         block, at = b"", 0
         for _ in range(count):  # in blocks: a vocabulary has 300,000, and its merges as many
@@ -135,7 +141,7 @@ class Stream:
         left = self.size - self.position
         if needed - len(rest) > left:
             raise Malformed("it ends within its header")
-        if needed > _KEPT_STRING:
+        if needed > _MAX_KEPT_TEXT:
             raise Malformed("a string is too long")
         block = self._file.read(min(left, max(_BLOCK, needed)))
         self._take(len(block))
@@ -144,8 +150,8 @@ class Stream:
     def _take(self, count: int) -> None:
         """Count bytes of text and refuse more than any model has: holes in a file cost nothing."""
         self._text += count
-        if self._text > _MOST_TEXT:
-            raise Malformed(f"its header has more than {_MOST_TEXT >> 20} MB of text")
+        if self._text > _MAX_ALL_TEXT:
+            raise Malformed(f"its header has more than {_MAX_ALL_TEXT >> 20} MB of text")
 
     def _digest(self, start: int, end: int) -> str:
         digest = hashlib.blake2b(digest_size=16)

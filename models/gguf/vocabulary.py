@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 from models.errors import ModelError
-from models.gguf.opening import open_model
-from models.gguf.values import Malformed, Stream
+from models.gguf.opening import reading
+from models.gguf.values import Stream
 
 TOKENS, KINDS = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
 TOKENIZER = "tokenizer.ggml.model"
@@ -61,13 +61,8 @@ def read_vocabulary(path: Path) -> FileVocabulary:
 
     Meant for a file whose header was read before: only what is read here is checked.
     """
-    with open_model(path) as file:
-        try:
-            return _read(path, Stream(file))
-        except Malformed as error:
-            raise ModelError(f"{path} is damaged: {error}. Fetch it again.") from error
-        except OSError as error:
-            raise ModelError(f"{path} cannot be read: {error.strerror}.") from error
+    with reading(path) as stream:
+        return _read(path, stream)
 
 
 def _read(path: Path, stream: Stream) -> FileVocabulary:

@@ -18,7 +18,7 @@ from models.machine import physical_cores
 from models.prefix import shared
 
 MAX_ROWS = 32
-MANY = 32  # tokens at least, to tell how fast a prompt is read
+MIN_TOKENS_TIMED = 32  # tokens at least, to tell how fast a prompt is read
 
 
 class LlamaModel:
@@ -203,7 +203,7 @@ class LlamaModel:
         """Append at most one batch to the cache."""
         started = perf_counter()
         self._context.evaluate(Part(tokens, rows, number))
-        if rows == 0 and len(tokens) >= MANY:
+        if rows == 0 and len(tokens) >= MIN_TOKENS_TIMED:
             self._read += len(tokens)
             self._read_s += perf_counter() - started
 

@@ -8,8 +8,10 @@ from _thread import interrupt_main
 from collections import deque
 from collections.abc import Callable
 from functools import cache, partial
+from importlib.metadata import version as package_version
 from pathlib import Path
 from threading import Timer
+from typing import Any
 
 os.environ.setdefault("GGML_NO_BACKTRACE", "1")  # else an abort starts a debugger on this process
 # OpenMP's threads wait for each other by spinning, 300,000 times before they give way: beside two
@@ -20,7 +22,7 @@ import llama_cpp.llama_cpp as llama
 
 from models.errors import ModelError
 
-AGAIN = 0.02  # seconds after which a Ctrl-C is tried once more
+INTERRUPT_AGAIN_S = 0.02  # seconds after which a Ctrl-C is tried once more
 WARN, ERROR = 3, 4  # ggml's levels, not those that llama-cpp-python assumes
 BUILT_FOR = "0.3.36"
 CONTEXT_DEFAULTS: dict[str, float] = {
@@ -49,7 +51,7 @@ def _interrupt_again(
 ) -> None:
     """Try a Ctrl-C again that came in the middle of a callback: ctypes would forget it."""
     if isinstance(lost.exc_value, KeyboardInterrupt):
-        Timer(AGAIN, interrupt_main).start()
+        Timer(INTERRUPT_AGAIN_S, interrupt_main).start()
     else:
         usual(lost)
 
@@ -139,9 +141,27 @@ def offloads_to_gpu() -> bool:
 
 def devices() -> list[str]:
     """Return a line for each compute device that ggml sees."""
-    library = llama._lib
-    get, describe = library.ggml_backend_dev_get, library.ggml_backend_dev_description
-    library.ggml_backend_dev_count.restype = ctypes.c_size_t
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
-    describe.restype, describe.argtypes = ctypes.c_char_p, [ctypes.c_void_p]
-    return [describe(get(i)).decode() for i in range(library.ggml_backend_dev_count())]
+    count = function("ggml_backend_dev_count", ctypes.c_size_t)()
+    get = function("ggml_backend_dev_get", ctypes.c_void_p, ctypes.c_size_t)
+    describe = function("ggml_backend_dev_description", ctypes.c_char_p, ctypes.c_void_p)
+    return [describe(get(i)).decode() for i in range(count)]
+
+
+def function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
+    """Return a function of ggml that the bindings do not declare."""
+    found: Any = getattr(llama._lib, name)
+    found.restype, found.argtypes = result, arguments
+    return found  # type: ignore[no-any-return]
+
+
+def speed_key(path: Path, gpu_layers: int | None) -> str:
+    """Return as text what speed depends on before a file is loaded: it, the library, the machine.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    status = path.stat()
+    library = f"{package_version('llama-cpp-python')} {version()} {features().strip()}"
+    machine = ", ".join(devices())
+    file = f"{status.st_size} {status.st_mtime_ns}"
+    return f"{file} | {library} | {machine} | gpu_layers={gpu_layers}"

@@ -2,15 +2,12 @@
 
 import ctypes
 import socket
-from collections.abc import Callable
-from typing import Any
-
-import llama_cpp.llama_cpp as llama
 
 from models.errors import ModelError
+from models.llama.native import function
 from models.rpc_servers import VARIABLE, RpcServer, servers
 
-TIMEOUT = 5.0  # seconds in which a server has to answer
+SERVER_TIMEOUT_S = 5.0  # seconds in which a server has to answer
 GPUS = (1, 2)  # ggml's kinds of devices that take layers
 
 _text, _pointer = ctypes.c_char_p, ctypes.c_void_p
@@ -34,10 +31,10 @@ def devices_here() -> "ctypes.Array[ctypes.c_void_p] | None":
     """Return the GPUs of this machine for llama.cpp, or None where no other machine takes part."""
     if not _joined:
         return None
-    get = _function("ggml_backend_dev_get", _pointer, ctypes.c_size_t)
-    kind = _function("ggml_backend_dev_type", ctypes.c_int, _pointer)
-    name = _function("ggml_backend_dev_name", _text, _pointer)
-    count = _function("ggml_backend_dev_count", ctypes.c_size_t)()
+    get = function("ggml_backend_dev_get", _pointer, ctypes.c_size_t)
+    kind = function("ggml_backend_dev_type", ctypes.c_int, _pointer)
+    name = function("ggml_backend_dev_name", _text, _pointer)
+    count = function("ggml_backend_dev_count", ctypes.c_size_t)()
     here = [
         device
         for device in map(get, range(count))
@@ -47,34 +44,27 @@ def devices_here() -> "ctypes.Array[ctypes.c_void_p] | None":
 
 
 def _join(server: RpcServer) -> None:
-    backend = _function("ggml_backend_reg_by_name", _pointer, _text)(b"RPC")
+    backend = function("ggml_backend_reg_by_name", _pointer, _text)(b"RPC")
     if not backend:
         raise ModelError(
             f"{VARIABLE} names {server}, but llama.cpp was built without its RPC backend here. "
             'Build it with CMAKE_ARGS="-DGGML_RPC=on", or unset the variable.'
         )
     _check(server)
-    find = _function("ggml_backend_reg_get_proc_address", _pointer, _pointer, _text)
+    find = function("ggml_backend_reg_get_proc_address", _pointer, _pointer, _text)
     add = ctypes.CFUNCTYPE(_pointer, _text)(find(backend, b"ggml_backend_rpc_add_server"))
     added = add(str(server).encode())
     if not added:
         raise ModelError(f"{server}, which {VARIABLE} names, has no device to compute with.")
-    _function("ggml_backend_register", None, _pointer)(added)
+    function("ggml_backend_register", None, _pointer)(added)
 
 
 def _check(server: RpcServer) -> None:
     """Knock at a server: if none answers, llama.cpp itself ends the process."""
     try:
-        socket.create_connection((server.host, server.port), TIMEOUT).close()
+        socket.create_connection((server.host, server.port), SERVER_TIMEOUT_S).close()
     except OSError as error:
         raise ModelError(
             f"{server}, which {VARIABLE} names, does not answer: {error.strerror or error}. "
             "Start llama.cpp's rpc-server there, or unset the variable."
         ) from error
-
-
-def _function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
-    """Return a function of ggml that the bindings do not declare."""
-    function: Any = getattr(llama._lib, name)
-    function.restype, function.argtypes = result, arguments
-    return function  # type: ignore[no-any-return]

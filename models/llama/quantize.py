@@ -18,7 +18,7 @@ from models.machine import physical_cores
 
 KINDS = {"F16": 1, "Q4_0": 2, "Q8_0": 7}
 """llama.cpp's numbers of the file types that can be asked for."""
-MOST_MEMORY = 1 << 29  # bytes of a tensor that are worked on at once
+MAX_TENSOR_BYTES = 1 << 29  # bytes of a tensor that are worked on at once
 
 
 def quantize(source: Path, place: Path, kind: str | None, dropped: Sequence[int] = ()) -> None:
@@ -56,7 +56,7 @@ def _quantize(source: str, place: str, kind: str, layers: str) -> str | None:
     params = llama.llama_model_quantize_default_params()
     params.nthread = physical_cores()
     params.allow_requantize = True
-    params.max_buf_size = MOST_MEMORY
+    params.max_buf_size = MAX_TENSOR_BYTES
     params.pure = True  # the head too, which takes a good part of a small model's time
     params.only_copy = not kind
     params.ftype = KINDS.get(kind, 0)

@@ -14,7 +14,6 @@ from models import gguf
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelError
 from models.llama import native, offload
-from models.llama.speed_key import of_file
 from models.llama.vocab import LlamaVocab, has_tokens
 
 _DONTNEED = 4  # MADV_DONTNEED
@@ -53,7 +52,7 @@ class Weights:
         self.path = path
         self.header = gguf.read(path)  # refuses what is not a whole GGUF file, before native code
         offload.join_servers()
-        self.conditions = f"{of_file(path, gpu_layers)} repack={repack}"
+        self.conditions = f"{native.speed_key(path, gpu_layers)} repack={repack}"
         started = perf_counter()
         self.handle: int | None = _load(
             path,

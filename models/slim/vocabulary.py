@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import ModelError
-from models.gguf import encoding
 from models.gguf.values import ARRAY, STRING
 from models.gguf.vocabulary import NORMAL, TOKENIZER, TOKENS, FileVocabulary
+from models.slim import writing
 
 Ids = npt.NDArray[np.intp]
 
@@ -50,17 +50,17 @@ def without(values: Mapping[str, bytes], ids: Ids, n_vocab: int) -> dict[str, by
         raise ModelError(f"Tokens cannot be taken from a vocabulary of the kind {kind!r}.")
     names = _texts(values[TOKENS])
     left = [names[i] for i in ids]
-    changed = {TOKENS: encoding.texts(left)}
+    changed = {TOKENS: writing.texts(left)}
     if _MERGES in values:
-        changed[_MERGES] = encoding.texts(_merges(values[_MERGES], set(left)))
+        changed[_MERGES] = writing.texts(_merges(values[_MERGES], set(left)))
     gone: set[str] = set()
     for key, value in values.items():
         if key.endswith("_token_id"):
             place = _place(value, ids)
             gone |= {key} if place is None else set()
-            changed[key] = encoding.number(place or 0)
+            changed[key] = writing.number(place or 0)
         elif key.endswith(".vocab_size"):
-            changed[key] = encoding.number(len(ids))
+            changed[key] = writing.number(len(ids))
         elif key not in changed and (picked := _picked(value, ids, n_vocab)):
             changed[key] = picked
     return {key: changed.get(key, value) for key, value in values.items() if key not in gone}

@@ -1,9 +1,10 @@
-"""Make drafts from one file, in a folder that is gone when the work is done."""
+"""Make drafts from one file by recipes, in a folder that is gone when the work is done."""
 
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -14,18 +15,51 @@ from models.errors import StorageError
 from models.files import checksum
 from models.files.disk import disk_errors, require_room
 from models.files.places import models_dir
-from models.gguf import encoding, read_vocabulary
+from models.gguf import read_vocabulary
 from models.gguf.layout import read_layout
 from models.gguf.summary import SERVES
 from models.llama.quantize import quantize
 from models.slim import vocabulary, writing
-from models.slim.recipe import Recipe
 
 NAME = "general.name"
 RECIPE, SOURCE = "specchat.slim.recipe", "specchat.slim.source"
 SOURCE_SHA256 = "specchat.slim.source_sha256"
 _SCRATCH = ".slim-"  # hidden, so that nobody takes what is in there for models
 _STALE_S = 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Steps, each of which may be left out."""
+
+    kind: str | None = None  # the type that all matrices are requantised to
+    tokens: int | None = None  # how many of the vocabulary are kept
+    dropped: tuple[int, ...] = ()  # layers that are left out
+
+    def __str__(self) -> str:
+        steps = [self.kind] if self.kind else []
+        steps += [f"{self.tokens:,} tokens"] if self.tokens else []
+        if self.dropped:
+            which = ", ".join(map(str, self.dropped))
+            steps.append(f"without layer{'s' if len(self.dropped) > 1 else ''} {which}")
+        return ", ".join(steps) or "as it is"
+
+    @property
+    def label(self) -> str:
+        """What tells the file from others, as a part of its name."""
+        steps = [self.kind.lower()] if self.kind else []
+        steps += [str(self.tokens)] if self.tokens else []
+        steps += ["less-" + "-".join(map(str, self.dropped))] if self.dropped else []
+        return "-".join(steps)
+
+
+def spaced(layers: int, count: int) -> tuple[int, ...]:
+    """Return `count` layers to drop, evenly spaced: neither the first quarter nor the last.
+
+    The first layers are indispensable, and the last ones shape the output.
+    """
+    first, last = layers // 4, layers - layers // 4
+    return tuple(first + (2 * i + 1) * (last - first) // (2 * count) for i in range(count))
 
 
 class Workshop:
@@ -75,7 +109,7 @@ class Workshop:
         with _no_halves(fresh):
             writing.write(layout, fresh, values)
             fresh.replace(place)
-        checksum.remember(place, checksum.sha256(place))
+        checksum.sha256_once(place)
         return place
 
     def _requantised(self, recipe: Recipe) -> Path:
@@ -94,13 +128,11 @@ class Workshop:
     def _notes(self, values: Mapping[str, bytes], recipe: Recipe, serves: str) -> dict[str, bytes]:
         name = values[NAME][12:].decode("utf-8", "replace") if NAME in values else self.source.stem
         return {
-            NAME: encoding.text(f"{name} slim"),
-            RECIPE: encoding.text(str(recipe)),
-            SOURCE: encoding.text(self.source.name),
-            SOURCE_SHA256: encoding.text(
-                checksum.known_sha256(self.source) or checksum.sha256(self.source)
-            ),
-            SERVES: encoding.text(serves),
+            NAME: writing.text(f"{name} slim"),
+            RECIPE: writing.text(str(recipe)),
+            SOURCE: writing.text(self.source.name),
+            SOURCE_SHA256: writing.text(checksum.sha256_once(self.source)),
+            SERVES: writing.text(serves),
         }
 
 

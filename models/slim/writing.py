@@ -1,9 +1,9 @@
-"""Write a GGUF file anew from the pieces of another, a tensor at a time."""
+"""Write a GGUF file anew from the pieces of another, a tensor at a time, and values for it."""
 
 import hashlib
 import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,15 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import ModelError
-from models.gguf import encoding
 from models.gguf.layout import FileLayout
 from models.gguf.tensors import Tensor
+from models.gguf.values import ARRAY, STRING
 
 Ids = npt.NDArray[np.intp]
 
 CHECKSUM = "specchat.slim.tensors_sha256"
 """Of the bytes behind the header, by which a damaged copy can be told."""
 _VERSION = 3
+_UINT32 = 4
 _PIECE = 1 << 22  # bytes
 
 
@@ -71,11 +72,11 @@ def _table(layout: FileLayout, rows: Mapping[str, Ids]) -> list[Tensor]:
 def _header(
     layout: FileLayout, values: Mapping[str, bytes], table: list[Tensor], checksum: str
 ) -> bytes:
-    values = {**values, CHECKSUM: encoding.text(checksum)}
+    values = {**values, CHECKSUM: text(checksum)}
     header = struct.pack("<4sIQQ", b"GGUF", _VERSION, len(table), len(values))
-    header += b"".join(encoding.string(key.encode()) + value for key, value in values.items())
+    header += b"".join(string(key.encode()) + value for key, value in values.items())
     for tensor in table:
-        header += encoding.string(tensor.name.encode())
+        header += string(tensor.name.encode())
         header += struct.pack(f"<I{len(tensor.shape)}Q", len(tensor.shape), *tensor.shape)
         header += struct.pack("<IQ", tensor.kind, tensor.offset)
     return header + bytes(-len(header) % layout.alignment)
@@ -92,3 +93,23 @@ def _pieces(layout: FileLayout, tensor: Tensor, ids: Ids | None) -> Iterator[byt
     for start in range(0, picked, step):
         part = slice(start, start + step)
         yield (rows[part] if ids is None else rows[ids[part]]).tobytes()
+
+
+def string(text: bytes) -> bytes:
+    """Return a text and its length, as names and elements of arrays are written."""
+    return struct.pack("<Q", len(text)) + text
+
+
+def text(value: str) -> bytes:
+    """Return a text as a value: its type, then the rest."""
+    return struct.pack("<I", STRING) + string(value.encode())
+
+
+def number(value: int) -> bytes:
+    """Return an unsigned 32-bit integer as a value."""
+    return struct.pack("<II", _UINT32, value)
+
+
+def texts(values: Sequence[bytes]) -> bytes:
+    """Return an array of texts as a value."""
+    return struct.pack("<IIQ", ARRAY, STRING, len(values)) + b"".join(map(string, values))

@@ -18,7 +18,7 @@ from assistant.decoding.rules.token import accepts
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Draft, Drafter, Plan, Proposal, Rows
 from assistant.decoding.warp import Warp
-from assistant.lab.prove.mistakes import AcceptsAll, ForgetsTheShare, ReplacesFromTheTarget
+from assistant.lab.prove.enumeration import AcceptsAll, ForgetsTheShare, ReplacesFromTheTarget
 from tests.exact.enumeration import FIXED, WHIMS, Case
 from tests.exact.planners import FixedPlanner, WhimsicalPlanner
 from tests.exact.random_plan import Parrot

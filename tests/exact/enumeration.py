@@ -38,6 +38,7 @@ class Case:
     start: tuple[int, ...] = ()
     warp: ToyWarp = keep_all
     seen: set[str] = field(default_factory=set)  # who has proposed
+    lookaheads: set[int] = field(default_factory=set)  # and how much
 
     def law(self, rule: Callable[[Any], Rule]) -> dict[tuple[int, ...], Fraction]:
         """Return the law of the first tokens, over as many rounds as they take."""
@@ -50,6 +51,7 @@ class Case:
         while len(tokens) < len(self.start) + self.length:
             round_ = next(rounds)
             planner.observe(round_)
+            self.lookaheads.add(round_.proposed)
             tests: list[Any] = [*round_.tokens, *round_.rejected]
             self.seen.update(each.proposal.source for each in tests if each.proposal)
         return tuple(tokens[len(self.start) :][: self.length])
@@ -99,6 +101,13 @@ def _sources(thorough: bool) -> Iterator[Case]:
         start, length = (START, 3) if n_vocab == 3 else (SHORT_START, 4)
         planner, drafter = partial(FixedPlanner, 2), cascade(names, n_vocab)
         yield Case(names, FIXED, Toy(n_vocab, 5), drafter, planner, length, start, by_counts)
+    longer = partial(FixedPlanner, 3)
+    for names in ("ngram", "suffix, tail", "suffix, ngram, bigram"):
+        yield Case(names, FIXED, Toy(3, 6), cascade(names, 3), longer, 4, START, by_counts)
+    copies = "suffix, tail"
+    for seed in range(4):
+        target, drafter = Toy(2, seed), cascade(copies, 2)
+        yield Case(copies, FIXED, target, drafter, longer, 6, SHORT_START, by_counts)
 
 
 def _decisions(seeds: int) -> Iterator[Case]:

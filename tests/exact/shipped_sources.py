@@ -8,13 +8,10 @@ import numpy as np
 
 from assistant.decoding.row import Row
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.chance import RandomSource
 from assistant.decoding.sources.draft import Drafter, Source
-from assistant.decoding.sources.frequency import bigram, unigram
+from assistant.decoding.sources.frequency import RandomSource, bigram, unigram
 from assistant.decoding.sources.model import ModelSource
-from assistant.decoding.sources.ngram import NgramSource
-from assistant.decoding.sources.ngram_learning import learn
-from assistant.decoding.sources.ngram_tables import Tables
+from assistant.decoding.sources.ngram import NgramSource, Tables, learn
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
 from tests.exact.exact_rows import keep_all, row_of

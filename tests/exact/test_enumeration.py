@@ -1,16 +1,24 @@
 """The shipped code over every toy: it has the law of the target, and what is wrong is found."""
 
 from fractions import Fraction
+from functools import partial
 
 import pytest
 
+from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.suffix import SuffixSource
+from assistant.decoding.sources.tail import TailSource
 from assistant.lab.prove.law import distance
 from tests.exact import enumeration
 from tests.exact.broken import MISTAKES, InParts
 from tests.exact.coupling import MISTAKEN, Coupled, DrawsFromTheResidual, brief, differing
-from tests.exact.enumeration import CONTROLLER, FIXED, RULES, WHIMS, cases
-from tests.exact.shipped_sources import SOURCES
+from tests.exact.enumeration import CONTROLLER, FIXED, RULES, WHIMS, Case, cases
+from tests.exact.planners import ControllerPlanner
+from tests.exact.shipped_sources import SOURCES, START
+from tests.exact.toy import Toy
+from tests.exact.toy_sources import modelled_by
 
 EVERY = list(cases())
 THOROUGH = list(cases(thorough=True))
@@ -36,6 +44,24 @@ def test_each_rule_has_the_law_of_the_target(case):
 @pytest.mark.parametrize("case", THOROUGH, ids=title)
 def test_each_rule_has_the_law_of_the_target_with_more_tokens_and_seeds(case):
     has_the_law_of_the_target(case)
+
+
+@pytest.mark.parametrize("rule", [TokenRule, BlockRule])
+@pytest.mark.parametrize("style", ["full", "zeros"])
+def test_what_the_controller_decodes_has_the_law_of_the_target_whatever_it_proposes(rule, style):
+    """It learns and weighs as it does in earnest; only its clock is one of paper."""
+    lookaheads = set()
+    for seed in range(4):
+        drafter = partial(modelled_after_copies, Toy(3, seed + 40, style))
+        planner, target = partial(ControllerPlanner, 2), Toy(3, seed, style)
+        case = Case("copies, model", CONTROLLER, target, drafter, planner, 3, START)
+        assert case.distance(rule)[0] == 0, seed
+        lookaheads |= case.lookaheads
+    assert lookaheads == {0, 1, 2}
+
+
+def modelled_after_copies(draft):
+    return Cascade(SuffixSource(), TailSource(), modelled_by(draft))
 
 
 def names(case):

@@ -12,7 +12,7 @@ from assistant.chat.template import CHATML, ChatTemplate
 from assistant.events import Failed, Lap, Loading
 from assistant.lab.protocol import LAB
 from assistant.process.frames import MOST, Frames, framed
-from assistant.process.protocol import Done
+from assistant.process.protocol import Begun
 from assistant.process.wire import Garbled
 from assistant.request import Count, Message, Request, Setup
 from assistant.store import Store
@@ -22,8 +22,8 @@ from models.errors import ModelError, StorageError, UsageError
 from tests.assistant.store.talks import talk
 from tests.hostile_gguf import mutants
 from tui.settings import config_file as config
-from tui.settings.config_template import template
-from tui.settings.layers import merge
+from tui.settings.config_writer import template
+from tui.settings.settings import merge
 
 WEIGHTS = 1 << 20  # bytes behind a header, which are never written
 _SCRATCH = Path(mkdtemp(prefix="specchat-fuzz-"))
@@ -100,7 +100,7 @@ def _messages() -> Iterator[bytes]:
     request = Request((Message("user", "Why?", (1, 2)),), stop_strings=("a",), seed=1)
     for command in (Setup(Path("a.gguf")), request, Count("a", "b")):
         yield framed(LAB.commands.encode(command))
-    for said in (Loading("target", "a", 0.5), Lap(1, 0.5, Failed("a", "Bug")), Done()):
+    for said in (Loading("target", "a", 0.5), Lap(1, 0.5, Failed("a", "Bug")), Begun()):
         yield framed(LAB.messages.encode(said))
 
 

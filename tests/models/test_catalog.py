@@ -36,10 +36,6 @@ def test_every_file_can_be_had_from_somewhere():
     assert all(gguf.repo or gguf.mirror for gguf in FILES.values())
 
 
-def test_a_size_without_a_checksum_is_called_approximate():
-    assert all(gguf.size_exact == (gguf.sha256 is not None) for gguf in FILES.values())
-
-
 def test_parts_of_a_mirror_come_in_order():
     parts = list(DEFAULT.target.mirror.parts())
     assert len(parts) == 22

@@ -75,14 +75,14 @@ def outcomes(files, refusals, tiny_target) -> dict[Path, Ready | Failed]:
     with running() as (engine, heard):
         for path in files:
             if path not in refusals:
-                engine.load(Setup(path, n_ctx=512, threads=1, measure=False))
+                engine.submit(Setup(path, n_ctx=512, threads=1, measure=False))
                 end = heard.end()
                 if isinstance(end, Ready):
-                    engine.reply(ask("<|im_end|> é\0\x7f 漢" * 3, max_tokens=4))
+                    engine.submit(ask("<|im_end|> é\0\x7f 漢" * 3, max_tokens=4))
                     said = heard.end()
                     end = said if isinstance(said, Failed) else end
                 found[path] = end
-        engine.load(Setup(tiny_target, n_ctx=512, threads=1))
+        engine.submit(Setup(tiny_target, n_ctx=512, threads=1))
         heard.until(Ready)
     print(len(files), "files,", len(refusals), "refused by the reader, and of the others")
     print(Counter(getattr(outcome, "kind", "Ready") for outcome in found.values()))
@@ -131,12 +131,12 @@ def test_a_file_that_kills_a_worker_costs_a_sentence_and_the_next_one_loads(kill
     deadly = [path for path, how in killers.items() if "ALRM" not in how]  # those are hangs
     with running(UNGUARDED) as (engine, heard):
         for path in deadly[:: max(1, len(deadly) // KILLS)][:KILLS]:
-            engine.load(Setup(path, n_ctx=512, threads=1, measure=False))
+            engine.submit(Setup(path, n_ctx=512, threads=1, measure=False))
             with suppress(AssertionError):  # some die only of the first question
                 heard.until(Ready)
-            engine.reply(ask())
+            engine.submit(ask())
             end = heard.until(Failed)
             assert end.kind == "EngineDied"
             assert "SIG" in end.message
-            engine.load(Setup(tiny_target, n_ctx=512, threads=1, measure=False))
+            engine.submit(Setup(tiny_target, n_ctx=512, threads=1, measure=False))
             heard.until(Ready)

@@ -105,9 +105,9 @@ def distance(a: np.ndarray, b: np.ndarray) -> float:
 
 
 @pytest.mark.weights
-def test_a_real_sliding_window_rolls_back_beyond_its_window(gemma3):
-    weights = Weights(gemma3)
-    model = LlamaModel(weights, n_ctx=2048)
+def test_a_real_sliding_window_rolls_back_beyond_its_window(open_model, gemma3):
+    model = open_model(gemma3, n_ctx=2048, threads=None)
+    weights = model.weights
     text = "The quick brown fox jumps over the lazy dog. " * 400
     tokens = weights.vocab.tokenize(text)[:1700]
     assert len(tokens) > 2 * weights.sliding_window
@@ -117,8 +117,6 @@ def test_a_real_sliding_window_rolls_back_beyond_its_window(gemma3):
     assert distance(here, expected) < 0.1
     # So far off is a model that sees only the last two of these tokens.
     assert distance(expected, fresh(model, back[-2:])[0]) > 0.9
-    model.close()
-    weights.close()
 
 
 def test_every_row_is_the_logits_behind_its_token(open_model, tiny_target):
@@ -174,14 +172,10 @@ def cancel_soon(flag: CancelFlag, seconds: float) -> threading.Thread:
 
 
 @pytest.fixture
-def slow_model(tmp_path):
+def slow_model(open_model, tmp_path):
     """A model that reads its context in about a second."""
-    flag = CancelFlag()
-    weights = Weights(tiny.write(tmp_path / "slow.gguf", seed=4, n_ctx=8192, layers=24))
-    model = LlamaModel(weights, n_ctx=8192, threads=1, cancel=flag)
-    yield model, flag
-    model.close()
-    weights.close()
+    path, flag = tiny.write(tmp_path / "slow.gguf", seed=4, n_ctx=8192, layers=24), CancelFlag()
+    return open_model(path, n_ctx=8192, cancel=flag), flag
 
 
 def test_a_cancel_during_a_long_prefill_keeps_what_was_read_and_can_go_on(slow_model):

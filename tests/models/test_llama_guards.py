@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -115,10 +116,9 @@ def test_an_invalid_token_is_refused_and_the_next_call_is_right(open_model, tiny
     assert_same(model.logits([1, 2, 3]), before)
 
 
-def test_two_threads_in_one_model_are_refused(tmp_path):
-    weights = Weights(tiny.write(tmp_path / "slow.gguf", seed=4, n_ctx=8192, layers=24))
-    flag = CancelFlag()
-    model = LlamaModel(weights, n_ctx=8192, threads=1, cancel=flag)
+def test_two_threads_in_one_model_are_refused(open_model, tmp_path):
+    path, flag = tiny.write(tmp_path / "slow.gguf", seed=4, n_ctx=8192, layers=24), CancelFlag()
+    model = open_model(path, n_ctx=8192, cancel=flag)
     ended: list[type[BaseException]] = []
 
     def prefill() -> None:
@@ -138,8 +138,6 @@ def test_two_threads_in_one_model_are_refused(tmp_path):
     assert ended in ([Cancelled], [])
     flag.lower()
     assert model.logits([1, 2]).shape == (1, model.n_vocab)
-    model.close()
-    weights.close()
 
 
 @pytest.mark.parametrize("n_ctx", [0, -5, 1, BATCH - 1])
@@ -167,48 +165,19 @@ def test_more_rows_than_the_limit_are_not_made_room_for(open_model, tiny_target)
     assert open_model(tiny_target, max_rows=10**6).max_rows == MAX_ROWS
 
 
-def damaged(path: Path, source: Path, how: str) -> Path:
-    data = bytearray(source.read_bytes())
-    match how:
-        case "empty":
-            data.clear()
-        case "text":
-            data[:] = b"<!DOCTYPE html>" * 9
-        case "header cut":
-            del data[200:]
-        case "weights cut":
-            del data[-5000:]
-        case "version":
-            data[4] = 99
-        case "architecture":
-            at = data.index(b"llama")
-            data[at : at + 5] = b"lxama"
-    path.write_bytes(data)
+@pytest.fixture
+def strange(tmp_path: Path, tiny_target: Path) -> Path:
+    """A file of an architecture that llama.cpp does not know."""
+    path = tmp_path / "bad.gguf"
+    path.write_bytes(tiny_target.read_bytes().replace(b"llama", b"lxama", 1))
     return path
 
 
-@pytest.mark.parametrize(
-    "how", ["empty", "text", "header cut", "weights cut", "version", "architecture"]
-)
-def test_a_damaged_file_is_refused_in_a_sentence_that_names_it(tmp_path, tiny_target, how):
-    path = damaged(tmp_path / "bad.gguf", tiny_target, how)
+def test_a_file_that_llama_cpp_refuses_is_named_with_its_reason(strange):
     with pytest.raises(ModelError) as caught:
-        Weights(path)
-    assert str(path) in str(caught.value)
+        Weights(strange)
+    assert str(strange) in str(caught.value)
     assert "no reason given" not in str(caught.value)
-
-
-@pytest.mark.parametrize("kind", ["missing", "folder", "fifo", "null"])
-def test_what_is_no_file_is_refused(tmp_path, kind):
-    path = tmp_path / "m.gguf"
-    if kind == "folder":
-        path.mkdir()
-    if kind == "fifo":
-        os.mkfifo(path)
-    if kind == "null":
-        path = Path("/dev/zero")
-    with pytest.raises(ModelError, match=str(path)):
-        Weights(path)
 
 
 def test_loading_reports_progress_and_can_be_cancelled(tmp_path):
@@ -274,8 +243,7 @@ def test_a_closed_model_is_refused_and_does_not_kill(tiny_target):
     assert (done.returncode, done.stdout) == (0, "refused\n"), done.stderr
 
 
-def test_llama_cpp_writes_nothing_to_the_terminal(tmp_path, tiny_target):
-    bad = damaged(tmp_path / "bad.gguf", tiny_target, "architecture")
+def test_llama_cpp_writes_nothing_to_the_terminal(tiny_target, strange):
     code = (
         PRELUDE
         + """
@@ -287,7 +255,7 @@ def test_llama_cpp_writes_nothing_to_the_terminal(tmp_path, tiny_target):
     model.close(), weights.close()
     """
     )
-    done = run(code, tiny_target, bad)
+    done = run(code, tiny_target, strange)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -309,14 +277,12 @@ def test_a_model_that_computes_no_numbers_is_refused_by_name(tmp_path):
     data = bytearray(path.read_bytes())
     data[-400:] = np.full(100, np.nan, np.float32).tobytes()
     path.write_bytes(data)
-    weights = Weights(path)
-    model = LlamaModel(weights, n_ctx=512, threads=1)
-    try:
-        with pytest.raises(ModelError, match=f"{path} computes invalid numbers"):
-            model.logits([1, 2])
-    finally:
-        model.close()
-        weights.close()
+    with (
+        closing(Weights(path)) as weights,
+        closing(LlamaModel(weights, n_ctx=512, threads=1)) as model,
+        pytest.raises(ModelError, match=f"{path} computes invalid numbers"),
+    ):
+        model.logits([1, 2])
 
 
 def test_a_vocabulary_with_the_same_text_twice_is_refused(tmp_path):

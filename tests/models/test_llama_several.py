@@ -8,7 +8,6 @@ from models.base import SequenceTokens
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ContextFull
 from models.llama.model import LlamaModel
-from models.llama.weights import Weights
 from tests.models.test_llama_cache import assert_same, fresh, random_tokens, tiny_model
 
 PROMPT = random_tokens(random.Random(7), 60)
@@ -114,9 +113,9 @@ def test_settling_changes_nothing_where_there_is_one_text(model):
     assert model.held == (*PROMPT, 1, 2)
 
 
-def test_a_cancel_leaves_all_texts_as_they_were(tiny_target):
-    flag, weights = CancelFlag(), Weights(tiny_target)
-    model = LlamaModel(weights, n_ctx=512, threads=1, texts=3, cancel=flag)
+def test_a_cancel_leaves_all_texts_as_they_were(open_model, tiny_target):
+    flag = CancelFlag()
+    model = open_model(tiny_target, n_ctx=512, texts=3, cancel=flag)
     texts = {number: ([*PROMPT, number], 1) for number in range(3)}
     before = ask(model, texts)
     flag.raise_()
@@ -128,8 +127,6 @@ def test_a_cancel_leaves_all_texts_as_they_were(tiny_target):
     after = ask(model, texts)
     for number in texts:
         assert_same(after[number], before[number])
-    model.close()
-    weights.close()
 
 
 @pytest.mark.parametrize("kind", ["mamba", "lfm2"])

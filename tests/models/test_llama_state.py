@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from models.llama.model import LlamaModel
-from models.llama.weights import Weights
 from tests import tiny
 from tests.models.test_llama_cache import assert_same, fresh, random_tokens, tiny_model
 
@@ -58,20 +57,17 @@ def test_a_state_may_be_restored_again_and_again(open_model, tiny_target):
         model.logits(MORE)
 
 
-def test_what_llama_cpp_refuses_leaves_an_empty_cache_that_works(tmp_path):
+def test_what_llama_cpp_refuses_leaves_an_empty_cache_that_works(open_model, tmp_path):
     with tiny_model(tmp_path) as model:
         model.logits(TOKENS, rows=0)
         state = bytes(model.state())
-        weights = Weights(tiny.write(tmp_path / "other.gguf", layers=3))
-        stranger = LlamaModel(weights, n_ctx=1024, threads=1)
+        stranger = open_model(tiny.write(tmp_path / "other.gguf", layers=3))
         stranger.logits(TOKENS, rows=0)
         for bad in (b"", state[:1], state[:-1], state[: len(state) // 2], bytes(stranger.state())):
             model.logits(MORE, rows=0)
             assert not model.restore(TOKENS, memoryview(bad))
             assert model.held == ()
             assert_same(model.logits(MORE), fresh(model, MORE))
-        stranger.close()
-        weights.close()
 
 
 @pytest.mark.parametrize("held", [TOKENS[:-1], [*TOKENS, 7], [], TOKENS[:1]], ids=len)

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from assistant.decoding.lookahead.fixed import Fixed
+from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.loops import speculative
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule

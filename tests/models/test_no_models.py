@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from models import gguf
-from models.errors import ModelError
+from models.errors import ModelError, ModelMissing
 from models.files.locate import locate
 from models.llama.weights import Weights
 
@@ -51,6 +51,9 @@ FILES = {
     "elf": (b"\x7fELF\x02" + bytes(99), "a program"),
     "gzip": (b"\x1f\x8b\x08" + bytes(99), "compressed"),
     "nothing": (b"", "empty"),
+    "GGML": (b"GGML....", "in the old GGML format"),
+    "cut magic": (b"GGU", "not a GGUF file"),
+    "unknown": (b"nothing known", "not a GGUF file"),
     "zeros": (bytes(9999), "not a GGUF file"),
 }
 
@@ -106,6 +109,7 @@ def test_what_is_no_file_is_called_what_it_is_and_never_waited_for(special):
 def test_a_link_that_leads_to_itself_or_nowhere_is_refused(tmp_path):
     (tmp_path / "loop.gguf").symlink_to(tmp_path / "loop.gguf")
     (tmp_path / "gone.gguf").symlink_to(tmp_path / "nothing")
-    for name in ("loop.gguf", "gone.gguf"):
-        with pytest.raises(ModelError, match=name):
-            gguf.read(tmp_path / name)
+    for name, error in (("loop", ModelError), ("gone", ModelMissing), ("absent", ModelMissing)):
+        for use in (gguf.read, Weights):
+            with pytest.raises(error, match=f"{name}.gguf"):
+                use(tmp_path / f"{name}.gguf")

@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 
 from models.errors import ModelError, StorageError
-from models.gguf import FileVocabulary, encoding, read, read_vocabulary, summarise
+from models.gguf import FileVocabulary, read, read_vocabulary, summarise
 from models.gguf.layout import read_layout
 from models.gguf.vocabulary import UNUSED
 from models.llama.weights import Weights
 from models.mapping import Mapping
 from models.slim import vocabulary, writing
-from models.slim.recipe import Recipe, spaced
-from models.slim.workshop import RECIPE, SOURCE, SOURCE_SHA256, workshop
+from models.slim.workshop import RECIPE, SOURCE, SOURCE_SHA256, Recipe, spaced, workshop
 from tests import tiny
 
 WORDS = tuple(f" word{i}" for i in range(100))
@@ -128,7 +127,7 @@ def test_text_is_tokenised_by_what_is_left(models, source):
 
 
 def spelt(*texts):
-    return encoding.texts([text.encode() for text in texts])
+    return writing.texts([text.encode() for text in texts])
 
 
 def numbers(kind, code, values):
@@ -137,30 +136,30 @@ def numbers(kind, code, values):
 
 def test_every_number_that_belongs_to_a_token_goes_with_it():
     values = {
-        "tokenizer.ggml.model": encoding.text("llama"),
+        "tokenizer.ggml.model": writing.text("llama"),
         "tokenizer.ggml.tokens": spelt("a", "b", "c", "d", "ab", "abc", "cd"),
         "tokenizer.ggml.scores": numbers(6, "<f4", [0, -1, -2, -3, -4, -5, -6]),
         "tokenizer.ggml.token_type": numbers(5, "<i4", [1, 1, 1, 3, 1, 1, 1]),
         "tokenizer.ggml.merges": spelt("a b", "ab c", "c d"),
-        "tokenizer.ggml.eos_token_id": encoding.number(3),
-        "tokenizer.ggml.padding_token_id": encoding.number(6),
-        "test.vocab_size": encoding.number(7),
+        "tokenizer.ggml.eos_token_id": writing.number(3),
+        "tokenizer.ggml.padding_token_id": writing.number(6),
+        "test.vocab_size": writing.number(7),
         "test.layers": numbers(4, "<u4", [1, 2, 3]),
     }
     assert vocabulary.without(values, np.array([0, 1, 3, 4]), 7) == {
-        "tokenizer.ggml.model": encoding.text("llama"),
+        "tokenizer.ggml.model": writing.text("llama"),
         "tokenizer.ggml.tokens": spelt("a", "b", "d", "ab"),
         "tokenizer.ggml.scores": numbers(6, "<f4", [0, -1, -3, -4]),
         "tokenizer.ggml.token_type": numbers(5, "<i4", [1, 1, 3, 1]),
         "tokenizer.ggml.merges": spelt("a b"),
-        "tokenizer.ggml.eos_token_id": encoding.number(2),
-        "test.vocab_size": encoding.number(4),
+        "tokenizer.ggml.eos_token_id": writing.number(2),
+        "test.vocab_size": writing.number(4),
         "test.layers": numbers(4, "<u4", [1, 2, 3]),
     }
 
 
 def test_vocabulary_that_is_no_list_of_pieces_is_left_alone():
-    values = {"tokenizer.ggml.model": encoding.text("rwkv")}
+    values = {"tokenizer.ggml.model": writing.text("rwkv")}
     with pytest.raises(ModelError, match="'rwkv'"):
         vocabulary.without(values, np.array([0]), 1)
 
@@ -208,7 +207,7 @@ def test_licence_goes_with_the_weights(models, tmp_path):
     source = tiny.write(tmp_path / "source.gguf", name="Tiny", words=WORDS)
     layout = read_layout(source)
     licensed = tmp_path / "licensed.gguf"
-    values = {**layout.values, "general.license": encoding.text("apache-2.0")}
+    values = {**layout.values, "general.license": writing.text("apache-2.0")}
     writing.write(layout, licensed, values)
     with making(licensed) as made:
         header = read(made.keep(Recipe("Q4_0", KEPT), ""))
@@ -243,7 +242,7 @@ def test_what_failed_half_way_is_made_anew(models, source, monkeypatch):
 def test_what_llama_cpp_refuses_is_one_sentence_and_leaves_nothing(models, tmp_path):
     source = tiny.write(tmp_path / "source.gguf")
     layout = read_layout(source)
-    values = {**layout.values, "general.architecture": encoding.text("fancynet")}
+    values = {**layout.values, "general.architecture": writing.text("fancynet")}
     writing.write(layout, tmp_path / "exotic.gguf", values)
     refused = pytest.raises(ModelError, match=r"cannot requantise .*exotic\.gguf: .*fancynet")
     with refused, making(tmp_path / "exotic.gguf") as made:

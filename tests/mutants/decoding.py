@@ -7,7 +7,7 @@ from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from tests.assistant.decoding import test_plans as plans
 from tests.assistant.decoding.rules import test_coupled as coupled
-from tests.exact import test_exact_turn as turns
+from tests.exact import test_exact_rounds as turns
 from tests.exact import test_exactness as exact
 from tests.exact import toy
 from tests.exact.exact_rows import keep_all

@@ -3,63 +3,80 @@
 from functools import partial
 
 from assistant.decoding.rules.token import TokenRule
-from assistant.engine import turn
-from assistant.engine.batch_decoding import BatchDecoding
-from assistant.engine.turn import Turn
-from tests.assistant.engine import test_together as several
-from tests.exact import test_exact_turn as turns
+from assistant.engine import decoding_sequence
+from assistant.engine.rounds import Rounds
+from tests.assistant.engine import test_rounds as several
+from tests.assistant.lab.prove import test_turns as proofs
+from tests.exact import test_exact_rounds as turns
 from tests.mutants.mutant import Mutant
 
 MEDDLING = several.test_two_answers_have_the_law_of_two_samples_though_one_plans_by_the_others_draft
 PLANNED = several.test_two_answers_that_the_controller_plans_have_the_law_of_two_samples
 
+UNSEEDED = proofs.test_a_rule_without_a_seed_says_what_ars_says_where_nothing_is_left_to_chance
+ACCEPTS_ALL = "__import__('sys').modules['tests.assistant.lab.prove.test_turns'].AcceptsAll(rng)"
+
 WEIGHED = "if isinstance(plan, ThroughputPlan):"
 NOT_TWICE = """\
-if isinstance(plan, ThroughputPlan) and draft.tokens[-1:] == tuple(voice.tokens[-1:]):
+if isinstance(plan, ThroughputPlan) and draft.tokens[-1:] == tuple(each.tokens[-1:]):
             draft = Draft(draft.proposals[:-1])
         if isinstance(plan, ThroughputPlan):"""
 
 MUTANTS = (
     Mutant(
         "all answers have the same seed",
-        turn.rule_of,
+        decoding_sequence.rule_of,
         "request.seed + number",
         "request.seed",
         several.test_with_a_seed_the_chance_of_an_answer_is_that_of_its_number_more,
     ),
     Mutant(
         "all answers to a request have the same stream of chance",
-        turn.rule_of,
+        decoding_sequence.rule_of,
         "default_rng()",
         "default_rng(id(request))",
         partial(several.test_without_a_seed_each_answer_has_chance_of_its_own, "token"),
     ),
     Mutant(
         "an answer gets the rows of another one with as long a draft",
-        BatchDecoding._verified,
-        "logits[voice.number]",
+        Rounds._verified,
+        "logits[each.number]",
         "next(rows for rows in logits.values() if len(rows) == len(draft.proposals) + 1)",
         partial(MEDDLING, TokenRule),
     ),
     Mutant(
         "a draft is cut where it drew the last token again",
-        BatchDecoding._drafts,
+        Rounds._drafts,
         WEIGHED,
         NOT_TWICE,
         partial(PLANNED, TokenRule),
     ),
     Mutant(
         "a key counts in the middle of an evaluation",
-        BatchDecoding.rounds,
+        Rounds.__iter__,
         "self._policy.now()",
         "self._policy",
         several.test_a_key_pressed_between_two_drafts_takes_effect_at_the_next_evaluation,
     ),
     Mutant(
         "a key counts in the middle of a round",
-        Turn.rounds,
-        "Policy(self._control, self._controller).now()",
-        "Policy(self._control, self._controller)",
+        Rounds.__iter__,
+        "self._policy.now()",
+        "self._policy",
         turns.test_the_reason_for_a_draft_is_its_own_whatever_is_pressed_meanwhile,
+    ),
+    Mutant(
+        "without a seed the token rule accepts everything",
+        decoding_sequence.rule_of,
+        "TokenRule(rng)",
+        ACCEPTS_ALL,
+        partial(UNSEEDED, "token"),
+    ),
+    Mutant(
+        "without a seed the block rule accepts everything",
+        decoding_sequence.rule_of,
+        "BlockRule(rng)",
+        ACCEPTS_ALL,
+        partial(UNSEEDED, "block"),
     ),
 )

@@ -15,13 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean
 
-from assistant.decoding.control import Control
-from assistant.engine.load import Loader, Pool
+from assistant.decoding.lookahead.policy import Control
+from assistant.engine.load import Loader
 from assistant.engine.reply import Assistant
+from assistant.engine.weights_pool import Pool
 from assistant.events import Finished, Stats
 from assistant.lab.bench.questions import shipped
 from assistant.request import USUAL_SOURCES, Message, Mode, Request, Sampling, Setup
-from models.files.check import ready
+from models.files.checksum import ready
 
 TOKENS = int(os.environ.get("SPECCHAT_TOKENS", "128"))
 TEMPERATURE = float(os.environ.get("SPECCHAT_TEMPERATURE", "0"))

@@ -15,6 +15,7 @@ from statistics import median
 from assistant.events import Event, Failed, Finished
 from assistant.process.client import EngineProcess
 from assistant.request import Message, Mode, Request, Sampling, Setup
+from tests.asking import Asking
 from tests.tools.frames import Terminal
 from tui.app.app import SpecchatApp
 from tui.settings.settings import Settings
@@ -26,11 +27,11 @@ TOKENS, TURNS, N_CTX = 96, 4, 2048
 def alone(target: Path, draft: Path | None) -> float:
     """Return the tokens per second of an answer that nobody shows."""
     events: SimpleQueue[Event] = SimpleQueue()
-    engine = EngineProcess(events.put)
-    engine.load(Setup(target, draft, N_CTX, measure=False))
+    engine = Asking(EngineProcess(), events.put)
+    engine.submit(Setup(target, draft, N_CTX, measure=False))
     question = (Message("user", PROMPT),)
     mode: Mode = "sps" if draft else "ars"
-    engine.reply(Request(question, Sampling(0), mode, 3, TOKENS, alternatives=5))
+    engine.submit(Request(question, Sampling(0), mode, 3, TOKENS, alternatives=5))
     while not isinstance(event := events.get(), Finished):
         assert not isinstance(event, Failed), event
     engine.close()
@@ -51,12 +52,12 @@ class Shown(SpecchatApp):
         self.run_worker(self._ask())
 
     async def _ask(self) -> None:
-        while not (self.chat.exchange.ready and self.chat.keeping.begun):
+        while not (self.chat.controller.ready and self.chat.autosave.begun):
             await asyncio.sleep(0.1)
-        self.chat.talk.say(PROMPT, ())
-        while self.chat.exchange.busy:
+        self.chat.controller.say(PROMPT, ())
+        while self.chat.controller.busy:
             await asyncio.sleep(0.1)
-        stats = self.chat.dialogue.records[-1].stats
+        stats = self.chat.state.records[-1].stats
         assert stats is not None
         self.speed = stats.tokens_per_s
         self.exit()

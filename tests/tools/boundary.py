@@ -11,11 +11,11 @@ from queue import SimpleQueue
 from statistics import median, quantiles
 from time import perf_counter
 
-from assistant.engine.engine import Engine
 from assistant.events import Decoded, Event, Failed, Finished, Ready
 from assistant.process.client import EngineProcess
 from assistant.request import Message, Request, Sampling, Setup
 from assistant.service import Service
+from tests.asking import Asking, NearEngine
 
 PROMPT = "Write a Python class for a stack with push, pop and peek, with docstrings."
 TOKENS, ROUNDS = 24, 40
@@ -24,17 +24,17 @@ TOKENS, ROUNDS = 24, 40
 class Timed:
     """An engine and the times at which its events arrive."""
 
-    def __init__(self, kind: type[Engine] | type[EngineProcess], setup: Setup) -> None:
+    def __init__(self, engine: Service, setup: Setup) -> None:
         self._events: SimpleQueue[Event] = SimpleQueue()
-        self._engine: Service = kind(self._events.put)
-        self._engine.load(setup)
+        self._engine = Asking(engine, self._events.put)
+        self._engine.submit(setup)
         self._until(Ready)
         self.close = self._engine.close
 
     def tokens_per_s(self) -> float:
         """Answer, and return the speed from the first token to the last."""
         prompt = (Message("user", PROMPT),)
-        self._engine.reply(Request(prompt, Sampling(0), "ars", None, TOKENS, alternatives=5))
+        self._engine.submit(Request(prompt, Sampling(0), "ars", None, TOKENS, alternatives=5))
         self._until(Decoded)
         began, tokens = perf_counter(), 0
         while not isinstance(event := self._events.get(), Finished):
@@ -54,7 +54,7 @@ def main() -> None:
     rounds = int(rest[0]) if rest else ROUNDS
     threads = int(rest[1]) if len(rest) > 1 else None
     setup = Setup(Path(target), None, n_ctx=1024, threads=threads, measure=False)
-    inside, beyond = Timed(Engine, setup), Timed(EngineProcess, setup)
+    inside, beyond = Timed(NearEngine(), setup), Timed(EngineProcess(), setup)
     for each in (inside, beyond):
         each.tokens_per_s()  # reads the prompt
     pairs = []

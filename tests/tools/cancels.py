@@ -18,6 +18,7 @@ from time import perf_counter, sleep
 from assistant.events import Decoded, Event, Failed, Finished, Prefilled, Ready, Stop
 from assistant.process.client import EngineProcess
 from assistant.request import Message, Mode, Request, Sampling, Setup
+from tests.asking import Asking
 
 COUNT, LONG, SPAN_S = 100, 1500, 3.0
 CHECK = "Name the capital of France."
@@ -31,8 +32,8 @@ class Canceller:
 
     def __init__(self, target: Path, draft: Path, threads: int | None) -> None:
         self._events: SimpleQueue[Event] = SimpleQueue()
-        self._engine = EngineProcess(self._events.put)
-        self._engine.load(Setup(target, draft, n_ctx=2048, threads=threads, measure=False))
+        self._engine = Asking(EngineProcess(), self._events.put)
+        self._engine.submit(Setup(target, draft, n_ctx=2048, threads=threads, measure=False))
         while not isinstance(self._heard(), Ready):
             pass
         self._dice = random.Random(0)
@@ -69,7 +70,7 @@ class Canceller:
 
     def _ask(self, text: str, mode: Mode, lookahead: int = 3, most: int = 1000) -> None:
         prompt = (Message("user", text),)
-        self._engine.reply(Request(prompt, Sampling(0), mode, lookahead, most, alternatives=5))
+        self._engine.submit(Request(prompt, Sampling(0), mode, lookahead, most, alternatives=5))
 
     def _cut(self, *heard: Decoded) -> Said:
         sleep(self._dice.uniform(0, SPAN_S))

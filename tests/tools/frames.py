@@ -21,6 +21,7 @@ from textual.drivers.headless_driver import HeadlessDriver
 
 from assistant.events import (
     Decoded,
+    Event,
     Finished,
     Forecast,
     Ghost,
@@ -31,7 +32,8 @@ from assistant.events import (
     Stop,
     Token,
 )
-from assistant.request import Request, Setup
+from assistant.request import AnyJob, Request
+from assistant.service import Hear, Ticket
 from assistant.tokens import Step
 from tests import tiny
 from tests.tui.race_recorded import Recorded, ready
@@ -90,26 +92,30 @@ class Feeder(Recorded):
 
     course: Course
 
-    def load(self, setup: Setup) -> None:
-        self._emit(ready(True))
+    def submit(self, job: AnyJob, hear: Hear) -> Ticket:
+        if isinstance(job, Request):
+            threading.Thread(target=self._feed, args=[hear]).start()
+            return Ticket(job, hear, lambda *_: None)
+        return super().submit(job, hear)
 
-    def reply(self, request: Request) -> None:
-        threading.Thread(target=self._feed).start()
+    def said(self, job: AnyJob) -> Iterator[Event]:
+        yield ready(True)
 
-    def _feed(self) -> None:
+    def _feed(self, hear: Hear) -> None:
         """Emit a round every so often: rounds take about as long, whatever comes out of them."""
-        self._emit(Prepared(20, 0, 0))
+        hear(Prepared(20, 0, 0))
         said = Said()
         for step in steps(self.course.before, seed=1):
-            self._emit(said.more(step))
+            hear(said.more(step))
         time.sleep(1)
         Terminal.written.clear()
         due = time.perf_counter()
         for step in steps(self.course.tokens):
             due += (MOST + 1) / 2 / self.course.speed
             time.sleep(max(0.0, due - time.perf_counter()))
-            self._emit(said.more(step))
-        self._emit(Finished("", (), Stop.LENGTH, said.stats))
+            hear(said.more(step))
+        hear(Finished("", (), Stop.LENGTH, said.stats))
+        hear(None)
 
 
 class Said:
@@ -150,12 +156,12 @@ class Measured(SpecchatApp):
         self.run_worker(self._measure())
 
     async def _measure(self) -> None:
-        while not (self.chat.exchange.ready and self.chat.keeping.begun):
+        while not (self.chat.controller.ready and self.chat.autosave.begun):
             await asyncio.sleep(0.05)
-        self.chat.talk.say("What is speculative sampling?", ())
+        self.chat.controller.say("What is speculative sampling?", ())
         await asyncio.sleep(1 + Feeder.course.before / 5000)
         began, used = time.perf_counter(), time.thread_time()
-        while self.chat.exchange.busy:
+        while self.chat.controller.busy:
             await asyncio.sleep(0.5)
         share = (time.thread_time() - used) / (time.perf_counter() - began)
         self.report = describe([at for at, _ in Terminal.written], share)

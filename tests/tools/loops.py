@@ -15,7 +15,7 @@ from time import perf_counter
 
 import llama_cpp.llama_cpp as llama
 
-from assistant.decoding.control import Control
+from assistant.decoding.lookahead.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.events import Decoded
 from assistant.request import Message, Request, Sampling

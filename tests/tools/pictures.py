@@ -28,11 +28,11 @@ async def chat(settings: Settings) -> None:
     """Ask in the chat, and show the answer's tokens with the drafts that were rejected."""
     app = SpecchatApp(settings)
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: app.chat.exchange.ready and app.chat.keeping.begun)
+        await until(pilot, lambda: app.chat.controller.ready and app.chat.autosave.begun)
         app.chat.prompt.text = PROMPT
         await pilot.press("enter")
-        await until(pilot, lambda: len(app.chat.dialogue.records) == 2)
-        await until(pilot, lambda: not app.chat.exchange.busy)
+        await until(pilot, lambda: len(app.chat.state.records) == 2)
+        await until(pilot, lambda: not app.chat.controller.busy)
         await pilot.press("ctrl+g", "ctrl+up")
         await pilot.pause(0.5)
         await pilot.press("v")

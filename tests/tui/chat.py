@@ -1,7 +1,7 @@
 """A chat with tiny models, and what its tests watch it by."""
 
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -11,9 +11,10 @@ from typing import Any, cast
 from textual.pilot import Pilot
 
 from assistant.decoding.warp import Sampling
-from assistant.engine.engine import Engine
 from assistant.events import Event, Failed, Finished
-from assistant.request import Request
+from assistant.request import AnyJob, Request
+from assistant.service import Hear, Ticket
+from tests.asking import NearEngine
 from tests.tui.rest import until
 from tui.app.app import SpecchatApp
 from tui.settings.settings import Settings
@@ -22,18 +23,26 @@ HOT = Sampling(temperature=14, top_k=0, top_p=1)  # or a tiny model says one byt
 TINY = Settings(n_ctx=512, mode="sps", lookahead=3, max_tokens=24, seed=1, threads=1, sampling=HOT)
 
 
-class Watched(Engine):
+class Watched(NearEngine):
     """The real engine, keeping what goes in and what comes out.
 
     It can be held before the nth event of a kind, so that a key is pressed at just that moment.
     """
 
-    def __init__(self, emit: Callable[[Event], None], hold: tuple[type[Event], int] | None) -> None:
+    def __init__(self, hold: tuple[type[Event], int] | None) -> None:
         self.events: list[Event] = []
         self.requests: list[Request] = []
         self.go_on = threading.Event()
-        self._pass_on, self._hold = emit, hold
-        super().__init__(self._watch)
+        self._hold = hold
+        super().__init__()
+
+    def said(self, event: Any) -> None:
+        self._watch(event)
+        super().said(event)
+
+    def over(self, end: Any) -> None:
+        self._watch(end)
+        super().over(end)
 
     def _watch(self, event: Event) -> None:
         kind, number = self._hold or (Failed, 0)
@@ -41,7 +50,6 @@ class Watched(Engine):
             self.held = True
             self.go_on.wait(60)
         self.events.append(event)
-        self._pass_on(event)
 
     held = False
 
@@ -49,9 +57,10 @@ class Watched(Engine):
         self.go_on.set()
         super().close()
 
-    def reply(self, request: Request) -> None:
-        self.requests.append(request)
-        super().reply(request)
+    def submit(self, job: AnyJob, hear: Hear) -> Ticket:
+        if isinstance(job, Request):
+            self.requests.append(job)
+        return super().submit(job, hear)
 
     def heard(self, kind: type[Event]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -74,7 +83,7 @@ class Chat:
         await until(self.pilot, condition)
 
     async def ready(self) -> None:
-        await self.until(lambda: self.screen.exchange.ready and self.kept)
+        await self.until(lambda: self.screen.controller.ready and self.kept)
 
     async def held(self) -> None:
         await self.until(lambda: self.engine and self.engine.held and self.kept)
@@ -82,7 +91,7 @@ class Chat:
     async def end(self) -> None:
         """Let a held engine go on, and wait until it is idle."""
         self.engine.go_on.set()
-        await self.until(lambda: self.screen.exchange.ready and not self.screen.exchange.busy)
+        await self.until(lambda: self.screen.controller.ready and not self.screen.controller.busy)
 
     async def send(self, text: str) -> None:
         self.prompt.focus()
@@ -97,17 +106,17 @@ class Chat:
         await self.until(
             lambda: len(self.engine.heard(Finished)) + len(self.engine.heard(Failed)) > ended
         )
-        await self.until(lambda: not self.screen.exchange.busy)
+        await self.until(lambda: not self.screen.controller.busy)
 
     @property
     def kept(self) -> bool:
         """Whether the store of conversations is open."""
-        return self.screen.keeping.begun
+        return self.screen.autosave.begun
 
     @property
     def said(self) -> list[str]:
         """What the conversation on the screen holds."""
-        return [record.content for record in self.screen.dialogue.records]
+        return [record.content for record in self.screen.state.records]
 
     def shown(self, selector: str) -> list[str]:
         """What the widgets that match say."""
@@ -120,9 +129,15 @@ async def open_chat(
     draft: Path | None = None,
     size: tuple[int, int] = (80, 24),
     hold: tuple[type[Event], int] | None = None,
+    *,
+    asked: Sequence[str] = (),
     **changes: Any,
 ) -> AsyncIterator[Chat]:
+    """Open a chat, in which some questions have been asked and answered."""
     names: dict[str, Any] = {"target": target and str(target), "draft": draft and str(draft)}
     app = SpecchatApp(replace(TINY, **names, **changes), engine=partial(Watched, hold=hold))
     async with app.run_test(size=size) as pilot:
-        yield Chat(pilot)
+        chat = Chat(pilot)
+        for question in asked:
+            await chat.ask(question)
+        yield chat

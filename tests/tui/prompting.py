@@ -73,18 +73,24 @@ class Typist:
         await self.pilot.press(*keys)
         await self.pilot.pause()
 
+    async def attach(self, typed: str, key: str = "enter") -> None:
+        """Pick a file, and wait until it has been read."""
+        count = len(self.chips)
+        await self.pick(typed, key)
+        await self.until(lambda: len(self.chips) > count)
+
     @property
     def offered(self) -> list[str]:
         return [str(option.prompt) for option in self.prompt.picker.options]
 
     @property
     def chips(self) -> tuple[Chip, ...]:
-        return self.prompt.chips.chips
+        return self.prompt.attached.chips
 
     @property
     def row(self) -> str:
         """What the row of chips says."""
-        return str(self.prompt.chips.render())
+        return str(self.prompt.attached.render())
 
     @property
     def toasts(self) -> list[str]:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from assistant.decoding.warp import Sampling
-from assistant.engine.engine import Engine
 from assistant.events import Decoded, Event, Failed, Finished, Ready
 from assistant.request import Message, Mode, Request, Setup
 from assistant.tokens import Step, Trace
+from tests.asking import Asking, NearEngine
 
 HOT = Sampling(temperature=14, top_k=0, top_p=1)  # or a tiny model says one byte for ever
 
@@ -25,10 +25,10 @@ def record(target: Path, draft: Path | None, mode: Mode = "sps", tokens: int = 6
         if isinstance(event, Finished | Failed):
             over.set()
 
-    engine = Engine(hear)
-    engine.load(Setup(target, draft, n_ctx=512, threads=1, measure=False))
+    engine = Asking(NearEngine(), hear)
+    engine.submit(Setup(target, draft, n_ctx=512, threads=1, measure=False))
     message = Message("user", "Go on")
-    engine.reply(Request((message,), HOT, mode, 3, tokens, seed=1, alternatives=5))
+    engine.submit(Request((message,), HOT, mode, 3, tokens, seed=1, alternatives=5))
     assert over.wait(60)
     engine.close()
     return heard

@@ -27,7 +27,7 @@ async def test_enter_sends_and_the_answer_is_shown(target: Path, draft: Path) ->
         await chat.ready()
         await chat.pilot.press(*"Hi", "enter")
         await chat.until(lambda: chat.engine.heard(Finished))
-        await chat.until(lambda: not chat.screen.dialogue.busy)
+        await chat.until(lambda: not chat.screen.state.busy)
         text = chat.engine.heard(Finished)[0].text
         assert turns(chat) == chat.said == ["Hi", text]
         assert chat.prompt.text == ""
@@ -89,7 +89,7 @@ async def test_without_a_draft_the_reason_is_shown_and_the_answer_comes(target: 
         await chat.ask("Alone?")
         assert any("from the conversation alone" in note for note in chat.shown(".note.warning"))
         assert "model" not in chat.engine.heard(Finished)[0].stats.sources
-        assert "no draft" not in str(chat.screen.status.render())
+        assert "no draft" not in str(chat.screen.parts.status.render())
 
 
 async def test_where_nothing_may_propose_that_is_said_and_the_answer_comes(target: Path) -> None:
@@ -97,7 +97,7 @@ async def test_where_nothing_may_propose_that_is_said_and_the_answer_comes(targe
         await chat.ask("Alone?")
         assert any("without speculation" in note for note in chat.shown(".note.warning"))
         assert {event.lookahead for event in chat.engine.heard(Decoded)} == {0}
-        assert "no draft" in str(chat.screen.status.render())
+        assert "no draft" in str(chat.screen.parts.status.render())
 
 
 async def test_failed_prompt_is_back_in_the_prompt_and_the_app_lives_on(
@@ -145,7 +145,7 @@ async def test_new_conversation_leaves_the_old_one_in_the_list(target: Path, dra
         await chat.pilot.press("ctrl+n")
         assert turns(chat) == []
         await chat.end()
-        store = chat.screen.dialogue.store
+        store = chat.screen.state.store
         (summary,) = store.summaries()
         question, answer = store.path(summary.id)
         assert (question.content, answer.state) == ("Long story", "stopped")

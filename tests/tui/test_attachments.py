@@ -14,11 +14,9 @@ from textual import events
 from assistant.attachment import Attachment
 from models.errors import UsageError
 from tests.tui.prompting import Typist, at_the_prompt
-from tui.chat.prompt.attachments import LIMIT, joined, read, weight
+from tui.chat.prompt.attachments import EDITABLE, LIMIT, joined, read, weight
 from tui.chat.prompt.attachments_screen import PREVIEW, AttachmentsScreen
-from tui.chat.prompt.file_search import files_below
-from tui.chat.prompt.fuzzy_match import ranked
-from tui.chat.prompt.prompt_attachments import EDITABLE
+from tui.chat.prompt.file_search import files_below, ranked
 
 
 @pytest.fixture
@@ -43,8 +41,7 @@ def names(typist: Typist) -> list[str]:
 
 async def test_at_sign_enter_attaches_what_is_offered(folder: Path) -> None:
     async with at_the_prompt() as typist:
-        await typist.pick("notes", "enter")
-        await typist.until(lambda: typist.chips)
+        await typist.attach("notes")
         assert typist.prompt.text == ""
         assert "notes.txt" in typist.row
         assert "13 B · ≈ 4 tokens" in typist.row
@@ -57,10 +54,9 @@ async def test_at_sign_enter_attaches_what_is_offered(folder: Path) -> None:
 async def test_name_stays_in_the_sentence(folder: Path) -> None:
     async with at_the_prompt() as typist:
         await typist.type("Compare ")
-        await typist.pick("guide", "enter")
+        await typist.attach("guide")
         await typist.type("with ")
-        await typist.pick("old", "tab")
-        await typist.until(lambda: len(typist.chips) == 2)
+        await typist.attach("old", "tab")
         assert typist.prompt.text == "Compare docs/guide.md with docs/old.md "
 
 
@@ -88,19 +84,17 @@ async def test_picker_goes_when_the_word_is_no_file(folder: Path, text: str) -> 
         assert typist.prompt.text == text
 
 
-async def test_picker_goes_with_its_at_sign(folder: Path) -> None:
+async def test_picker_goes_with_its_at_sign_and_is_opened_by_typing_alone(folder: Path) -> None:
     async with at_the_prompt() as typist:
         await typist.pick("n", "backspace", "backspace")
         assert not typist.prompt.picker.display
         assert typist.prompt.text == ""
-
-
-async def test_pasted_or_recalled_at_signs_open_nothing(folder: Path) -> None:
-    async with at_the_prompt() as typist:
         await typist.paste("@notes")
         assert not typist.prompt.picker.display
+        typist.prompt.drop()
         typist.prompt.history = ["@notes"]
         await typist.pilot.press("up")
+        assert typist.prompt.text == "@notes"
         assert not typist.prompt.picker.display
 
 
@@ -150,8 +144,7 @@ async def test_hostile_names_are_shown_and_not_obeyed(folder: Path) -> None:
     (folder / "\x1b]0;x\x07[bold]odd.txt").write_text("odd")
     async with at_the_prompt() as typist:
         await typist.type("See ")
-        await typist.pick("odd", "enter")
-        await typist.until(lambda: typist.chips)
+        await typist.attach("odd")
         shown = "".join([*typist.offered, typist.row, typist.prompt.text])
         assert shown.count("␛]0;x␇[bold]odd.txt") >= 2
         assert "\x1b" not in shown
@@ -162,21 +155,18 @@ async def test_hostile_names_are_shown_and_not_obeyed(folder: Path) -> None:
 
 async def test_backspace_in_an_empty_prompt_removes_the_last(folder: Path) -> None:
     async with at_the_prompt() as typist:
-        await typist.pick("notes", "enter")
-        await typist.until(lambda: len(typist.chips) == 1)
-        await typist.pick("old", "enter")
-        await typist.until(lambda: len(typist.chips) == 2)
+        await typist.attach("notes")
+        await typist.attach("old")
         await typist.type("x")
         await typist.pilot.press("backspace", "backspace")
         assert names(typist) == ["notes.txt"]
         await typist.pilot.press("backspace", "backspace")
-        assert not typist.prompt.chips.display
+        assert not typist.prompt.attached.display
 
 
 async def test_same_file_again_takes_the_place_of_the_old_text(folder: Path) -> None:
     async with at_the_prompt() as typist:
-        await typist.pick("notes", "enter")
-        await typist.until(lambda: typist.chips)
+        await typist.attach("notes")
         (folder / "notes.txt").write_text("new")
         await typist.pick("notes", "enter")
         await typist.until(lambda: typist.prompt.attachments[0].text == "new")
@@ -215,9 +205,9 @@ async def test_too_much_for_the_context_is_said_before_it_is_sent() -> None:
 async def test_chips_fit_every_width(width: int) -> None:
     async with at_the_prompt(size=(width, 24)) as typist:
         for name in ("a" * 100, "漢字" * 30, "short", "x\ny"):
-            typist.prompt.attach(Attachment(name, "text"))
+            typist.prompt.attached.add(Attachment(name, "text"))
         await typist.pilot.pause()
-        chips = typist.prompt.chips
+        chips = typist.prompt.attached
         lines = chips.render().split("\n")
         assert all(line.cell_length <= chips.content_size.width for line in lines)
         assert len(lines) == chips.content_size.height
@@ -229,7 +219,7 @@ async def test_chips_fit_every_width(width: int) -> None:
 async def test_attachments_are_read_removed_and_inserted_by_keys() -> None:
     async with at_the_prompt() as typist:
         for name, text in (("a", "first"), ("b", "second [bold]\x1b"), ("c", "third")):
-            typist.prompt.attach(Attachment(name, text))
+            typist.prompt.attached.add(Attachment(name, text))
         await typist.type("See: ")
         await typist.pilot.press("ctrl+l", "up")
         screen = typist.app.screen
@@ -367,10 +357,8 @@ def test_vanished_folder_offers_nothing(tmp_path: Path) -> None:
 
 
 def test_letters_that_stand_together_count_most() -> None:
-    assert [match.name for match in ranked(["docs/old.md", "[bold]odd.txt"], "odd", 9)] == [
-        "[bold]odd.txt",
-        "docs/old.md",
-    ]
+    names = [match.name for match in ranked(["docs/old.md", "[bold]odd.txt"], "odd", 9)]
+    assert names == ["[bold]odd.txt", "docs/old.md"]
 
 
 async def test_mouse_picks_a_file(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import re
 import xml.etree.ElementTree as ET
+from html import escape
 from itertools import combinations
 from math import cos, radians, sin
 
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 
 from assistant.lab.bench.report import Plot, Point, Report, Section, Series, Table
 from tui.lab.bench.html import page
+from tui.lab.bench.output import lines
 from tui.lab.bench.svg import svg
 from tui.lab.bench.svg_frame import number, shortened, ticks
-from tui.lab.bench.text import lines
+from tui.safe import safe
 
 HOSTILE = "<script>alert(1)</script>&\x1b[31m\"'"
 FACTS = {"settings": {"a": HOSTILE}, "files": {}, "versions": {}}
@@ -32,6 +34,15 @@ def test_words_of_a_file_are_shown_and_never_obeyed():
     assert "<script" not in text
     assert "\x1b" not in text
     assert "alert(1)" in text
+
+
+def test_legend_names_every_series_beside_how_it_is_drawn():
+    named = (Series(HOSTILE, (Point(0, 1),), "bars"), Series("m" * 200, (), "dashed"))
+    text = page(Report("R", (Section("S", plots=(Plot("t", "", "", named),)),)), FACTS)
+    keys = re.findall(r'<li class="(\w+)" style="color:var\(--s(\d)\)"><span>(.*?)</span>', text)
+    assert keys == [("bars", "0", escape(safe(HOSTILE))), ("dashed", "1", "m" * 200)]
+    one = Report("R", (Section("S", plots=(Plot("t", "", "", named[:1]),)),))
+    assert "<li " not in page(one, FACTS)
 
 
 @pytest.mark.parametrize("style", ["line", "points", "dashed", "bars"])
@@ -139,45 +150,25 @@ def test_names_of_the_kinds_of_spec_bench_are_all_there_and_whole():
     assert set(kinds) <= {each.text for each in root.iter("text")}
 
 
-@pytest.mark.parametrize(
-    ("text", "most", "expected"),
-    [
-        ("short", 40, "short"),
-        ("longer", 44, "long…"),
-        ("漢字漢字", 48, "漢字…"),
-        ("a bcd", 35, "a…"),
-    ],
-)
-def test_names_that_are_too_long_end_in_an_ellipsis(text, most, expected):
-    assert shortened(text, most) == expected
+def test_names_that_are_too_long_end_in_an_ellipsis():
+    names = {("short", 40): "short", ("longer", 44): "long…", ("a bcd", 35): "a…"}
+    names |= {("漢字漢字", 48): "漢字…"}
+    assert {given: shortened(*given) for given in names} == names
 
 
 @pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ([0, 1, 2], "0 1 2"),
-        ([0, 0.5, 1], "0.0 0.5 1.0"),
-        ([0, 0.25, 0.5], "0.00 0.25 0.50"),
-        ([0, 2e-9], "0 2e-09"),
-        ([0, 5e6, 1e7], "0 5e+06 1e+07"),
-    ],
+    "expected", ["0 1 2", "0.0 0.5 1.0", "0.00 0.25 0.50", "0 2e-09", "0 5e+06 1e+07"]
 )
-def test_ticks_have_the_digits_that_tell_them_apart(values, expected):
+def test_ticks_have_the_digits_that_tell_them_apart(expected):
+    values = [*map(float, expected.split())]
     assert " ".join(number(value, values) for value in values) == expected
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [
-        (0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1.0]),
-        (0, 7.1, [0, 2, 4, 6, 8]),
-        (-1, 1, [-1, -0.5, 0, 0.5, 1]),
-        (0, 0, [0, 1]),
-        (0, float("nan"), [0, 1]),
-    ],
-)
-def test_ticks_are_round_and_reach_around_the_values(low, high, expected):
-    assert ticks(low, high) == pytest.approx(expected)
+def test_ticks_are_round_and_reach_around_the_values():
+    assert ticks(0, 1) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    assert ticks(0, 7.1) == [0, 2, 4, 6, 8]
+    assert ticks(-1, 1) == [-1, -0.5, 0, 0.5, 1]
+    assert ticks(0, 0) == ticks(0, float("nan")) == [0, 1]
 
 
 def test_text_of_two_names_is_grouped_and_figures_are_aligned():

@@ -1,7 +1,5 @@
 """What can be done to a conversation's turns, by their keys."""
 
-from pathlib import Path
-
 import pytest
 
 from assistant.events import Decoded, Finished, Prepared, Stop, Token
@@ -12,18 +10,13 @@ from tui.chat.inspector.screen import Inspector
 from tui.chat.inspector.token_page import TokenPage
 
 
-@pytest.fixture
-def pair(target: Path, draft: Path) -> tuple[Path, Path]:
-    return target, draft
-
-
 async def act(chat: Chat, *keys: str) -> None:
     """Press keys on the newest turn, and wait until the engine is idle."""
     await chat.pilot.press("ctrl+up")
     await chat.pilot.pause()
     await chat.pilot.press(*keys)
     await chat.pilot.pause()
-    await chat.until(lambda: not chat.screen.exchange.busy)
+    await chat.until(lambda: not chat.screen.controller.busy)
 
 
 def inspected(chat: Chat) -> str:
@@ -33,8 +26,7 @@ def inspected(chat: Chat) -> str:
 
 
 async def test_another_answer_stands_beside_the_first_and_the_keys_lead_to_both(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("Which way?")
+    async with open_chat(*pair, asked=("Which way?",)) as chat:
         first = chat.said[-1]
         await act(chat, "r")
         second = chat.said[-1]
@@ -49,8 +41,7 @@ async def test_another_answer_stands_beside_the_first_and_the_keys_lead_to_both(
 
 
 async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("Which way?")
+    async with open_chat(*pair, asked=("Which way?",)) as chat:
         await act(chat, "r")
         await chat.pilot.press("ctrl+up")
         await chat.pilot.pause()
@@ -58,30 +49,27 @@ async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair) -
         for verb in verbs:
             turn = chat.screen.focused
             assert isinstance(turn, Turn)
-            chat.screen.verbs.do(turn, verb)
+            chat.screen.turns.do(turn, verb)
             focused = chat.screen.focused  # before any other key can come
             assert isinstance(focused, Turn)
             assert focused is not turn
-            assert focused.record == chat.screen.dialogue.leaf
+            assert focused.record == chat.screen.state.leaf
             await chat.pilot.pause(0.1)
             assert chat.screen.focused is focused
 
 
 async def test_ctrl_r_does_the_same_from_the_prompt(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("Which way?")
+    async with open_chat(*pair, asked=("Which way?",)) as chat:
         first = chat.said[-1]
         await chat.pilot.press("ctrl+r")
         await chat.until(lambda: len(chat.engine.heard(Finished)) == 2)
-        await chat.until(lambda: not chat.screen.exchange.busy)
+        await chat.until(lambda: not chat.screen.controller.busy)
         assert chat.said[0] == "Which way?"
         assert chat.said[1] != first
 
 
 async def test_an_edited_question_begins_a_branch_and_the_old_one_stays(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
-        await chat.ask("Tow")
+    async with open_chat(*pair, asked=("One", "Tow")) as chat:
         old = chat.said
         await act(chat, "up", "e")
         assert chat.prompt.text == "Tow"
@@ -93,8 +81,7 @@ async def test_an_edited_question_begins_a_branch_and_the_old_one_stays(pair) ->
 
 
 async def test_escape_leaves_the_question_that_is_edited_as_it_was(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
+    async with open_chat(*pair, asked=("One",)) as chat:
         before = chat.said
         await act(chat, "up", "e")
         await chat.pilot.press("escape")
@@ -120,18 +107,16 @@ async def test_a_stopped_answer_is_gone_on_with_and_nothing_is_read_again(pair) 
         tokens = chat.engine.heard(Finished)[0].stats.generated_tokens
         assert second.prompt_tokens == first.prompt_tokens + tokens
         assert second.cached_tokens >= second.prompt_tokens - 1
-        leaf = chat.screen.dialogue.leaf
+        leaf = chat.screen.state.leaf
         assert leaf is not None
         seen = chat.screen.conversation.turns[-1].text
         assert whole.startswith(seen)
-        trace = chat.screen.dialogue.store.trace(leaf.id)
+        trace = chat.screen.state.store.trace(leaf.id)
         assert "".join(step.text for step in trace) == seen
 
 
 async def test_what_is_deleted_comes_back(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
-        await chat.ask("Two")
+    async with open_chat(*pair, asked=("One", "Two")) as chat:
         before = chat.said
         await act(chat, "up", "d")
         assert chat.said == before[:2]
@@ -140,23 +125,20 @@ async def test_what_is_deleted_comes_back(pair) -> None:
 
 
 async def test_a_copy_of_the_conversation_goes_its_own_way(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
-        await chat.ask("Two")
-        before, old = chat.said, chat.screen.dialogue.conversation
+    async with open_chat(*pair, asked=("One", "Two")) as chat:
+        before, old = chat.said, chat.screen.state.conversation
         await act(chat, "up", "up", "f")
         assert chat.said == before[:2]
-        assert chat.screen.dialogue.conversation != old
+        assert chat.screen.state.conversation != old
         await chat.pilot.press("escape")
         await chat.ask("Three")
-        store = chat.screen.dialogue.store
+        store = chat.screen.state.store
         assert [r.content for r in store.path(old or 0)] == before
         assert len(store.summaries()) == 2
 
 
 async def test_the_inspector_opens_on_an_answer(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("Look closely")
+    async with open_chat(*pair, asked=("Look closely",)) as chat:
         await act(chat, "i")
         assert isinstance(chat.app.screen, Inspector)
         await chat.pilot.press("escape")
@@ -164,8 +146,7 @@ async def test_the_inspector_opens_on_an_answer(pair) -> None:
 
 
 async def test_the_inspector_opens_on_what_there_is_of_an_answer_and_on_others(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("First")
+    async with open_chat(*pair, asked=("First",)) as chat:
         first = chat.said[-1]
         chat.engine._hold = Decoded, len(chat.engine.heard(Decoded)) + 9
         chat.engine.go_on.clear()
@@ -189,7 +170,7 @@ async def test_the_inspector_opens_on_what_there_is_of_an_answer_and_on_others(p
 
 def kept(chat: Chat, *texts: str) -> int:
     """Keep a conversation of these messages, and return its number."""
-    store = chat.screen.dialogue.store
+    store = chat.screen.state.store
     conversation, parent = store.begin(), None
     for place, text in enumerate(texts):
         if place % 2:
@@ -207,7 +188,7 @@ async def copied(chat: Chat, text: str) -> None:
 
 async def found(chat: Chat, record: Record, text: str) -> None:
     """Wait until a message is on the screen, and see that the keys go to it."""
-    await chat.until(lambda: chat.screen.dialogue.shows(record))
+    await chat.until(lambda: chat.screen.state.shows(record))
     turn, view = chat.screen.focused, chat.screen.conversation
     assert isinstance(turn, Turn)
     assert turn.text == text
@@ -225,7 +206,7 @@ async def test_the_same_key_again_copies_the_code_block_before(
     code = "".join(f"First\n\n```\n{word}\n```\n\n" for word in ("one", "two", "three"))
     async with open_chat(*pair) as chat:
         await chat.ready()
-        chat.screen.talk.open(kept(chat, "How?", code, "Why?", "```\nalone\n```"))
+        chat.screen.controller.open(kept(chat, "How?", code, "Why?", "```\nalone\n```"))
         await act(chat, "y")
         await copied(chat, "alone")
         assert told(chat)[-1].startswith("Sent 5 ")
@@ -243,7 +224,7 @@ async def test_the_same_key_again_copies_the_code_block_before(
 async def test_a_search_leads_to_the_message_that_it_found_on_whatever_branch(pair) -> None:
     async with open_chat(*pair) as chat:
         await chat.ready()
-        store = chat.screen.dialogue.store
+        store = chat.screen.state.store
         texts = ["One", "a zebra", *["More", "of it"] * 20]
         long = kept(chat, *texts)
         first, second = store.path(long)[:2]
@@ -269,9 +250,7 @@ async def test_keys_wait_while_an_answer_is_under_way(pair) -> None:
 
 
 async def test_a_question_that_was_deleted_while_it_was_edited_is_asked_at_the_end(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
-        await chat.ask("Tow")
+    async with open_chat(*pair, asked=("One", "Tow")) as chat:
         first = chat.said[:2]
         await act(chat, "up", "e")
         await act(chat, "up", "d")
@@ -281,32 +260,29 @@ async def test_a_question_that_was_deleted_while_it_was_edited_is_asked_at_the_e
 
 
 async def test_a_change_that_cannot_be_kept_is_said_and_the_chat_goes_on(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
+    async with open_chat(*pair, asked=("One",)) as chat:
         before = chat.said
-        chat.screen.dialogue.store._database._sql.execute("PRAGMA query_only = 1")
+        chat.screen.state.store._database._sql.execute("PRAGMA query_only = 1")
         await act(chat, "d")
         assert chat.said == before
         assert any("cannot be written" in n.message for n in chat.app._notifications)
 
 
 async def test_a_conversation_that_is_gone_is_said_and_the_one_on_the_screen_stays(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
-        before, here = chat.said, chat.screen.dialogue.conversation
-        chat.screen.talk.open(4711)  # another instance has deleted it
+    async with open_chat(*pair, asked=("One",)) as chat:
+        before, here = chat.said, chat.screen.state.conversation
+        chat.screen.controller.open(4711)  # another instance has deleted it
         await chat.pilot.pause()
-        assert (chat.said, chat.screen.dialogue.conversation) == (before, here)
+        assert (chat.said, chat.screen.state.conversation) == (before, here)
         assert len(chat.app._notifications) == 1
 
 
 async def test_keys_that_come_too_late_for_a_message_do_nothing(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
+    async with open_chat(*pair, asked=("One",)) as chat:
         gone = chat.screen.conversation.turns[-1]
-        chat.screen.talk.open(None)
+        chat.screen.controller.open(None)
         for verb in ("regenerate", "continue", "delete", "fork", "edit", "inspect"):
-            chat.screen.verbs.do(gone, verb)
+            chat.screen.turns.do(gone, verb)
             await chat.pilot.pause()
         assert (chat.said, chat.prompt.text) == ([], "")
         assert chat.app.screen is chat.screen

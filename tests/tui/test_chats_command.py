@@ -1,8 +1,4 @@
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -10,10 +6,10 @@ from click.testing import CliRunner
 from assistant.store import Store
 from models.errors import StorageError, UsageError
 from tests.assistant.store.talks import talk
+from tests.test_layers import light
+from tests.tui.test_cli import run as run_program
 from tui.safe import safe
 from tui.shell.chats_command import chats
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -141,38 +137,16 @@ def test_a_number_is_a_number():
 
 @pytest.mark.parametrize("arguments", [("list",), ("search", "bread"), ("show", "1")])
 def test_chats_load_nothing_heavy(filled, arguments):
-    code = (
-        "import sys\nsys.argv = ['specchat', 'chats', *sys.argv[1:]]\n"
-        "from tui.shell.cli import main\n"
-        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
-        "heavy = {'llama_cpp', 'numpy', 'textual', 'huggingface_hub'} & set(sys.modules)\n"
-        "assert not heavy, heavy"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "bread" in done.stdout
+    assert "bread" in light("chats", *arguments)
 
 
 def test_a_store_that_cannot_be_used_is_exit_code_4(home):
     home.mkdir()
     (home / "chats.db").mkdir()
-    done = subprocess.run(
-        [sys.executable, "-c", "from tui.__main__ import main; main()", "chats"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 4
-    assert "is not a file" in done.stderr
-    assert "Traceback" not in done.stderr
+    code, _, err = run_program("chats")
+    assert code == 4
+    assert "is not a file" in err
+    assert "Traceback" not in err
 
 
 WRITTEN = "  391.\n\n\t2*3*4 &amp; \\(x\\) __init__  \n```\n\n- \n***\n<b>\u00a0\n\n"

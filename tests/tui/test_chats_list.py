@@ -1,6 +1,8 @@
 """The list of conversations, by its keys, on a real store."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 from threading import Event
@@ -46,7 +48,7 @@ class Host(App[None]):
     def on_chat_list_left(self) -> None:
         self.heard.append("left")
 
-    @on(ChatList.Deleted)
+    @on(Deleted)
     def hear_deleted(self, message: Deleted) -> None:
         self.heard.append(("deleted", message.id))
 
@@ -62,6 +64,17 @@ def shown(host: Host) -> list[str]:
 
 def titles(host: Host) -> list[str]:
     return [summary.title for summary in host.chats.shelf.summaries]
+
+
+@asynccontextmanager
+async def listed(
+    store: Store, folder: Path | None = None
+) -> AsyncIterator[tuple[Host, Pilot[None]]]:
+    """Open the list of a store's conversations, and wait until it has been read."""
+    host = Host(store, folder)
+    async with host.run_test() as pilot:
+        await settle(pilot)
+        yield host, pilot
 
 
 async def settle(pilot: Pilot[None]) -> None:
@@ -89,9 +102,7 @@ def store() -> Store:
 
 
 async def test_enter_opens_the_conversation_under_the_cursor(store: Store) -> None:
-    host = Host(store)
-    async with host.run_test() as pilot:
-        await settle(pilot)
+    async with listed(store) as (host, pilot):
         assert titles(host) == list(reversed(TITLES))
         assert shown(host)[0] == "Today"
         await press(pilot, "down", "down", "enter")
@@ -99,17 +110,13 @@ async def test_enter_opens_the_conversation_under_the_cursor(store: Store) -> No
 
 
 async def test_click_opens_the_conversation_under_the_mouse(store: Store) -> None:
-    host = Host(store)
-    async with host.run_test() as pilot:
-        await settle(pilot)
+    async with listed(store) as (host, pilot):
         await pilot.click("#shelf", offset=(4, 2))
         assert host.heard == [("chosen", store.summaries()[1].id)]
 
 
 async def test_search_finds_what_was_said_and_shows_where(store: Store) -> None:
-    host = Host(store)
-    async with host.run_test() as pilot:
-        await settle(pilot)
+    async with listed(store) as (host, pilot):
         await press(pilot, "slash", *"zebras", "enter")
         assert titles(host) == ["Sorted lists"]
         assert "zebraS" in shown(host)[2]
@@ -119,8 +126,7 @@ async def test_search_finds_what_was_said_and_shows_where(store: Store) -> None:
 
 
 async def test_escape_ends_the_search_and_then_leaves_the_list(store: Store) -> None:
-    host = Host(store)
-    async with host.run_test() as pilot:
+    async with listed(store) as (host, pilot):
         await press(pilot, "slash", *"nothing like that")
         assert titles(host) == []
         assert "Nothing found" in str(host.chats.hint.render())
@@ -132,17 +138,14 @@ async def test_escape_ends_the_search_and_then_leaves_the_list(store: Store) -> 
 
 
 async def test_letters_typed_into_the_search_change_no_conversation(store: Store) -> None:
-    host = Host(store)
-    async with host.run_test() as pilot:
+    async with listed(store) as (host, pilot):
         await press(pilot, "slash", *"drpxu")
         assert host.chats.search.value == "drpxu"
         assert len(store.summaries()) == 4
 
 
 async def test_rename_is_typed_in_place_and_escape_keeps_the_title(store: Store) -> None:
-    host = Host(store)
-    async with host.run_test() as pilot:
-        await settle(pilot)
+    async with listed(store) as (host, pilot):
         await press(pilot, "r", "end", *" again", "enter")
         assert titles(host)[0] == store.summaries()[0].title == "Lisbon again"
         await press(pilot, "r", *"Another", "escape")
@@ -151,9 +154,7 @@ async def test_rename_is_typed_in_place_and_escape_keeps_the_title(store: Store)
 
 
 async def test_pinned_conversation_stands_first_and_keeps_the_cursor(store: Store) -> None:
-    host = Host(store)
-    async with host.run_test() as pilot:
-        await settle(pilot)
+    async with listed(store) as (host, pilot):
         await press(pilot, "down", "down", "p")
         assert titles(host)[0] == "Lentil soup"
         assert shown(host)[0] == "Pinned"
@@ -164,9 +165,7 @@ async def test_pinned_conversation_stands_first_and_keeps_the_cursor(store: Stor
 
 
 async def test_deleted_conversations_come_back_in_reverse(store: Store) -> None:
-    host = Host(store)
-    async with host.run_test() as pilot:
-        await settle(pilot)
+    async with listed(store) as (host, pilot):
         await press(pilot, "d", "d")
         assert titles(host) == ["Lentil soup", "Lighthouse"]
         assert told(host) == ["Deleted. u brings it back."] * 2
@@ -179,9 +178,7 @@ async def test_deleted_conversations_come_back_in_reverse(store: Store) -> None:
 
 
 async def test_export_writes_markdown_and_overwrites_nothing(store: Store, tmp_path: Path) -> None:
-    host = Host(store, tmp_path)
-    async with host.run_test() as pilot:
-        await settle(pilot)
+    async with listed(store, tmp_path) as (host, pilot):
         for _ in range(2):
             await press(pilot, "x", "enter")
         first, second = sorted(tmp_path.iterdir())
@@ -198,9 +195,7 @@ async def test_store_that_fails_is_said_and_the_list_lives_on(
     def fail(*_: object) -> None:
         raise StorageError("The disk is full. Free some space.")
 
-    host = Host(store)
-    async with host.run_test() as pilot:
-        await settle(pilot)
+    async with listed(store) as (host, pilot):
         monkeypatch.setattr(store, "pin", fail)
         await press(pilot, "p")
         assert told(host) == ["The disk is full. Free some space."]
@@ -211,9 +206,7 @@ async def test_thousands_are_read_as_they_are_scrolled_to() -> None:
     store = Store(None)
     for number in range(2 * PAGE + 50):
         store.begin(f"Conversation {number}")
-    host = Host(store)
-    async with host.run_test() as pilot:
-        await settle(pilot)
+    async with listed(store) as (host, pilot):
         assert len(titles(host)) == PAGE
         await press(pilot, "end")
         assert len(titles(host)) == 2 * PAGE
@@ -224,9 +217,7 @@ async def test_thousands_are_read_as_they_are_scrolled_to() -> None:
 
 
 async def test_current_conversation_is_marked_without_colour(store: Store) -> None:
-    host = Host(store)
-    async with host.run_test() as pilot:
-        await settle(pilot)
+    async with listed(store) as (host, pilot):
         host.chats.current = store.summaries()[1].id
         await pilot.pause()
         assert [line.startswith("▌") for line in shown(host)] == [False, False, True, False, False]
@@ -235,9 +226,7 @@ async def test_current_conversation_is_marked_without_colour(store: Store) -> No
 async def test_title_cannot_command_the_terminal() -> None:
     store = Store(None)
     store.begin("[red]\x1b[31mred")
-    host = Host(store)
-    async with host.run_test() as pilot:
-        await settle(pilot)
+    async with listed(store) as (host, _):
         assert shown(host)[1].startswith("[red]␛[31mred")
 
 
@@ -263,8 +252,7 @@ def test_conversations_are_grouped_by_date(updated: str, heading: str, time: str
 async def test_list_that_is_read_again_while_something_is_to_be_opened_ends_nothing(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    host = Host(store)
-    async with host.run_test() as pilot:
+    async with listed(store) as (host, pilot):
         await press(pilot, "slash", *"zebra")
         reading, go_on, read = Event(), Event(), chat_list._read
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.tui.prompting import at_the_prompt
 from tui.app import clipboard
-from tui.app.clipboard import CUT, code_blocks, copy, usable
+from tui.app.clipboard import OSC52_MAX_BYTES, code_blocks, copy, usable
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ async def test_selection_is_copied_with_the_tool(tools: Path) -> None:
 async def test_without_a_working_tool_the_terminal_is_asked(
     tools: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, reason: str
 ) -> None:
-    monkeypatch.setattr(clipboard, "PATIENCE", 0.2)
+    monkeypatch.setattr(clipboard, "CLIPBOARD_TIMEOUT_S", 0.2)
     if script:
         install(tools, "xclip", script)
     async with at_the_prompt() as typist:
@@ -70,7 +70,7 @@ async def test_tool_that_cannot_run_is_named(tools: Path) -> None:
 
 async def test_long_text_may_be_cut_by_the_terminal(tools: Path) -> None:
     async with at_the_prompt() as typist:
-        said = await copy(typist.app, "x" * CUT)
+        said = await copy(typist.app, "x" * OSC52_MAX_BYTES)
         assert "ignore it or cut it after 74 kB" in said
         assert await copy(typist.app, "") == "There is nothing to copy."
         assert (await copy(typist.app, "\ud800")).startswith("Sent 1 character to")

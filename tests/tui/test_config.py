@@ -11,14 +11,12 @@ from textual.theme import BUILTIN_THEMES
 from assistant.request import Sampling
 from models.errors import UsageError
 from models.files import places
-from tui.settings.config_file import read, understand
-from tui.settings.config_reader import Config
-from tui.settings.config_template import commented, template
+from tui.settings.config_file import Config, read, understand
+from tui.settings.config_writer import commented, template
 from tui.settings.keys import KEYS, SAMPLING, THEMES
-from tui.settings.layers import merge
-from tui.settings.settings import Settings, load, plain, with_values
+from tui.settings.kinds import shown
+from tui.settings.settings import Settings, load, merge, plain, with_values
 from tui.settings.toml_positions import positions, statements
-from tui.settings.value_kinds import shown
 
 HERE = Path("config.toml")
 TOP_K = "top_k must be a whole number from 0 to 1000000"
@@ -42,9 +40,8 @@ def test_defaults_of_the_table_are_those_of_the_settings():
 
 @pytest.mark.parametrize("key", SAMPLING[:6], ids=lambda key: key.name)
 def test_what_the_table_allows_the_sampler_takes(key):
-    ends = {"temperature": (0, 100), "top_p": (1e-9, 1), "min_p": (0, 1)}
-    low, high = ends.get(key.name, (getattr(key.kind, "low", 0), getattr(key.kind, "high", 1)))
-    for value in (low, high, key.default):
+    allowed = Sampling.RANGES[key.name]
+    for value in (1e-9 if allowed.above else allowed.low, allowed.high, key.default):
         checked = key.kind.check(value)
         assert checked is not None
         Sampling(**{key.name: checked})

@@ -248,4 +248,4 @@ def test_models_of_every_program_are_completed_by_name(tmp_path, monkeypatch):
 
 def test_a_broken_file_is_no_matter_for_completion(home):
     put(home, "oh =")
-    assert complete("specchat", "ask", "--preset", "") == []
+    assert complete("specchat", "ask", "--preset", "") == ["none"]

@@ -92,6 +92,13 @@ def test_changing_what_a_preset_left_alone_keeps_it():
     assert changing.changes() == ({"top_k": 3}, {})
 
 
+def test_an_option_over_a_preset_neither_ends_it_nor_is_written():
+    changing = form(CODE, preset="code", temperature=0.3)
+    changing.type("top_k", "3")
+    assert changing.values["preset"] == "code"
+    assert changing.changes() == ({"top_k": 3}, {})
+
+
 def test_values_become_a_preset_by_a_name():
     changing = form(CODE)
     changing.type("temperature", "0.4")

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from models.errors import StorageError, UsageError
 from tests.tui.test_config import HERE, LINES, understood_or_refused
-from tui.settings.config_file import read
-from tui.settings.config_reader import Config
-from tui.settings.config_template import commented, literal, template
-from tui.settings.config_writer import changed, write
+from tui.settings.config_file import Config, read
+from tui.settings.config_writer import changed, commented, literal, template, write
 from tui.settings.keys import KEYS, PRESET_KEYS
 from tui.settings.toml_positions import statements
 

@@ -22,21 +22,20 @@ from tests.tui.turns import (
     user_turns,
 )
 from tui.chat.conversation.answer import Answer
-from tui.chat.conversation.older_records import KEPT, MOST, PAGE
+from tui.chat.conversation.older_turns import KEPT, MAX_SHOWN, PAGE
 from tui.chat.conversation.turn import Turn
 from tui.chat.conversation.user_turn import SHOWN, UserTurn
 
 
 async def test_head_says_who_when_and_which_branch() -> None:
-    async with open_page() as page:
-        await page.open([question(1), replace(answer(2), created=0.0, siblings=(2, 5, 9))])
+    async with open_page(question(1), replace(answer(2), created=0.0, siblings=(2, 5, 9))) as page:
         lines = page.screen().splitlines()
         assert any(line.split()[:2] == ["▌", "You"] or " You · " in line for line in lines)
         assert any("tiny" in line and "1970" in line and "branch 1/3" in line for line in lines)
 
 
 async def test_a_long_name_leaves_room_for_when_and_which_branch() -> None:
-    async with open_page((56, 24)) as page:
+    async with open_page(size=(56, 24)) as page:
         long = replace(answer(2), created=0.0, siblings=(2, 5, 9), model="A model " * 20)
         await page.open([question(1), long])
         for focused in (False, True):
@@ -53,8 +52,7 @@ async def test_a_long_name_leaves_room_for_when_and_which_branch() -> None:
 
 
 async def test_focus_is_seen_without_colour() -> None:
-    async with open_page() as page:
-        await page.open([question(1), answer(2)])
+    async with open_page(question(1), answer(2)) as page:
         before = page.screen()
         page.view.focus_last()
         await page.settle()
@@ -64,8 +62,7 @@ async def test_focus_is_seen_without_colour() -> None:
 
 
 async def test_keys_of_a_user_turn_ask_for_what_they_say() -> None:
-    async with open_page() as page:
-        await page.open([question(1, "Why?", (1, 3)), answer(2)])
+    async with open_page(question(1, "Why?", (1, 3)), answer(2)) as page:
         page.view.turns[0].focus()
         await page.pilot.press(*"cefdrniyvg", "left", "right")
         assert page.wanted == [
@@ -80,19 +77,14 @@ async def test_keys_of_an_answer_ask_for_what_they_say() -> None:
         await page.open([question(9), old], {2: (said(text),)})
         page.view.turns[1].focus()
         await page.pilot.press(*"cyernfdi", "left", "right")
-        await page.settle()
         assert [verb for verb, _ in page.wanted] == [
             *("copy", "copy-code", "regenerate", "continue", "fork", "delete"),
             *("inspect", "older", "newer"),
         ]
-        shown = page.view.turns[1]
-        assert isinstance(shown, Answer)
-        assert [step.text for step in shown.steps] == [text]
 
 
 async def test_footer_offers_only_what_applies_and_only_while_focused() -> None:
-    async with open_page() as page:
-        await page.open([question(1), answer(2, siblings=(2,))])
+    async with open_page(question(1), answer(2, siblings=(2,))) as page:
         assert page.keys() == {}
         page.view.focus_last()
         await page.settle()
@@ -111,8 +103,7 @@ async def test_footer_offers_only_what_applies_and_only_while_focused() -> None:
 
 
 async def test_up_and_down_walk_and_leave_at_the_end() -> None:
-    async with open_page() as page:
-        await page.open(talk(4))
+    async with open_page(*talk(4)) as page:
         assert page.view.focus_last()
         await page.pilot.press("k", "up", "k")
         assert page.app.focused is page.view.turns[0]
@@ -153,8 +144,7 @@ async def test_newest_turns_of_a_stored_conversation_are_there_at_once() -> None
 
 
 async def test_older_turns_come_at_the_top_and_the_reader_keeps_the_place() -> None:
-    async with open_page() as page:
-        await page.open(talk(100))
+    async with open_page(*talk(100)) as page:
         page.view.scroll_to(y=4, animate=False)
         await page.settle()
         assert len(page.view.turns) == PAGE
@@ -166,8 +156,7 @@ async def test_older_turns_come_at_the_top_and_the_reader_keeps_the_place() -> N
 
 
 async def test_way_to_the_top_ends_where_older_turns_have_come() -> None:
-    async with open_page() as page:
-        await page.open(talk(100))
+    async with open_page(*talk(100)) as page:
         page.view.scroll_home(duration=0.1)
         await page.pilot.pause(0.5)
         await page.settle()
@@ -187,33 +176,30 @@ async def test_walking_up_comes_to_the_very_first_turn() -> None:
 
 
 async def test_turns_that_fill_no_screen_bring_older_ones_by_themselves() -> None:
-    async with open_page((80, 200)) as page:
-        await page.open(talk(60))
+    async with open_page(*talk(60), size=(80, 200)) as page:
         await page.settle()
         assert len(page.view.turns) == 60
 
 
 async def test_very_many_turns_on_the_screen_are_taken_away_again() -> None:
-    async with open_page() as page:
-        await page.open(talk(300))
-        while len(page.view.turns) <= MOST:
+    async with open_page(*talk(300)) as page:
+        while len(page.view.turns) <= MAX_SHOWN:
             page.view.bring()
         page.view.anchor()
         await page.settle()
         page.view.ask("next")
         await page.settle()
-        assert len(page.view.turns) < MOST
+        assert len(page.view.turns) < MAX_SHOWN
         assert page.view.turns[-1].text == "next"
         page.view.scroll_home(animate=False)
         await page.settle()
         first = int(page.view.turns[0].text.removeprefix("question "))
-        assert 301 - MOST - PAGE <= first < 301 - KEPT
+        assert 301 - MAX_SHOWN - PAGE <= first < 301 - KEPT
         assert user_turns(page) == [*(f"question {id}" for id in range(first, 300, 2)), "next"]
 
 
 async def test_a_turn_that_is_not_on_the_screen_can_be_walked_to() -> None:
-    async with open_page() as page:
-        await page.open(talk(100))
+    async with open_page(*talk(100)) as page:
         page.view.walk_to(7)
         await page.settle()
         await page.settle()
@@ -223,8 +209,7 @@ async def test_a_turn_that_is_not_on_the_screen_can_be_walked_to() -> None:
 
 
 async def test_text_below_is_hinted_at_and_the_reader_stays() -> None:
-    async with open_page() as page:
-        await page.open(talk(30))
+    async with open_page(*talk(30)) as page:
         streaming = await page.stream(said("start"))
         page.view.scroll_relative(y=-10, animate=False)
         await page.settle()
@@ -260,8 +245,7 @@ async def test_reader_inside_an_answer_stays_at_the_passage_when_it_is_complete(
 
 
 async def test_bottom_is_followed_while_text_arrives() -> None:
-    async with open_page() as page:
-        await page.open(talk(30))
+    async with open_page(*talk(30)) as page:
         streaming = await page.stream(said("start"))
         for number in range(40):
             streaming.add(said(f"\nline {number}"))
@@ -288,7 +272,7 @@ async def test_attachments_are_listed_and_long_pastes_shortened() -> None:
         files = (Attachment("no[te]s.md", "x" * 12_345), Attachment("b\x1b.txt", "é"))
         page.view.ask("a" * (SHOWN * 10), attachments=files)
         await page.settle()
-        assert "@no[te]s.md · 12 kB" in page.screen()
+        assert "@no[te]s.md · 12.3 kB" in page.screen()
         assert "@b␛.txt · 2 B" in page.screen()
         page.view.scroll_home(animate=False)
         turn = page.view.turns[0]
@@ -335,7 +319,7 @@ async def test_store_that_is_slow_holds_nothing_up() -> None:
 @pytest.mark.parametrize("size", [(200, 60), (40, 10), (12, 4), (1, 1)])
 @pytest.mark.some(2)
 async def test_every_size_works(size: tuple[int, int]) -> None:
-    async with open_page(size) as page:
+    async with open_page(size=size) as page:
         table = "| a | b |\n|-|-|\n| 1 | 2 |\n\n- x\n  - y\n\n```py\ncode\n```\n\n> quote\n"
         await page.open([question(1), answer(2, table), *talk(4)])
         page.view.ghosts = True

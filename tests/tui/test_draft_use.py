@@ -10,8 +10,7 @@ from tests import tiny
 from tests.tui.chat import open_chat
 from tests.tui.test_cli import HOT, run
 from tui.chat import draft_use
-from tui.settings.layers import SettingSource
-from tui.settings.settings import Settings
+from tui.settings.settings import Settings, SettingSource
 
 DRAFT = ModelInfo("draft", "Draft", Path("/models/draft.gguf"), 10**8, 512, 260, 0.1)
 HELPLESS = Stats("sps", drafted=30, tested=14, sources={"model": Tally(14, 0)}, draft_s=1.0)
@@ -132,4 +131,4 @@ async def test_the_chat_does_not_claim_proposals_where_nothing_can_propose(
         await chat.ask("Alone?")
         (note,) = chat.shown(".note.warning")
         assert note.endswith("Answers come without speculation.")
-        assert "no draft" in str(chat.screen.status.render())
+        assert "no draft" in str(chat.screen.parts.status.render())

@@ -17,6 +17,7 @@ VERBATIM = [
     "n!*k!*m!", "__init__", "__init__.py", "__main__ and __name__", "_private_ and _x", "x__y__z",
     "snake_case_name", "$x_1 * y_1$", r"\( a_1*b_1*c \)", r"\[ \mathbf{x}_{i} + \mathbf{y}_{j} \]",
     r"a & b \\ c", r"\*stars\* \# \_ \` \\", "&amp; &lt;b&gt; &#65; &nbsp;", "<div>x</div>",
+    "<script>alert(1)</script>", "List<String> and <b>bold</b> &lt;i&gt;",
     "<!-- gone -->", "<br>", "<http://a.example/b>", "[a]: http://b.example 'title'", "[a][b]",
     "[^1]: note", "Title\n=====", "# Heading #", "## ##", "**", "****", "** **", "**\u200b**",
     "``", "` `", "~~", "a~~b~~c", "~~~~", "```", "```python", "```\n```", "~~~\n\n~~~", "| |\n|-|",
@@ -62,15 +63,13 @@ def rows(page: Shown) -> list[str]:
 
 @pytest.mark.parametrize("text", VERBATIM)
 async def test_what_is_no_formatting_is_on_the_screen_as_it_was_written(text: str) -> None:
-    async with open_page(size=(100, 24)) as page:
-        await page.open([answer(2, text)])
+    async with open_page(answer(2, text), size=(100, 24)) as page:
         assert rows(page) == [line.rstrip() for line in text.expandtabs().split("\n") if line]
 
 
 @pytest.mark.parametrize(("text", "shown"), FORMATTED.items())
 async def test_formatting_takes_nothing_but_its_own_marks(text: str, shown: str) -> None:
-    async with open_page(size=(100, 24)) as page:
-        await page.open([answer(2, text)])
+    async with open_page(answer(2, text), size=(100, 24)) as page:
         assert [row.strip() for row in rows(page)] == shown.split("\n")
         assert is_shown(page.app.query_one(Words), text)
 
@@ -141,8 +140,9 @@ async def test_an_answer_that_comes_in_pieces_looks_as_it_does_at_once(seed: int
 
 
 async def test_blocks_that_were_written_apart_are_apart() -> None:
-    async with open_page(size=(60, 30)) as page:
-        await page.open([answer(2, "one\n\ntwo\n\n# three\n\n1. four\n\n> five\n\nsix")])
+    async with open_page(
+        answer(2, "one\n\ntwo\n\n# three\n\n1. four\n\n> five\n\nsix"), size=(60, 30)
+    ) as page:
         seen = [row.strip() for row in page.screen().split("\n")]
         blocks = ["one", "two", "three", "1. four", "▌ five", "six"]
         places = [seen.index(block) for block in blocks]

@@ -18,7 +18,7 @@ from tui.chat.conversation.answer import Answer
 from tui.chat.list.chat_rows import Shelf
 from tui.models.inventory import ModelInventory
 from tui.models.screen import ModelsScreen
-from tui.race.phase_line import PhaseLine
+from tui.race.scoreboard import PhaseLine
 from tui.race.screen import RaceScreen
 from tui.race.track import LaneStanding
 from tui.settings.screen import SettingsScreen
@@ -26,11 +26,6 @@ from tui.settings.settings import Settings
 
 WIDE = (120, 40)
 Pair = tuple[Path, Path]
-
-
-@pytest.fixture
-def pair(target: Path, draft: Path) -> Pair:
-    return target, draft
 
 
 def told(chat: Chat) -> str:
@@ -54,10 +49,10 @@ async def test_after_another_answer_the_keys_go_to_it(pair: Pair) -> None:
         await chat.ask("Which way?")
         await walk(chat, "r")
         await chat.until(lambda: len(chat.engine.heard(Finished)) == 2)
-        await chat.until(lambda: not chat.screen.exchange.busy)
+        await chat.until(lambda: not chat.screen.controller.busy)
         focused = chat.screen.focused
         assert isinstance(focused, Answer)
-        assert focused.record == chat.screen.dialogue.leaf
+        assert focused.record == chat.screen.state.leaf
 
 
 async def test_what_undo_brings_back_has_the_focus(pair: Pair) -> None:
@@ -112,7 +107,7 @@ async def test_the_border_says_that_a_question_is_edited_until_it_is_sent_or_lef
 async def test_f2_goes_back_to_a_list_that_is_open_and_closes_it_from_there(pair: Pair) -> None:
     async with open_chat(*pair, size=WIDE) as chat:
         await chat.ask("One")
-        chats = chat.screen.chats
+        chats = chat.screen.parts.chats
         await chat.pilot.press("f2", "escape")
         assert chats.display
         assert chat.screen.focused is chat.prompt.editor
@@ -127,15 +122,15 @@ async def test_f2_goes_back_to_a_list_that_is_open_and_closes_it_from_there(pair
 async def test_an_open_conversation_that_is_deleted_goes_and_comes_back(pair: Pair) -> None:
     async with open_chat(*pair, size=WIDE) as chat:
         await chat.ask("One")
-        said, conversation = chat.said, chat.screen.dialogue.conversation
+        said, conversation = chat.said, chat.screen.state.conversation
         await chat.pilot.press("f2")
-        await chat.until(lambda: chat.screen.chats.shelf.summaries)
+        await chat.until(lambda: chat.screen.parts.chats.shelf.summaries)
         await chat.pilot.press("d")
-        await chat.until(lambda: chat.screen.dialogue.conversation is None)
+        await chat.until(lambda: chat.screen.state.conversation is None)
         assert not chat.screen.conversation.turns
-        await chat.until(lambda: not chat.screen.chats.shelf.summaries)
+        await chat.until(lambda: not chat.screen.parts.chats.shelf.summaries)
         await chat.pilot.press("u")
-        await chat.until(lambda: chat.screen.dialogue.conversation == conversation)
+        await chat.until(lambda: chat.screen.state.conversation == conversation)
         assert chat.said == said
 
 
@@ -144,7 +139,7 @@ async def test_the_cursor_of_the_list_begins_on_the_open_conversation(pair: Pair
         for topic in ("One", "Two", "Three"):
             await chat.pilot.press("ctrl+n")
             await chat.ask(topic)
-        shelf = chat.screen.chats.shelf
+        shelf = chat.screen.parts.chats.shelf
         await chat.pilot.press("f2")
         await chat.until(lambda: len(shelf.summaries) == 3)
         assert title(shelf) == "Three"
@@ -157,7 +152,7 @@ async def test_a_deleted_conversation_comes_back_after_another_was_opened(pair: 
         await chat.ask("One")
         await chat.pilot.press("ctrl+n")
         await chat.ask("Two")
-        shelf = chat.screen.chats.shelf
+        shelf = chat.screen.parts.chats.shelf
         await chat.pilot.press("f2")
         await chat.until(lambda: len(shelf.summaries) == 2)
         await chat.pilot.press("d")
@@ -335,7 +330,7 @@ def footer(chat: Chat) -> dict[str, str]:
 async def test_no_text_has_the_colour_of_its_ground(pair: Pair, theme: str) -> None:
     async with open_chat(*pair, theme=theme) as chat:
         await chat.ready()
-        for widget in (chat.screen.status, chat.prompt):
+        for widget in (chat.screen.parts.status, chat.prompt):
             for y in range(widget.size.height + 2):
                 for segment in widget.render_line(y):
                     style = segment.style

@@ -8,15 +8,14 @@ import pytest
 from models import catalog
 from models.files.progress import Progress
 from tests.tui.chat import Chat, open_chat
-from tui.models.download_panel import TransferSpeed, figures
+from tui.models.downloads import TransferSpeed, figures
 from tui.models.locate_pair import find_models
 from tui.models.screen import ModelsScreen
 from tui.settings.config_file import config_path, read
 from tui.settings.fields import explain
 from tui.settings.form import Form
-from tui.settings.keep_choice import keep
-from tui.settings.layers import SettingSource
-from tui.settings.settings import Settings, load
+from tui.settings.model_choice import keep
+from tui.settings.settings import Settings, SettingSource, load
 
 DEFAULT = catalog.DEFAULT.target.name
 

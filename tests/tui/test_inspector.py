@@ -1,12 +1,16 @@
 """The token inspector, by its keys, on answers of the real engine."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.app import App
 from textual.geometry import Size
+from textual.pilot import Pilot
 
 from assistant.events import Alternative, Event, Ghost, Origin, Token
 from assistant.tokens import Step, Trace
@@ -69,6 +73,22 @@ class Host(App[None]):
         return "\n".join(line.plain for line in self.inspector._facts._shown)
 
 
+def plain(*words: str) -> Trace:
+    """An answer in which nothing was proposed."""
+    tokens = (Token(i, word, Origin.TARGET, None, 1.0, None) for i, word in enumerate(words))
+    return tuple(Step((token,)) for token in tokens)
+
+
+@asynccontextmanager
+async def inspecting(
+    trace: Trace, *title: str, **how: Any
+) -> AsyncIterator[tuple[Host, Pilot[None]]]:
+    host = Host(trace, *title)
+    async with host.run_test(**how) as pilot:
+        await pilot.pause()
+        yield host, pilot
+
+
 @pytest.fixture(scope="module")
 def answer(target: Path, draft: Path) -> list[Event]:
     return recorded.record(target, draft, tokens=200)
@@ -78,8 +98,7 @@ async def test_every_token_and_every_ghost_can_be_reached(answer: list[Event]) -
     trace = recorded.trace(answer)[:15]
     wanted = [i for s in trace for i in (*s.tokens, *s.ghosts)]
     assert any(step.ghosts for step in trace)
-    host = Host(trace)
-    async with host.run_test() as pilot:
+    async with inspecting(trace) as (host, pilot):
         seen = [host.page.entries[0].item]
         for _ in wanted[1:]:
             await pilot.press("right")
@@ -91,14 +110,8 @@ async def test_every_token_and_every_ghost_can_be_reached(answer: list[Event]) -
 
 
 async def test_up_and_down_keep_to_the_column_and_home_and_end_to_the_line() -> None:
-    words = [
-        Token(i, word, Origin.TARGET, None, 1.0, None)
-        for i, word in enumerate(
-            ["one", " two", " three\n", "four\n", "\n", "five", " six", " seven"]
-        )
-    ]
-    host = Host(tuple(Step((word,)) for word in words))
-    async with host.run_test() as pilot:
+    words = ["one", " two", " three\n", "four\n", "\n", "five", " six", " seven"]
+    async with inspecting(plain(*words)) as (host, pilot):
         where = []
         for key in ("right", "right", "down", "down", "up", "up", "down", "home", "end", "up"):
             await pilot.press(key)
@@ -111,11 +124,7 @@ async def test_up_and_down_keep_to_the_column_and_home_and_end_to_the_line() -> 
 
 
 async def test_down_passes_a_token_of_several_lines() -> None:
-    words = ["one\n\n\n", "two\n", "three"]
-    host = Host(
-        tuple(Step((Token(i, w, Origin.TARGET, None, 1.0, None),)) for i, w in enumerate(words))
-    )
-    async with host.run_test() as pilot:
+    async with inspecting(plain("one\n\n\n", "two\n", "three")) as (host, pilot):
         await pilot.press("down", "down")
         assert host.page.cursor == 2
         await pilot.press("up", "up")
@@ -129,8 +138,7 @@ async def test_n_and_p_go_from_rejection_to_rejection(answer: list[Event]) -> No
         for place, entry in enumerate(entries(trace))
         if isinstance(entry.item, Ghost) and entry.item.target_prob is not None
     ]
-    host = Host(trace)
-    async with host.run_test() as pilot:
+    async with inspecting(trace) as (host, pilot):
         seen = []
         for _ in rejections:
             await pilot.press("n")
@@ -144,23 +152,19 @@ async def test_n_and_p_go_from_rejection_to_rejection(answer: list[Event]) -> No
 
 
 async def test_click_goes_to_the_token_under_the_mouse() -> None:
-    host = Host(STORY)
-    async with host.run_test() as pilot:
-        await pilot.pause()
+    async with inspecting(STORY) as (host, pilot):
         await pilot.click("#tokens", offset=(2 + len("See the do"), 1))
         assert host.page.entries[host.page.cursor].item is REJECTED
 
 
 async def test_escape_closes() -> None:
-    host = Host(STORY)
-    async with host.run_test() as pilot:
+    async with inspecting(STORY) as (host, pilot):
         await pilot.press("escape")
         assert not isinstance(host.screen, Inspector)
 
 
 async def test_answer_without_a_record_says_so() -> None:
-    host = Host(())
-    async with host.run_test() as pilot:
+    async with inspecting(()) as (host, pilot):
         await pilot.press("right", "down", "n", "end")
         assert str(host.inspector.query_one("#inspector-empty").render()) == EMPTY
         await pilot.press("escape")
@@ -169,9 +173,7 @@ async def test_answer_without_a_record_says_so() -> None:
 
 async def test_title_and_tokens_cannot_command_the_terminal() -> None:
     evil = Token(1, "[red]\x1b[31m", Origin.TARGET, None, 1.0, None, 0, None, ROWS)
-    host = Host((Step((evil,)),), "[b]\x1b[1m")
-    async with host.run_test() as pilot:
-        await pilot.pause()
+    async with inspecting((Step((evil,)),), "[b]\x1b[1m") as (host, _):
         title = str(host.inspector.query_one("#inspector-title").render())
         assert title == "Tokens of “[b]␛[1m”"
         assert host.page.line(0).plain == "[red]␛[31m"
@@ -180,8 +182,7 @@ async def test_title_and_tokens_cannot_command_the_terminal() -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (20, 6), (1, 1)])
 async def test_every_size_works(answer: list[Event], size: tuple[int, int]) -> None:
-    host = Host(recorded.trace(answer))
-    async with host.run_test(size=size) as pilot:
+    async with inspecting(recorded.trace(answer), size=size) as (_, pilot):
         await pilot.press("right", "down", "n", "pagedown", "pageup", "end", "G")
         await pilot.resize_terminal(60, 20)
         await pilot.press("up")
@@ -190,9 +191,7 @@ async def test_every_size_works(answer: list[Event], size: tuple[int, int]) -> N
 async def test_only_lines_on_the_screen_are_made(
     answer: list[Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    host = Host(recorded.trace(answer) * 25)
-    async with host.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
+    async with inspecting(recorded.trace(answer) * 25, size=(80, 24)) as (host, pilot):
         assert len(host.page.entries) > 5000
         made = watched(host.page, "line", monkeypatch)
         await pilot.press("right")
@@ -203,8 +202,7 @@ async def test_only_lines_on_the_screen_are_made(
 
 async def test_cursor_is_seen_without_colour(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    host = Host(STORY)
-    async with host.run_test() as pilot:
+    async with inspecting(STORY) as (host, pilot):
         await pilot.press("right", "right")
         spans = [str(span.style) for span in host.page.line(0).spans]
         assert spans[1] == "bold reverse underline"

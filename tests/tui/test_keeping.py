@@ -42,7 +42,7 @@ async def test_quitting_in_the_middle_of_an_answer_keeps_it(target: Path, draft:
         await chat.pilot.press("ctrl+q")
     async with open_chat(target, draft) as chat:
         await chat.ready()
-        question, answer = chat.screen.dialogue.records
+        question, answer = chat.screen.state.records
         assert (question.content, answer.content, answer.state) == ("Tell me", seen, "stopped")
 
 
@@ -98,7 +98,7 @@ async def test_a_disk_that_fills_up_costs_no_word(target: Path, draft: Path) -> 
     async with open_chat(target, draft) as chat:
         await chat.ask("One")
         said = chat.said
-        store = chat.screen.dialogue.store
+        store = chat.screen.state.store
         store._database._sql.execute("PRAGMA query_only = 1")  # every write fails
         await chat.ask("Two")
         assert chat.said[:3] == [*said, "Two"]
@@ -116,11 +116,11 @@ async def test_a_disk_that_fills_up_while_another_conversation_is_shown_is_said(
         await chat.send("Long story")
         await chat.held()
         await chat.pilot.press("ctrl+n")
-        chat.screen.dialogue.store._database._sql.execute("PRAGMA query_only = 1")
+        chat.screen.state.store._database._sql.execute("PRAGMA query_only = 1")
         await chat.send("Meanwhile")  # goes on in memory, where the long story has no place
         assert chat.said == ["Meanwhile"]
         await chat.end()
-        await chat.until(lambda: len(chat.said) == 2 and not chat.screen.dialogue.busy)
+        await chat.until(lambda: len(chat.said) == 2 and not chat.screen.state.busy)
         assert "not saved" in "".join(chat.shown("#name"))
 
 
@@ -132,7 +132,7 @@ async def test_the_end_of_an_answer_that_is_not_shown_and_cannot_be_kept_is_said
         await chat.send("Long story")
         await chat.held()
         await chat.pilot.press("ctrl+n")
-        chat.screen.dialogue.store._database._sql.execute("PRAGMA query_only = 1")
+        chat.screen.state.store._database._sql.execute("PRAGMA query_only = 1")
         await chat.end()
         assert chat.said == []
         assert "not saved" in "".join(chat.shown("#name"))
@@ -145,7 +145,7 @@ async def test_another_conversation_is_opened_from_the_list(target: Path, draft:
         await chat.pilot.press("ctrl+n")
         await chat.ask("Second topic")
         await chat.pilot.press("f2")
-        await chat.until(lambda: len(chat.screen.chats.shelf.summaries) == 2)
+        await chat.until(lambda: len(chat.screen.parts.chats.shelf.summaries) == 2)
         await chat.pilot.press("down", "enter")
         await chat.until(lambda: chat.said == first)
         assert [turn.text for turn in chat.screen.conversation.turns] == first
@@ -160,7 +160,7 @@ async def test_the_first_conversation_is_listed_while_it_is_answered(
         await chat.until(lambda: "No conversations" in "".join(chat.shown("#chats-hint")))
         await chat.send("Listed at once")
         await chat.held()
-        await chat.until(lambda: chat.screen.chats.shelf.summaries)
+        await chat.until(lambda: chat.screen.parts.chats.shelf.summaries)
         assert "".join(chat.shown("#chats-hint")) == ""
         await chat.end()
 
@@ -171,10 +171,10 @@ async def test_what_is_listed_is_what_can_be_opened_when_the_disk_has_filled_up(
     async with open_chat(target, draft, size=(120, 40)) as chat:
         await chat.ask("Kept")
         await chat.pilot.press("ctrl+n")
-        chat.screen.dialogue.store._database._sql.execute("PRAGMA query_only = 1")
+        chat.screen.state.store._database._sql.execute("PRAGMA query_only = 1")
         await chat.ask("In memory")
         await chat.pilot.press("f2")
-        shelf = chat.screen.chats.shelf
+        shelf = chat.screen.parts.chats.shelf
         await chat.until(lambda: [each.title for each in shelf.summaries] == ["In memory"])
 
 
@@ -186,7 +186,7 @@ async def test_an_answer_goes_on_in_its_place_when_its_conversation_is_opened_ag
         await chat.send("Long")
         await chat.held()
         await chat.until(lambda: chat.screen.conversation.turns[-1].text)
-        chat.screen.dialogue.show()  # as after any change of the path
+        chat.screen.state.show()  # as after any change of the path
         await chat.end()
         whole = chat.engine.heard(Finished)[0].text
         assert whole.startswith(chat.screen.conversation.turns[-1].text)
@@ -207,7 +207,7 @@ async def test_conversations_are_kept_when_the_models_are_there_before_them(
 
     monkeypatch.setattr(Store, "__init__", slowly)
     async with open_chat(target, draft) as chat:
-        await chat.until(lambda: chat.screen.exchange.ready)
+        await chat.until(lambda: chat.screen.controller.ready)
         await chat.pilot.pause(0.1)
         found.set()
         await chat.ready()

@@ -1,14 +1,18 @@
 """`[keys]`: what can be remapped, and what is said of the rest."""
 
+import subprocess
+import sys
+
 import pytest
 from textual.app import App
 from textual.binding import Binding
 from textual.widgets import Static
 
+from tests.test_layers import MODULES, ROOT, dotted
 from tests.tui.rest import until
-from tui.app.appearance import appear, say_notices
 from tui.app.help_screen import AREAS, HelpScreen
-from tui.app.keymap import all_bindings, prompt_keys, readable, usable
+from tui.app.keymap import KEYED, all_bindings, prompt_keys, readable, usable
+from tui.app.program import Program
 from tui.settings.settings import Settings
 
 
@@ -20,6 +24,23 @@ def bindings():
 def test_bindings_of_all_screens_are_found_by_their_names(bindings):
     assert {"chat.help", "chat.new", "chat.stop", "settings.save", "prompt.quit"} <= set(bindings)
     assert all("." in name for name in bindings)
+
+
+def test_every_module_with_keys_is_named_and_no_other():
+    with_keys = {
+        dotted(path)
+        for path in MODULES
+        if dotted(path).startswith("tui.") and "    BINDINGS: ClassVar" in path.read_text()
+    }
+    assert list(KEYED) == sorted(with_keys)
+
+
+def test_looking_for_keys_reaches_no_laboratory():
+    code = (
+        "import re, sys\nfrom tui.app.keymap import all_bindings\nall_bindings()\n"
+        "sys.exit([n for n in sys.modules if re.match('(assistant|tui)[.]lab', n)] or None)"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 def test_a_good_keymap_is_taken_whole(bindings):
@@ -62,7 +83,7 @@ def test_keys_are_written_as_people_do():
     assert readable("ctrl+k, f9,escape,G,pageup") == "Ctrl+K, F9, Esc, G, PgUp"
 
 
-class Tiny(App[None]):
+class Tiny(Program):
     BINDINGS = [Binding("f9", "act", "Act", id="chat.new")]  # noqa: RUF012
 
     acted = 0
@@ -79,7 +100,7 @@ async def test_keymap_and_theme_come_from_the_settings_and_bad_keys_keep_their_o
     app = Tiny()
     async with app.run_test() as pilot:
         keymap = {"chat.new": "f8", "app.quit": "strg+q", "nothing.here": "f2"}
-        appear(app, Settings(theme="nord", keymap=keymap))
+        app.appear(Settings(theme="nord", keymap=keymap))
         await until(pilot, lambda: len(notices(app)) == 2)
         await pilot.press("f9", "f8")
         assert (app.acted, app.theme) == (1, "nord")
@@ -89,7 +110,7 @@ async def test_keymap_and_theme_come_from_the_settings_and_bad_keys_keep_their_o
 async def test_a_key_that_cannot_be_used_leaves_the_usual_one():
     app = Tiny()
     async with app.run_test() as pilot:
-        appear(app, Settings(keymap={"chat.new": "strg+k"}))
+        app.appear(Settings(keymap={"chat.new": "strg+k"}))
         await until(pilot, lambda: notices(app))
         await pilot.press("f9")
         assert app.acted == 1
@@ -98,7 +119,7 @@ async def test_a_key_that_cannot_be_used_leaves_the_usual_one():
 async def test_what_is_odd_in_the_file_is_said_once():
     app = Tiny()
     async with app.run_test() as pilot:
-        say_notices(app, Settings(notices=("config.toml:1:1: \x1b[31mno",)))
+        app.warn_of_config(["config.toml:1:1: \x1b[31mno"])
         await pilot.pause()
         assert notices(app) == ["config.toml:1:1: ␛[31mno"]
 

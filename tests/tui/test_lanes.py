@@ -9,7 +9,7 @@ from assistant.request import Lane, Message, Request, Setup
 from models.errors import ModelError, UsageError
 from tests import tiny
 from tests.tui.chat import TINY
-from tui.race.lanes import LONGEST, LaneSpec, duel, line_up, parse
+from tui.race.lanes import RACE_TOKENS, LaneSpec, duel, line_up, parse
 
 
 @pytest.mark.parametrize(
@@ -37,21 +37,10 @@ def test_spec_is_a_list_of_lanes(spec, entries, names):
 @pytest.mark.parametrize(
     "spec",
     [
-        "",
-        "ars",
-        "ars,",
-        "a,b",
-        "ars,f16",
-        "ars;sps",
-        "ars,:sps",
-        "ars,ars=3",
-        "ars,auto=2",
-        "ars,sps=0",
-        "ars,sps=32",
-        "ars,sps=x",
-        "ars,ars,ars,ars,ars",
+        "", "ars", "ars,", "a,b", "ars,f16", "ars;sps", "ars,:sps", "ars,ars=3", "ars,auto=2",
+        "ars,sps=0", "ars,sps=32", "ars,sps=x", "ars,ars,ars,ars,ars",
     ],
-)
+)  # fmt: skip
 def test_spec_that_makes_no_sense_is_a_usage_error(spec):
     with pytest.raises(UsageError):
         parse(spec)
@@ -73,22 +62,14 @@ def test_lanes_differ_in_target_mode_and_lookahead_alone(models):
     settings = replace(TINY, target=str(target), draft=str(draft), max_tokens=None, lookahead=2)
     settings = replace(settings, system="Be brief.")
     race = line_up(parse(f"f16:ars,q4:sps,sps=5,{draft}:auto"), settings, "Why?")
-    assert [lane.setup.target for lane in race.lanes] == [
-        models / "big.gguf",
-        target,
-        target,
-        draft,
-    ]
-    assert [(lane.mode, lane.lookahead) for lane in race.lanes] == [
-        ("ars", None),
-        ("sps", 2),
-        ("sps", 5),
-        ("auto", 2),
-    ]
+    targets = [models / "big.gguf", target, target, draft]
+    assert [lane.setup.target for lane in race.lanes] == targets
+    modes = [("ars", None), ("sps", 2), ("sps", 5), ("auto", 2)]
+    assert [(lane.mode, lane.lookahead) for lane in race.lanes] == modes
     assert {lane.setup.draft for lane in race.lanes} == {draft}
     assert {(lane.setup.n_ctx, lane.setup.threads) for lane in race.lanes} == {(512, 1)}
     assert [message.content for message in race.request.messages] == ["Be brief.", "Why?"]
-    assert (race.request.max_tokens, race.request.seed) == (LONGEST, TINY.seed)
+    assert (race.request.max_tokens, race.request.seed) == (RACE_TOKENS, TINY.seed)
     assert race.request.sampling == TINY.sampling
 
 
@@ -105,16 +86,16 @@ def test_duel_is_ars_against_sps_of_the_pair_at_hand(models):
     request = Request((Message("user", "Why?"),), seed=3)
     race = duel(setup, replace(TINY, lookahead=4), request)
     assert race.lanes == (Lane("ArS", setup, "ars"), Lane("SpS", setup, "sps", 4))
-    assert race.request == replace(request, max_tokens=LONGEST)
+    assert race.request == replace(request, max_tokens=RACE_TOKENS)
     assert duel(setup, TINY, replace(request, max_tokens=7)).request.max_tokens == 7
 
 
 def test_lanes_without_a_seed_share_one_that_is_drawn(models):
     setup = Setup(models / "target.gguf", models / "draft.gguf")
     settings = replace(TINY, target=str(setup.target), draft=str(setup.draft), seed=None)
+    question = Request((Message("user", "Why?"),))
     races = [
-        duel(setup, settings, Request((Message("user", "Why?"),))),
-        duel(setup, settings, Request((Message("user", "Why?"),))),
+        *(duel(setup, settings, question) for _ in range(2)),
         line_up(parse("ars,sps"), settings, "Why?"),
     ]
     seeds = [race.request.seed for race in races]

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.chat import Chat, open_chat
 from tests.tui.turns import answer, open_page
-from tui.app.browser import has_window, open_address
+from tui.app.clipboard import has_window, open_address
 from tui.chat.conversation.links_screen import LinksScreen
 from tui.chat.conversation.markdown_reading import addresses, read
 from tui.chat.conversation.user_turn import UserTurn
@@ -29,8 +29,7 @@ def test_every_address_is_found_once_in_order() -> None:
 
 
 async def test_the_key_is_offered_where_there_may_be_links() -> None:
-    async with open_page() as page:
-        await page.open([answer(2, "Nothing here."), answer(4, TEXT)])
+    async with open_page(answer(2, "Nothing here."), answer(4, TEXT)) as page:
         page.view.focus_last()
         await page.pilot.press("l")
         assert page.wanted == [("links", TEXT)]

@@ -55,8 +55,7 @@ async def test_of_all_links_only_web_addresses_are_opened_and_only_after_they_we
     start: int, launched: list[str]
 ) -> None:
     text = "\n\n".join(map(valid, LINKS[start : start + 12]))
-    async with open_page(size=(160, 80)) as page:
-        await page.open([answer(2, text)])
+    async with open_page(answer(2, text), size=(160, 80)) as page:
         clicked = 0
         for x, y in spots(page):
             for _ in range(2):
@@ -75,8 +74,7 @@ async def test_of_all_links_only_web_addresses_are_opened_and_only_after_they_we
 
 
 async def test_no_key_opens_a_link_that_was_not_shown(launched: list[str]) -> None:
-    async with open_page() as page:
-        await page.open([answer(2, "[x](https://evil.example) <https://evil.example>")])
+    async with open_page(answer(2, "[x](https://evil.example) <https://evil.example>")) as page:
         page.view.focus_last()
         for key in ("enter", "enter", "space", "tab", "enter", "o", "shift+tab", "enter"):
             await page.pilot.press(key)

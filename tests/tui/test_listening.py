@@ -2,7 +2,6 @@
 
 import os
 import signal
-from collections.abc import Callable
 from threading import Timer
 from typing import cast
 
@@ -14,6 +13,8 @@ from assistant.lab.events import LabEvent
 from assistant.lab.jobs import Gauge
 from assistant.lab.protocol import LAB
 from assistant.process.protocol import Protocol
+from assistant.request import AnyJob
+from assistant.service import Hear, Ticket
 from models.errors import Cancelled, ContextFull
 from tui.shell.engine_console import EngineConsole, Stopped
 
@@ -23,23 +24,26 @@ DONE = Gauged(1.0)
 class Engine:
     """An engine that takes a while for everything but to stop."""
 
-    def __init__(self, emit: Callable[[LabEvent], None], protocol: Protocol) -> None:
+    def __init__(self, protocol: Protocol) -> None:
         assert protocol is LAB
-        self.emit = emit
         self.closed = False
-        self._jobs: list[Timer] = []
+        self.end: LabEvent | None = None  # with which jobs end at once
 
-    def submit(self, job: Gauge) -> None:
-        self._jobs.append(Timer(3.0, self.emit, [DONE]))
-        self._jobs[-1].start()
+    def submit(self, job: AnyJob, hear: Hear) -> Ticket:
+        def end(event: LabEvent) -> None:
+            hear(event)
+            hear(None)
 
-    def cancel(self) -> None:
-        while self._jobs:
-            self._jobs.pop().cancel()
-            self.emit(Failed("Stopped.", Cancelled.__name__))
+        later = Timer(0.0 if self.end else 3.0, end, [self.end or DONE])
+        later.start()
+
+        def tell(*_: object) -> None:
+            later.cancel()
+            end(Failed("Stopped.", Cancelled.__name__))
+
+        return Ticket(job, hear, tell)
 
     def close(self) -> None:
-        self.cancel()
         self.closed = True
 
 
@@ -49,9 +53,11 @@ def listening(monkeypatch: pytest.MonkeyPatch) -> EngineConsole:
     return EngineConsole("waiting", protocol=LAB)
 
 
-def at_work(listening: EngineConsole) -> Engine:
-    """Return the engine of a command."""
-    return cast(Engine, listening.engine)
+def at_work(listening: EngineConsole, end: LabEvent | None = None) -> Engine:
+    """Return the engine of a command, whose jobs end at once if they are to."""
+    engine = cast(Engine, listening.start())
+    engine.end = end
+    return engine
 
 
 def press(*_: object) -> None:
@@ -61,12 +67,11 @@ def press(*_: object) -> None:
 
 def test_ctrl_c_raises_where_there_is_nothing_to_keep(listening: EngineConsole) -> None:
     with listening.shown():
-        engine = at_work(listening)
+        engine = at_work(listening, DONE)
         with pytest.raises(KeyboardInterrupt):
             press()
-        engine.emit(DONE)
         with pytest.raises(KeyboardInterrupt) as raised:
-            listening.until(Gauged, press, keeps=False)
+            listening.run(Gauge(), press, keeps=False)
     assert raised.type is not Stopped
     assert not listening.interrupted
     assert engine.closed
@@ -76,10 +81,9 @@ def test_ctrl_c_has_the_engine_stop_and_a_second_one_does_not_wait(
     listening: EngineConsole,
 ) -> None:
     with listening.shown():
-        listening.engine.submit(Gauge())
-        at_work(listening).emit(Failed("It is over.", Cancelled.__name__))
+        Timer(0.1, press).start()
         with pytest.raises(Stopped):
-            listening.until(Gauged, press)
+            listening.run(Gauge())
         assert listening.interrupted
         with pytest.raises(KeyboardInterrupt) as raised:
             press()
@@ -88,19 +92,19 @@ def test_ctrl_c_has_the_engine_stop_and_a_second_one_does_not_wait(
 
 def test_ctrl_c_between_two_jobs_stops_the_next(listening: EngineConsole) -> None:
     with listening.shown():
-        at_work(listening).emit(DONE)
-        assert listening.until(Gauged) == DONE
+        at_work(listening, DONE)
+        assert listening.run(Gauge()) == DONE
         press()
-        listening.engine.submit(Gauge())
+        at_work(listening)
         with pytest.raises(Stopped):
-            listening.until(Gauged)
+            listening.run(Gauge())
 
 
 def test_failure_is_raised_as_what_it_was(listening: EngineConsole) -> None:
     with listening.shown():
-        at_work(listening).emit(Failed("Too long.", ContextFull.__name__))
+        at_work(listening, Failed("Too long.", ContextFull.__name__))
         with pytest.raises(ContextFull, match="Too long"):
-            listening.until(Gauged)
+            listening.run(Gauge())
 
 
 def test_ctrl_c_is_what_it_was_afterwards(listening: EngineConsole) -> None:

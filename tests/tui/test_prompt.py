@@ -11,11 +11,10 @@ from textual import events
 from textual._xterm_parser import XTermParser
 
 from tests.tui.prompting import at_the_prompt
-from tui.chat.prompt.attachments import LIMIT
-from tui.chat.prompt.editor import MOST_CHARACTERS, MOST_LINES
+from tui.chat.prompt.attachments import LIMIT, from_json, to_json
+from tui.chat.prompt.editor import MAX_CHARACTERS, MAX_LINES
 from tui.chat.prompt.input_history import InputHistory
 from tui.chat.prompt.paste_parser import Parser
-from tui.chat.prompt.unsent_state import understood, written
 
 
 @pytest.mark.parametrize("key", ["ctrl+j", "alt+enter", "shift+enter"])
@@ -26,18 +25,15 @@ async def test_new_line_keys_do_not_send(key: str) -> None:
         assert typist.app.sent == []
 
 
-async def test_enter_sends_and_makes_room() -> None:
+async def test_enter_sends_what_is_not_blank_and_makes_room() -> None:
     async with at_the_prompt() as typist:
+        await typist.pilot.press("space", "enter", "ctrl+j", "enter")
+        assert typist.app.sent == []
+        typist.prompt.drop()
         await typist.type("one\ntwo")
         await typist.pilot.press("enter")
         assert [sent.text for sent in typist.app.sent] == ["one\ntwo"]
         assert typist.prompt.text == ""
-
-
-async def test_blank_prompts_are_not_sent() -> None:
-    async with at_the_prompt() as typist:
-        await typist.pilot.press("space", "enter", "ctrl+j", "enter")
-        assert typist.app.sent == []
 
 
 async def test_what_was_typed_after_enter_stays() -> None:
@@ -91,10 +87,6 @@ async def test_up_moves_through_wrapped_and_many_lines_before_it_recalls() -> No
         assert typist.prompt.text.startswith("word")
         await typist.pilot.press("up")
         assert typist.prompt.text == "earlier"
-
-
-async def test_recalled_prompt_of_many_lines_does_not_stop_the_way_up() -> None:
-    async with at_the_prompt() as typist:
         typist.prompt.history = ["first", "a\nb\nc"]
         await typist.pilot.press("up", "up")
         assert typist.prompt.text == "first"
@@ -122,7 +114,7 @@ def test_no_walk_through_history_loses_a_text(
 # Pasting
 
 
-@pytest.mark.parametrize("text", ["x" * MOST_CHARACTERS, "\n" * (MOST_LINES - 1), "a\r\nb\rc"])
+@pytest.mark.parametrize("text", ["x" * MAX_CHARACTERS, "\n" * (MAX_LINES - 1), "a\r\nb\rc"])
 async def test_short_pastes_are_edited(text: str) -> None:
     async with at_the_prompt() as typist:
         await typist.paste(text)
@@ -130,7 +122,7 @@ async def test_short_pastes_are_edited(text: str) -> None:
         assert typist.chips == ()
 
 
-@pytest.mark.parametrize("text", ["x" * (MOST_CHARACTERS + 1), "\n" * MOST_LINES])
+@pytest.mark.parametrize("text", ["x" * (MAX_CHARACTERS + 1), "\n" * MAX_LINES])
 async def test_long_pastes_become_attachments(text: str) -> None:
     async with at_the_prompt() as typist:
         await typist.type("Why? ")
@@ -241,9 +233,9 @@ async def test_unsent_text_is_what_survives_while_an_earlier_prompt_is_looked_at
         typist.prompt.history = ["earlier"]
         await typist.type("unsent")
         await typist.pilot.press("up")
-        assert understood(typist.prompt.state())[0] == "unsent"
+        assert from_json(typist.prompt.state())[0] == "unsent"
         await typist.pilot.press("x")
-        assert understood(typist.prompt.state())[0] == "earlierx"
+        assert from_json(typist.prompt.state())[0] == "earlierx"
 
 
 @pytest.mark.parametrize(
@@ -257,7 +249,7 @@ async def test_state_that_makes_no_sense_is_left_alone(state: str) -> None:
 
 @given(st.text())
 def test_every_text_survives_being_written(text: str) -> None:
-    assert understood(written(text, ())) == (text, ())
+    assert from_json(to_json(text, ())) == (text, ())
 
 
 async def test_what_came_to_nothing_is_given_back_unless_something_else_was_begun() -> None:
@@ -291,5 +283,5 @@ async def test_dropped_prompt_is_gone_and_not_remembered() -> None:
 async def test_what_was_typed_before_the_rest_came_back_follows_it() -> None:
     async with at_the_prompt() as typist:
         await typist.type("tence")
-        typist.prompt.restore(written("half a sen", ()))
+        typist.prompt.restore(to_json("half a sen", ()))
         assert typist.prompt.text == "half a sentence"

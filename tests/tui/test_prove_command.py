@@ -1,11 +1,12 @@
 """`specchat prove` as a shell sees it, and what is said of what was found."""
 
 import json
-import os
 import signal
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from assistant.lab.prove.events import Check, Proved
@@ -14,23 +15,13 @@ from models.errors import EngineDied
 from tests import tiny
 from tests.patience import WAIT_S
 from tests.tui.test_cli import run, start
-from tui.lab.prove.report import PROMISE, lines, report, verdict
-from tui.lab.prove.watch import ProofOutcome
+from tui.lab.prove_report import PROMISE, ProofOutcome, lines, report, verdict
 
 PROVE = ("prove", "--threads", "1")
 NOISE = {"width": 4, "rows": 48, "largest": 0.5, "flips": 1, "variation": 0.02}
 RATE = {"z": -0.4, "expected": 0.81, "measured": 0.8, "trials": 800}
-PARTED = {
-    "tokens": 48,
-    "proposed": 57,
-    "accepted": 31,
-    "replayed": 50,
-    "rows": 50,
-    "place": 7,
-    "apart": 0.125,
-    "off": 0.25,
-    "noise": 0.5,
-}
+PARTED = {"tokens": 48, "proposed": 57, "accepted": 31, "replayed": 50, "rows": 50, "noise": 0.5}
+PARTED |= {"place": 7, "apart": 0.125, "off": 0.25}
 LAW = {"laws": 1, "outcomes": 22, "variation": 0.0}
 CHECKS = [
     Check("enumeration", "token rule, lookahead 2", True, LAW),
@@ -69,11 +60,17 @@ def test_a_pair_is_proved_and_the_object_has_every_layer(target: Path, draft: Pa
     assert "left" in err
 
 
-def test_an_interrupt_ends_it_with_130_and_what_was_found(slow: Path) -> None:
-    process = start(*PROVE, "--target", slow, "--draft", "none")
+def comparing_the_cache(target: Path) -> subprocess.Popen[str]:
+    """Return a command that has begun to compare."""
+    process = start(*PROVE, "--target", target, "--draft", "none")
     assert process.stderr is not None
     while "comparing the cache" not in process.stderr.readline():
         pass
+    return process
+
+
+def test_an_interrupt_ends_it_with_130_and_what_was_found(slow: Path) -> None:
+    process = comparing_the_cache(slow)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=WAIT_S)
     assert process.returncode == 130
@@ -84,12 +81,9 @@ def test_an_interrupt_ends_it_with_130_and_what_was_found(slow: Path) -> None:
 
 
 def test_death_of_the_engine_is_a_model_error_after_what_was_found(slow: Path) -> None:
-    process = start(*PROVE, "--target", slow, "--draft", "none")
-    assert process.stderr is not None
-    while "comparing the cache" not in process.stderr.readline():
-        pass
-    (engine,) = _children(process.pid)
-    os.kill(engine, signal.SIGABRT)
+    process = comparing_the_cache(slow)
+    (engine,) = psutil.Process(process.pid).children()
+    engine.send_signal(signal.SIGABRT)
     out, err = process.communicate(timeout=WAIT_S)
     assert process.returncode == 3
     assert "it failed before its end" in out
@@ -145,8 +139,3 @@ def test_verdicts_say_what_was_not_tested() -> None:
 def test_without_noise_the_promise_says_so() -> None:
     silent = Check("noise", "batches", None, NOISE | {"largest": 0.0})
     assert "the same to the last bit" in "\n".join(lines(replace(FOUND, checks=[silent])))
-
-
-def _children(pid: int) -> list[int]:
-    tasks = Path(f"/proc/{pid}/task").glob("*/children")
-    return [int(child) for task in tasks for child in task.read_text().split()]

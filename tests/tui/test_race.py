@@ -19,8 +19,8 @@ from tui.chat.conversation.token_view import TokenView
 from tui.race.app import RaceApp
 from tui.race.lane_view import LaneView
 from tui.race.lanes import duel, line_up, parse
-from tui.race.score_table import HEADERS
 from tui.race.screen import RaceScreen
+from tui.race.verdict import HEADERS
 from tui.safe import safe
 
 SETTINGS = replace(TINY, max_tokens=40)
@@ -95,7 +95,7 @@ class Hands:
 @pytest.fixture
 def hands(monkeypatch: pytest.MonkeyPatch) -> Hands:
     hands = Hands()
-    monkeypatch.setattr("tui.race.replay_clock.monotonic", lambda: hands.now)
+    monkeypatch.setattr("tui.race.track.monotonic", lambda: hands.now)
     return hands
 
 
@@ -259,7 +259,7 @@ async def test_rejected_drafts_are_shown_on_demand(race: Race) -> None:
         await course.pilot.press("g")
         await course.until(lambda: len(course.texts()[1]) > len(plain[1]))
         assert course.texts()[0] == plain[0]
-        assert "rejected" in str(course.screen.head.legend.render())
+        assert "rejected" in str(course.screen.legend.render())
         await course.pilot.press("g")
         await course.until(lambda: course.texts() == plain)
 
@@ -274,17 +274,10 @@ async def test_control_characters_of_the_prompt_are_shown_not_obeyed(race: Race)
 @pytest.mark.parametrize(
     ("size", "lanes", "columns"),
     [
-        ((80, 24), 2, 2),
-        ((80, 24), 3, 3),
-        ((80, 24), 4, 2),
-        ((70, 24), 3, 1),
-        ((200, 60), 4, 4),
-        ((40, 20), 2, 1),
-        ((40, 10), 2, 2),
-        ((10, 3), 2, 2),
-        ((1, 1), 2, 2),
+        ((80, 24), 2, 2), ((80, 24), 3, 3), ((80, 24), 4, 2), ((70, 24), 3, 1), ((200, 60), 4, 4),
+        ((40, 20), 2, 1), ((40, 10), 2, 2), ((10, 3), 2, 2), ((1, 1), 2, 2),
     ],
-)
+)  # fmt: skip
 @pytest.mark.some(4)
 async def test_every_size_works_and_lanes_stand_side_by_side_where_they_fit(
     target: Path, draft: Path, size: tuple[int, int], lanes: int, columns: int

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import openai
@@ -54,7 +54,8 @@ def test_it_serves_until_it_is_told_to_end(target, number, code):
             client.sendall(b"GET /v1/models HTTP/1.1\r\nHost:")  # in the middle of a request
             process.send_signal(number)
             out, err = process.communicate(timeout=WAIT_S)
-            assert client.recv(10) == b""
+            with suppress(ConnectionResetError):  # what it sent may not have been read
+                assert client.recv(10) == b""
         assert process.returncode == code
     assert workers
     assert not [each for each in workers if each.is_running()]

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gguf import GGUFWriter
@@ -57,6 +58,14 @@ class Open:
         await self.until(lambda: self.results)
         return self.results[0]
 
+    async def saved(self) -> Settings:
+        chosen = await self.result()
+        assert chosen is not None
+        return chosen
+
+    def control(self, name: str) -> Any:
+        return self.screen.fields[name].control
+
     def help(self, name: str) -> str:
         return str(self.screen.fields[name].help.render())
 
@@ -96,8 +105,7 @@ async def test_what_is_typed_is_saved_with_the_comments_and_returned(path):
     async with opened() as page:
         await page.type("temperature", "0.9")
         await page.press("enter")
-        chosen = await page.result()
-        assert chosen is not None
+        chosen = await page.saved()
         assert chosen.sampling.temperature == 0.9
         assert chosen.mode == "sps"
         assert path.read_text() == MINE.replace("1.5", "0.9")
@@ -107,8 +115,7 @@ async def test_control_s_saves_from_any_field(path):
     async with opened() as page:
         await page.go("system")
         await page.press(*"Hi", "enter", *"you", "ctrl+s")
-        chosen = await page.result()
-        assert chosen is not None
+        chosen = await page.saved()
         assert chosen.system == "Hi\nyou"
         assert read(path).values["system"] == "Hi\nyou"
 
@@ -132,13 +139,12 @@ async def test_the_reason_is_shown_in_place_while_typing_and_nothing_is_saved(pa
         await page.go("mode")
         await page.press("ctrl+s")
         assert not page.results
-        assert page.screen.focused is page.screen.fields["top_p"].control
+        assert page.screen.focused is page.control("top_p")
         assert path.read_text() == MINE
         await page.press("backspace", *"0.5")
         assert page.help("top_p") == KEYS["top_p"].help
         await page.press("enter")
-        chosen = await page.result()
-        assert chosen is not None
+        chosen = await page.saved()
         assert chosen.sampling.top_p == 0.5
 
 
@@ -159,8 +165,7 @@ async def test_left_and_right_choose(path):
     async with opened() as page:
         await page.go("mode")
         await page.press("right", "enter")
-        chosen = await page.result()
-        assert chosen is not None
+        chosen = await page.saved()
         assert chosen.mode == "ars"
         assert 'mode = "ars"' in path.read_text()
 
@@ -169,11 +174,10 @@ async def test_a_preset_fills_the_fields(path):
     async with opened() as page:
         await page.go("preset")
         await page.press("right")
-        assert page.screen.fields["temperature"].control.value == "0.2"
-        assert page.screen.fields["system"].control.text == "terse"
+        assert page.control("temperature").value == "0.2"
+        assert page.control("system").text == "terse"
         await page.press("ctrl+s")
-        chosen = await page.result()
-        assert chosen is not None
+        chosen = await page.saved()
         assert (chosen.preset, chosen.system, chosen.sampling.temperature) == ("code", "terse", 0.2)
         assert read(path).values == {"temperature": 1.5, "mode": "sps", "preset": "code"}
 
@@ -183,24 +187,23 @@ async def test_a_preset_holds_also_where_its_numbers_are_shown_shorter(path):
     async with opened() as page:
         await page.go("preset")
         await page.press("right")
-        assert page.screen.fields["top_p"].control.value == "0.123456789012"
-        assert page.screen.fields["preset"].control.value == "fine"
+        assert page.control("top_p").value == "0.123456789012"
+        assert page.control("preset").value == "fine"
 
 
 async def test_changing_a_filled_field_shows_that_the_preset_ends(path):
     async with opened(preset="code") as page:
         await page.type("temperature", "0.3")
-        assert page.screen.fields["preset"].control.value == "none"
+        assert page.control("preset").value == "none"
 
 
 async def test_values_are_saved_as_a_preset(path):
     async with opened() as page:
         await page.type("top_k", "5")
         await page.press("ctrl+n", *"mine", "enter")
-        assert page.screen.fields["preset"].control.value == "mine"
+        assert page.control("preset").value == "mine"
         await page.press("ctrl+s")
-        chosen = await page.result()
-        assert chosen is not None
+        chosen = await page.saved()
         assert chosen.preset == "mine"
         saved = read(path)
         assert saved.values["preset"] == "mine"
@@ -215,8 +218,7 @@ async def test_what_an_option_or_variable_said_is_marked_and_not_saved_over(path
         assert page.help("threads").startswith("from SPECCHAT_THREADS · ")
         await page.type("top_k", "5")
         await page.press("enter")
-        chosen = await page.result()
-        assert chosen is not None
+        chosen = await page.saved()
         assert (chosen.sampling.temperature, chosen.threads) == (0.3, 2)
         assert read(path).values == {"temperature": 1.5, "mode": "sps", "top_k": 5}
 
@@ -226,8 +228,7 @@ async def test_a_file_that_cannot_be_written_is_said_and_the_change_still_counts
         path.write_text(MINE.replace("1.5", "1.25"))  # by another program
         await page.type("temperature", "0.9")
         await page.press("enter")
-        chosen = await page.result()
-        assert chosen is not None
+        chosen = await page.saved()
         assert chosen.sampling.temperature == 0.9
         assert "until you quit" in page.notices()[0]
         assert "1.25" in path.read_text()
@@ -244,8 +245,7 @@ async def test_a_file_that_broke_meanwhile_is_said_and_left_alone(path):
         assert "this is not TOML" in page.notices()[0]
         await page.type("temperature", "0.9")
         await page.press("enter")
-        chosen = await page.result()
-        assert chosen is not None
+        chosen = await page.saved()
         assert chosen.sampling.temperature == 0.9
         assert path.read_text() == "oh ="
 
@@ -255,17 +255,16 @@ async def test_the_filter_leaves_the_fields_that_have_the_words(path):
         await page.press("ctrl+f", *"repeat w", "enter")
         shown = [name for name, field in page.screen.fields.items() if field.display]
         assert shown == ["repeat_window"]
-        assert page.screen.focused is page.screen.fields["repeat_window"].control
+        assert page.screen.focused is page.control("repeat_window")
 
 
 async def test_theme_is_seen_at_once(path):
     async with opened() as page:
         await page.go("theme")
         await page.press("right")
-        assert page.app.theme == page.screen.fields["theme"].control.value == "textual-light"
+        assert page.app.theme == page.control("theme").value == "textual-light"
         await page.press("enter")
-        chosen = await page.result()
-        assert chosen is not None
+        chosen = await page.saved()
         assert chosen.theme == "textual-light"
 
 
@@ -280,11 +279,10 @@ async def test_sampling_that_the_models_file_recommends_is_offered(path, tmp_pat
     writer.write_tensors_to_file()
     writer.close()
     async with opened(target=model) as page:
-        await page.until(lambda: "wise" in page.screen.fields["preset"].control.choices)
+        await page.until(lambda: "wise" in page.control("preset").choices)
         await page.go("preset")
         await page.press("left", "ctrl+s")
-        chosen = await page.result()
-        assert chosen is not None
+        chosen = await page.saved()
         assert (chosen.preset, chosen.sampling.top_k, chosen.sampling.top_p) == ("wise", 20, 0.95)
         assert read(path).presets["wise"] == {"temperature": 0.5, "top_k": 20}
 
@@ -292,7 +290,7 @@ async def test_sampling_that_the_models_file_recommends_is_offered(path, tmp_pat
 async def test_a_model_without_a_recommendation_offers_none(path, tmp_path):
     async with opened(target=tiny.write(tmp_path / "tiny.gguf")) as page:
         await page.app.workers.wait_for_complete()
-        assert page.screen.fields["preset"].control.choices == ("none", "code")
+        assert page.control("preset").choices == ("none", "code")
 
 
 async def test_control_characters_of_the_file_are_shown_not_obeyed(path):
@@ -301,8 +299,7 @@ async def test_control_characters_of_the_file_are_shown_not_obeyed(path):
         assert "\x1b[31mred" not in page.app.export_screenshot()
         assert page.screen.form.values["target"] == "\x1b[31mred"
         await page.press("enter")
-        chosen = await page.result()
-        assert chosen is not None
+        chosen = await page.saved()
         assert chosen.target == "\x1b[31mred"
 
 

@@ -19,14 +19,9 @@ Pair = tuple[Path, Path]
 COUNT = Settings().answers
 
 
-@pytest.fixture
-def pair(target: Path, draft: Path) -> Pair:
-    return target, draft
-
-
 def siblings(chat: Chat) -> list[str]:
     """Return what all answers to the last question say."""
-    dialogue = chat.screen.dialogue
+    dialogue = chat.screen.state
     records = {record.id: record for record in dialogue.store.tree(dialogue.conversation or 0)}
     return [records[each].content for each in dialogue.records[-1].siblings]
 
@@ -59,14 +54,14 @@ async def several(chat: Chat, question: str) -> SeveralScreen:
     over = len(chat.engine.heard(Answered))
     await begin(chat, question)
     await chat.until(lambda: len(chat.engine.heard(Answered)) > over)
-    await chat.until(lambda: not chat.screen.exchange.busy)
+    await chat.until(lambda: not chat.screen.controller.busy)
     assert isinstance(chat.app.screen, SeveralScreen)
     return chat.app.screen
 
 
 async def chosen(chat: Chat) -> None:
     await chat.until(lambda: isinstance(chat.app.screen, ChatScreen))
-    await chat.until(lambda: not chat.screen.exchange.busy)
+    await chat.until(lambda: not chat.screen.controller.busy)
 
 
 async def test_the_chosen_answer_is_gone_on_with_and_the_others_stay_beside_it(pair: Pair) -> None:
@@ -86,8 +81,7 @@ async def test_the_chosen_answer_is_gone_on_with_and_the_others_stay_beside_it(p
 async def test_the_last_question_is_answered_several_times_where_the_prompt_is_empty(
     pair: Pair,
 ) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("Which way?")
+    async with open_chat(*pair, asked=("Which way?",)) as chat:
         first = chat.said[-1]
         await several(chat, "")
         await chat.pilot.press("left", "enter")  # round, to the last

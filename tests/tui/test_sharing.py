@@ -39,7 +39,7 @@ async def test_who_opens_it_second_is_told_and_what_both_say_is_kept(
         await chat.ask("ours")
         assert {each.content for each in other.tree(conversation)} >= {"theirs", "ours"}
         await chat.pilot.press("ctrl+n")
-        await chat.until(lambda: chat.screen.dialogue.conversation is None)
+        await chat.until(lambda: chat.screen.state.conversation is None)
         assert not told(chat)
         assert not other.is_open_elsewhere(conversation)
 
@@ -48,7 +48,7 @@ async def test_others_are_told_what_is_open_here(target: Path, draft: Path, othe
     async with open_chat(target, draft) as chat:
         await chat.ask("Hello")
         assert not told(chat)
-        assert other.is_open_elsewhere(chat.screen.dialogue.conversation or 0)
+        assert other.is_open_elsewhere(chat.screen.state.conversation or 0)
 
 
 async def test_an_answer_is_not_gone_on_with_in_two_places(
@@ -60,13 +60,13 @@ async def test_an_answer_is_not_gone_on_with_in_two_places(
         await chat.held()
         await chat.pilot.press("escape")
         await chat.end()
-        other.enter(chat.screen.dialogue.conversation)
-        answer = chat.screen.dialogue.records[-1]
-        chat.screen.talk.go_on(answer)
+        other.enter(chat.screen.state.conversation)
+        answer = chat.screen.state.records[-1]
+        chat.screen.controller.go_on(answer)
         await chat.pilot.pause()
         assert len(chat.engine.requests) == 1
         other.enter(None)
-        chat.screen.talk.go_on(answer)
+        chat.screen.controller.go_on(answer)
         await chat.until(lambda: len(chat.engine.requests) == 2)
         await chat.end()
 

@@ -1,10 +1,7 @@
 """`specchat models slim`: what it prints, keeps and refuses."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -21,11 +18,11 @@ from models.gguf import read_vocabulary, summarise
 from models.mapping import Mapping
 from tests import tiny
 from tests.patience import WAIT_S
+from tests.tui.test_cli import start
 from tui.models.command import models
 from tui.models.locate_pair import find_models
 from tui.settings.settings import Settings
 
-ROOT = Path(__file__).parents[2]
 WORDS = tuple(f" word{i}" for i in range(600))
 N_VOCAB = 259 + len(WORDS)
 
@@ -43,7 +40,7 @@ def here(tmp_path, monkeypatch):
     tiny.write(folder / "target.gguf", layers=12, words=WORDS, stops=False)
     tiny.write(folder / "draft.gguf", seed=2, like=0, layers=4, words=WORDS, stops=False)
     monkeypatch.setattr(searching, "SIZES", (300,))
-    monkeypatch.setattr(searching, "LENGTH", 6)
+    monkeypatch.setattr(searching, "ANSWER_TOKENS", 6)
     return folder
 
 
@@ -169,15 +166,7 @@ def test_what_cannot_be_done_is_one_sentence(here, monkeypatch, arguments, error
 
 def test_interrupt_keeps_nothing_and_ends_with_130(here):
     before = sorted(here.iterdir())
-    arguments = ["models", "slim", str(here / "target.gguf"), "--draft", str(here / "draft.gguf")]
-    program = subprocess.Popen(
-        [sys.executable, "-c", "import tui.shell.cli\ntui.shell.cli.main()", *arguments],
-        cwd=ROOT,
-        env=os.environ,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    program = start("models", "slim", here / "target.gguf", "--draft", here / "draft.gguf")
     assert "counting" in program.stderr.readline()
     while not list(here.glob(".slim-*")) and program.poll() is None:
         time.sleep(0.01)

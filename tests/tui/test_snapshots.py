@@ -14,8 +14,8 @@ async def test_the_engine_is_told_whether_a_conversation_is_on_disk(
     async with open_chat(target, save=save) as chat:
         await chat.ask("Hello")
         assert [request.stored for request in chat.engine.requests] == [save]
-        assert chat.screen.exchange.ready is not None
-        model = chat.screen.exchange.ready.target
+        assert chat.screen.controller.ready is not None
+        model = chat.screen.controller.ready.target
         raced = chat.screen.dialogue.race("Hello again", (), model)
         assert raced is not None
         assert not raced.stored

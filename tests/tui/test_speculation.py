@@ -1,22 +1,24 @@
 """The speculation panel, on what the real engine says."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from msgspec import structs
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
+from textual.pilot import Pilot
 from textual.widgets import Static
 
 from assistant.events import Decoded, Event, Forecast, Ready, Reason, Stats, Tally
 from tests.tui import recorded
 from tests.tui.recorded import watched
-from tests.tui.rest import rest
 from tui.chat.panel.outlook import DOING
-from tui.chat.panel.panel import Speculation
+from tui.chat.panel.panel import Speculation, SpeedHistory
 from tui.chat.panel.panel_text import Reading, lines
-from tui.chat.panel.speed_history import SpeedHistory
 from tui.widgets.text_figures import bar, shares, sparkline
 
 MEASURED = Forecast(Reason.LIKELY, 1.31, 0.05)
@@ -52,6 +54,14 @@ class Host(App[None]):
         self.panel.toggle()
 
 
+@asynccontextmanager
+async def shown(size: tuple[int, int]) -> AsyncIterator[tuple[Speculation, Pilot[None]]]:
+    host = Host()
+    async with host.run_test(size=size) as pilot:
+        await pilot.pause()
+        yield host.panel, pilot
+
+
 @pytest.fixture(scope="module")
 def answer(target: Path, draft: Path) -> list[Event]:
     return recorded.record(target, draft)
@@ -73,27 +83,22 @@ def decoded(
 
 
 async def test_panel_explains_itself_until_an_answer_comes(answer: list[Event]) -> None:
-    host = Host()
-    async with host.run_test(size=(140, 40)) as pilot:
-        await pilot.pause()
-        assert "While an answer comes" in told(host.panel)
-        host.panel.ready(recorded.ready(answer))
-        show(host.panel, recorded.rounds(answer)[-1])
-        await rest(near_s=0.3)
-        assert "Tokens per evaluation" in told(host.panel)
-        host.panel.clear()
-        assert "While an answer comes" in told(host.panel)
+    async with shown((140, 40)) as (panel, _):
+        assert "While an answer comes" in told(panel)
+        panel.ready(recorded.ready(answer))
+        show(panel, recorded.rounds(answer)[-1])
+        assert "Tokens per evaluation" in told(panel)
+        panel.clear()
+        assert "While an answer comes" in told(panel)
 
 
 async def test_panel_says_what_the_engine_counted(answer: list[Event]) -> None:
-    host = Host()
-    async with host.run_test(size=(140, 50)):
-        host.panel.ready(recorded.ready(answer))
+    async with shown((140, 50)) as (panel, _):
+        panel.ready(recorded.ready(answer))
         for round_ in recorded.rounds(answer):
-            show(host.panel, round_)
-        await rest(near_s=0.3)
+            show(panel, round_)
         last = recorded.rounds(answer)[-1]
-        text = told(host.panel)
+        text = told(panel)
         assert f"{last.stats.tokens_per_eval:.2f}" in text
         assert f"{last.stats.acceptance_rate:.0%} of {last.stats.tested} tested" in text
         assert f"{last.context_used} of 512" in text
@@ -102,87 +107,75 @@ async def test_panel_says_what_the_engine_counted(answer: list[Event]) -> None:
 
 
 async def test_the_end_shows_the_lookahead_of_rounds_that_had_room_for_it() -> None:
-    host = Host()
-    async with host.run_test(size=(140, 50)) as pilot:
-        host.panel.take(decoded(lookahead=3))
+    async with shown((140, 50)) as (panel, pilot):
+        panel.take(decoded(lookahead=3))
         clipped = decoded(replace(FAST, rounds=41), Forecast(Reason.CHOSEN), lookahead=0)
-        host.panel.take(clipped)
-        host.panel.take(replace(clipped, forecast=None))  # what a stop string held back
-        last = host.panel.over()
+        panel.take(clipped)
+        panel.take(structs.replace(clipped, forecast=None))  # what a stop string held back
+        last = panel.over()
         await pilot.pause()
-        assert "lookahead 3" in told(host.panel)
-        assert DOING[MEASURED.reason] in " ".join(told(host.panel).split())
+        assert "lookahead 3" in told(panel)
+        assert DOING[MEASURED.reason] in " ".join(told(panel).split())
         assert last is not None
         assert last.stats.rounds == 41
 
 
 async def test_the_end_of_an_answer_by_ars_shows_no_lookahead() -> None:
-    host = Host()
-    async with host.run_test(size=(140, 50)):
+    async with shown((140, 50)) as (panel, _):
         for rounds in (1, 2):
-            host.panel.take(decoded(Stats("ars", rounds=rounds), None, lookahead=0))
-        host.panel.over()
-        assert "lookahead 0" in told(host.panel)
+            panel.take(decoded(Stats("ars", rounds=rounds), None, lookahead=0))
+        panel.over()
+        assert "lookahead 0" in told(panel)
 
 
 async def test_only_changed_lines_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    host = Host()
-    async with host.run_test(size=(140, 50)):
-        show(host.panel, decoded())
-        await rest(near_s=0.3)
-        changed = watched(host.panel, "change_lines", monkeypatch)
+    async with shown((140, 50)) as (panel, _):
+        show(panel, decoded())
+        changed = watched(panel, "change_lines", monkeypatch)
         more = replace(FAST, rounds=41, tested=110, accepted=90)
-        show(host.panel, decoded(more))
-        await rest(near_s=0.3)
-        before = [line.plain for line in lines(Reading(decoded()), host.panel.room, 99)]
+        show(panel, decoded(more))
+        before = [line.plain for line in lines(Reading(decoded()), panel.room, 99)]
         assert changed[0]
         assert all("per evaluation" in before[y] or "Accepted" in before[y] for y in changed[0])
 
 
-@pytest.mark.parametrize(("width", "shown"), [(80, False), (119, False), (120, True), (200, True)])
-async def test_panel_hides_where_there_is_no_room_unless_asked_for(width: int, shown: bool) -> None:
-    host = Host()
-    async with host.run_test(size=(width, 24)) as pilot:
-        await pilot.pause()
-        assert host.panel.display is shown
+@pytest.mark.parametrize(("width", "fits"), [(80, False), (119, False), (120, True), (200, True)])
+async def test_panel_hides_where_there_is_no_room_unless_asked_for(width: int, fits: bool) -> None:
+    async with shown((width, 24)) as (panel, pilot):
+        assert panel.display is fits
         await pilot.press("f3")
-        assert host.panel.display is not shown
-        await pilot.resize_terminal(100 if shown else 150, 24)
+        assert panel.display is not fits
+        await pilot.resize_terminal(100 if fits else 150, 24)
         await pilot.pause()
-        assert host.panel.display is not shown
+        assert panel.display is not fits
 
 
 async def test_panel_comes_and_goes_with_the_width() -> None:
-    host = Host()
-    async with host.run_test(size=(150, 24)) as pilot:
+    async with shown((150, 24)) as (panel, pilot):
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
-        assert not host.panel.display
+        assert not panel.display
         await pilot.resize_terminal(150, 24)
         await pilot.pause()
-        assert host.panel.display
+        assert panel.display
 
 
 async def test_panel_that_was_closed_shows_the_newest_when_it_is_opened() -> None:
-    host = Host()
-    async with host.run_test(size=(150, 50)) as pilot:
-        show(host.panel, decoded())
+    async with shown((150, 50)) as (panel, pilot):
+        show(panel, decoded())
         await pilot.press("f3")
-        show(host.panel, decoded(replace(FAST, rounds=60)))
-        await rest(near_s=0.3)
+        show(panel, decoded(replace(FAST, rounds=60)))
         await pilot.press("f3")
         await pilot.pause()
-        assert "2.00" in told(host.panel)
+        assert "2.00" in told(panel)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (40, 10), (10, 3), (1, 1)])
 async def test_every_size_works(answer: list[Event], size: tuple[int, int]) -> None:
-    host = Host()
-    async with host.run_test(size=size):
-        host.panel.wanted = True
+    async with shown(size) as (panel, _):
+        panel.wanted = True
         for round_ in recorded.rounds(answer):
-            show(host.panel, round_)
-        await rest(near_s=0.3)
+            show(panel, round_)
 
 
 @pytest.mark.parametrize("height", [10, 20, 60])
@@ -201,7 +194,7 @@ def test_panel_at_80x24_shows_everything_without_scrolling(reason: Reason, decod
 
 
 def test_draft_of_a_foreign_name_cannot_command_the_terminal(answer: list[Event]) -> None:
-    ready = replace(recorded.ready(answer), draft=None, no_draft="\x1b[31m is no draft.")
+    ready = structs.replace(recorded.ready(answer), draft=None, no_draft="\x1b[31m is no draft.")
     assert isinstance(ready, Ready)
     shown = lines(Reading(decoded(), no_draft=ready.no_draft), 37, 40)
     assert "\x1b" not in "".join(line.plain for line in shown)

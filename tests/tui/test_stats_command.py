@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from assistant.store import Store
-from tests.assistant.lab.stats.test_history import ARS, SPS
+from tests.assistant.lab.test_answer_history import ARS, SPS
 from tests.assistant.store.talks import trace
 from tui.lab.stats import stats
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assistant.lab.tune.events import Depth, Outlook, Payoff, SettingTrial, Tuned
 from assistant.tuning import Tuning
-from tui.lab.tune.report import lines
+from tui.lab.tune import lines
 
 NEAR = Depth(
     16,
@@ -24,19 +24,15 @@ def text(tuned: Tuned) -> str:
     return "\n".join(lines(tuned))
 
 
-def test_widths_are_told_in_milliseconds_and_as_ratios_to_one_token() -> None:
-    (row,) = [line.split() for line in lines(TUNED) if line.split()[:1] == ["4"]]
-    assert row == ["4", "72.0", "ms", "1.80"]
-
-
-def test_both_depths_stand_side_by_side() -> None:
+def test_widths_are_told_in_milliseconds_and_as_ratios_to_one_token_each_depth_beside_the_other():
     deep = replace(NEAR, tokens=1024, verify={1: 0.05, 2: 0.08, 4: 0.12})
-    (row,) = [
-        line.split()
-        for line in lines(replace(TUNED, depths=(NEAR, deep)))
-        if line.split()[:1] == ["4"]
-    ]
-    assert row == ["4", "72.0", "ms", "1.80", "120.0", "ms", "2.40"]
+    both = replace(TUNED, depths=(NEAR, deep))
+    near, wide = (
+        next(line.split() for line in lines(tuned) if line.split()[:1] == ["4"])
+        for tuned in (TUNED, both)
+    )
+    assert near == ["4", "72.0", "ms", "1.80"]
+    assert wide == [*near, "120.0", "ms", "2.40"]
 
 
 def test_break_evens_are_rates_or_never() -> None:

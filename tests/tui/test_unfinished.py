@@ -1,19 +1,10 @@
 """What is typed and not sent: it stays where it was typed, whatever happens."""
 
-from pathlib import Path
-
-import pytest
-
 from assistant.attachment import Attachment
 from assistant.store import Store, place, unsent
 from tests.tui.chat import Chat, open_chat
 
 PINNED = Attachment("notes.txt", "Buy milk.")
-
-
-@pytest.fixture
-def pair(target: Path, draft: Path) -> tuple[Path, Path]:
-    return target, draft
 
 
 async def edit_the_question(chat: Chat) -> None:
@@ -23,20 +14,20 @@ async def edit_the_question(chat: Chat) -> None:
 
 
 async def open_conversation(chat: Chat, number: int | None) -> None:
-    chat.screen.talk.open(number)
+    chat.screen.controller.open(number)
     await chat.pilot.pause()
 
 
 async def test_every_conversation_and_a_new_one_has_its_own_also_after_a_restart(pair) -> None:
     async with open_chat(*pair) as chat:
         await chat.ask("One")
-        one = chat.screen.dialogue.conversation
+        one = chat.screen.state.conversation
         chat.prompt.text = "half of one"
-        chat.prompt.attach(PINNED)
+        chat.prompt.attached.add(PINNED)
         await chat.pilot.press("ctrl+n")
         assert (chat.prompt.text, chat.prompt.attachments) == ("", ())
         await chat.ask("Two")
-        two = chat.screen.dialogue.conversation
+        two = chat.screen.state.conversation
         chat.prompt.text = "half of two"
         await open_conversation(chat, None)
         chat.prompt.text = "half of something new"
@@ -55,7 +46,7 @@ async def test_every_conversation_and_a_new_one_has_its_own_also_after_a_restart
 async def test_what_was_sent_is_not_unfinished_any_more(pair) -> None:
     async with open_chat(*pair) as chat:
         await chat.ask("One")
-        one = chat.screen.dialogue.conversation
+        one = chat.screen.state.conversation
         await open_conversation(chat, None)
         assert chat.prompt.text == ""
         await open_conversation(chat, one)
@@ -84,7 +75,7 @@ async def test_a_change_of_a_question_that_is_left_is_there_when_one_comes_back(
         await chat.pilot.press("enter")
         await chat.until(lambda: chat.said[0] == "One and a half")
         assert chat.prompt.text == "meanwhile"
-        await chat.until(lambda: not chat.screen.dialogue.busy)
+        await chat.until(lambda: not chat.screen.state.busy)
 
 
 async def test_a_question_that_was_left_unchanged_is_as_it_was(pair) -> None:
@@ -94,8 +85,8 @@ async def test_a_question_that_was_left_unchanged_is_as_it_was(pair) -> None:
         await chat.pilot.press("escape")
         assert chat.prompt.text == ""
         assert not chat.app._notifications
-        chat.screen.keeping.keep()
-        assert "One" not in str(chat.screen.unfinished._kept)
+        chat.screen.autosave.keep()
+        assert "One" not in str(chat.screen.unsent._kept)
 
 
 async def test_a_change_of_a_question_goes_on_after_a_restart(pair) -> None:
@@ -113,7 +104,7 @@ async def test_a_change_of_a_question_goes_on_after_a_restart(pair) -> None:
         await edit_the_question(chat)
         await chat.pilot.press("enter")
         await chat.until(lambda: chat.said[0] == "One and a half")
-        await chat.until(lambda: not chat.screen.dialogue.busy)
+        await chat.until(lambda: not chat.screen.state.busy)
 
 
 async def test_it_is_on_disk_before_the_app_ends(pair) -> None:
@@ -121,7 +112,7 @@ async def test_it_is_on_disk_before_the_app_ends(pair) -> None:
         await chat.ask("One")
         chat.prompt.text = "more"
         other = Store(place())
-        number = chat.screen.dialogue.conversation
+        number = chat.screen.state.conversation
         await chat.until(lambda: "more" in (other.recall(unsent(number, None)) or ""))
         assert other.recall("open") == str(number)
         other.close()

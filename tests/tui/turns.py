@@ -72,7 +72,7 @@ class Page(App[None]):
     def on_turn_action(self, message: TurnAction) -> None:
         self.wanted.append((message.verb, message.turn.text))
 
-    def on_walk_left(self) -> None:
+    def on_conversation_left(self) -> None:
         self.left += 1
 
     def open_url(self, url: str, *, new_tab: bool = True) -> None:
@@ -133,10 +133,14 @@ class Shown:
 
 
 @asynccontextmanager
-async def open_page(size: tuple[int, int] = (80, 24)) -> AsyncIterator[Shown]:
+async def open_page(*records: Record, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Shown]:
+    """Show a conversation, and wait until it is painted."""
     app = Page()
     async with app.run_test(size=size) as pilot:
-        yield Shown(pilot)
+        shown = Shown(pilot)
+        if records:
+            await shown.open(records)
+        yield shown
 
 
 def characters(view: TokenView | Answer) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ import asyncio
 import gc
 import threading
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,22 +13,19 @@ from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from assistant.events import Event, Failed, Lap, Lined, Loading, RaceOver
 from assistant.request import Setup
 from models.errors import ModelMissing, SpecchatError, StorageError
-from tui.app.appearance import appear, say_notices
-from tui.app.messages import EngineSaid, Located, NotLocated, StoreOpened, ThreadDied
+from tui.app.messages import Located, NotLocated, StoreOpened, ThreadDied
 from tui.app.program import Program
-from tui.app.signals import hangs_up, signals_leave
-from tui.chat.screen import ChatScreen
+from tui.app.signals import hangs_up
+from tui.chat.chat_controller import ModelWanted
+from tui.chat.screen import ChatScreen, RaceWanted
 from tui.safe import safe
 from tui.settings.settings import Settings
 
 if TYPE_CHECKING:
     from assistant.service import Service
-    from tui.race.screen import RaceScreen
 
-EngineFactory = Callable[[Callable[[Event], None]], "Service"]
 RELOADING = ("target", "draft", "n_ctx", "threads", "gpu_layers", "folders")
 """The settings that the loaded models depend on."""
 
@@ -42,15 +39,11 @@ class SpecchatApp(Program):
         Binding("ctrl+c", "help_quit", show=False, system=True),
     ]
 
-    def __init__(self, settings: Settings, engine: EngineFactory | None = None) -> None:
-        super().__init__()
+    def __init__(self, settings: Settings, engine: "Callable[[], Service] | None" = None) -> None:
+        super().__init__(engine)
         self.settings = settings
-        self.chat = ChatScreen(settings)
-        self.racing: RaceScreen | None = None
+        self.chat = ChatScreen(settings, self.submit)
         self._setup: Setup | None = None
-        self._new_engine = engine
-        self._engine: Service | None = None
-        self._undo = ExitStack()
 
     def get_default_screen(self) -> Screen[None]:
         """Begin with the chat."""
@@ -58,12 +51,11 @@ class SpecchatApp(Program):
 
     def on_mount(self) -> None:
         """Look for the models and the conversations while the person already types."""
-        self._undo.enter_context(signals_leave(self._leave))
         threading.excepthook = self._thread_died
         self._undo.callback(setattr, threading, "excepthook", threading.__excepthook__)
-        appear(self, self.settings)
-        say_notices(self, self.settings)
-        self.chat.prepare()
+        self.appear(self.settings)
+        self.warn_of_config(self.settings.notices)
+        self.chat.controller.prepare()
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
@@ -77,13 +69,8 @@ class SpecchatApp(Program):
 
     async def on_unmount(self) -> None:
         """Keep what was said and free the models, whatever the reason to go."""
-        self.chat.keeping.leave()
-        close = [self.chat.keeping.close, *([self._engine.close] if self._engine else [])]
-        await asyncio.gather(*map(asyncio.to_thread, close))
-        self._undo.close()
-
-    def _leave(self, number: int) -> None:
-        self.exit(return_code=128 + number)
+        self.chat.autosave.leave()
+        await asyncio.gather(asyncio.to_thread(self.chat.autosave.close), self.close_engine())
 
     def _thread_died(self, what: threading.ExceptHookArgs) -> None:
         if what.exc_value is not None and not hangs_up(what.exc_value):
@@ -111,12 +98,12 @@ class SpecchatApp(Program):
     def keep_in(self, message: StoreOpened) -> None:
         """Keep conversations from now on."""
         if message.error is not None:
-            self.chat.keeping.lose(message.error)
-        self.chat.keeping.begin(message.store)
+            self.chat.state.lost(message.error)
+        self.chat.use(message.store)
 
     def look_for_models(self, settings: Settings) -> None:
         """Find the models and have them loaded."""
-        self.chat.prepare()
+        self.chat.controller.prepare()
         self._find(settings)
 
     @work(thread=True, group="models")
@@ -133,51 +120,30 @@ class SpecchatApp(Program):
     def load(self, message: Located) -> None:
         """Have the models loaded."""
         self._setup = message.setup
-        self.chat.talk.load(self._running_engine(), message.setup, message.no_draft)
-
-    def _running_engine(self) -> "Service":
-        if self._engine is None:
-            if self._new_engine is None:
-                from assistant.process.client import EngineProcess
-
-                self._new_engine = EngineProcess
-            self._engine = self._new_engine(self._hear)
-        return self._engine
+        self.chat.controller.load(message.setup, message.no_draft)
 
     @on(NotLocated)
     def explain(self, message: NotLocated) -> None:
         """Say that there is no model, and offer to get one if that helps."""
         typing = bool(self.chat.prompt.text)  # what is typed next must not press keys elsewhere
         hint = "\nF5 shows the models, and fetches others." if message.missing else ""
-        self.chat.talk.no_model(message.reason + hint)
+        self.chat.controller.no_model(message.reason + hint)
         if message.missing and not typing:
             self.action_choose_model()
 
-    def _hear(self, event: Event) -> None:
-        self.post_message(EngineSaid(event))  # called on the engine's thread
-
-    @on(EngineSaid)
-    def show(self, message: EngineSaid) -> None:
-        """Pass on what the engine says."""
-        match message.event:
-            case Lined() | Lap() | RaceOver() | Loading() | Failed() if self.racing is not None:
-                self.racing.show(message.event)
-            case _:
-                self.chat.talk.show(message.event)
-
-    @on(ChatScreen.ModelWanted)
+    @on(ModelWanted)
     def action_choose_model(self) -> None:
         """Open the screen that chooses, switches and fetches models."""
         from tui.models.screen import ModelsScreen
 
         if isinstance(self.screen, ChatScreen):
-            ready = self.chat.exchange.ready
+            ready = self.chat.controller.ready
             self.push_screen(ModelsScreen(self.settings, ready), self._use_models)
 
     def _use_models(self, choice: tuple[str, str | None] | None) -> None:
         if choice is None:
-            if self.chat.exchange.wants_model:
-                self.chat.talk.take_back()
+            if self.chat.controller.wants_model:
+                self.chat.controller.take_back()
         else:
             before = self.settings
             self.settings = replace(before, target=choice[0], draft=choice[1])
@@ -188,7 +154,7 @@ class SpecchatApp(Program):
     @work(group="choice")
     async def _keep_choice(self, before: Settings, choice: tuple[str, str | None]) -> None:
         """Have the next start begin with the models that were chosen."""
-        from tui.settings.keep_choice import keep  # brings tomlkit along
+        from tui.settings.model_choice import keep  # brings tomlkit along
 
         try:
             kept = await asyncio.to_thread(keep, before, *choice)
@@ -213,28 +179,24 @@ class SpecchatApp(Program):
         if settings is None:
             return
         before, self.settings = self.settings, settings
-        appear(self, settings)
+        self.appear(settings)
         self.chat.apply(settings)
         if any(getattr(before, name) != getattr(settings, name) for name in RELOADING):
             self.look_for_models(settings)
 
-    @on(ChatScreen.RaceWanted)
-    def race(self, message: ChatScreen.RaceWanted) -> None:
+    @on(RaceWanted)
+    def race(self, message: RaceWanted) -> None:
         """Let a prompt race in two lanes of the loaded pair."""
         from tui.race.lanes import duel
         from tui.race.screen import RaceScreen
 
-        if self._setup is None or self._engine is None:
-            return
-        self.racing = RaceScreen(duel(self._setup, self.settings, message.request))
-        self.push_screen(self.racing, self._end_race)
-        self.racing.start(self._engine)
-
-    def _end_race(self, _: None) -> None:
-        self.racing = None
+        if self._setup is not None:
+            racing = RaceScreen(duel(self._setup, self.settings, message.request))
+            self.push_screen(racing)
+            racing.start(self.submit)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Offer every key of the screen that has a name in the palette, too."""
-        from tui.app.palette import commands
+        from tui.app.keymap import commands
 
         yield from commands(super().get_system_commands(screen), screen, self.run_action)

@@ -1,9 +1,11 @@
-"""Copying: the system's clipboard tool first, the terminal next, and an honest word on it."""
+"""The clipboard and the browser: the system's where they can be seen, and a true word on it."""
 
 import asyncio
 import os
+import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +13,16 @@ from typing import Any
 from textual.app import App
 from textual.widget import Widget
 
-PATIENCE = 2.0
+from tui.safe import safe
+
+CLIPBOARD_TIMEOUT_S = 2.0
 """Seconds a tool may take, which is long: a tool that waits for a display must not hold us up."""
-CUT = 74_000
+OSC52_MAX_BYTES = 74_000
 """Bytes above which many terminals drop what they are sent."""
+WEB = re.compile(r"https?://[^\s/]\S*", re.IGNORECASE)
+"""What may be opened; parsers of addresses would pass over tabs in one."""
+DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME")
+"""Variables of which one is set where a browser has a window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +87,7 @@ def run(tool: Tool, text: str) -> str:
             input=text.encode(tool.encoding, "replace"),
             stdout=subprocess.DEVNULL,  # a tool that stays would keep a pipe open
             stderr=subprocess.DEVNULL,
-            timeout=PATIENCE,
+            timeout=CLIPBOARD_TIMEOUT_S,
             check=False,
             env={**os.environ, "LC_CTYPE": "UTF-8"} if name == "pbcopy" else None,
         )
@@ -90,23 +98,38 @@ def run(tool: Tool, text: str) -> str:
     return f"{name} failed with exit code {done.returncode}." if done.returncode else ""
 
 
+def open_address(widget: Widget, address: str) -> None:
+    """Open an address that the person has read; where that is not possible, copy it."""
+    if not WEB.fullmatch(address):
+        text = f"Not opened, it is no web address: {safe(address)}"
+        widget.notify(text, severity="warning", markup=False)
+    elif has_window(os.environ, sys.platform):
+        widget.app.open_url(address)
+        widget.notify(f"The browser was asked to open {safe(address)}", markup=False)
+    else:  # a browser for terminals would paint over this one
+        widget.notify("No browser has a window here, so the address is copied.", timeout=4)
+        copy_and_say(widget, address)
+
+
+def has_window(environment: Mapping[str, str], platform: str) -> bool:
+    """Return whether a browser would open a window in front of the person."""
+    if environment.get("SSH_CONNECTION"):
+        return False
+    return platform in ("darwin", "win32") or any(environment.get(name) for name in DESKTOP)
+
+
 def code_blocks(markdown: str) -> tuple[str, ...]:
     """Return the code blocks of a text in order, without their fences, as they were written."""
-    from tui.chat.conversation.markdown_reading import (
-        parser,  # 15 ms that the first frame need not wait
-    )
+    from tui.chat.conversation.markdown_reading import parser  # after the first frame: 15 ms
 
     blocks = parser().disable("normalize").parse(markdown)
-    return tuple(
-        block.content.removesuffix("\n")
-        for block in blocks
-        if block.type in ("fence", "code_block")
-    )
+    code = (block.content for block in blocks if block.type in ("fence", "code_block"))
+    return tuple(text.removesuffix("\n") for text in code)
 
 
 def _sent(size: int, text: str) -> str:
-    if size * 4 / 3 > CUT:
-        hint = f"which may ignore it or cut it after {CUT // 1000} kB (OSC 52)"
+    if size * 4 / 3 > OSC52_MAX_BYTES:
+        hint = f"which may ignore it or cut it after {OSC52_MAX_BYTES // 1000} kB (OSC 52)"
     else:
         hint = "which may ignore it (OSC 52)"
     return f"Sent {_characters(text)} to the terminal, {hint}."

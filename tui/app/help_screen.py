@@ -64,9 +64,7 @@ WORDS = (
 )
 PROMISE = "SpS draws from the same distribution as ArS. Nothing leaves this machine."
 REMAP = 'Each can be changed in config.toml, under [keys]: "chat.new" = "f8".'
-WIDTH = 20
-"""Cells of the keys' column."""
-MEANING = 30
+KEYS_WIDTH, MEANING_WIDTH = 20, 30  # cells of the columns
 
 
 class HelpScreen(ModalScreen[None]):
@@ -93,7 +91,7 @@ class HelpScreen(ModalScreen[None]):
             background: $surface;
         }
 
-        & Static, & Row, & #keys { height: auto; }
+        & Static, & HelpRow, & #keys { height: auto; }
         & .keys { text-wrap: nowrap; text-overflow: ellipsis; }
         & .word { width: 17; }
         & .meaning { width: 1fr; }
@@ -118,10 +116,10 @@ class HelpScreen(ModalScreen[None]):
             yield self.keys
             yield Static("Tokens", classes="heading", markup=False)
             for kind, meaning in TOKENS.items():
-                yield Row(Content.styled(NAMES[kind], looks[kind]), meaning)
+                yield HelpRow(Content.styled(NAMES[kind], looks[kind]), meaning)
             yield Static("Words", classes="heading", markup=False)
             for word, meaning in WORDS:
-                yield Row(Content.styled(word, "bold"), meaning)
+                yield HelpRow(Content.styled(word, "bold"), meaning)
             yield Static(PROMISE, classes="heading", markup=False)
 
     def on_mount(self) -> None:
@@ -139,7 +137,7 @@ class HelpScreen(ModalScreen[None]):
             await self.keys.mount(*lines)
 
 
-class Row(Horizontal):
+class HelpRow(Horizontal):
     """A word and what it means, side by side."""
 
     def __init__(self, word: Content, meaning: str) -> None:
@@ -171,7 +169,7 @@ def _row(bound: Bound, keymap: Mapping[str, str]) -> Content:
 
 def _line(keys: str, meaning: str, name: str) -> Content:
     return Content.assemble(
-        (f"{safe(keys):{WIDTH - 1}} ", "bold $text-accent"),
-        (safe(meaning).ljust(MEANING) if name else safe(meaning)),
+        (f"{safe(keys):{KEYS_WIDTH - 1}} ", "bold $text-accent"),
+        (safe(meaning).ljust(MEANING_WIDTH) if name else safe(meaning)),
         (safe(name), "dim"),
     )

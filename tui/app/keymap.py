@@ -1,18 +1,45 @@
-"""The app's keys: their names, and what `[keys]` of `config.toml` makes of them."""
+"""The app's keys: their names, what `[keys]` of `config.toml` makes of them, and the palette."""
 
 import importlib
-import pkgutil
-import sys
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import ModuleType
+from functools import partial
 
+from textual.app import SystemCommand
 from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.keys import Keys
+from textual.screen import Screen
 
-_HOME = "tui."
+KEYED = (
+    "tui.app.app",
+    "tui.app.help_screen",
+    "tui.chat.conversation.links_screen",
+    "tui.chat.conversation.turn",
+    "tui.chat.inspector.screen",
+    "tui.chat.inspector.token_page",
+    "tui.chat.list.chat_actions",
+    "tui.chat.list.chat_list",
+    "tui.chat.list.chat_rows",
+    "tui.chat.list.title_field",
+    "tui.chat.prompt.attachments_screen",
+    "tui.chat.prompt.editor",
+    "tui.chat.prompt.mention",
+    "tui.chat.screen",
+    "tui.chat.several.screen",
+    "tui.models.model_list",
+    "tui.models.screen",
+    "tui.race.app",
+    "tui.race.screen",
+    "tui.settings.controls",
+    "tui.settings.fields",
+    "tui.settings.name_screen",
+    "tui.settings.screen",
+)
+"""The modules whose classes have keys, in the order in which these are listed."""
+UNUSED = ("Quit", "Keys", "Maximize", "Minimize")
+"""Textual's own commands that are among the app's keys already, or have no use here."""
 _MODIFIERS = {"ctrl", "shift", "alt", "super", "hyper", "meta"}
 _NAMED = {key.value for key in Keys}
 _SAME = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+[": "escape", "ctrl+h": "backspace"}
@@ -35,19 +62,16 @@ class Bound:
 
 def all_bindings() -> dict[str, Bound]:
     """Return every binding that has a name, of all screens and widgets."""
-    for module in _modules():
-        importlib.import_module(module)
-    found = (bound for owner in owners() for bound in bindings_of(owner))
+    found = (bound for name in KEYED for owner in _owners(name) for bound in bindings_of(owner))
     return {bound.id: bound for bound in found if bound.id is not None}
 
 
-def owners() -> list[type[DOMNode]]:
-    """Return the classes of the app that have keys, as far as they have been imported."""
-    classes: list[type[DOMNode]] = []
-    for name, module in sorted(sys.modules.items()):
-        if name.startswith(_HOME):
-            classes += _with_keys(module)
-    return classes
+def _owners(name: str) -> Iterator[type[DOMNode]]:
+    """Yield the classes of a module that have keys."""
+    for value in vars(importlib.import_module(name)).values():
+        own = isinstance(value, type) and value.__module__ == name
+        if own and issubclass(value, DOMNode) and vars(value).get("BINDINGS"):
+            yield value
 
 
 def bindings_of(owner: type[DOMNode]) -> Iterator[Bound]:
@@ -151,20 +175,6 @@ def _meet(one: type[DOMNode], other: type[DOMNode]) -> bool:
     return one is other or any(owner.__module__ == "tui.app.app" for owner in (one, other))
 
 
-def _modules() -> Iterator[str]:
-    yield "tui.app.app"
-    for package in ("tui.chat", "tui.models", "tui.race", "tui.settings", "tui.widgets"):
-        path = importlib.import_module(package).__path__
-        yield from (found.name for found in pkgutil.walk_packages(path, f"{package}."))
-
-
-def _with_keys(module: ModuleType) -> Iterator[type[DOMNode]]:
-    for value in list(vars(module).values()):
-        own = isinstance(value, type) and value.__module__ == module.__name__
-        if own and issubclass(value, DOMNode) and vars(value).get("BINDINGS"):
-            yield value
-
-
 def readable(keys: str) -> str:
     """Return keys as people write them: `Ctrl+K, F9`."""
     return ", ".join(_written(key.strip()) for key in keys.split(","))
@@ -174,3 +184,29 @@ def _written(key: str) -> str:
     if len(key) == 1:
         return key
     return "+".join(_WRITTEN.get(part, part.capitalize()) for part in key.split("+"))
+
+
+def commands(
+    own: Iterable[SystemCommand],
+    screen: Screen[object],
+    run: Callable[[str, DOMNode], Awaitable[object]],
+) -> Iterator[SystemCommand]:
+    """Yield Textual's `own` commands, and those of the keys of the screen."""
+    yield from (command for command in own if command.title not in UNUSED)
+    offered: set[str] = set()
+    for active in screen.active_bindings.values():
+        binding = active.binding
+        named = binding.id and binding.description and active.enabled
+        if binding.id and named and binding.id not in offered:
+            offered.add(binding.id)
+            title = _title(binding.description, binding.tooltip)
+            yield SystemCommand(
+                title, readable(binding.key), partial(run, binding.action, active.node)
+            )
+
+
+def _title(name: str, meaning: str) -> str:
+    """Return what a key is called in the palette, where one searches for a word."""
+    if name.casefold() in meaning.casefold():
+        return meaning
+    return f"{name} · {meaning}" if meaning else name

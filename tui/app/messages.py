@@ -7,6 +7,7 @@ from textual.message import Message
 
 from assistant.events import Event
 from assistant.request import Setup
+from assistant.service import Hear
 from models.errors import StorageError
 
 if TYPE_CHECKING:  # it brings SQLite along, which the first frame does not wait for
@@ -15,9 +16,11 @@ if TYPE_CHECKING:  # it brings SQLite along, which the first frame does not wait
 
 @dataclass
 class EngineSaid(Message):
-    """The engine yielded an event."""
+    """The engine said something about a job, or None: it is over."""
 
-    event: Event
+    event: Event | None
+    take: Hear
+    """Shows it."""
 
 
 @dataclass

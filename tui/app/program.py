@@ -1,23 +1,31 @@
 """What the apps have in common: no line commands the terminal, and no crash tells what was said."""
 
+import asyncio
 import os
 import traceback
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from time import monotonic
 from typing import Any
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
+from textual import events, on
 from textual.app import App
 from textual.color import Color
-from textual.events import Event, Key, Paste
 from textual.filter import LineFilter
 
-from tui.app.signals import starts_over
+from assistant.events import Event
+from assistant.request import AnyJob
+from assistant.service import Hear, Service, Ticket
+from tui.app.messages import EngineSaid
+from tui.app.signals import signals_leave, starts_over
 from tui.safe import safe
+from tui.settings.settings import Settings
 
 DEBUG = "SPECCHAT_DEBUG"
-PATIENCE = 3.0
+QUIT_AGAIN_S = 3.0
 """Seconds within which Ctrl+C must be pressed again to quit."""
 HUES = ("primary", "secondary", "accent", "success", "warning", "error")
 
@@ -43,31 +51,91 @@ def _harmless(text: str) -> str:
 
 
 def _cell(character: str) -> str:
-    """Return a character, or what takes its place without moving those behind it."""
+    """Return a character, or what takes its place without moving those after it."""
     glyph = "␊" if character == "\n" else safe(character)
     return character if glyph == character else glyph * min(cell_len(character), 1)
 
 
 class Program(App[None]):
-    """An app that is a whole program."""
+    """An app that is a whole program; `engine` makes what computes for it."""
 
     # A toast at the bottom would cover what is being typed and the newest words.
     CSS = "ToastRack { dock: top; align: right top; margin: 1 0 0 0; }"
 
-    def __init__(self) -> None:
+    def __init__(self, engine: Callable[[], Service] | None = None) -> None:
         super().__init__()
+        self._new_engine = engine
+        self._engine: Service | None = None
         self._harmless = Harmless()
-        self._asked_to_quit = -PATIENCE
-        self._early: list[Event] | None = []  # what was typed before anything could take it
+        self._asked_to_quit = -QUIT_AGAIN_S
+        self._early: list[events.Event] | None = []  # what was typed before anything could take it
+        self._undo = ExitStack()
+
+    def on_load(self) -> None:
+        """Take care of the signals that end a program, before there is anything to be seen."""
+        self._undo.enter_context(signals_leave(self._leave))
 
     def on_mount(self) -> None:
         """Take care of the terminal."""
         starts_over(self._driver)
         self.call_after_refresh(self._take_early)
 
-    async def on_event(self, event: Event) -> None:
+    def submit(self, job: AnyJob, take: Hear) -> Ticket:
+        """Have the engine do a job; what it says comes to `take`, in this app's own thread."""
+        if self._engine is None:
+            if self._new_engine is None:
+                from assistant.process.client import EngineProcess
+
+                self._new_engine = EngineProcess
+            self._engine = self._new_engine()
+
+        def hear(event: Event | None) -> None:
+            self.post_message(EngineSaid(event, take))
+
+        return self._engine.submit(job, hear)
+
+    @on(EngineSaid)
+    def take(self, message: EngineSaid) -> None:
+        """Pass on what the engine says."""
+        message.take(message.event)
+
+    async def close_engine(self) -> None:
+        """Free the models."""
+        if self._engine is not None:
+            await asyncio.to_thread(self._engine.close)
+
+    async def on_unmount(self) -> None:
+        """Give the signals back, after the app's own end."""
+        self._undo.close()
+
+    def _leave(self, number: int) -> None:
+        self.exit(return_code=128 + number)
+
+    def appear(self, settings: Settings) -> None:
+        """Use the theme and the keys of the settings; what cannot be used is said in a notice."""
+        if settings.theme in self.available_themes:
+            self.theme = settings.theme
+        if settings.keymap:
+            self.run_worker(self._use_keys(settings), group="keys", exclusive=True)
+
+    async def _use_keys(self, settings: Settings) -> None:
+        """Look at all keys first; that imports every screen, which is left to a thread."""
+        from tui.app.keymap import all_bindings, usable
+
+        good, complaints = usable(settings.keymap, await asyncio.to_thread(all_bindings))
+        self.set_keymap(good)
+        self.warn_of_config(complaints)
+
+    def warn_of_config(self, complaints: Iterable[str]) -> None:
+        """Say what is odd in `config.toml`."""
+        for text in complaints:
+            self.notify(
+                safe(text), title="config.toml", severity="warning", timeout=10, markup=False
+            )
+
+    async def on_event(self, event: events.Event) -> None:
         """Keep what is typed while the program starts until there is a place for it."""
-        if self._early is not None and isinstance(event, Key | Paste):
+        if self._early is not None and isinstance(event, events.Key | events.Paste):
             self._early.append(event)
         else:
             await super().on_event(event)
@@ -102,23 +170,23 @@ class Program(App[None]):
 
     def action_help_quit(self) -> None:
         """Quit when pressed twice; some terminals swallow Ctrl+Q."""
-        if monotonic() - self._asked_to_quit < PATIENCE:
+        if monotonic() - self._asked_to_quit < QUIT_AGAIN_S:
             self.exit()
         else:
             self._asked_to_quit = monotonic()
-            self.notify("Press Ctrl+C again to quit.", timeout=PATIENCE)
+            self.notify("Press Ctrl+C again to quit.", timeout=QUIT_AGAIN_S)
 
     def _fatal_error(self) -> None:
-        """Leave behind one sentence; Textual's own report shows the values of variables.
+        """Leave one sentence; Textual's own report shows the values of variables.
 
         Those are the conversation.
         """
         if self._exception is not None and not self._exit_renderables:
-            self._exit_renderables.append(Text(safe(obituary(self._exception))))
+            self._exit_renderables.append(Text(safe(crash_report(self._exception))))
         self._close_messages_no_wait()
 
 
-def obituary(error: BaseException) -> str:
+def crash_report(error: BaseException) -> str:
     """Return what is said of an exception that nothing caught: a bug."""
     cause: Any = getattr(error, "error", error)  # that of a worker
     if os.environ.get(DEBUG):

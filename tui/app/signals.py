@@ -13,7 +13,7 @@ from types import FrameType
 from textual.driver import Driver
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
-GRACE = 5.0
+GRACE_S = 5.0
 """Seconds after which an app without a terminal is ended the hard way."""
 
 
@@ -82,6 +82,6 @@ def _do_without_terminal(code: int) -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
-    watchdog = Timer(GRACE, os._exit, [code])
+    watchdog = Timer(GRACE_S, os._exit, [code])
     watchdog.daemon = True
     watchdog.start()

@@ -1,57 +1,110 @@
-"""An answer on its way to the store."""
+"""One answer under way: what it has so far, and where that is shown and kept."""
 
 from __future__ import annotations
 
-from time import monotonic
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from assistant.events import Decoded, Finished, Stop
-from assistant.tokens import Step
+from assistant.tokens import Step, Trace
+from tui.figures import together
 
-if TYPE_CHECKING:  # it brings SQLite along
+if TYPE_CHECKING:  # they bring SQLite and Textual along
     from assistant.store import Record, State, Store
+    from tui.chat.conversation.answer import Answer
 
-EVERY_S = 1.0
-"""How often an answer is saved that is under way."""
-_WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)
+WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)
 
 
 class AnswerWriter:
-    """Keep what an answer says; without a record, nothing."""
+    """Gather an answer, show it, and keep what there is of it in the store.
 
-    def __init__(self, store: Store, record: Record | None) -> None:
-        self._store, self._record = store, record
+    Args:
+        record: what the store has of it, and where the rest goes.
+        view: shows it; None where nobody looks at it as it comes.
+        before: how it came about so far, when an answer is gone on with.
+    """
+
+    def __init__(self, record: Record, view: Answer | None = None, before: Trace = ()) -> None:
+        self.record, self.view = record, view
+        # An answer cut within a character goes on with that character.
+        self._begun = "".join(step.text for step in before) or record.content
+        self._ids, self._before = record.token_ids, before
         self._steps: list[Step] = []
-        self._saved = monotonic()
-
-    def add(self, event: Decoded) -> None:
-        """Take a round, and save what there is now and then."""
-        self._steps.append(Step(event.tokens, event.ghosts))
-        if self._record is not None and monotonic() - self._saved > EVERY_S:
-            self._saved = monotonic()
-            self._store.stream(self._record.id, self._text, tuple(self._steps))
-
-    def finish(self, event: Finished) -> None:
-        """Save the whole answer."""
-        if event.stop is Stop.CANCELLED and not event.text:
-            return  # `close` drops it
-        state: State = "complete" if event.stop in _WHOLE else "stopped"
-        self._end(event.text, state, event)
-
-    def close(self, state: State = "failed") -> None:
-        """Save what there is of an answer that came to no end; nothing of one that never began."""
-        if self._record is not None and self._text:
-            self._end(self._text, state, None)
-        elif self._record is not None:
-            self._store.drop(self._record.id)
+        self._kept = 0  # steps that the store has
+        self._storing = Lock()  # what is kept meanwhile must not come after the end
+        self.is_over = False
 
     @property
-    def _text(self) -> str:
-        return "".join(step.text for step in self._steps)
+    def text(self) -> str:
+        """Return the text so far."""
+        return self._begun + "".join(step.text for step in self._steps)
 
-    def _end(self, text: str, state: State, event: Finished | None) -> None:
-        record, self._record = self._record, None
-        if record is not None:
-            ids, stats = (event.token_ids, event.stats) if event else ((), None)
-            stop = str(event.stop) if event else None
-            self._store.end(record.id, text, ids, tuple(self._steps), stats, stop, state)
+    @property
+    def trace(self) -> Trace:
+        """Return how it came about."""
+        return (*self._before, *self._steps)
+
+    def add(self, event: Decoded) -> None:
+        """Take a round."""
+        step = Step(event.tokens, event.ghosts)
+        self._steps.append(step)
+        if self.view is not None:
+            self.view.add(step)
+
+    def move_to(self, view: Answer) -> None:
+        """Stream on in another widget, which shows nothing of the answer yet."""
+        self.view = view
+        for step in self.trace:
+            view.add(step)
+
+    def keep(self, store: Store) -> None:
+        """Save what came since the last time; may be called on any thread.
+
+        Raises:
+            StorageError: it cannot be written.
+        """
+        with self._storing:
+            if not self.is_over and len(self._steps) > self._kept:
+                self._kept = len(self._steps)
+                store.stream(self.record.id, self.text, self.trace)
+
+    def is_nothing(self, event: Finished) -> bool:
+        """Say whether it was stopped before its first word."""
+        return event.stop is Stop.CANCELLED and not (self.text or event.text)
+
+    def finish(self, store: Store, event: Finished) -> Record:
+        """Save the whole of it, with the figures of what it had before as well.
+
+        Raises:
+            StorageError: it cannot be written.
+        """
+        # Ids that do not cover all of the text would make the next prompt lack a part of it.
+        whole = bool(event.token_ids) and (bool(self._ids) or not self._begun)
+        ids = (*self._ids, *event.token_ids) if whole else ()
+        state: State = "complete" if event.stop in WHOLE else "stopped"
+        stats, text = together(self.record.stats, event.stats), self._begun + event.text
+        with self._storing:
+            self.is_over = True
+            return store.end(self.record.id, text, ids, self.trace, stats, str(event.stop), state)
+
+    def abandon(self, store: Store, state: State) -> Record:
+        """Save what there is of an answer that came to no end.
+
+        Raises:
+            StorageError: it cannot be written.
+        """
+        with self._storing:
+            self.is_over = True
+            return store.end(self.record.id, self.text, (), self.trace, None, None, state)
+
+    def close(self, store: Store, state: State) -> None:
+        """Save what there is if it came to no end; nothing of one that never began.
+
+        Raises:
+            StorageError: it cannot be written.
+        """
+        if self.text and not self.is_over:
+            self.abandon(store, state)
+        elif not self.is_over:
+            store.drop(self.record.id)

@@ -6,6 +6,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from assistant.events import Ready
+from models.errors import StorageError
 from tui.safe import safe
 
 
@@ -45,10 +46,13 @@ class Banner(Horizontal):
         """Say something else than the models."""
         self._models.update(safe(text))
 
-    def warn(self, text: str) -> None:
-        """Say beside the name what the person must not overlook."""
-        self._program.update(f"specchat · {safe(text)}")
-        self._program.add_class("warning")
+    def not_saved(self, error: StorageError) -> None:
+        """Say, once, that nothing is kept any more."""
+        if not self._program.has_class("warning"):
+            self._program.update("specchat · not saved")
+            self._program.add_class("warning")
+            text = f"{error} The conversation goes on, but is not kept; copy what you need."
+            self.notify(safe(text), severity="error", timeout=30, markup=False)
 
     def ready(self, ready: Ready) -> None:
         """Name the loaded models."""

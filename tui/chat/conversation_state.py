@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from assistant.tokens import Trace
 from models.errors import StorageError
+from tui.chat.answer_writer import AnswerWriter
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.conversation import Conversation
-from tui.chat.moving import copied
-from tui.chat.reply import Reply
 from tui.settings.settings import Settings
 
 if TYPE_CHECKING:  # it brings SQLite along, which the first frame does not wait for
@@ -37,13 +36,13 @@ class ConversationState:
         lost: Callable[[StorageError], None],
     ) -> None:
         self.settings = settings
-        self._view, self._lost = view, lost
+        self.view, self.lost = view, lost
         self._store: Store | None = None
         self.conversation: int | None = None
         """None until something has been said."""
         self.records: tuple[Record, ...] = ()
         """The path that is shown."""
-        self.reply: Reply | None = None
+        self.reply: AnswerWriter | None = None
         """What the engine works on, also when another conversation has been opened since."""
 
     @property
@@ -67,6 +66,11 @@ class ConversationState:
         """The last message of the path."""
         return self.records[-1] if self.records else None
 
+    @property
+    def busy(self) -> bool:
+        """Whether the engine works on an answer."""
+        return self.reply is not None
+
     def shows(self, record: Record) -> bool:
         """Whether a message is on the path that is shown."""
         return any(shown.id == record.id for shown in self.records)
@@ -80,6 +84,17 @@ class ConversationState:
         if shared:
             self.note(SHARED)
 
+    def go_to(self, message: int) -> bool:
+        """Walk to a message of the conversation, on whatever branch; return whether it is there."""
+        try:
+            if message not in {record.id for record in self.records}:
+                self.store.choose(message)
+                self.open(self.conversation)
+        except StorageError:  # it has been deleted meanwhile
+            return False
+        self.view.walk_to(message)
+        return True
+
     @property
     def shared(self) -> bool:
         """Whether another instance has the conversation open, too."""
@@ -92,6 +107,12 @@ class ConversationState:
         except StorageError:  # reading on is possible without
             return False
 
+    def cut_before(self, record: Record) -> None:
+        """Show the path up to a message, without it."""
+        ids = [shown.id for shown in self.records]
+        self.records = self.records[: ids.index(record.id)]
+        self.show()
+
     def show(self) -> None:
         """Put the path on the screen anew."""
         reply = self.reply if self.reply and self.shows(self.reply.record) else None
@@ -99,14 +120,14 @@ class ConversationState:
         blank = [
             replace(r, content="") if reply and r.id == reply.record.id else r for r in self.records
         ]
-        self._view.open(blank, self.store.trace)
+        self.view.open(blank, self.store.trace)
         if reply is not None:
             reply.move_to(self.answer_of(reply.record))
 
     def note(self, text: str) -> None:
         """Warn in front of the answer under way."""
         shown = self.reply is not None and self.shows(self.reply.record)
-        self._view.note(text, "warning", self.reply.widget if shown and self.reply else None)
+        self.view.note(text, "warning", self.reply.view if shown and self.reply else None)
 
     def so_far(self, record: Record) -> Trace | None:
         """Return how an answer came about that is under way; None for any other."""
@@ -125,7 +146,7 @@ class ConversationState:
 
     def answer_of(self, record: Record) -> Answer:
         """Return the answer on the screen that a record is shown as."""
-        turns = reversed(self._view.turns)  # those of the last time may not be gone yet
+        turns = reversed(self.view.turns)  # those of the last time may not be gone yet
         return next(
             t for t in turns if isinstance(t, Answer) and t.record and t.record.id == record.id
         )
@@ -135,7 +156,7 @@ class ConversationState:
         try:
             return do()
         except StorageError as error:
-            self._lost(error)
+            self.lost(error)
             self._go_on_in_memory()
             return do()
 
@@ -144,7 +165,7 @@ class ConversationState:
         try:
             self.store.drop(record.id)
         except StorageError as error:
-            self._lost(error)
+            self.lost(error)
 
     def move_to(self, store: Store) -> None:
         """Go on in another store, with a copy of the path that is shown."""
@@ -166,3 +187,24 @@ class ConversationState:
         from assistant.store import Store
 
         self.move_to(Store(None))
+
+
+def copied(path: Sequence[Record], system: str, store: Store) -> tuple[int, dict[int, Record]]:
+    """Copy a path into `store`; return its conversation, and the new records by the old ids."""
+    conversation = store.begin(system=system)
+    records: dict[int, Record] = {}
+    parent: int | None = None
+    for record in path:
+        records[record.id] = _copied(record, parent, conversation, store)
+        parent = records[record.id].id
+    return conversation, records
+
+
+def _copied(record: Record, parent: int | None, conversation: int, store: Store) -> Record:
+    if record.role == "user" or parent is None:
+        return store.ask(conversation, parent, record.content, record.attachments)
+    new = store.answer(conversation, parent, record.model)
+    if record.state == "streaming":
+        return new
+    ids, stats, stop = record.token_ids, record.stats, record.stop
+    return store.end(new.id, record.content, ids, (), stats, stop, record.state)

@@ -1,71 +1,122 @@
-"""The chat: a conversation between its list and its figures, a status line and a prompt."""
+"""The chat: its keys, and what they do."""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
-from textual.binding import BindingType
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import reactive
+from textual.screen import Screen
 
 from assistant.request import Count, Mode, Request
+from assistant.service import Submit
 from tui.app.clipboard import copy_and_say
+from tui.app.painting import Sparing
 from tui.chat.autosave import Autosave
-from tui.chat.challenge import challenge
-from tui.chat.chat_controller import ChatController
+from tui.chat.chat_controller import ChatController, ModelsLoaded
 from tui.chat.conversation.turn import TurnAction
+from tui.chat.conversation_state import ConversationState
 from tui.chat.dialogue import Dialogue
-from tui.chat.exchange import Exchange
-from tui.chat.keys import KEYS
-from tui.chat.layout import Parts
+from tui.chat.layout import ChatLayout
 from tui.chat.list.chat_list import ChatList
 from tui.chat.list.store_changes import Deleted, Restored
 from tui.chat.prompt.prompt import Prompt
-from tui.chat.question_editing import QuestionEditing
 from tui.chat.several.controller import SeveralAnswers
-from tui.chat.status import Activity
 from tui.chat.turn_actions import TurnActions
-from tui.chat.unsent_text import UnsentText
+from tui.chat.unsent_text import QuestionEditing, UnsentText
 from tui.settings.settings import Settings
+from tui.widgets.keyline import KeyLine
+
+if TYPE_CHECKING:  # it brings SQLite along, which the first frame does not wait for
+    from assistant.store import Store
 
 MODES: tuple[Mode, ...] = ("auto", "sps", "ars")
 KEEP_EVERY = 1.0
 """Seconds of an answer that may be lost when the program is killed."""
 
 
-class ChatScreen(Parts):
-    """Take prompts, show answers."""
+class RaceWanted(Message):
+    """The person wants to see a prompt race."""
 
-    BINDINGS: ClassVar[list[BindingType]] = KEYS
+    def __init__(self, request: Request) -> None:
+        super().__init__()
+        self.request = request
+
+
+class ChatScreen(Screen[None]):
+    """Take prompts, show answers.
+
+    On a screen of a few lines, what is said and what is typed come before everything else.
+    """
+
+    DEFAULT_CSS = """
+    ChatScreen {
+        &.-low Banner, &.-flat Banner, &.-flat Status { display: none; }
+        &.-flat Prompt, &.-flat Prompt:focus-within { border: none; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f1", "app.help", "Help", id="chat.help"),
+        Binding("f2", "chats", "Chats", id="chat.chats", tooltip="List of conversations"),
+        Binding("f3", "panel", "Figures", id="chat.panel", tooltip="Speculation at work"),
+        Binding("f4", "race", "Race", id="chat.race", tooltip="Race ArS against SpS"),
+        Binding(
+            "ctrl+t", "toggle_mode", "ArS/SpS", id="chat.mode", tooltip="Switch auto, SpS and ArS"
+        ),
+        Binding("ctrl+n", "new", "New", id="chat.new", tooltip="New conversation"),
+        Binding("escape", "stop", "Stop", id="chat.stop"),
+        Binding(
+            "escape", "leave", "Leave", id="chat.leave", tooltip="Leave the question as it was"
+        ),
+        Binding("escape", "back", "Back", id="chat.back", tooltip="Back to the prompt"),
+        Binding("f5,ctrl+o", "app.choose_model", "Models", id="chat.models"),
+        Binding("f6", "app.settings", "Settings", id="chat.settings"),
+        Binding("ctrl+r", "regenerate", "Another answer", id="chat.regenerate", show=False),
+        Binding("ctrl+s", "several", "Several answers", id="chat.several", show=False),
+        Binding("ctrl+y", "copy", "Copy the answer", id="chat.copy", show=False),
+        Binding("ctrl+g", "ghosts", "Rejected drafts", id="chat.ghosts", show=False),
+        Binding("ctrl+up", "turns", "To the messages", id="chat.turns", show=False),
+        Binding("u,ctrl+z", "undo", "Undo a deletion", id="chat.undo", show=False),
+        Binding("ctrl+home", "scroll('home')", "Oldest message", id="chat.oldest", show=False),
+        Binding("ctrl+end", "scroll('end')", "Newest message", id="chat.newest", show=False),
+    ]
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (7, "-low"), (11, "-high")]  # noqa: RUF012
 
     mode: reactive[Mode] = reactive[Mode]("auto", init=False)
     """How answers are decoded; a change reaches the answer under way at its next round."""
 
-    class ModelWanted(Message):
-        """A prompt waits, and no model is loaded or being loaded."""
-
-    class RaceWanted(Message):
-        """The person wants to see a prompt race."""
-
-        def __init__(self, request: Request) -> None:
-            super().__init__()
-            self.request = request
-
-    def __init__(self, settings: Settings) -> None:
-        super().__init__(settings.mode)
-        self.settings = settings
+    def __init__(self, settings: Settings, submit: Submit) -> None:
+        super().__init__()
+        self._compositor = Sparing()
         self.set_reactive(ChatScreen.mode, settings.mode)
-        self.exchange = Exchange()
-        self.keeping = Autosave(self)
-        self.dialogue = Dialogue(self.conversation, settings, self.keeping.lose)
-        self.unfinished, self.editing = (
-            UnsentText(self.prompt, self.dialogue),
-            QuestionEditing(self),
+        self.parts = parts = ChatLayout(settings.mode)
+        self.prompt, self.conversation = parts.prompt, parts.conversation
+        self.state = state = ConversationState(self.conversation, settings, parts.banner.not_saved)
+        self.dialogue = Dialogue(state)
+        self.unsent = UnsentText(self.prompt, state)
+        self.editing = QuestionEditing(self.prompt, state, self.unsent)
+        self.controller = ChatController(
+            parts, state, self.dialogue, self.unsent, self.editing, submit
         )
-        self.talk, self.verbs, self.several = (
-            ChatController(self),
-            TurnActions(self),
-            SeveralAnswers(self),
+        self.turns = TurnActions(state, self.editing, self.controller)
+        self.several = SeveralAnswers(parts, state, self.dialogue, self.controller)
+        self.autosave = Autosave(
+            state,
+            self.dialogue,
+            self.prompt,
+            self.unsent,
+            self.editing,
+            self.several,
+            self.controller.follow,
         )
+
+    def compose(self) -> ComposeResult:
+        """Lay out the parts above the keys."""
+        yield self.parts
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """Let the person type from the first frame on."""
@@ -74,113 +125,117 @@ class ChatScreen(Parts):
         # Not a timer of its own: each message to a screen under another one has all painted again.
         self.app.set_interval(KEEP_EVERY, self._keep)
 
-    def _keep(self) -> None:
-        self.app.run_worker(self.keeping.keep, group="keep", exclusive=True, thread=True)
+    def use(self, store: Store) -> None:
+        """Keep conversations in `store` from now on, and go on where the person left."""
+        self.autosave.begin(store)
+        self.learn()
 
+    def _keep(self) -> None:
+        self.app.run_worker(self.autosave.keep, group="keep", exclusive=True, thread=True)
+
+    @on(ModelsLoaded)
     def learn(self) -> None:
         """Learn what stored answers say often, once models and conversations are there."""
-        if self.exchange.ready is not None and self.keeping.begun:
-            self._learn(self.exchange.ready.target.name)
+        if self.controller.ready is not None and self.autosave.begun:
+            self._learn(self.controller.ready.target.name)
 
     @work(thread=True, exclusive=True, group="learn")
     def _learn(self, model: str) -> None:
-        self.keeping.learn(model)
+        self.autosave.learn(model)
 
     def apply(self, settings: Settings) -> None:
         """Go on with other settings, from the next round or answer on."""
-        self.settings = self.dialogue.settings = settings
+        self.state.settings = settings
         self.mode = settings.mode
         self._look()
-        self.steer()
+        self.controller.steer(self.mode)
 
     def _look(self) -> None:
         """Show answers as the settings say."""
-        self.conversation.view = "auto" if self.settings.view == "words" else "tokens"
-        self.conversation.ghosts = self.settings.ghosts
-
-    def prepare(self) -> None:
-        """Say that models are being looked for."""
-        self.exchange.prepare()
-        self.status.show(loaded=False, activity=Activity("looking for the models", 0.0))
-
-    def follow(self) -> None:
-        """Show that the dialogue has gone to another conversation."""
-        self.unfinished.go()
-        self.list_chats()
-        self.status.show(last=None)
-        self.panel.clear()
-        self.refresh_bindings()
-
-    def list_chats(self) -> None:
-        """List the conversations as they are by now, where they are kept by now."""
-        self.chats.use(self.dialogue.store)
-        self.chats.current = self.dialogue.conversation
-        self.chats.refresh_list()
-
-    def steer(self) -> None:
-        """Let the answer under way have the settings in force, from its next round on."""
-        if self.exchange.busy and self.exchange.engine is not None:
-            settings = self.settings
-            self.exchange.engine.steer(self.mode, settings.lookahead, settings.sampling)
+        settings = self.state.settings
+        self.conversation.view = "auto" if settings.view == "words" else "tokens"
+        self.conversation.ghosts = settings.ghosts
 
     @on(Prompt.Submitted)
     def say(self, message: Prompt.Submitted) -> None:
         """Have the prompt answered."""
-        self.talk.say(message.text, message.attachments)
+        self.controller.say(message.text, message.attachments)
 
     @on(Prompt.CountWanted)
     def count(self, message: Prompt.CountWanted) -> None:
         """Have the tokens of a text counted."""
-        if self.exchange.engine is not None:
-            self.exchange.engine.count(Count(message.label, message.text))
+        self.controller.count(Count(message.label, message.text))
 
     @on(TurnAction)
     def act(self, message: TurnAction) -> None:
         """Do to a turn what was asked for."""
-        self.verbs.do(message.turn, message.verb)
+        self.turns.do(message.turn, message.verb)
 
     @on(Deleted)
     def leave_deleted(self, message: Deleted) -> None:
         """Show a conversation no longer that is deleted."""
-        self.talk.deleted(message.id)
+        self.controller.deleted(message.id)
 
     @on(Restored)
     def return_to_restored(self, message: Restored) -> None:
         """Show a conversation again that was open when it was deleted."""
-        self.talk.restored(message.id)
+        self.controller.restored(message.id)
 
     @on(ChatList.Chosen)
     def open_chosen(self, message: ChatList.Chosen) -> None:
         """Open the conversation that was chosen, and go to what was searched for."""
-        self.talk.open(message.id)
-        if message.message is None or not self.talk.go_to(message.message):
+        self.controller.open(message.id)
+        if message.message is None or not self.state.go_to(message.message):
             self.prompt.focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer the key that stops while there is something to stop, else the way to the prompt."""
+        occupied = self.controller.busy or self.controller.waits
+        edits = self.editing.question is not None
         if action == "stop":
-            return self._occupied
+            return occupied
         if action == "leave":
-            return not self._occupied and self._edits
+            return not occupied and edits
         if action == "back":
-            return not self._occupied and not self._edits and self.away
+            return not occupied and not edits and self.parts.away
         return True
-
-    @property
-    def _occupied(self) -> bool:
-        return self.exchange.busy or self.exchange.waits
-
-    @property
-    def _edits(self) -> bool:
-        return self.editing.question is not None
 
     def action_stop(self) -> None:
         """End the answer and keep its text, or take a prompt back."""
-        self.talk.stop()
+        self.controller.stop()
 
     def action_leave(self) -> None:
         """Leave the question that is edited as it was."""
         self.editing.leave()
+
+    def action_back(self) -> None:
+        """Go back to the prompt and the conversation."""
+        self.parts.back()
+
+    def action_chats(self) -> None:
+        """Open the list of conversations, or close it."""
+        self.parts.body.toggle_chats()
+
+    def action_panel(self) -> None:
+        """Open the figures of speculation, or close them."""
+        self.parts.body.toggle_panel()
+
+    def action_turns(self) -> None:
+        """Go to the newest message, from where every message can be reached."""
+        self.parts.body.uncover()
+        self.conversation.focus_last()
+
+    def action_page(self, direction: int) -> None:
+        """Scroll the conversation by a page."""
+        view = self.conversation
+        view.scroll_page_up() if direction < 0 else view.scroll_page_down()
+
+    def action_scroll(self, to: str) -> None:
+        """Go to one end of the conversation."""
+        if to == "home":
+            self.conversation.scroll_home()
+        else:
+            self.conversation.anchor()
 
     def action_toggle_mode(self) -> None:
         """Go on with the next way of decoding."""
@@ -188,17 +243,16 @@ class ChatScreen(Parts):
 
     def watch_mode(self, mode: Mode) -> None:
         """Show the new mode and let the answer under way have it."""
-        self.status.show(mode=mode)
-        self.steer()
+        self.parts.status.show(mode=mode)
+        self.controller.steer(mode)
 
     def action_new(self) -> None:
         """Begin a new conversation; the old one stays in the list."""
-        self.talk.open(None)
-        self.prompt.focus()
+        self.controller.open(None, to_prompt=True)
 
     def action_regenerate(self) -> None:
         """Have another answer to the last question."""
-        self.verbs.answer_again()
+        self.turns.answer_again()
 
     def action_several(self) -> None:
         """Have several answers at once, to the prompt or else to the last question."""
@@ -210,14 +264,14 @@ class ChatScreen(Parts):
 
     def action_ghosts(self) -> None:
         """Show rejected drafts in every answer, or hide them."""
-        self.verbs.toggle_ghosts()
+        self.turns.toggle_ghosts()
 
     def action_undo(self) -> None:
         """Bring the last deleted message back."""
-        self.verbs.undo()
+        self.turns.undo()
 
     def action_race(self) -> None:
         """Let the prompt, or else the last question, race."""
-        request = challenge(self)
+        request = self.controller.race()
         if request is not None:
-            self.post_message(self.RaceWanted(request))
+            self.post_message(RaceWanted(request))

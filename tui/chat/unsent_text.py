@@ -1,4 +1,4 @@
-"""What is being written: in every conversation, and in the place of every message."""
+"""What is being written: in every conversation, and in the place of an earlier question."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from models.errors import StorageError
 
 if TYPE_CHECKING:
-    from assistant.store import Store
-    from tui.chat.dialogue import Dialogue
+    from assistant.store import Record, Store
+    from tui.chat.conversation_state import ConversationState
     from tui.chat.prompt.prompt import Prompt
+
+HEADING = "Enter asks it anew, on a branch of its own · Esc leaves it"
 
 
 class PromptPlace(NamedTuple):
@@ -23,8 +25,8 @@ class PromptPlace(NamedTuple):
 class UnsentText:
     """Put away what is in the prompt when the person goes elsewhere, and bring it back later."""
 
-    def __init__(self, prompt: Prompt, dialogue: Dialogue) -> None:
-        self._prompt, self._dialogue = prompt, dialogue
+    def __init__(self, prompt: Prompt, state: ConversationState) -> None:
+        self._prompt, self._state = prompt, state
         self._place = PromptPlace()
         self._store: Store | None = None  # that of the places
         self._states: dict[PromptPlace, str] = {}  # of other places, as they were left
@@ -32,14 +34,14 @@ class UnsentText:
 
     def begin(self) -> None:
         """Go on with what was left when the app ended; what has been typed already follows it."""
-        self._place = PromptPlace(self._dialogue.conversation)
-        self._prompt.restore(self._state(self._place))
+        self._place = PromptPlace(self._state.conversation)
+        self._prompt.restore(self._left_in(self._place))
 
     def go(self, message: int | None = None) -> None:
         """Go on in the conversation that is shown, or in the place of a message of it."""
-        place = PromptPlace(self._dialogue.conversation, message)
+        place = PromptPlace(self._state.conversation, message)
         if place != self._place:
-            state = self._state(place)
+            state = self._left_in(place)
             self._states[self._place] = self._prompt.state()
             self._place = place
             self._prompt.drop()
@@ -52,7 +54,7 @@ class UnsentText:
 
     def forget(self, message: int) -> None:
         """Keep nothing of what was to take the place of a message."""
-        self._states[PromptPlace(self._dialogue.conversation, message)] = ""
+        self._states[PromptPlace(self._state.conversation, message)] = ""
 
     def keep(self) -> None:
         """Save what has changed; may be called on any thread.
@@ -65,15 +67,15 @@ class UnsentText:
         states = self._states | {self._place: self._prompt.state()}
         for place, state in states.items():
             if state != self._kept.get(place, ""):
-                self._dialogue.store.remember(unsent(*place), state)
+                self._state.store.remember(unsent(*place), state)
                 self._kept[place] = state
 
-    def _state(self, place: PromptPlace) -> str:
+    def _left_in(self, place: PromptPlace) -> str:
         """Return what was left in a place; what cannot be read stays where it is."""
         from assistant.store import unsent
 
-        if self._store is not self._dialogue.store:  # whose conversations have other numbers
-            self._store = self._dialogue.store
+        if self._store is not self._state.store:  # whose conversations have other numbers
+            self._store = self._state.store
             self._states.clear()
             self._kept.clear()
         if place not in self._states:
@@ -81,3 +83,51 @@ class UnsentText:
             with suppress(StorageError):
                 self._states[place] = self._kept[place] = self._store.recall(unsent(*place)) or ""
         return self._states[place]
+
+
+class QuestionEditing:
+    """Change one earlier question at a time; a change that is left is there when one comes back."""
+
+    def __init__(self, prompt: Prompt, state: ConversationState, unsent: UnsentText) -> None:
+        self._prompt, self._state, self._unsent = prompt, state, unsent
+        self._original = ""  # what was in the prompt before anything was changed
+        self.question: Record | None = None
+        """What the prompt's text is to replace."""
+
+    def begin(self, question: Record) -> None:
+        """Put a question into the prompt, or what had become of it when it was last left."""
+        self.leave()
+        self._unsent.go(question.id)
+        if not self._prompt.state():
+            self._prompt.give_back(question.content, question.attachments)
+            self._original = self._prompt.state()
+        self.question = question
+        self._prompt.head(HEADING)
+        self._prompt.focus()
+        self._prompt.refresh_bindings()
+
+    def leave(self) -> None:
+        """Leave the question as it was; nothing that was typed is lost."""
+        question, self.question = self.question, None
+        if question is None:
+            return
+        original, self._original = self._original, ""
+        changed = self._prompt.state() not in ("", original)
+        self._unsent.go()
+        if changed:
+            hint = "Your change is kept; e on that message goes on with it."
+            self._prompt.notify(hint, timeout=5, markup=False)
+        else:
+            self._unsent.forget(question.id)
+        self._end()
+
+    def sent(self) -> Record | None:
+        """End the change because it was sent; return what it replaces, if that is still shown."""
+        question, self.question, self._original = self.question, None, ""
+        self._end()
+        # It may have been deleted, or another branch chosen, since it was put into the prompt.
+        return question if question and self._state.shows(question) else None
+
+    def _end(self) -> None:
+        self._prompt.head("")
+        self._prompt.refresh_bindings()

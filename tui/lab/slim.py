@@ -1,7 +1,7 @@
 """`specchat models slim`: a faster draft, made from a model file that is here."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -51,16 +51,13 @@ def slim(
     """
     chosen = settings(context.find_root().params)
     large, small = _pair(target, draft, chosen)
-    trials: list[RecipeTrial] = []
-    made = None
+
+    def hear(trial: "RecipeTrial") -> None:
+        if not as_json:
+            click.echo(safe(_line(trial)))
+
     try:
-        for trial in _trials(large, small, chosen, files, chats):
-            if isinstance(trial, Path):
-                made = trial
-                continue
-            trials.append(trial)
-            if not as_json:
-                click.echo(safe(_line(trial)))
+        trials, made = _try_all(large, small, chosen, files, chats, hear)
     except KeyboardInterrupt:
         click.echo("\nStopped; nothing was kept.", err=True)
         raise
@@ -76,8 +73,8 @@ def _pair(
 ) -> "tuple[LocalModel, LocalModel]":
     """Return the target and what to make a draft from."""
     from models.drafts import Pairing, best_draft
-    from models.files import layout
     from models.files.discovery import discover, identify
+    from models.files.gguf_files import parts_of
     from tui.models.locate_pair import NO_DRAFT, default_target
 
     candidates = list(discover(chosen.folders))
@@ -89,31 +86,29 @@ def _pair(
             raise ModelError(f"{small.name} cannot draft for {large.name}: {judged.reason}.")
     else:
         # What was made before is no source: each step costs some acceptance.
-        found, reason = best_draft(large, [each for each in candidates if not _is_slim(each)])
+        found, reason = best_draft(
+            large, [each for each in candidates if not (each.summary and each.summary.serves)]
+        )
         if found is None:
             raise ModelMissing(reason)
         small = found
-    if layout.parts(small.path):
+    if parts_of(small.path):
         raise ModelError(f"{small.path} is one part of a split model; name a file that is whole.")
     return large, small
 
 
-def _is_slim(model: "LocalModel") -> bool:
-    return bool(model.summary and model.summary.serves)
-
-
-def _trials(
+def _try_all(
     large: "LocalModel",
     small: "LocalModel",
     chosen: "Settings",
     files: tuple[Path, ...],
     chats: bool,
-) -> "Iterator[RecipeTrial | Path]":
-    """Yield trials, and at last the file that is kept, if any."""
+    hear: "Callable[[RecipeTrial], None]",
+) -> "tuple[list[RecipeTrial], Path | None]":
+    """Return the trials, each of which is heard at once, and the file that is kept, if any."""
     from assistant.lab.slim.draft_bench import ModelOptions
-    from assistant.lab.slim.sample_text import own_text
+    from assistant.lab.slim.sample_text import counted, own_text
     from assistant.lab.slim.search import search, steps, winner
-    from assistant.lab.slim.token_counts import counted
     from models.drafts import mark
     from models.slim.workshop import workshop
 
@@ -126,9 +121,9 @@ def _trials(
         trials: list[RecipeTrial] = []
         for trial in search(large.path, made, small.summary, chosen.sampling, machine, say):
             trials.append(trial)
-            yield trial
-        if best := winner(trials):
-            yield made.keep(best.recipe, mark(large))
+            hear(trial)
+        best = winner(trials)
+        return trials, made.keep(best.recipe, mark(large)) if best else None
 
 
 class _Stages:

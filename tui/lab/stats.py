@@ -1,11 +1,22 @@
 """`specchat stats`: what speculation did for one's own conversations."""
 
 import json
+import textwrap
+from collections.abc import Iterator
+from datetime import date
+from typing import Any
 
 import click
 
+from assistant.lab.answer_history import KINDS, AnswerHistory, Group, look_back, spans
+from assistant.stats import Tally
 from tui.safe import safe
 from tui.shell.chats_command import as_json_option, opened
+from tui.widgets.text_figures import gauge, level, sparkline
+
+MISSING = "–"
+WIDTH, NAME, GAUGE = 80, 33, 8  # cells
+PLACES = 8  # in a round, that are told one by one
 
 
 @click.command()
@@ -20,9 +31,6 @@ def stats(as_json: bool) -> None:
     What an answer is, its lines tell: code, when at least half of them stand between fences (```);
     mixed, when some do; a list, when at least half are items or rows of a table; else prose.
     """
-    from assistant.lab.stats.history import look_back
-    from tui.lab.stats_report import lines, report
-
     with opened() as store:
         history = look_back(store.answers())
     if as_json:
@@ -31,3 +39,109 @@ def stats(as_json: bool) -> None:
         click.echo("There are no stored answers to look back at.", err=True)
     else:
         click.echo("\n".join(map(safe, lines(history))))
+
+
+def lines(history: AnswerHistory) -> Iterator[str]:
+    """Yield the lines of a report, at most 80 cells wide."""
+    whole = history.whole
+    days = [date.fromtimestamp(when).isoformat() for when in (history.first, history.last)]
+    yield (
+        f"{_count(whole.answers, 'answer')} from {days[0]} to {days[1]}: "
+        f"{_count(whole.tokens, 'token')} in {_count(whole.rounds, 'evaluation')}"
+    )
+    if history.left_out:
+        yield f"Left out, because its figures cannot be: {_count(history.left_out, 'answer')}"
+    for title, groups in _tables(history).items():
+        yield ""
+        yield _line(title, "answers", "accepted", "tokens/eval", "speed-up")
+        for name, group in groups.items():
+            if len(name) > NAME:  # names are told whole
+                yield from textwrap.wrap(name, WIDTH)
+                name = ""
+            yield _line(name, *_cells(group))
+    yield ""
+    yield from _plots(history)
+
+
+def report(history: AnswerHistory) -> dict[str, Any]:
+    """Return the same as plain values."""
+    return {
+        "first": history.first or None,
+        "last": history.last or None,
+        "left_out": history.left_out,
+        **_values(history.whole),
+        "pairs": [
+            {"target": target, "draft": draft, **_values(group)}
+            for (target, draft), group in history.pairs.items()
+        ],
+        "kinds": [{"kind": kind, **_values(group)} for kind, group in history.kinds.items()],
+        "depths": [
+            {"from_tokens": depth, **_values(group)}
+            for depth, group in sorted(history.depths.items())
+        ],
+        "recent_tokens_per_eval": list(history.recent),
+    }
+
+
+def _tables(history: AnswerHistory) -> dict[str, dict[str, Group]]:
+    by_answers = sorted(history.pairs.items(), key=lambda pair: -pair[1].answers)
+    return {
+        "Pair": {f"{target} + {draft}": group for (target, draft), group in by_answers},
+        "Kind of answer": {kind: history.kinds[kind] for kind in KINDS if kind in history.kinds},
+        "Tokens before the answer": {
+            span: history.depths[depth]
+            for depth, span in spans().items()
+            if depth in history.depths
+        },
+    }
+
+
+def _plots(history: AnswerHistory) -> Iterator[str]:
+    whole = history.whole
+    if whole.positions:
+        rates = [tally.rate or 0.0 for tally in whole.positions[:PLACES]]
+        told = " ".join(f"{rate:.0%}" for rate in rates)
+        yield f"Accepted by place in the round  {''.join(map(level, rates))}  {told}"
+    for name, tally in sorted(whole.sources.items(), key=lambda source: -source[1].tested):
+        if tally.tested:
+            yield f"Accepted of {name[:20]:<20}{_share(tally)} of {tally.tested:,}"
+    if len(history.recent) > 1:
+        span = f"{min(history.recent):.1f} to {max(history.recent):.1f}"
+        yield f"Tokens per evaluation, the last {len(history.recent)} answers: {span}"
+        yield sparkline(history.recent)
+
+
+def _line(name: str, answers: str, accepted: str, tokens: str, speedup: str) -> str:
+    return f"{name:<{NAME}} {answers:>7}  {accepted:<14} {tokens:>11}  {speedup:>8}".rstrip()
+
+
+def _cells(group: Group) -> tuple[str, str, str, str]:
+    tested = Tally(group.tested, group.accepted)
+    tokens, speedup = group.tokens_per_eval, group.speedup
+    return (
+        f"{group.answers:,}",
+        _share(tested),
+        MISSING if tokens is None else f"{tokens:.2f}",
+        MISSING if speedup is None else f"{speedup:.2f}×",
+    )
+
+
+def _share(tally: Tally) -> str:
+    return MISSING if tally.rate is None else f"{gauge(tally.rate, GAUGE)} {tally.rate:>4.0%}"
+
+
+def _values(group: Group) -> dict[str, Any]:
+    names = ("answers", "tokens", "rounds", "drafted", "tested", "accepted", "decode_s")
+    return {
+        **{name: getattr(group, name) for name in names},
+        "acceptance_rate": group.acceptance_rate,
+        "tokens_per_eval": group.tokens_per_eval,
+        "speedup": group.speedup,
+        "speedup_of_answers": group.compared,
+        "positions": [tally.rate for tally in group.positions],
+        "sources": {name: tally.rate for name, tally in group.sources.items()},
+    }
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,14 +1,70 @@
-"""The list of models over all that is known of the one under the cursor."""
+"""The list of models, over all that is known of the one under the cursor."""
 
-from textual import on
+import asyncio
+import os
+from pathlib import Path
+
+from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.content import Content
 from textual.widgets import OptionList, Static
 
-from tui.models.details import ModelDetails
-from tui.models.inventory import ModelEntry, ModelInventory
+from models.catalog import GGUF
+from models.files.discovery import LocalModel
+from models.files.places import hub_cache, models_dir
+from models.memory import Fit
+from tui.models.downloads import OFFLINE
+from tui.models.inventory import Advice, ModelEntry, ModelInventory, wanted
 from tui.models.model_list import ModelList
-from tui.models.row import heading
+from tui.models.row import STYLES, fitted, heading
+from tui.safe import safe
+from tui.widgets.text_figures import duration, size
+
+LINE_BYTES_PER_S = 12_500_000
+"""Of the 100 Mbit/s line for which the expected time is stated."""
+
+
+class ModelDetails(Static):
+    """Show one entry in full."""
+
+    DEFAULT_CSS = """
+    ModelDetails { height: 7; padding: 0 1; border-top: solid $panel-lighten-2; }
+    """
+
+    def __init__(self, stock: ModelInventory) -> None:
+        super().__init__("", markup=False)
+        self._stock = stock
+        self._entry: ModelEntry | None = None
+        self.advice: Advice | None = None
+
+    def show(self, entry: ModelEntry | None) -> None:
+        """Show an entry; what it would mean to use it is found out on a thread."""
+        if entry is None or self._entry is None or entry.key != self._entry.key:
+            self.advice = None
+        self._entry = entry
+        if entry and isinstance(entry.model, LocalModel) and not entry.model.refusal:
+            self._advise(entry, entry.model)
+        self._paint()
+
+    @work(exclusive=True, group="advice")
+    async def _advise(self, entry: ModelEntry, model: LocalModel) -> None:
+        advice = await asyncio.to_thread(self._stock.advise, model)
+        if entry is self._entry:  # and not what the cursor was on before
+            self.advice = advice
+            self._paint()
+
+    def _paint(self) -> None:
+        entry = self._entry
+        if entry is None:
+            self.update("")
+            return
+        width = self.content_size.width
+        if isinstance(entry.model, LocalModel):
+            lines = _found(entry, entry.model, self.advice, width)
+        else:
+            lines = _listed(entry, entry.model, width, self._stock.offline)
+        self.update(Content("\n").join(lines))
 
 
 class ModelBrowser(Vertical):
@@ -60,3 +116,73 @@ class ModelBrowser(Vertical):
         """Tell all about the model under the cursor, also what was found out meanwhile."""
         self.details.show(self.current)
         self.screen.refresh_bindings()
+
+
+def _found(
+    entry: ModelEntry, model: LocalModel, advice: Advice | None, width: int
+) -> list[Content]:
+    lines = [
+        _title(model),
+        Content.styled(safe(_shortened(model.path, width)), "$foreground-muted"),
+    ]
+    if model.refusal:
+        return [*lines, Content.styled(safe(f"It cannot be used: {model.refusal}"), "$text-error")]
+    if advice is not None:
+        lines.append(Content.assemble(("As target  ", "bold"), safe(advice.reason)))
+        lines.append(fit_line(advice.fit, bool(advice.draft)))
+    if entry.verdict is not None and not entry.now:
+        verdict = entry.verdict
+        answer = f"{'yes' if verdict.serves else 'no'}, {verdict.reason}"
+        lines.append(Content.assemble(("As draft   ", "bold"), safe(answer)))
+    return lines
+
+
+def _shortened(path: Path, width: int) -> str:
+    """Return a path in one line, the person's own folder as `~`."""
+    text = str(path)
+    home = str(Path.home())
+    if text.startswith(f"{home}{os.sep}"):
+        text = f"~{text.removeprefix(home)}"
+    return fitted(text, width).rstrip()
+
+
+def _title(model: LocalModel) -> Content:
+    parts = [model.store]
+    if summary := model.summary:
+        parts += [text for text in (summary.scale, summary.quantisation) if text]
+        parts += [f"context {summary.n_ctx_train:,}"] if summary.n_ctx_train else []
+    return Content.assemble(
+        (safe(model.name), "bold"), "  ", (safe(" · ".join(parts)), "$foreground-muted")
+    )
+
+
+def fit_line(fit: Fit | None, both: bool) -> Content:
+    """Return a sentence on memory."""
+    if fit is None:
+        return Content("")
+    what = "Both take" if both else "It takes"
+    room = f"{what} about {size(fit.needed)} of memory, {size(fit.available)} are available: "
+    return Content.assemble(room, (fit.verdict, STYLES[fit.verdict]))
+
+
+def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[Content]:
+    files = wanted(model)
+    total = sum(each.size for each in files)
+    about = "" if all(each.size_exact for each in files) else "about "
+    place = hub_cache() if model.repo else models_dir()
+    title = f"  {model.licence} · {model.file}"
+    also = f" with its draft {files[1].name}" if files[1:] else ""
+    cost = f"{about}{size(total)}, {duration(total / LINE_BYTES_PER_S)} at 100 Mbit/s"
+    where = _shortened(place, max(20, width - 12))
+    keys = [
+        Content.assemble(("Enter  ", "bold"), f"fetches it{also} and uses it: {cost}"),
+        Content.assemble(("p      ", "bold"), "fetches it alone"),
+    ]
+    if offline:
+        keys = [Content.styled(f"{OFFLINE} It would be {cost}.", "$text-warning")]
+    return [
+        Content.assemble((model.name, "bold"), (safe(title), "$foreground-muted")),
+        Content.styled(safe(f"to be put into {where}"), "$foreground-muted"),
+        fit_line(entry.fit, False),
+        *keys,
+    ]

@@ -1,21 +1,21 @@
 """`specchat models`: what is on disk, where from, and which draft serves which target."""
 
 import json
-from pathlib import Path
 
 import click
 
 from models import catalog
-from models.drafts import best_draft
 from models.errors import ModelError, SpecchatError
-from models.files.discovery import discover, identify
-from models.files.locate import find, installed
+from models.files.discovery import identify
+from models.files.stores import find, installed
 from models.memory import estimate_by_size
 from tui.lab.slim import slim
 from tui.models import listing
-from tui.models.facts import catalogue, details, drafts, here, pairs
+from tui.models.facts import details, drafts, found, listed, pairs
+from tui.models.inventory import ModelInventory
 from tui.models.listing import amount
 from tui.safe import safe
+from tui.settings.settings import load
 from tui.shell.options import ModelParameter, settings
 
 
@@ -31,7 +31,10 @@ def models(context: click.Context) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_(as_json: bool) -> None:
     """List the models on this machine, and those that can be fetched by name."""
-    mine, known = here(_folders()), catalogue()
+    mine, known = (
+        [*map(found, ModelInventory(load({})).look())],
+        [*map(listed, catalog.FILES.values())],
+    )
     if as_json:
         click.echo(json.dumps({"installed": mine, "catalogue": known, "pairs": pairs()}))
         return
@@ -55,13 +58,6 @@ def show(name: str, as_json: bool, template: bool) -> None:
             if value not in (None, "", []) and key != "template":
                 text = amount(value) if key in ("size", "memory_at_8192") else str(value)
                 click.echo(safe(f"{key.replace('_', ' '):<20} {text}"))
-
-
-def _folders() -> tuple[Path, ...]:
-    """Return the folders that the configuration names; reading it brings numpy along."""
-    from tui.settings.settings import load
-
-    return load({}).folders
 
 
 @models.command()
@@ -113,7 +109,8 @@ def _offered(wanted: str, offline: bool) -> str:
 def check(names: tuple[str, ...]) -> None:
     """Read model files from end to end and compare their checksums; without NAMES, all."""
     bad = 0
-    for name in _all() if names in ((), ("all",)) else names:
+    every = names in ((), ("all",))
+    for name in [model.reference for model in installed()] if every else names:
         try:
             _check(name)
         except SpecchatError as error:
@@ -123,14 +120,10 @@ def check(names: tuple[str, ...]) -> None:
         raise ModelError(f"{bad} of the model files cannot be used.")
 
 
-def _all() -> list[str]:
-    return [model.reference for model in installed()]
-
-
 def _check(name: str) -> None:
     from assistant.chat.template_audit import examine  # brings Jinja along
     from models import gguf
-    from models.files.check import check as read_all
+    from models.files.checksum import check as read_all
     from tui.shell.progress_bar import meter
 
     with meter(name) as progress:
@@ -156,18 +149,18 @@ def pair(context: click.Context, target: str | None, draft: str | None, as_json:
     target = target or settings(context.find_root().params).target or catalog.DEFAULT.name
     if draft is None and len(both := catalog.expand(target)) > 1:
         target = both[0].name
-    candidates = list(discover(_folders()))
-    large = identify(target, candidates)
+    stock = ModelInventory(load({}))
+    large = identify(target, [*stock.look()])
     if draft:
-        candidates = [identify(draft, candidates)]
-    facts = drafts(large, candidates)
+        stock.models = [identify(draft, stock.models)]
+    facts = drafts(stock, large)
     if as_json:
         click.echo(json.dumps({"target": large.reference, "drafts": facts}))
         return
     for line in listing.drafts(large.reference, facts):
         click.echo(safe(line))
     if not draft and not any(fact["chosen"] for fact in facts):
-        click.echo(safe(best_draft(large, candidates)[1]))
+        click.echo(safe(stock.advise(large).reason))
 
 
 models.add_command(slim)

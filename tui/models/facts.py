@@ -1,33 +1,23 @@
 """What is known of each model, as plain values that print and serialise."""
 
 import hashlib
-from collections.abc import Iterable
-from pathlib import Path
 
 from assistant.chat.template_audit import examine
 from models import catalog, gguf
 from models.catalog import GGUF
-from models.drafts import Pairing, best_draft
+from models.drafts import DraftVerdict
 from models.errors import ModelMissing
 from models.files import checksum
-from models.files.discovery import LocalModel, discover, identify
-from models.files.locate import find, locate, resolve
+from models.files.discovery import LocalModel, identify
+from models.files.locate import locate, resolve
 from models.files.places import cache_dir
+from models.files.stores import find
 from models.memory import estimate, of_pair
+from tui.models.inventory import Advice, ModelInventory
 
 Facts = dict[str, object]
 CONTEXT = 8192
 """Tokens for which memory is stated."""
-
-
-def here(folders: Iterable[Path] = ()) -> list[Facts]:
-    """Return the models on this machine, other programs' included."""
-    return [_found(model) for model in discover(folders)]
-
-
-def catalogue() -> list[Facts]:
-    """Return the models that can be fetched by name."""
-    return [_listed(entry) for entry in catalog.FILES.values()]
 
 
 def pairs() -> list[Facts]:
@@ -46,7 +36,7 @@ def pairs() -> list[Facts]:
 def details(reference: str) -> Facts:
     """Return all that is known of one model, whether it is here or not."""
     known = resolve(reference)
-    facts: Facts = _listed(known) if isinstance(known, GGUF) else {"name": reference}
+    facts: Facts = listed(known) if isinstance(known, GGUF) else {"name": reference}
     try:
         path = locate(reference)
     except ModelMissing:
@@ -65,33 +55,32 @@ def details(reference: str) -> Facts:
     return facts
 
 
-def drafts(target: LocalModel, candidates: list[LocalModel]) -> list[Facts]:
-    """Return what each candidate is worth as a draft for a target, those that serve first."""
-    pairing, (best, why) = Pairing(target), best_draft(target, candidates)
-    facts: list[Facts] = []
-    for candidate in candidates:
-        if candidate is target:
-            continue
-        verdict = pairing.judge(candidate)
-        both = of_pair(target, candidate, CONTEXT) if verdict.serves else None
-        facts.append(
-            {
-                "draft": candidate.reference,
-                "store": candidate.store,
-                "size": candidate.size,
-                "serves": verdict.serves,
-                "reason": verdict.reason,
-                "chosen": why if candidate is best else None,
-                "memory_of_both_at_8192": both and both.needed,
-                **(_prediction(target, candidate) if verdict.serves else {}),
-            }
-        )
+def drafts(stock: ModelInventory, target: LocalModel) -> list[Facts]:
+    """Return what each model is worth as a draft for a target, those that serve first."""
+    advice, verdicts = stock.advise(target), stock.verdicts(target)
+    others = [model for model in stock.models if model is not target]
+    facts = [_draft(target, model, verdicts[model.path], advice) for model in others]
     return sorted(facts, key=lambda fact: (not fact["chosen"], not fact["serves"]))
+
+
+def _draft(target: LocalModel, draft: LocalModel, verdict: DraftVerdict, advice: Advice) -> Facts:
+    both = of_pair(target, draft, CONTEXT) if verdict.serves else None
+    return {
+        "draft": draft.reference,
+        "store": draft.store,
+        "size": draft.size,
+        "serves": verdict.serves,
+        "reason": verdict.reason,
+        "chosen": advice.reason if draft is advice.draft else None,
+        "memory_of_both_at_8192": both and both.needed,
+        **(_prediction(target, draft) if verdict.serves else {}),
+    }
 
 
 def _prediction(target: LocalModel, draft: LocalModel) -> Facts:
     """Return what speculation with a draft promises here, from what was measured before."""
-    from assistant.decoding.lookahead.prediction import TYPICAL, predict  # brings numpy along
+    from assistant.decoding.lookahead.machine_cache import predict  # brings numpy along
+    from assistant.decoding.lookahead.theory import TYPICAL
 
     predicted = predict(target.path, draft.path, cache_dir())
     if predicted is None:
@@ -106,7 +95,8 @@ def _prediction(target: LocalModel, draft: LocalModel) -> Facts:
     }
 
 
-def _found(model: LocalModel) -> Facts:
+def found(model: LocalModel) -> Facts:
+    """Return what is known of a file on this machine."""
     facts: Facts = {
         "reference": model.reference,
         "store": model.store,
@@ -117,17 +107,11 @@ def _found(model: LocalModel) -> Facts:
     return facts | _summary(model)
 
 
-def _listed(entry: GGUF) -> Facts:
+def listed(entry: GGUF) -> Facts:
+    """Return what is known of a model that can be fetched by name."""
     path, pair = find(entry), catalog.pair_of(entry)
-    return {
-        "name": entry.name,
-        "repo": entry.repo,
-        "file": entry.file,
-        "revision": entry.revision,
-        "size": entry.size,
-        "size_exact": entry.size_exact,
-        "sha256": entry.sha256,
-        "licence": entry.licence,
+    names = "name", "repo", "file", "revision", "size", "size_exact", "sha256", "licence"
+    return {name: getattr(entry, name) for name in names} | {
         "draft": pair and pair.draft.name,
         "pair_tested": pair and pair.tested,
         "path": path and str(path),

@@ -1,5 +1,6 @@
 """The lines below the list of models: a filter, and the path or the name of any file."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +13,8 @@ from textual.widgets import Input, Static
 from models.catalog import GGUF
 from models.errors import SpecchatError
 from models.files.discovery import LocalModel, identify
-from models.files.locate import find, resolve
+from models.files.locate import resolve
+from models.files.stores import find
 from tui.models.inventory import ModelInventory
 from tui.safe import safe
 from tui.widgets.entry import EntryLine
@@ -31,25 +33,10 @@ class ModelLines(Vertical):
     """
 
     @dataclass
-    class Narrowed(Message):
-        """Only what matches a filter is wanted."""
-
-        text: str
-
-    @dataclass
     class Typed(Message):
         """It is known what was typed: a file, or one of the hub that is not here."""
 
         model: LocalModel | GGUF
-
-    @dataclass
-    class Refused(Message):
-        """What was typed means nothing."""
-
-        reason: str
-
-    class Closed(Message):
-        """The person is through with the lines."""
 
     def __init__(self, stock: ModelInventory) -> None:
         super().__init__()
@@ -86,19 +73,6 @@ class ModelLines(Vertical):
         self.say("")
         return bool(shown)
 
-    @on(Input.Changed, "#models-filter")
-    def narrow(self, message: Input.Changed) -> None:
-        """Pass the filter on at each key."""
-        message.stop()
-        self.post_message(self.Narrowed(message.value))
-
-    @on(Input.Submitted, "#models-filter")
-    def leave_filter(self, message: Input.Submitted) -> None:
-        """Go to what was found; the filter stays in sight as long as it narrows."""
-        message.stop()
-        self.filter.display = bool(self.filter.value)
-        self.post_message(self.Closed())
-
     @on(Input.Submitted, "#models-path")
     def look(self, message: Input.Submitted) -> None:
         """Look at what was typed."""
@@ -106,17 +80,15 @@ class ModelLines(Vertical):
         if text := message.value.strip().strip("'\""):
             self._look(text)
 
-    @work(thread=True, exclusive=True, group="typed")
-    def _look(self, text: str) -> None:
+    @work(exclusive=True, group="typed")
+    async def _look(self, text: str) -> None:
         try:
-            known = resolve(text)
-            if isinstance(known, GGUF) and find(known) is None:
-                self.post_message(self.Typed(known))
-            else:
-                self.post_message(self.Typed(identify(text, self._stock.models)))
+            self.post_message(self.Typed(await asyncio.to_thread(self._find, text)))
         except SpecchatError as error:
-            self.post_message(self.Refused(str(error)))
+            self.say(str(error))
 
-    @on(Refused)
-    def _refuse(self, message: Refused) -> None:
-        self.say(message.reason)
+    def _find(self, text: str) -> LocalModel | GGUF:
+        known = resolve(text)
+        if isinstance(known, GGUF) and find(known) is None:
+            return known
+        return identify(text, self._stock.models)

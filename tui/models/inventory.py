@@ -1,4 +1,4 @@
-"""What the models screen knows: the files that are here, and what each is good for."""
+"""The models that are here and those that can be fetched, and what each is good for."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,7 +11,7 @@ from models.catalog import FILES, GGUF, draft_for
 from models.drafts import DraftVerdict, Pairing, best_draft, listed_draft
 from models.errors import SpecchatError
 from models.files.discovery import LocalModel, discover, identify
-from models.files.locate import find
+from models.files.stores import find
 from models.memory import Fit
 from tui.settings.settings import Settings
 
@@ -53,27 +53,24 @@ class ModelInventory:
         ready: what is loaded now, if anything is.
     """
 
-    def __init__(self, settings: Settings, ready: Ready | None) -> None:
+    def __init__(self, settings: Settings, ready: Ready | None = None) -> None:
         self._settings = settings
         loaded = (ready.draft, ready.target) if ready else ()  # a file may be both
         self._loaded = {info.path.resolve(): info.role for info in loaded if info}
         self._freed = 0  # what the loaded models will give back
         self._advice: dict[tuple[Path, int], Advice] = {}
         self.models: list[LocalModel] = []
-        self.offline = settings.offline
-        """Whether nothing may be fetched."""
+        self.offline = settings.offline  # nothing may be fetched
 
     def look(self) -> Iterator[LocalModel]:
         """Look at every file, yielding each when its header has been read."""
         self._advice.clear()
         self.models = []
         self._freed = memory.in_use() if self._loaded else 0
-        for model in discover(self._settings.folders):
-            self.models.append(model)
-            yield model
-        for model in self._elsewhere():
-            self.models.append(model)
-            yield model
+        for models in (discover(self._settings.folders), self._elsewhere()):
+            for model in models:
+                self.models.append(model)
+                yield model
 
     def _elsewhere(self) -> Iterator[LocalModel]:
         """Yield what is loaded and lies in no store: it was given by its path."""
@@ -98,11 +95,8 @@ class ModelInventory:
         """Return what there is to say about a file in one line."""
         return ModelEntry(model, self.fit(model), verdict, self._role(model))
 
-    def verdicts(self) -> dict[Path, DraftVerdict]:
-        """Return what each file is worth as a draft for the target that is loaded."""
-        target = self.target()
-        if target is None:
-            return {}
+    def verdicts(self, target: LocalModel) -> dict[Path, DraftVerdict]:
+        """Return what each file is worth as a draft for a target."""
         pairing = Pairing(target)
         return {model.path: pairing.judge(model) for model in self.models}
 

@@ -1,5 +1,6 @@
 """From the settings to the files on this machine."""
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,11 +9,12 @@ from models import catalog, rpc_servers
 from models.catalog import GGUF
 from models.drafts import best_draft, made_here
 from models.errors import ModelMissing, SpecchatError, UsageError
-from models.files.check import ready
+from models.files.checksum import ready
 from models.files.discovery import discover, identify
-from models.files.locate import find, resolve
+from models.files.locate import resolve
 from models.files.places import cache_dir
 from models.files.progress import Report, silent
+from models.files.stores import find
 from tui.settings.settings import Settings
 
 NO_DRAFT = "none"
@@ -44,16 +46,13 @@ def find_models(settings: Settings, report: Report = silent) -> tuple[Setup, str
     return replace(setup, cache=cache_dir(), recalls=recalls), no_draft
 
 
-def fetchable(reference: str | None) -> tuple[GGUF, ...]:
-    """Return what to fetch to make a reference work: a target and the draft listed for it."""
-    try:
-        target = resolve(reference) if reference else catalog.DEFAULT.target
-    except SpecchatError:
-        target = catalog.DEFAULT.target
-    if isinstance(target, Path):
-        target = catalog.DEFAULT.target
-    draft = catalog.draft_for(target)
-    return (target, draft) if draft else (target,)
+def offered(settings: Settings) -> GGUF:
+    """Return the target to fetch on a machine without models: the one asked for if it is listed."""
+    with suppress(SpecchatError):
+        known = resolve(settings.target or default_target())
+        if isinstance(known, GGUF):
+            return known
+    return catalog.DEFAULT.target
 
 
 def _find_target(settings: Settings, reference: str, report: Report) -> Path:

@@ -17,7 +17,7 @@ from models.files.discovery import LocalModel
 from tui.models.inventory import ModelEntry, ModelInventory
 from tui.models.row import matches, row
 
-INTERVAL = 0.2
+SHOW_EVERY_S = 0.2
 """Seconds between two additions while files are looked at."""
 HERE, THERE = "On this machine", "To be fetched"
 
@@ -105,12 +105,13 @@ class ModelList(OptionList):
             if worker.is_cancelled:
                 return
             seen.append(stock.entry(model))
-            if monotonic() - told > INTERVAL:
+            if monotonic() - told > SHOW_EVERY_S:
                 self.post_message(self.Seen(seen.copy()))
                 told = monotonic()
         listed = stock.listed()
         self.post_message(self.Seen([*seen, *listed]))
-        verdicts = stock.verdicts()
+        target = stock.target()
+        verdicts = stock.verdicts(target) if target else {}
         here = [stock.entry(model, verdicts.get(model.path)) for model in stock.models]
         self.post_message(self.Seen([*here, *listed]))
         self.post_message(self.Looked())

@@ -94,17 +94,13 @@ def _role(entry: ModelEntry, width: int) -> Content:
     return Content.styled(safe(text), style).truncate(width, ellipsis=True)
 
 
-def _role_of_listed(gguf: GGUF) -> str:
-    draft = draft_for(gguf)
-    return f"target + {draft.name}" if draft else "draft"
-
-
 def role(entry: ModelEntry) -> tuple[str, str]:
     """Return what a model is or could be, and how to show that."""
     if isinstance(entry.model, GGUF):
         if entry.verdict is not None:
             return "draft for your target", "$text-success"
-        return _role_of_listed(entry.model), "$foreground-muted"
+        draft = draft_for(entry.model)
+        return f"target + {draft.name}" if draft else "draft", "$foreground-muted"
     if entry.now:
         return f"● {entry.now} now", "bold $text-accent"
     if entry.model.refusal:

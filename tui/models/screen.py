@@ -5,22 +5,27 @@ from typing import ClassVar, Literal
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import OptionList, Static
+from textual.screen import Screen
+from textual.widgets import Input, OptionList, Static
 
 from assistant.events import Ready
 from models.catalog import GGUF
 from models.files.discovery import LocalModel
+from models.files.locate import resolve
+from models.files.stores import find
 from tui.models.browser import ModelBrowser
+from tui.models.downloads import Downloads
 from tui.models.input_lines import ModelLines
 from tui.models.inventory import ModelInventory, wanted
-from tui.models.locate_pair import NO_DRAFT, default_target, fetchable
+from tui.models.locate_pair import NO_DRAFT, default_target, offered
 from tui.models.model_list import ModelList
-from tui.models.pulling import Choice, PullingScreen
 from tui.safe import safe
 from tui.settings.settings import Settings
 from tui.widgets.keyline import KeyLine
 from tui.widgets.text_figures import size
 
+Choice = tuple[str, str | None]
+"""A target and a draft, by their references; None: the best draft that there is for it."""
 WELCOME = (
     "specchat answers with a model that runs on this machine. Nothing is fetched unless you "
     "choose it here, and nothing you type ever leaves this machine. The next start begins with "
@@ -28,7 +33,7 @@ WELCOME = (
 )
 
 
-class ModelsScreen(PullingScreen):
+class ModelsScreen(Screen[Choice | None]):
     """Choose a target or a draft, or fetch one; the conversation goes on with what is returned.
 
     Args:
@@ -64,9 +69,11 @@ class ModelsScreen(PullingScreen):
     VERTICAL_BREAKPOINTS = [(0, "-low"), (14, "-high")]  # noqa: RUF012
 
     def __init__(self, settings: Settings, ready: Ready | None = None) -> None:
-        super().__init__(settings, ModelInventory(settings, ready))
-        self.ready = ready
-        self.browser = ModelBrowser(self.stock, fetchable(settings.target)[0].name)
+        super().__init__()
+        self.settings, self.ready = settings, ready
+        self.stock = ModelInventory(settings, ready)
+        self.downloads, self.lines = Downloads(settings.offline), ModelLines(self.stock)
+        self.browser = ModelBrowser(self.stock, offered(settings).name)
         self._insisted: Choice | None = None
 
     def compose(self) -> ComposeResult:
@@ -75,7 +82,7 @@ class ModelsScreen(PullingScreen):
         if self.ready is None:
             yield Static(WELCOME, id="welcome", markup=False)
         yield self.browser
-        yield self.fetch
+        yield self.downloads
         yield self.lines
         yield KeyLine(show_command_palette=False)
 
@@ -147,18 +154,36 @@ class ModelsScreen(PullingScreen):
         if entry and isinstance(entry.model, GGUF):
             self.pull((entry.model,), then_use=False)
 
-    def show_fetched(self, key: str | None) -> None:
-        """Look at what is here anew, and put the cursor onto what was fetched."""
-        self.browser.list.look(go_to=key)
+    def pull(self, files: tuple[GGUF, ...], then_use: bool) -> None:
+        """Fetch files, the target first; return it from the screen if it is to be used."""
+        self.lines.say(self.downloads.start(files, then_use))
+        self.refresh_bindings()
 
-    @on(ModelLines.Narrowed)
-    def narrow(self, message: ModelLines.Narrowed) -> None:
-        """Show what matches."""
-        self.browser.list.narrow(message.text)
+    @on(Downloads.Fetched)
+    def go_on(self, message: Downloads.Fetched) -> None:
+        """Use what was fetched, or put the cursor onto it among the others."""
+        if message.then_use:
+            self.dismiss((message.name, None))
+            return
+        known = resolve(message.name)
+        place = find(known) if isinstance(known, GGUF) else None
+        self.browser.list.look(go_to=str(place) if place else None)
 
-    @on(ModelLines.Closed)
-    def action_list(self) -> None:
-        """Go back to the list."""
+    @on(Downloads.Failed)
+    def explain(self, message: Downloads.Failed) -> None:
+        """Say what went wrong; fetching again goes on from there."""
+        self.lines.say(message.reason)
+        self.refresh_bindings()
+
+    @on(Input.Changed, "#models-filter")
+    def narrow(self, message: Input.Changed) -> None:
+        """Show what matches, at each key."""
+        self.browser.list.narrow(message.value)
+
+    @on(Input.Submitted, "#models-filter")
+    def leave_filter(self) -> None:
+        """Go to what was found; the filter stays in sight as long as it narrows."""
+        self.lines.filter.display = bool(self.lines.filter.value)
         self.browser.list.focus()
 
     @on(ModelLines.Typed)
@@ -178,9 +203,9 @@ class ModelsScreen(PullingScreen):
 
     def action_back(self) -> None:
         """Stop the download, or close the line, or leave."""
-        if self.stop_pulling():
-            return
-        if self.lines.close():
+        if self.downloads.stop():
+            self.lines.say("Stopping …")
+        elif self.lines.close():
             self.browser.list.focus()
         else:
             self.dismiss(None)
@@ -194,5 +219,5 @@ class ModelsScreen(PullingScreen):
         if action == "no_draft":
             return True if self.ready else None
         if action == "pull":
-            return None if here or not self.can_pull else True
+            return None if here or not self.downloads.can_start else True
         return True

@@ -1,25 +1,15 @@
 """The app of `specchat race`: one race, and out."""
 
-import asyncio
 from collections.abc import Callable
-from contextlib import ExitStack
 from typing import ClassVar
 
-from textual import on
 from textual.binding import Binding, BindingType
 
-from assistant.events import Event
-from assistant.process.client import EngineProcess
 from assistant.request import Race
 from assistant.service import Service
-from tui.app.appearance import appear
-from tui.app.messages import EngineSaid
 from tui.app.program import Program
-from tui.app.signals import signals_leave
 from tui.race.screen import RaceScreen
 from tui.settings.settings import Settings
-
-EngineFactory = Callable[[Callable[[Event], None]], Service]
 
 
 class RaceApp(Program):
@@ -32,36 +22,18 @@ class RaceApp(Program):
     ]
 
     def __init__(
-        self, race: Race, settings: Settings, engine: EngineFactory = EngineProcess
+        self, race: Race, settings: Settings, engine: Callable[[], Service] | None = None
     ) -> None:
-        super().__init__()
+        super().__init__(engine)
         self.settings = settings
         self.race = RaceScreen(race)
-        self._new_engine = engine
-        self._engine: Service | None = None
-        self._undo = ExitStack()
 
     def on_mount(self) -> None:
         """Show the lanes, and begin."""
-        self._undo.enter_context(signals_leave(self._leave))
-        appear(self, self.settings)
+        self.appear(self.settings)
         self.push_screen(self.race, lambda _: self.exit())
-        self._engine = self._new_engine(self._hear)
-        self.race.start(self._engine)
+        self.race.start(self.submit)
 
     async def on_unmount(self) -> None:
         """Free the models, whatever the reason to go."""
-        if self._engine is not None:
-            await asyncio.to_thread(self._engine.close)
-        self._undo.close()
-
-    def _leave(self, number: int) -> None:
-        self.exit(return_code=128 + number)
-
-    def _hear(self, event: Event) -> None:
-        self.post_message(EngineSaid(event))  # called on the engine's thread
-
-    @on(EngineSaid)
-    def show(self, message: EngineSaid) -> None:
-        """Pass on what the engine says."""
-        self.race.show(message.event)
+        await self.close_engine()

@@ -12,9 +12,9 @@ from tui.race.track import LaneStanding, Track
 from tui.safe import safe
 from tui.widgets.pane import Pane
 
-NARROWEST = 26
+MIN_LANE_WIDTH = 26
 """Cells that a lane needs beside another one."""
-LOWEST = 14
+MIN_STACKING_HEIGHT = 14
 """Lines of the screen below which there is no room for lanes on top of each other."""
 
 
@@ -37,8 +37,9 @@ class LaneView(Pane):
         self._state = (False, 0.0, "")  # what is shown: whether it writes, its clock, its notices
         self.border_title = self._title()
 
-    def line_up(self) -> None:
-        """Say which models the lane has."""
+    def line_up(self, ready: Ready | Failed) -> None:
+        """Say which models the lane has, or why it does not start."""
+        self.track.line_up(ready)
         self.border_title = self._title()
         self.refresh_state()
 
@@ -107,15 +108,14 @@ class Lanes(Grid):
     def on_resize(self) -> None:
         """Put the lanes side by side where there is room, or no other way."""
         count, width = len(self.views), self.size.width
-        even = [n for n in range(1, count + 1) if count % n == 0 and width // n >= NARROWEST]
-        low = self.screen.size.height < LOWEST
+        even = [n for n in range(1, count + 1) if count % n == 0 and width // n >= MIN_LANE_WIDTH]
+        low = self.screen.size.height < MIN_STACKING_HEIGHT
         self.styles.grid_size_columns = count if low else max(even, default=1)
 
     def line_up(self, lanes: Sequence[Ready | Failed]) -> None:
         """Say which models the lanes have, or why one does not start."""
-        for track, view, ready in zip(self.tracks, self.views, lanes, strict=True):
-            track.line_up(ready)
-            view.line_up()
+        for view, ready in zip(self.views, lanes, strict=True):
+            view.line_up(ready)
 
     def record(self, lap: Lap) -> None:
         """Keep an event, to be shown."""

@@ -6,17 +6,18 @@ from pathlib import Path
 from random import randrange
 from typing import cast
 
-from assistant.request import Lane, Message, Mode, Race, Request, Setup
+from assistant.request import Lane, Mode, Race, Request, Setup
 from models.errors import ModelError, UsageError
-from models.files.check import ready
+from models.files.checksum import ready
+from models.files.gguf_files import is_label
 from models.files.progress import Report, silent
-from models.files.variants import is_label, variant
+from models.files.variants import variant
 from tui.models.locate_pair import NO_DRAFT, find_models
 from tui.settings.settings import Settings
 
 DEFAULT = "ars,sps"
-MOST_LANES = 4
-LONGEST = 256
+MAX_LANES = 4
+RACE_TOKENS = 256
 """Tokens of a lane's answer, where the person sets no length: enough to see who is faster."""
 SEEDS = 2**32
 """How many seeds there are for a race without one."""
@@ -49,8 +50,8 @@ def parse(spec: str) -> tuple[LaneSpec, ...]:
         UsageError: it makes no sense; the text says how to write it.
     """
     entries = tuple(_entry(part.strip()) for part in spec.split(","))
-    if not 2 <= len(entries) <= MOST_LANES:
-        raise UsageError(f"A race has 2 to {MOST_LANES} lanes, not {len(entries)}: {spec}")
+    if not 2 <= len(entries) <= MAX_LANES:
+        raise UsageError(f"A race has 2 to {MAX_LANES} lanes, not {len(entries)}: {spec}")
     return entries
 
 
@@ -76,7 +77,7 @@ def line_up(
         ModelError: a lane lacks its target, or an SpS lane its draft.
     """
     lanes = tuple(_lane(entry, settings, report) for entry in entries)
-    return Race(lanes, _fair(_request(settings, prompt)))
+    return Race(lanes, _fair(settings.request(prompt)))
 
 
 def duel(setup: Setup, settings: Settings, request: Request) -> Race:
@@ -91,7 +92,7 @@ def _fair(request: Request) -> Request:
     Without a seed of the person's they share one that is drawn here.
     """
     seed = randrange(SEEDS) if request.seed is None else request.seed
-    return replace(request, seed=seed, max_tokens=request.max_tokens or LONGEST)
+    return replace(request, seed=seed, max_tokens=request.max_tokens or RACE_TOKENS)
 
 
 def _lane(entry: LaneSpec, settings: Settings, report: Report) -> Lane:
@@ -110,18 +111,6 @@ def _lane(entry: LaneSpec, settings: Settings, report: Report) -> Lane:
 def _with(setup: Setup, entry: LaneSpec, settings: Settings) -> Lane:
     chosen = settings.lookahead if entry.lookahead is None else entry.lookahead
     return Lane(entry.name, setup, entry.mode, None if entry.mode == "ars" else chosen)
-
-
-def _request(settings: Settings, prompt: str) -> Request:
-    system = (Message("system", settings.system),) if settings.system else ()
-    return Request(
-        (*system, Message("user", prompt)),
-        settings.sampling,
-        max_tokens=settings.max_tokens,
-        seed=settings.seed,
-        sources=settings.draft_sources,
-        rule=settings.rule,
-    )
 
 
 def _short(target: str) -> str:

@@ -7,13 +7,12 @@ from typing import Any
 
 import click
 
-from assistant.events import Event, Lap, Lined, ModelInfo, RaceOver, Stats
+from assistant.events import Event, Lap, Lined, ModelInfo, Stats
 from assistant.request import Race
 from models.files import checksum
 from tui.race.lanes import LaneSpec, line_up
-from tui.race.score_table import table
 from tui.race.track import LaneStanding, Track
-from tui.race.verdict import verdict
+from tui.race.verdict import table, verdict
 from tui.safe import safe
 from tui.settings.settings import Settings
 from tui.shell.engine_console import EngineConsole, looking
@@ -78,13 +77,13 @@ class Racing:
             KeyboardInterrupt: Ctrl-C while loading, or twice.
         """
         with self._listening.shown():
-            self._listening.engine.race(self._race)
-            lined = self._listening.until(Lined, keeps=False)
-            for track, ready in zip(self.tracks, lined.lanes, strict=True):
-                track.line_up(ready)
-            self._listening.until(RaceOver, self._hear)
+            self._listening.run(self._race, self._hear, keeps=False)
 
     def _hear(self, event: Event) -> None:
+        if isinstance(event, Lined):
+            self._listening.keeps = True  # from here on, there is something to keep
+            for track, ready in zip(self.tracks, event.lanes, strict=True):
+                track.line_up(ready)
         if isinstance(event, Lap):
             self.tracks[event.lane].record(event)
             self.tracks[event.lane].play()

@@ -5,22 +5,22 @@ from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
 from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widgets import Static
 
 from assistant.events import Event, Failed, Lap, Lined, Loading, RaceOver
 from assistant.request import Race
-from assistant.service import Service
-from tui.race.head import Head
-from tui.race.lane_view import LOWEST, Lanes
-from tui.race.phase_line import PhaseLine
-from tui.race.replay_clock import ReplayClock
-from tui.race.scoreboard import Board
+from assistant.service import Submit, Ticket
+from tui.race.lane_view import MIN_STACKING_HEIGHT, Lanes
+from tui.race.scoreboard import Board, PhaseLine
+from tui.race.track import ReplayClock
 from tui.safe import safe
 from tui.widgets.keyline import KeyLine
+from tui.widgets.token_styles import BASICS, GHOST, legend, styles
 
-PERIOD = 1 / 20
+LOOK_EVERY_S = 1 / 20
 """Seconds between two looks at what there is to show."""
 REPLAY_FROM = 0.5
 """Seconds of computing that are worth being shown again unasked."""
@@ -31,18 +31,24 @@ Phase = Literal["loading", "racing", "replay", "over"]
 class RaceScreen(Screen[None]):
     """Have a race run, show it, and show it again as if each lane had the machine to itself.
 
-    The app hands it the engine by `start`, and what the engine says by `show`.
+    The app has it `start`.
     """
 
     AUTO_FOCUS = ""
     DEFAULT_CSS = """
     RaceScreen {
+        & #race-head {
+            height: 1; padding: 0 1; background: $panel;
+
+            & .name { width: auto; color: $text-accent; text-style: bold; }
+            & .legend { width: 1fr; text-align: right; text-wrap: nowrap; }
+        }
         & #race-prompt {
             height: auto; max-height: 3; margin: 1 2; padding: 0 1;
             border-left: outer $primary; background: $boost; text-style: bold;
         }
         & Footer { margin: 1 0 0 0; }
-        &.-narrow Head .legend { display: none; }
+        &.-narrow .legend { display: none; }
         &.-short #race-prompt {
             max-height: 1; margin: 0 2; text-wrap: nowrap; text-overflow: ellipsis;
         }
@@ -56,7 +62,7 @@ class RaceScreen(Screen[None]):
     """
     VERTICAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-tiny"),
-        (LOWEST, "-short"),
+        (MIN_STACKING_HEIGHT, "-short"),
         (26, "-tall"),
     ]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (72, "-wide")]  # noqa: RUF012
@@ -76,17 +82,20 @@ class RaceScreen(Screen[None]):
     def __init__(self, race: Race) -> None:
         super().__init__()
         self.race = race
-        self.head, self.lanes, self.line = Head(), Lanes(race.lanes), PhaseLine()
+        self.legend = Static(classes="legend", markup=False)
+        self.lanes, self.line = Lanes(race.lanes), PhaseLine()
         self.board = Board(self.lanes.standings)
         self.replay = ReplayClock(0.0)
-        self._engine: Service | None = None
+        self._ticket: Ticket | None = None
         self._stopping = False
         self._failed: str | None = None
         self._loading = ("getting ready", 0.0)
 
     def compose(self) -> ComposeResult:
         """Lay out the prompt, the lanes, and the scoreboard below them."""
-        yield self.head
+        with Horizontal(id="race-head"):
+            yield Static("specchat race", classes="name", markup=False)
+            yield self.legend
         yield Static(safe(self.race.request.messages[-1].content), id="race-prompt", markup=False)
         yield self.lanes
         yield self.board
@@ -95,14 +104,14 @@ class RaceScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Look regularly at what there is to show."""
-        self._timer = self.set_interval(PERIOD, self._look)
+        self._timer = self.set_interval(LOOK_EVERY_S, self._look)
+        self._explain(ghosts=False)
 
-    def start(self, engine: Service) -> None:
+    def start(self, submit: Submit) -> None:
         """Have the race run."""
-        self._engine = engine
-        engine.race(self.race)
+        self._ticket = submit(self.race, self.show)
 
-    def show(self, event: Event) -> None:
+    def show(self, event: Event | None) -> None:
         """Take what the engine says; it is on the screen at the next look."""
         match event:
             case Loading(role, name, fraction):
@@ -173,9 +182,9 @@ class RaceScreen(Screen[None]):
         """Stop the lanes and keep what they said; or stop the replay."""
         if self.phase == "replay":
             self.action_skip()
-        elif self._engine is not None:
+        elif self._ticket is not None:
             self._stopping = True
-            self._engine.cancel()
+            self._ticket.cancel()
         self.refresh_bindings()
 
     def action_close(self) -> None:
@@ -198,4 +207,9 @@ class RaceScreen(Screen[None]):
 
     def action_ghosts(self) -> None:
         """Show the drafts that were rejected, struck through, or hide them."""
-        self.head.explain(self.lanes.toggle_ghosts())
+        self._explain(self.lanes.toggle_ghosts())
+
+    def _explain(self, ghosts: bool) -> None:
+        """Explain the styles of the tokens, that of rejected drafts too where they are shown."""
+        kinds = (*BASICS, GHOST) if ghosts else BASICS
+        self.legend.update(legend(styles(self.app.no_color), kinds))

@@ -1,8 +1,9 @@
-"""One lane of a race as it is shown: what it has said up to a moment, live or played again."""
+"""One lane of a race up to a moment, live or played again, and the clock of what is replayed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from time import monotonic
 
 from assistant.events import Decoded, Failed, Finished, Lap, Noticed, Prefilled, Ready, Stats, Stop
 from assistant.request import Lane
@@ -100,3 +101,35 @@ class Track:
         """What went differently from what was asked, in sentences."""
         notices = [lap.event.text for lap in self._laps if isinstance(lap.event, Noticed)]
         return [self.standing.failed, *notices] if self.standing.failed else notices
+
+
+class ReplayClock:
+    """A clock that can be held: run from 0 to `length` seconds at the speed of the world."""
+
+    def __init__(self, length: float) -> None:
+        self.length = length
+        self.at = 0.0
+        self.paused = False
+        self._seen = monotonic()
+
+    def tick(self) -> float:
+        """Return where it is now."""
+        now = monotonic()
+        if not self.paused:
+            self.at = min(self.at + now - self._seen, self.length)
+        self._seen = now
+        return self.at
+
+    def toggle(self) -> None:
+        """Hold it, or let it go on."""
+        self.tick()
+        self.paused = not self.paused
+
+    def skip(self) -> None:
+        """Go to the end."""
+        self.at, self.paused = self.length, False
+
+    @property
+    def over(self) -> bool:
+        """Whether it has come to its end."""
+        return self.at >= self.length

@@ -1,4 +1,4 @@
-"""Who won a race, by how much, and whether the lanes said the same: in plain sentences."""
+"""The figures of a race in columns, and who won by how much, in plain sentences."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,17 +6,50 @@ from pathlib import Path
 from assistant.request import Request
 from tui.race.track import LaneStanding
 
-ENOUGH = 16
+HEADERS = ("lane", "tokens", "tokens/s", "ratio", "tokens/eval", "accepted", "first token", "time")
+MISSING = "–"
+MIN_TOKENS = 16
 """Tokens from which on a speed means something."""
-EQUAL = 0.03
+SAME_SPEED = 0.03
 """Speeds that differ by less than this share are called the same: the clock is no finer."""
-QUOTED = 24
+MAX_QUOTE = 24
 """Characters that are quoted from where two texts part."""
+
+
+def cells(standing: LaneStanding, first: LaneStanding) -> tuple[str, ...]:
+    """Return the figures of a lane, its speed also as a multiple of the first lane's."""
+    stats, name = standing.stats, standing.lane.name
+    if stats is None or not stats.generated_tokens:
+        return (name, *[MISSING] * (len(HEADERS) - 2), f"{standing.clock:.1f} s")
+    ratio, rate = first.tokens_per_s, stats.acceptance_rate
+    return (
+        name,
+        f"{stats.generated_tokens:,}",
+        f"{stats.tokens_per_s:.1f}",
+        f"{stats.tokens_per_s / ratio:.2f}×" if ratio else MISSING,
+        f"{stats.tokens_per_eval:.2f}",
+        MISSING if rate is None else f"{rate:.0%}",
+        f"{stats.first_token_s:.2f} s",
+        f"{standing.clock:.1f} s",
+    )
+
+
+def table(standings: Sequence[LaneStanding], columns: int = len(HEADERS)) -> list[list[str]]:
+    """Return the header and a row for each lane, padded to columns: names left, figures right."""
+    rows = [HEADERS, *(cells(each, standings[0]) for each in standings)]
+    widths = [max(len(row[i]) for row in rows) for i in range(columns)]
+    return [
+        [
+            text.rjust(width) if i else text.ljust(width)
+            for i, (text, width) in enumerate(zip(row, widths, strict=False))
+        ]
+        for row in rows
+    ]
 
 
 def verdict(standings: Sequence[LaneStanding], request: Request) -> str:
     """Return the outcome of a race in which all lanes were asked for `request`."""
-    ran = [each for each in standings if each.stats and each.stats.generated_tokens >= ENOUGH]
+    ran = [each for each in standings if each.stats and each.stats.generated_tokens >= MIN_TOKENS]
     failed = [f"{each.lane.name} did not run." for each in standings if each.failed]
     if len(ran) < 2:
         return " ".join([*failed, "The lanes said too little to compare their speed."])
@@ -27,14 +60,14 @@ def verdict(standings: Sequence[LaneStanding], request: Request) -> str:
 def pays(standings: Sequence[LaneStanding]) -> bool:
     """Whether some lane that speculates was the fastest, and clearly so against the first."""
     first, best = standings[0], max(standings, key=lambda each: each.tokens_per_s)
-    return best.lane.mode != "ars" and best.tokens_per_s > (1 + EQUAL) * first.tokens_per_s
+    return best.lane.mode != "ars" and best.tokens_per_s > (1 + SAME_SPEED) * first.tokens_per_s
 
 
 def _pair(first: LaneStanding, other: LaneStanding) -> str:
     ratio = other.tokens_per_s / first.tokens_per_s
     name, reference = other.lane.name, first.lane.name
     figures = f"{other.tokens_per_s:.1f} against {first.tokens_per_s:.1f} tokens/s{_evals(other)}"
-    if abs(ratio - 1) < EQUAL:
+    if abs(ratio - 1) < SAME_SPEED:
         return f"{name} was as fast as {reference}: {figures}."
     if ratio > 1:
         return f"{name} was {ratio:.2f} times as fast as {reference}: {figures}."
@@ -89,21 +122,15 @@ def _target(standing: LaneStanding) -> Path:
 def _wording(ours: str, theirs: str) -> str:
     if ours == theirs:
         return "wrote the same text"
-    same = _alike(ours, theirs)
-    if same == min(len(ours), len(theirs)):
+    shorter = min(len(ours), len(theirs))
+    same = next((i for i in range(shorter) if ours[i] != theirs[i]), shorter)
+    if same == shorter:
         return "wrote the same text, as far as the shorter one goes"
     quotes = f"“{_quote(theirs, same)}” for “{_quote(ours, same)}”"
     return f"wrote the same text up to character {same:,}: {quotes}"
 
 
-def _alike(one: str, other: str) -> int:
-    """Return how many characters two texts begin with alike."""
-    pairs = enumerate(zip(one, other, strict=False))
-    shorter = min(len(one), len(other))
-    return next((i for i, (a, b) in pairs if a != b), shorter)
-
-
 def _quote(text: str, at: int) -> str:
     """Return the words where two texts part, from the beginning of the word."""
     start = max(text.rfind(" ", 0, at), text.rfind("\n", 0, at)) + 1
-    return " ".join(text[start : start + QUOTED].split())
+    return " ".join(text[start : start + MAX_QUOTE].split())

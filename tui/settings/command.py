@@ -7,11 +7,10 @@ from collections.abc import Mapping
 import click
 
 from tui.safe import safe
-from tui.settings.config_file import config_path, read
-from tui.settings.config_reader import Config
+from tui.settings.config_file import Config, config_path, read
 from tui.settings.keys import KEYS
-from tui.settings.layers import SettingSource, Values, merge
-from tui.settings.value_kinds import Value, shown
+from tui.settings.kinds import Value, shown
+from tui.settings.settings import SettingSource, Values, merge
 
 
 @click.group("config", invoke_without_command=True)
@@ -49,7 +48,7 @@ def show(context: click.Context, as_json: bool) -> None:
 @config.command()
 def template() -> None:
     """Print a config.toml in which every key is explained and none is set."""
-    from tui.settings.config_template import template
+    from tui.settings.config_writer import template
 
     click.echo(template(), nl=False)
 

@@ -2,40 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.message import Message
-from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from tui.safe import safe
-from tui.settings.chooser import Chooser
+from tui.settings.controls import Chooser, MultilineInput
 from tui.settings.keys import Key
-from tui.settings.value_kinds import Value, shown
-from tui.settings.word_kinds import ChoiceKind, Flag, FolderList, TextKind
+from tui.settings.kinds import Value, shown
 from tui.widgets.entry import EntryLine
 
-_YES_NO = ("yes", "no")
-
-
-class Lines(TextArea):
-    """A text of several lines that lets go of the cursor at its first and last line."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "leave_or('up')", show=False),
-        Binding("down", "leave_or('down')", show=False),
-    ]
-
-    def action_leave_or(self, direction: str) -> None:
-        """Move the cursor, or to the next field where there is no more line."""
-        if direction == "up":
-            self.screen.focus_previous() if self.cursor_at_first_line else self.action_cursor_up()
-        else:
-            self.screen.focus_next() if self.cursor_at_last_line else self.action_cursor_down()
+Control = EntryLine | MultilineInput | Chooser
+LONG = ("target", "draft", "model_folders")
+"""Keys whose values are paths."""
 
 
 class Field(Horizontal):
@@ -46,28 +28,13 @@ class Field(Horizontal):
         height: auto;
         padding: 0 0 0 1;
 
-        & .name {
-            width: 17;
-            padding: 0 1 0 0;
-        }
+        & .name { width: 17; padding: 0 1 0 0; }
+        & Input, & Chooser { width: 34; }
+        & Input, & MultilineInput, & Chooser { background: $surface-darken-1; }
+        & Input:focus, & MultilineInput:focus { background: $boost; }
+        & Chooser:focus { background: $block-cursor-background; }
 
-        & Input, & Chooser {
-            width: 34;
-        }
-
-        & Input, & Lines, & Chooser {
-            background: $surface-darken-1;
-        }
-
-        & Input:focus, & Lines:focus {
-            background: $boost;
-        }
-
-        & Chooser:focus {
-            background: $block-cursor-background;
-        }
-
-        & Lines {
+        & MultilineInput {
             width: 2fr;
             height: auto;
             min-height: 2;
@@ -88,20 +55,11 @@ class Field(Horizontal):
             border-left: outer $primary;
             padding: 0;
 
-            & .name {
-                text-style: bold;
-            }
+            & .name { text-style: bold; }
         }
 
-        &.passing .help {
-            color: $text-warning;
-        }
-
-        &.wrong .help {
-            color: $text-error;
-            text-style: bold;
-            text-wrap: wrap;
-        }
+        &.passing .help { color: $text-warning; }
+        &.wrong .help { color: $text-error; text-style: bold; text-wrap: wrap; }
     }
     """
 
@@ -123,7 +81,7 @@ class Field(Horizontal):
         self.caption = Static(key.name, classes="name", markup=False)
         self.help = Static("", classes="help", markup=False)
         self._said: tuple[str | None, str | None, bool] | None = None
-        self.set_class(isinstance(key.kind, FolderList) or _is_path(key), "long")
+        self.set_class(key.name in LONG, "long")
 
     def compose(self) -> ComposeResult:
         """Lay out name, value and help."""
@@ -136,7 +94,7 @@ class Field(Horizontal):
         with self.prevent(Input.Changed, TextArea.Changed):
             if isinstance(self.control, TextArea):
                 self.control.text = shown(value)
-            elif isinstance(self.control, Input | Chooser):
+            else:
                 self.control.value = _text(self.key, value)
 
     def say(self, error: str | None, passing: str | None, altered: bool) -> None:
@@ -151,22 +109,14 @@ class Field(Horizontal):
         self.help.update(safe(f"✗ {error}" if error is not None else text))
 
     @on(Input.Changed)
-    def take_text(self, message: Input.Changed) -> None:
-        """Pass on what was typed."""
-        message.stop()
-        self.post_message(self.Typed(self.key.name, message.value))
-
     @on(TextArea.Changed)
-    def take_lines(self, message: TextArea.Changed) -> None:
-        """Pass on what was typed."""
-        message.stop()
-        self.post_message(self.Typed(self.key.name, message.text_area.text))
-
     @on(Chooser.Changed)
-    def take_choice(self, message: Chooser.Changed) -> None:
-        """Pass on what was chosen."""
+    def pass_on(self, message: Message) -> None:
+        """Pass on what was typed or chosen."""
         message.stop()
-        self.post_message(self.Typed(self.key.name, message.value))
+        control = self.control
+        text = control.text if isinstance(control, TextArea) else control.value
+        self.post_message(self.Typed(self.key.name, text))
 
     @on(Input.Submitted)
     def enter(self, message: Input.Submitted) -> None:
@@ -181,21 +131,16 @@ class Field(Horizontal):
             self.post_message(self.Entered())
 
 
-def _control(key: Key, value: Value, choices: Sequence[str]) -> Widget:
-    kind = key.kind
-    if choices or isinstance(kind, ChoiceKind | Flag):
-        words = choices or (kind.choices if isinstance(kind, ChoiceKind) else _YES_NO)
+def _control(key: Key, value: Value, choices: Sequence[str]) -> Control:
+    if words := choices or key.kind.choices:
         return Chooser(words, shown(value))
-    if isinstance(kind, TextKind) and kind.many_lines:
-        return Lines(shown(value), compact=True, tab_behavior="focus", highlight_cursor_line=False)
+    if key.kind.many_lines:
+        return MultilineInput(
+            shown(value), compact=True, tab_behavior="focus", highlight_cursor_line=False
+        )
     return EntryLine(_text(key, value), placeholder=shown(key.default), compact=True)
 
 
 def _text(key: Key, value: Value) -> str:
     """Return what a field holds: nothing, with the placeholder, where the value is left open."""
-    open_ = isinstance(value, str) and value == key.default and not isinstance(key.kind, ChoiceKind)
-    return "" if open_ and key.name != "preset" else shown(value)
-
-
-def _is_path(key: Key) -> bool:
-    return key.name in ("target", "draft")
+    return "" if value == key.kind.word and key.name != "preset" else shown(value)

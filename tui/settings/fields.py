@@ -10,7 +10,7 @@ from textual.widgets import Static
 from tui.settings.field import Field
 from tui.settings.form import Form
 from tui.settings.keys import GROUPS, KEYS
-from tui.settings.value_kinds import shown
+from tui.settings.kinds import shown
 
 
 class Fields(VerticalScroll, can_focus=False, inherit_bindings=False):
@@ -23,16 +23,8 @@ class Fields(VerticalScroll, can_focus=False, inherit_bindings=False):
         scrollbar-color: $panel-lighten-2;
         scrollbar-background: $surface;
 
-        & .group {
-            height: auto;
-            margin: 0 0 1 0;
-        }
-
-        & .heading {
-            padding: 0 1;
-            color: $text-accent;
-            text-style: bold;
-        }
+        & .group { height: auto; margin: 0 0 1 0; }
+        & .heading { padding: 0 1; color: $text-accent; text-style: bold; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from models.errors import UsageError
-from tui.settings.config_reader import Config, Preset
+from tui.settings.config_file import Config, Preset
 from tui.settings.keys import KEYS, PRESET_KEYS
-from tui.settings.layers import DEFAULT, SettingSource
-from tui.settings.settings import Settings, plain, with_values
-from tui.settings.value_kinds import Value
+from tui.settings.kinds import Value
+from tui.settings.settings import DEFAULT, Settings, SettingSource, plain, with_values
 
 NONE = str(KEYS["preset"].default)
 
@@ -50,11 +49,16 @@ class Form:
 
     def set(self, name: str, value: Value) -> None:
         """Set a key; a preset fills the keys it has, and ends when one of them is changed."""
+        filled = self._preset(self.values["preset"])
         if name == "preset":
-            self._leave(str(self.values["preset"]))
-            self._fill(str(value))
+            for key, set_ in filled.items():  # goes back to what it would be without the preset
+                if self.values[key] == set_ and not self.source(key).is_passing:
+                    self.values[key] = self._saved(key)
+            for key, set_ in self._preset(value).items():
+                self.values[key] = set_
+                self.errors.pop(key, None)
         self.values[name] = value
-        if name in PRESET_KEYS and not self._holds(str(self.values["preset"])):
+        if name in PRESET_KEYS and value != filled.get(name, value):
             self.values["preset"] = NONE
 
     def keep(self, name: str) -> None:
@@ -80,12 +84,13 @@ class Form:
         What an option or the environment said for this run is not written unless changed here.
         """
         chosen = str(self.values["preset"])
-        filled = self._all_presets().get(chosen, {})
+        filled = self._preset(chosen)
         names = [name for name in self.altered if name not in filled]
         if "preset" in names and not filled:  # the preset's values are now the keys' own
-            ended = self._all_presets().get(str(self._before["preset"]), {})
-            names += [name for name in ended if name not in names]
-        changed = {name: self.values[name] for name in names if self._differs(name)}
+            names += [name for name in self._preset(self._before["preset"]) if name not in names]
+        changed = {
+            name: self.values[name] for name in names if self.values[name] != self._saved(name)
+        }
         offered = {chosen: self._offered[chosen]} if chosen in self._offered else {}
         return changed, {**offered, **self._new}
 
@@ -101,39 +106,22 @@ class Form:
 
     def _sources(self) -> dict[str, SettingSource]:
         chosen = str(self.values["preset"])
-        filled = self._all_presets().get(chosen, {})
+        filled = self._preset(chosen)
         sources = dict(self._settings.sources)
         for name in self.altered:
             if name in filled and name != "preset":
                 sources[name] = SettingSource("preset", chosen)
-            elif self._differs(name) or name in self._config.values:
+            elif self.values[name] != self._saved(name) or name in self._config.values:
                 sources[name] = SettingSource("file", self._config.path.name)
             else:
                 sources[name] = DEFAULT
         return sources
 
-    def _differs(self, name: str) -> bool:
-        return self.values[name] != self._config.values.get(name, KEYS[name].default)
+    def _saved(self, name: str) -> Value:
+        return self._config.values.get(name, KEYS[name].default)
 
-    def _leave(self, preset: str) -> None:
-        """Go back to what the keys would be without a preset, where it still is what counts."""
-        for name, value in self._all_presets().get(preset, {}).items():
-            if self.values[name] == value and not self.source(name).is_passing:
-                self.values[name] = self._config.values.get(name, KEYS[name].default)
-
-    def _fill(self, preset: str) -> None:
-        for name, value in self._all_presets().get(preset, {}).items():
-            self.values[name] = value
-            self.errors.pop(name, None)
-
-    def _holds(self, preset: str) -> bool:
-        filled = self._all_presets().get(preset, {})
-        return all(self.values[name] == value for name, value in filled.items())
+    def _preset(self, name: Value) -> Preset:
+        return self._all_presets().get(str(name), {})
 
     def _all_presets(self) -> Mapping[str, Preset]:
-        return {
-            **self._settings.presets,
-            **self._config.presets,
-            **self._offered,
-            **self._new,
-        }
+        return {**self._settings.presets, **self._config.presets, **self._offered, **self._new}

@@ -5,43 +5,30 @@ The checks, the command line's options, the settings screen, `specchat config` a
 """
 
 from dataclasses import dataclass
-from typing import Final, Literal
 
-from assistant.request import MOST_ANSWERS, RULES, SOURCES
-from tui.settings.value_kinds import Kind, Number, Value, Whole
-from tui.settings.word_kinds import ChoiceKind, Flag, FolderList, ListKind, TextKind
+from assistant.request import MOST_ANSWERS, RULES, SOURCES, Range, Sampling
+from tui.settings.kinds import (
+    FLAG,
+    FOLDERS,
+    TOML_MAX,
+    Kind,
+    Value,
+    choice,
+    number,
+    some_of,
+    text,
+    whole,
+)
 
 ROUND, ANSWER = "from the next round on", "from the next answer on"
 CONVERSATION, NOW = "from the next conversation on", "at once"
 RELOAD = "when the models are loaded again"
-Reach = Literal["nothing", "option", "variable", "both"]
-NOTHING: Final = "nothing"
-OPTION: Final = "option"
-VARIABLE: Final = "variable"
-BOTH: Final = "both"
 THEMES = (
-    "textual-dark",
-    "textual-light",
-    "ansi-dark",
-    "ansi-light",
-    "atom-one-dark",
-    "atom-one-light",
-    "catppuccin-frappe",
-    "catppuccin-latte",
-    "catppuccin-macchiato",
-    "catppuccin-mocha",
-    "dracula",
-    "flexoki",
-    "gruvbox",
-    "monokai",
-    "nord",
-    "rose-pine",
-    "rose-pine-dawn",
-    "rose-pine-moon",
-    "solarized-dark",
-    "solarized-light",
-    "tokyo-night",
-)
+    "textual-dark", "textual-light", "ansi-dark", "ansi-light", "atom-one-dark", "atom-one-light",
+    "catppuccin-frappe", "catppuccin-latte", "catppuccin-macchiato", "catppuccin-mocha", "dracula",
+    "flexoki", "gruvbox", "monokai", "nord", "rose-pine", "rose-pine-dawn", "rose-pine-moon",
+    "solarized-dark", "solarized-light", "tokyo-night",
+)  # fmt: skip
 """Textual's own; listed, because Textual takes longer to import than the command line may."""
 
 
@@ -57,18 +44,10 @@ class Key:
     """One line."""
     when: str
     """From when on a change counts."""
-    also: Reach = OPTION
-    """Where it can be set besides the file."""
-
-    @property
-    def option(self) -> bool:
-        """Whether the command line has it."""
-        return self.also in (OPTION, BOTH)
-
-    @property
-    def variable(self) -> bool:
-        """Whether the environment has it, as SPECCHAT_ and the name in capitals."""
-        return self.also in (VARIABLE, BOTH)
+    option: bool = True
+    """Whether the command line has it."""
+    variable: bool = False
+    """Whether the environment has it, as SPECCHAT_ and the name in capitals."""
 
     @property
     def flag(self) -> str:
@@ -87,59 +66,71 @@ class Key:
         return f"{self.name} must be {self.kind.allowed}: {text}"
 
 
-_MODEL = TextKind("auto", "MODEL")
+SAMPLING_HELP = {
+    "temperature": "0 always takes the likeliest token.",
+    "top_k": "Keep the k likeliest tokens; 0 is all.",
+    "top_p": "Keep the likeliest of this mass.",
+    "min_p": "Keep those with this share of the best.",
+    "repeat_penalty": "Make recent tokens rarer; 1 is off.",
+    "repeat_window": "How many tokens are recent.",
+}
+
+
+def _sampling(name: str) -> Key:
+    default, bounds = getattr(Sampling(), name), Sampling.RANGES[name]
+    kind = number(bounds) if isinstance(default, float) else whole(bounds)
+    return Key(name, kind, default, SAMPLING_HELP[name], ROUND)
+
+
+def _at_least(low: int, word: str) -> Kind:
+    return whole(Range(low, TOML_MAX), word)
+
+
+_ANSWERS = whole(Range(2, MOST_ANSWERS))
 SAMPLING = (
-    Key("temperature", Number(0, 100), 0.7, "0 always takes the likeliest token.", ROUND),
-    Key("top_k", Whole(0, 1_000_000), 40, "Keep the k likeliest tokens; 0 is all.", ROUND),
-    Key("top_p", Number(0, 1, True), 0.95, "Keep the likeliest of this mass.", ROUND),
-    Key("min_p", Number(0, 1), 0.0, "Keep those with this share of the best.", ROUND),
-    Key("repeat_penalty", Number(0.01, 100), 1.0, "Make recent tokens rarer; 1 is off.", ROUND),
-    Key("repeat_window", Whole(0, 1_000_000), 64, "How many tokens are recent.", ROUND),
-    Key("seed", Whole(0, word="random"), "random", "Same seed and settings, same answer.", ANSWER),
-    Key("max_tokens", Whole(1, word="none"), "none", "Stop after this many tokens.", ANSWER),
-    Key("answers", Whole(2, MOST_ANSWERS), 4, "How many Ctrl+S asks for.", ANSWER, VARIABLE),
-)  # fmt: skip
+    *map(_sampling, SAMPLING_HELP),
+    Key("seed", _at_least(0, "random"), "random", "Same seed and settings, same answer.", ANSWER),
+    Key("max_tokens", _at_least(1, "none"), "none", "Stop after this many tokens.", ANSWER),
+    Key("answers", _ANSWERS, 4, "How many Ctrl+S asks for.", ANSWER, option=False, variable=True),
+)
+_MODES, _LOOKAHEAD, _SOURCES = choice("auto", "sps", "ars"), Range(0, 31), some_of(SOURCES, "auto")
+_RULES, _PRESET = choice(*RULES), text("none", "NAME")
 SPECULATION = (
-    Key(
-        "mode",
-        ChoiceKind(("auto", "sps", "ars")),
-        "auto",
-        "SpS, ArS, or whichever is faster here.",
-        ROUND,
-        BOTH,
-    ),
-    Key("lookahead", Whole(0, 31, "auto"), "auto", "Tokens to propose per round.", ROUND),
-    Key("source", ListKind(SOURCES, "auto"), "auto", "Where proposals come from.", ANSWER),
-    Key(
-        "rule",
-        ChoiceKind(RULES),
-        "block",
-        "How drafts are verified; no effect with a seed.",
-        ANSWER,
-    ),
+    Key("mode", _MODES, "auto", "SpS, ArS, or whichever is faster here.", ROUND, variable=True),
+    Key("lookahead", whole(_LOOKAHEAD, "auto"), "auto", "Tokens to propose per round.", ROUND),
+    Key("source", _SOURCES, "auto", "Where proposals come from.", ANSWER),
+    Key("rule", _RULES, "block", "How drafts are verified; no effect with a seed.", ANSWER),
 )
 PROMPTS = (
-    Key(
-        "preset", TextKind("none", "NAME"), "none", "A system prompt and sampling by name.", ANSWER
-    ),
-    Key("system", TextKind(many_lines=True), "", "What conversations begin with.", CONVERSATION),
+    Key("preset", _PRESET, "none", "A system prompt and sampling by name.", ANSWER),
+    Key("system", text(many_lines=True), "", "What conversations begin with.", CONVERSATION),
 )
+_MODEL, _CONTEXT = text("auto", "MODEL"), whole(Range(256, 16_777_216))
+_THREADS, _LAYERS = whole(Range(1, 512), "auto"), whole(Range(0, 999), "auto")
 MACHINE = (
-    Key("target", _MODEL, "auto", "What answers: path, name, repo:file.", RELOAD, BOTH),
-    Key("draft", _MODEL, "auto", "What proposes; none for none.", RELOAD, BOTH),
-    Key("ctx", Whole(256, 16_777_216), 8192, "Context, in tokens.", RELOAD, BOTH),
-    Key("threads", Whole(1, 512, "auto"), "auto", "auto: one per physical core.", RELOAD, BOTH),
-    Key("gpu_layers", Whole(0, 999, "auto"), "auto", "auto: all if there is a GPU.", RELOAD, BOTH),
-    Key("model_folders", FolderList(), (), "Folders with GGUF files.", RELOAD, VARIABLE),
-    Key("offline", Flag(), False, "Open no connection, not even to pull.", NOW, BOTH),
-    Key("save", Flag(), True, "Keep conversations on disk.", CONVERSATION, BOTH),
-    Key("learn", Flag(), True, "Propose what stored answers said before.", RELOAD, BOTH),
-)  # fmt: skip
+    Key("target", _MODEL, "auto", "What answers: path, name, repo:file.", RELOAD, variable=True),
+    Key("draft", _MODEL, "auto", "What proposes; none for none.", RELOAD, variable=True),
+    Key("ctx", _CONTEXT, 8192, "Context, in tokens.", RELOAD, variable=True),
+    Key("threads", _THREADS, "auto", "auto: one per physical core.", RELOAD, variable=True),
+    Key("gpu_layers", _LAYERS, "auto", "auto: all if there is a GPU.", RELOAD, variable=True),
+    Key(
+        "model_folders",
+        FOLDERS,
+        (),
+        "Folders with GGUF files.",
+        RELOAD,
+        option=False,
+        variable=True,
+    ),
+    Key("offline", FLAG, False, "Open no connection, not even to pull.", NOW, variable=True),
+    Key("save", FLAG, True, "Keep conversations on disk.", CONVERSATION, variable=True),
+    Key("learn", FLAG, True, "Propose what stored answers said before.", RELOAD, variable=True),
+)
 LOOKS = (
-    Key("theme", ChoiceKind(THEMES), "textual-dark", "The colours.", NOW, VARIABLE),
-    Key("view", ChoiceKind(("words", "tokens")), "words", "How answers are shown.", NOW, NOTHING),
-    Key("ghosts", Flag(), False, "Show rejected proposals, struck out.", NOW, NOTHING),
-)  # fmt: skip
+    Key("theme", choice(*THEMES), "textual-dark", "The colours.", NOW, option=False, variable=True),
+    Key("view", choice("words", "tokens"), "words", "How answers are shown.", NOW, option=False),
+    Key("ghosts", FLAG, False, "Show rejected proposals, struck out.", NOW, option=False),
+)
 
 GROUPS = {
     "Sampling": SAMPLING,
@@ -149,5 +140,5 @@ GROUPS = {
     "Looks": LOOKS,
 }
 KEYS = {key.name: key for keys in GROUPS.values() for key in keys}
-PRESET_KEYS = {name: KEYS[name] for name in ("system", *(key.name for key in SAMPLING[:6]))}
+PRESET_KEYS = {name: KEYS[name] for name in ("system", *SAMPLING_HELP)}
 """What a preset may set."""

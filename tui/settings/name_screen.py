@@ -31,7 +31,7 @@ class NamingScreen(ModalScreen[str | None]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Cancel", id="naming.cancel"),
+        Binding("escape", "leave", "Cancel", id="naming.cancel")
     ]
 
     def __init__(self, title: str, placeholder: str, name: str = "") -> None:

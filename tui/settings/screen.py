@@ -15,9 +15,8 @@ from textual.widgets import Input, Static
 
 from models.errors import SpecchatError, UsageError
 from tui.safe import safe
-from tui.settings.chooser import Chooser
-from tui.settings.config_file import config_path, read
-from tui.settings.config_reader import Config
+from tui.settings.config_file import Config, config_path, read
+from tui.settings.controls import Chooser
 from tui.settings.field import Field
 from tui.settings.fields import Fields, explain
 from tui.settings.form import Form
@@ -51,9 +50,7 @@ class SettingsScreen(ModalScreen[Settings | None]):
             margin: 0 1;
             background: $surface;
 
-            &:focus {
-                background: $boost;
-            }
+            &:focus { background: $boost; }
         }
 
         & #detail {
@@ -64,17 +61,9 @@ class SettingsScreen(ModalScreen[Settings | None]):
         }
 
         &.-narrow Field {
-            & .name {
-                width: 16;
-            }
-
-            & Input, & Chooser {
-                width: 16;
-            }
-
-            &.long Input {
-                width: 32;
-            }
+            & .name { width: 16; }
+            & Input, & Chooser { width: 16; }
+            &.long Input { width: 32; }
         }
     }
     """
@@ -193,7 +182,7 @@ class SettingsScreen(ModalScreen[Settings | None]):
 
     @work(group="model")
     async def _ask_the_model(self, target: Path) -> None:
-        from tui.settings.model_preset import recommended
+        from tui.settings.model_choice import recommended
 
         preset = await asyncio.to_thread(recommended, target)
         if preset:

@@ -19,14 +19,11 @@ def positions(text: str) -> dict[Path, Position]:
     table: Path = ()
     for number, statement, values in statements(text):
         head = statement.lstrip()
-        at = number, len(statement) - len(head) + 1
-        if head.startswith("["):
-            table = _deepest(values)
-            for length in range(1, len(table) + 1):
-                found.setdefault(table[:length], at)
-        else:
-            for path in _paths(values):
-                found.setdefault(table + path, at)
+        is_table = head.startswith("[")
+        paths = [path if is_table else table + path for path in _paths(values)]
+        for path in paths:
+            found.setdefault(path, (number, len(statement) - len(head) + 1))
+        table = paths[-1] if is_table else table
     return found
 
 
@@ -57,17 +54,6 @@ def fault(error: ValueError, text: str) -> tuple[str, Position]:
     lines = text.split("\n")
     end = len(lines), len(lines[-1]) + 1
     return said[1], (int(said[2]), int(said[3])) if said[2] else end
-
-
-def _deepest(values: Any) -> Path:
-    path: Path = ()
-    while values:
-        if isinstance(values, list):
-            values = values[0]
-        else:
-            name = next(iter(values))
-            path, values = (*path, name), values[name]
-    return path
 
 
 def _paths(values: dict[str, Any]) -> Iterator[Path]:

@@ -18,7 +18,7 @@ from assistant.events import (
     Ready,
     Token,
 )
-from assistant.request import Message, Request
+from assistant.request import Request
 from tui.chat import draft_use
 from tui.chat.panel.outlook import outlook
 from tui.figures import figures, of_several
@@ -94,16 +94,14 @@ class AskSession:
 
     def _converse(self) -> None:
         listening = self._listening
-        engine = listening.engine  # it starts while the models are looked for
+        listening.start()  # while the models are looked for
         setup, no_draft = find_models(self._settings, listening.checking)
-        engine.load(replace(setup, measure=self._chooses_by_time()))
-        self._outcome.ready = listening.until(Ready, self._show, keeps=False)
+        setup = replace(setup, measure=self._chooses_by_time())
+        self._outcome.ready = listening.run(setup, self._show, keeps=False)
         self._warn(no_draft)
-        engine.reply(self._request())
-        if len(self._outcome.answers) == 1:
-            listening.until(Finished, self._show)
-        else:
-            self._outcome.answered = listening.until(Answered, self._show)
+        end = listening.run(self._request(), self._show)
+        if isinstance(end, Answered):
+            self._outcome.answered = end
 
     def _show(self, event: Event) -> None:
         match event:
@@ -156,9 +154,9 @@ class AskSession:
         elif draft_use.is_named(settings) and not self._draft_failed:
             self._say(draft_use.unused(ends[0].stats, draft, settings, len(ends)))
 
-    def _say(self, text: str | None) -> None:
+    def _say(self, text: str | None, style: str = "yellow") -> None:
         if text:
-            self._listening.console.print(Text(safe(text), "yellow"), soft_wrap=True)
+            self._listening.console.print(Text(safe(text), style), soft_wrap=True)
 
     def _request(self) -> Request:
         ready, answers = self._outcome.ready, len(self._outcome.answers)
@@ -168,20 +166,8 @@ class AskSession:
             return replace(
                 request, stop_strings=self._stop_strings, alternatives=0, answers=answers
             )
-        system = self._settings.system
-        messages = (Message("system", system),) if system else ()
-        return Request(
-            (*messages, Message("user", self._question)),
-            self._settings.sampling,
-            self._settings.mode,
-            self._settings.lookahead,
-            self._settings.max_tokens,
-            self._settings.seed,
-            self._stop_strings,
-            sources=self._settings.draft_sources,
-            rule=self._settings.rule,
-            answers=answers,
-        )
+        request = self._settings.request(self._question)
+        return replace(request, stop_strings=self._stop_strings, answers=answers)
 
     def _summarise(self) -> None:
         ends = [given.finished for given in self._outcome.answers if given.finished]
@@ -194,14 +180,10 @@ class AskSession:
             line = [*of_several(self._outcome.answered, len(ends)), self._mode(ends)]
         if self._continued is not None:
             line.append(f"conversation {self._continued.number}")
-        self._close(" · ".join(line))
+        self._say(" · ".join(line), "dim")
         last = self._outcome.answers[0].last if self._outcome.answered is None else None
         if last is not None and (found := outlook(last)).is_informed:
-            self._close(found.worth)
-
-    def _close(self, text: str) -> None:
-        if text:
-            self._listening.console.print(Text(safe(text), "dim"), soft_wrap=True)
+            self._say(found.worth, "dim")
 
     def _mode(self, ends: Sequence[Finished]) -> str:
         """Return the mode, and whether that came to nothing else than ArS."""

@@ -4,30 +4,11 @@ from dataclasses import asdict
 from typing import Any
 
 from assistant.events import Answered, Finished, ModelInfo, Stats, Token
+from assistant.stats import STATS_FIELDS, TOKEN_FIELDS
 from models.errors import ModelError
 from models.files import checksum
 from tui.settings.settings import Settings
 from tui.shell.ask import AskOutcome, ReceivedAnswer
-
-TOKEN = ("id", "text", "origin", "source", "target_prob", "draft_prob")
-STATS = (
-    "mode",
-    "rounds",
-    "drafted",
-    "tested",
-    "accepted",
-    "acceptance_rate",
-    "tokens_per_eval",
-    "prompt_tokens",
-    "cached_tokens",
-    "generated_tokens",
-    "prefill_s",
-    "first_token_s",
-    "decode_s",
-    "tokens_per_s",
-    "lookahead_counts",
-)
-"""What programs may rely on to be there."""
 
 
 def report(
@@ -67,11 +48,11 @@ def _sum(answered: Answered) -> dict[str, Any]:
 
 
 def _token(token: Token) -> dict[str, Any]:
-    return {name: getattr(token, name) for name in TOKEN} | {"origin": str(token.origin)}
+    return {name: getattr(token, name) for name in TOKEN_FIELDS} | {"origin": str(token.origin)}
 
 
 def _stats(stats: Stats) -> dict[str, Any]:
-    return {name: getattr(stats, name) for name in STATS}
+    return {name: getattr(stats, name) for name in STATS_FIELDS}
 
 
 def _model(model: ModelInfo) -> dict[str, Any]:

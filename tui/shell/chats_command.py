@@ -1,7 +1,8 @@
 """`specchat chats`: the conversations that are kept, found again, taken out and put back."""
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
@@ -15,7 +16,6 @@ from assistant.store.jsonl import lines
 from assistant.store.markdown import markdown
 from models.errors import StorageError, UsageError
 from tui.safe import safe
-from tui.shell.new_file import save
 from tui.shell.options import NumberParameter
 
 NUMBER = NumberParameter(1, 2**63 - 1)
@@ -116,7 +116,7 @@ def export(
             numbers = tuple(each.id for each in store.summaries(limit=-1))
         texts = (_text(store, number, form) for number in numbers)
         if output:
-            save(output, texts)
+            _save(output, texts)
         else:
             for text in texts:
                 click.echo(safe(text), nl=False)
@@ -125,6 +125,24 @@ def export(
 def _text(store: Store, number: int, form: str) -> str:
     whole = store.whole(number)
     return markdown(whole) if form == "md" else "".join(f"{line}\n" for line in lines(whole))
+
+
+def _save(path: Path, texts: Iterable[str]) -> None:
+    """Write a file that nobody else may read; one that exists is left alone."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError as error:
+        raise UsageError(f"{path} exists. Name a file that does not.") from error
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror}.") from error
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.writelines(texts)
+    except BaseException as error:
+        path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise StorageError(f"{path} cannot be written: {error.strerror}.") from error
+        raise
 
 
 @chats.command("import")
@@ -148,11 +166,11 @@ def import_(files: tuple[BinaryIO, ...]) -> None:
 
 def _conversations(file: BinaryIO) -> tuple[FullConversation, ...]:
     """Return what a file holds; the sentence on a broken one says which it is."""
-    from assistant.store.imports.formats import MOST, read
+    from assistant.store.imports.formats import MAX_BYTES, read
 
     name = getattr(file, "name", "<stdin>")
     try:
-        return read(file.read(MOST + 1))
+        return read(file.read(MAX_BYTES + 1))
     except OSError as error:
         raise StorageError(f"{name} cannot be read: {error.strerror}.") from error
     except StorageError as error:

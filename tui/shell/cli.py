@@ -25,17 +25,17 @@ COMMANDS = {
     "serve": ("tui.shell.serve_command", "Answer other programs, as OpenAI's endpoint would."),
     "race": ("tui.race.command", "Compare ArS and SpS, side by side, on one prompt."),
     "tune": (
-        "tui.lab.tune.command",
+        "tui.lab.tune",
         "Measure this machine, and run models as they are fastest here.",
     ),
-    "prove": ("tui.lab.prove.command", "Check that speculation changes nothing but the speed."),
+    "prove": ("tui.lab.prove", "Check that speculation changes nothing but the speed."),
     "bench": ("tui.lab.bench.command", "Measure what speculation is worth, as the papers do."),
     "models": ("tui.models.command", "See, fetch and check model files."),
     "chats": ("tui.shell.chats_command", "Find, show, export and delete conversations."),
     "stats": ("tui.lab.stats", "See how speculation went over your stored answers."),
     "doctor": (
         "tui.shell.doctor_command",
-        "See what works on this machine, and how to mend the rest.",
+        "See what works on this machine, and how to fix the rest.",
     ),
     "config": ("tui.settings.command", "Show what is set, and where it was set."),
 }
@@ -64,7 +64,7 @@ class Commands(click.Group):
         """Find the command; where there is none, say which may have been meant."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            from tui.shell.suggestions import meant
+            from tui.shell.completion import meant
 
             near = meant(name, ctx)
             text = f"No such command {name!r}." + (f" Did you mean: {near}" if near else "")
@@ -119,9 +119,12 @@ def main() -> None:
     # Unwinding is what gives the cursor back and frees the models.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     if instruction := os.environ.get(COMPLETE):
-        from tui.shell.bash_completion import complete
+        from click.shell_completion import add_completion_class, shell_complete
 
-        sys.exit(complete(specchat, {}, "specchat", COMPLETE, instruction))
+        from tui.shell.completion import Bash
+
+        add_completion_class(Bash)
+        sys.exit(shell_complete(specchat, {}, "specchat", COMPLETE, instruction))
     try:
         # Not click's own main: it would turn a closed pipe into exit code 1.
         with specchat.make_context("specchat", sys.argv[1:]) as ctx:

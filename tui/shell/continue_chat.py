@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import monotonic
 
 from assistant.events import Decoded, Finished, ModelInfo
 from assistant.request import Request
@@ -12,6 +13,7 @@ from tui.chat.chat_request import inquiry
 from tui.settings.settings import Settings
 
 LAST, NEW = "last", "new"
+SAVED_EVERY_S = 1.0
 
 
 class Continuing:
@@ -22,6 +24,7 @@ class Continuing:
         self.notice = store.notice
         self._store, self._keeps = store, keeps
         self._answers: list[AnswerWriter] = []
+        self._saved = monotonic()
         if keeps and store.enter(number):
             self.notice = f"Conversation {number} is open in another specchat, too."
 
@@ -32,15 +35,13 @@ class Continuing:
         """
         path, store = self._store.path(self.number), self._store
         parent = path[-1].id if path else None
-        records: list[Record | None] = [None] * answers
         if self._keeps:
             asked = store.ask(self.number, parent, question)
-            kept = [store.answer(self.number, asked.id, model.name) for _ in range(answers)]
-            store.choose(kept[0].id)
-            records = [*kept]
+            records = [store.answer(self.number, asked.id, model.name) for _ in range(answers)]
+            store.choose(records[0].id)
+            self._answers = [AnswerWriter(record) for record in records]
         else:
             asked = Record(0, parent, "user", question, 0.0, "complete")
-        self._answers = [AnswerWriter(store, record) for record in records]
         system = store.system(self.number)
         whole = (*path, asked)
         return inquiry(
@@ -48,17 +49,24 @@ class Continuing:
         )
 
     def add(self, event: Decoded, number: int = 0) -> None:
-        """Take a round of an answer."""
+        """Take a round of an answer, and save what there is now and then."""
+        if not self._keeps:
+            return
         self._answers[number].add(event)
+        if monotonic() - self._saved > SAVED_EVERY_S:
+            self._saved = monotonic()
+            for answer in self._answers:
+                answer.keep(self._store)
 
     def finish(self, event: Finished, number: int = 0) -> None:
         """Take the end of an answer."""
-        self._answers[number].finish(event)
+        if self._keeps and not self._answers[number].is_nothing(event):
+            self._answers[number].finish(self._store, event)
 
     def close(self) -> None:
         """Save what there is of answers that came to no end."""
         for answer in self._answers:
-            answer.close()
+            answer.close(self._store, "failed")
 
 
 @contextmanager

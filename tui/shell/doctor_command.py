@@ -1,21 +1,47 @@
-"""`specchat doctor`: what works on this machine, and the exact command that mends the rest."""
+"""`specchat doctor`: what works on this machine, and the exact command that fixes the rest."""
 
 import json
+import platform
+import shlex
+import shutil
 import sys
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
 
 import click
+import psutil
 
+from assistant.chat.template_audit import examine
+from models import catalog, gguf
+from models.catalog import GGUF
+from models.errors import ModelError
+from models.files import checksum, places
+from models.files.stores import find, installed
+from models.machine import physical_cores
 from tui.safe import safe
-from tui.shell.health_checks import Finding, checkup
 
+GIB = 1 << 30
+LIBRARY = "llama-cpp-python"
 MARKS = {"ok": ("✓", "green"), "note": ("·", "yellow"), "bad": ("✗", "red")}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An answer: how it is, and what to do if it is bad."""
+
+    topic: str
+    verdict: Literal["ok", "note", "bad"]
+    text: str
+    mend: str | None = None
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def doctor(as_json: bool) -> None:
-    """See what works on this machine, and how to mend the rest. Changes nothing."""
+    """See what works on this machine, and how to fix the rest. Changes nothing."""
     findings = checkup()
     if as_json:
         click.echo(json.dumps([asdict(finding) for finding in findings]))
@@ -30,4 +56,112 @@ def _print(finding: Finding) -> None:
     mark, colour = MARKS[finding.verdict]
     click.echo(f"{click.style(mark, colour)} {finding.topic:<12} {safe(finding.text)}")
     if finding.mend:
-        click.echo(f"{'':14} mend it with:  {safe(finding.mend)}")
+        click.echo(f"{'':15} fix it with:  {safe(finding.mend)}")
+
+
+def checkup() -> list[Finding]:
+    """Look at everything; nothing is changed and no connection is opened."""
+    return [*_versions(), *_library(), *_machine(), *_files(), *_templates()]
+
+
+def _versions() -> Iterator[Finding]:
+    yield Finding("specchat", "ok", f"{version('specchat')} on Python {platform.python_version()}")
+    yield Finding("system", "ok", f"{platform.system()} {platform.release()}, {platform.machine()}")
+    if sys.platform == "darwin" and platform.machine() != "arm64" and "ARM" in platform.version():
+        yield Finding(
+            "system",
+            "bad",
+            "This Python is made for Intel and runs translated, ten times slower.",
+            "install an arm64 Python and specchat again",
+        )
+
+
+def _library() -> Iterator[Finding]:
+    try:
+        from models.llama import native
+
+        native.start()
+    except (ImportError, OSError, RuntimeError) as error:
+        build = f"{sys.executable} -m pip install --force-reinstall --no-cache-dir {LIBRARY}"
+        yield Finding("llama.cpp", "bad", f"{LIBRARY} does not load: {error}.", f"{build}==0.3.36")
+        return
+    except ModelError as error:
+        yield Finding("llama.cpp", "bad", str(error))
+        return
+    yield Finding("llama.cpp", "ok", f"{native.version()}, {LIBRARY} {_version(LIBRARY)}")
+    yield Finding(
+        "processor", "ok", f"{', '.join(native.devices())}: {_features(native.features())}"
+    )
+    if native.has_amx():
+        yield Finding(
+            "processor",
+            "note",
+            "Built with AMX kernels, which crash with some compilers; repacked weights are off.",
+            "CFLAGS=-mno-amx-int8 CXXFLAGS=-mno-amx-int8 "
+            f"{sys.executable} -m pip install --force-reinstall --no-cache-dir {LIBRARY}==0.3.36",
+        )
+    gpu = "this build offloads to it" if native.offloads_to_gpu() else "none in this build"
+    yield Finding("GPU", "ok" if native.offloads_to_gpu() else "note", gpu)
+
+
+def _features(text: str) -> str:
+    """Return the features that are on, out of llama.cpp's `NAME = 1 | ` list."""
+    parts = text.replace("CPU :", "").split("|")
+    return " ".join(part.split("=")[0].strip() for part in parts if part.strip().endswith("= 1"))
+
+
+def _machine() -> Iterator[Finding]:
+    cores, memory = physical_cores(), psutil.virtual_memory()
+    yield Finding("cores", "ok", f"{cores} physical, one thread on each")
+    need = sum(entry.size for entry in _default_pair()) + GIB
+    text = f"{memory.available / GIB:.1f} of {memory.total / GIB:.1f} GiB free"
+    if memory.available > need:
+        yield Finding("memory", "ok", text)
+    else:
+        yield Finding("memory", "note", f"{text}; the default pair wants {need / GIB:.1f} GiB")
+    free = shutil.disk_usage(_existing(places.hub_cache())).free
+    yield Finding("disk", "ok", f"{free / GIB:.1f} GiB free where models go, {places.hub_cache()}")
+
+
+def _files() -> Iterator[Finding]:
+    for entry in _default_pair():
+        path = find(entry)
+        if path is None:
+            mend = f"specchat models pull {entry.name}"
+            yield Finding("model", "bad", f"{entry.name} is not on this machine.", mend)
+        elif checksum.known_sha256(path) == entry.sha256:
+            yield Finding("model", "ok", f"{entry.name}, verified: {path}")
+        else:
+            yield Finding("model", "ok", f"{entry.name}, verified when first used: {path}")
+
+
+def _templates() -> Iterator[Finding]:
+    """Look for chat templates that change what is said."""
+    models, strange = installed(), 0
+    for model in models:
+        try:
+            remarks = examine(gguf.read(model.path))
+        except ModelError:
+            continue  # `models list` says what is wrong with it
+        if suspicions := [remark.text for remark in remarks if remark.suspicious]:
+            strange += 1
+            command = f"specchat models show {shlex.quote(model.reference)} --template"
+            text = f"of {model.reference}: {' '.join(suspicions)} Read it with: {command}"
+            yield Finding("template", "note", text)
+    if models and not strange:
+        yield Finding("template", "ok", f"{len(models)} looked at, each writes what was said")
+
+
+def _default_pair() -> tuple[GGUF, GGUF]:
+    return catalog.DEFAULT.target, catalog.DEFAULT.draft
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "of unknown version"
+
+
+def _existing(path: Path) -> Path:
+    return next(place for place in (path, *path.parents) if place.exists())

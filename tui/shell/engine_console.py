@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from rich.console import Console
@@ -14,15 +14,14 @@ from rich.text import Text
 from assistant.events import Failed, Loading
 from assistant.process.client import EngineProcess
 from assistant.process.protocol import CHAT, Protocol
-from assistant.request import Setup
+from assistant.request import AnyJob, Setup
+from assistant.service import Ticket
 from models import errors
 from models.files.progress import Progress, Report
 from tui.models.locate_pair import NO_DRAFT, find_models
 from tui.safe import safe
 from tui.settings.settings import Settings
 from tui.widgets.text_figures import left
-
-End = TypeVar("End")
 
 
 class Stopped(KeyboardInterrupt):
@@ -46,7 +45,7 @@ class EngineConsole:
         self._what = ""
         self._protocol = protocol
         self._engine: EngineProcess | None = None
-        self._events: SimpleQueue[Any] = SimpleQueue()
+        self._ticket: Ticket | None = None  # of the job that was begun last
 
     @contextmanager
     def shown(self) -> Iterator[None]:
@@ -63,17 +62,16 @@ class EngineConsole:
         finally:
             self.console.show_cursor()  # an interrupt may come while the spinner begins
 
-    @property
-    def engine(self) -> EngineProcess:
-        """The engine; its process, which takes a while, starts when this is first asked for."""
+    def start(self) -> EngineProcess:
+        """Return the engine; its process, which takes a while, starts when this is first called."""
         if self._engine is None:
-            self._engine = EngineProcess(self._events.put, protocol=self._protocol)
+            self._engine = EngineProcess(protocol=self._protocol)
         return self._engine
 
-    def until(
-        self, end: type[End], hear: Callable[[Any], None] | None = None, keeps: bool = True
-    ) -> End:
-        """Wait for the event that ends what the engine was given to do, and return it.
+    def run(
+        self, job: AnyJob, hear: Callable[[Any], None] | None = None, keeps: bool = True
+    ) -> Any:
+        """Have a job done, and return its last event.
 
         `hear` is told of all events. `keeps` says whether Ctrl-C meanwhile, and from then on, has
         the engine stop; a second one raises in any case.
@@ -83,21 +81,20 @@ class EngineConsole:
             Stopped: Ctrl-C was pressed, and nothing more comes.
         """
         self.keeps = keeps
+        events: SimpleQueue[Any] = SimpleQueue()
+        self._ticket = self.start().submit(job, events.put)
         if self.interrupted:
-            self.engine.cancel()  # what it was given since
-        while True:
-            event = self._events.get()
+            self._ticket.cancel()
+        end = None
+        while (event := events.get()) is not None:
+            end = event
             if hear is not None:
                 hear(event)
-            match event:
-                case Loading(role, name, fraction):
-                    self.say(f"loading {role} {name}: {fraction:.0%}")
-                case Failed() if self.interrupted:
-                    raise Stopped
-                case Failed(message, kind):
-                    raise getattr(errors, kind)(message)
-            if isinstance(event, end):
-                return event
+            if isinstance(event, Loading):
+                self.say(f"loading {event.role} {event.name}: {event.fraction:.0%}")
+        if isinstance(end, Failed):
+            raise Stopped if self.interrupted else getattr(errors, end.kind)(end.message)
+        return end
 
     def pair(self, settings: Settings) -> Setup:
         """Find the models that the settings ask for, and say it where the draft is missing.
@@ -141,8 +138,8 @@ class EngineConsole:
         if self.interrupted or not self.keeps:
             raise KeyboardInterrupt
         self.interrupted = True
-        if self._engine is not None:
-            self._engine.cancel()
+        if self._ticket is not None:
+            self._ticket.cancel()
 
 
 @contextmanager

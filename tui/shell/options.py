@@ -1,22 +1,17 @@
 """The options that every way of asking shares, and the settings they make."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 from tui.safe import safe
 from tui.settings.keys import KEYS, Key
-from tui.settings.value_kinds import Value, shown
-from tui.settings.word_kinds import ChoiceKind, Flag
-
-if TYPE_CHECKING:
-    from tui.settings.settings import Settings
+from tui.settings.kinds import FLAG, Value, shown
+from tui.settings.settings import Settings, load
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-_PATHS = ("/", "./", "../", "~")
-"""How the path of a file begins."""
 
 
 class SettingParameter(click.ParamType[Value]):
@@ -40,11 +35,9 @@ class SettingParameter(click.ParamType[Value]):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Offer the words that are allowed."""
-        from tui.settings.completion_words import words
+        from tui.shell.completion import values
 
-        if self.key.name in ("target", "draft") and incomplete.startswith(_PATHS):
-            return [CompletionItem(incomplete, type="file")]
-        return [CompletionItem(word) for word in words(self.key) if word.startswith(incomplete)]
+        return values(self.key, incomplete)
 
 
 class ModelParameter(click.ParamType[str]):
@@ -55,13 +48,10 @@ class ModelParameter(click.ParamType[str]):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Offer those that there are; a shell knows files better."""
-        if incomplete.startswith(_PATHS):
-            return [CompletionItem(incomplete, type="file")]
-        from tui.settings.completion_words import models
+        """Offer those that there are."""
+        from tui.shell.completion import models
 
-        found = dict.fromkeys(name for name in models() if name.startswith(incomplete))
-        return [CompletionItem(name) for name in found]
+        return models(incomplete)
 
 
 class NumberParameter(click.IntRange):
@@ -77,14 +67,12 @@ def shared(command: Command) -> Command:
     return command
 
 
-def settings(options: dict[str, Any], say_notices: bool = True) -> "Settings":
+def settings(options: dict[str, Any], say_notices: bool = True) -> Settings:
     """Return the settings in force; what is odd in `config.toml` goes to standard error.
 
     Raises:
         UsageError: a value makes no sense, or `config.toml` cannot be understood.
     """
-    from tui.settings.settings import load
-
     chosen = load({name: options[name] for name in KEYS if name in options})
     for notice in chosen.notices if say_notices else ():
         click.echo(f"specchat: {safe(notice)}", err=True)
@@ -100,16 +88,12 @@ def _offered() -> list[Key]:
 
 
 def _option(key: Key) -> Callable[[Command], Command]:
-    if isinstance(key.kind, Flag):
+    if key.kind is FLAG:
         opposite = "--online" if key.name == "offline" else f"--no-{key.name}"
         names = [key.name, f"{key.flag}/{opposite}"]
         return click.option(*names, default=None, help=f"{key.help}  [{shown(key.default)}]")
     names = [key.name, key.flag, *(["-k"] if key.name == "lookahead" else [])]
     default = f"  [{shown(key.default)}]" if shown(key.default) else ""
-    hint = key.kind.hint if isinstance(key.kind, ChoiceKind) else None
     return click.option(
-        *names,
-        type=SettingParameter(key),
-        metavar=hint or key.kind.hint,
-        help=f"{key.help}{default}",
+        *names, type=SettingParameter(key), metavar=key.kind.hint, help=f"{key.help}{default}"
     )

@@ -16,12 +16,13 @@ from rich.console import Console
 from rich.text import Text
 
 from assistant.events import Failed, Loading, Ready
+from assistant.process.client import EngineProcess
 from assistant.process.landlock import forbid_connections
-from assistant.request import Message, Request, Setup
+from assistant.request import Setup
 from assistant.serve.connection import listen
 from assistant.serve.endpoint import Endpoint, Served
+from assistant.serve.engine_job import EngineJob
 from assistant.serve.guard import Guard, is_local
-from assistant.serve.request_queue import RequestQueue
 from models import errors
 from models.errors import StorageError, UsageError
 from tui.figures import figures
@@ -65,24 +66,24 @@ class Serving:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._stop, INTERRUPTED)
         loop.add_signal_handler(signal.SIGTERM, self._stop, 0)
-        desk = RequestQueue()
+        engine = EngineProcess()
         try:
-            ready = await self._load(desk)
+            ready = await self._load(engine)
             if ready is not None:
                 listening.listen()
                 self._tell(ready, listening.getsockname()[1])
-                await listen(self._endpoint(desk, ready), listening, self._end)
+                await listen(self._endpoint(engine, ready), listening, self._end)
         finally:
-            await desk.close()
+            await asyncio.to_thread(engine.close)
         return self._code
 
     def _stop(self, code: int) -> None:
         self._code = code
         self._end.set()
 
-    async def _load(self, desk: RequestQueue) -> Ready | None:
+    async def _load(self, engine: EngineProcess) -> Ready | None:
         """Return what was loaded; None when it was interrupted."""
-        loading = asyncio.create_task(self._loaded(desk))
+        loading = asyncio.create_task(self._loaded(engine))
         ending = asyncio.create_task(self._end.wait())
         await asyncio.wait({loading, ending}, return_when=asyncio.FIRST_COMPLETED)
         ending.cancel()
@@ -91,9 +92,9 @@ class Serving:
         loading.cancel()
         return None
 
-    async def _loaded(self, desk: RequestQueue) -> Ready:
+    async def _loaded(self, engine: EngineProcess) -> Ready:
         with Console(stderr=True).status("loading") as status:
-            async for event in desk.load(self._setup).heard():
+            async for event in EngineJob(engine, self._setup).events():
                 match event:
                     case Loading(role, name, fraction):
                         status.update(Text(f"loading {role} {safe(name)}: {fraction:.0%}"))
@@ -103,9 +104,9 @@ class Serving:
                         return event
         raise AssertionError("loading ends in one or the other")
 
-    def _endpoint(self, desk: RequestQueue, ready: Ready) -> Endpoint:
-        name, usual = name_of(self._settings, self._setup), _usual(self._settings)
-        return Endpoint(desk, name, ready, usual, self._guard, _report, _say)
+    def _endpoint(self, engine: EngineProcess, ready: Ready) -> Endpoint:
+        name, usual = name_of(self._settings, self._setup), self._settings.request()
+        return Endpoint(engine, name, ready, usual, self._guard, _report, _say)
 
     def _tell(self, ready: Ready, port: int) -> None:
         host = f"[{self._guard.host}]" if ":" in self._guard.host else self._guard.host
@@ -121,19 +122,6 @@ def name_of(settings: Settings, setup: Setup) -> str:
     """Return what other programs call the target: its short name, or its file's."""
     reference = settings.target or default_target()
     return setup.target.stem if "/" in reference or setup.target.name in reference else reference
-
-
-def _usual(settings: Settings) -> Request:
-    return Request(
-        (Message("system", settings.system),) if settings.system else (),
-        settings.sampling,
-        settings.mode,
-        settings.lookahead,
-        settings.max_tokens,
-        settings.seed,
-        sources=settings.draft_sources,
-        rule=settings.rule,
-    )
 
 
 def _find(settings: Settings) -> Setup:

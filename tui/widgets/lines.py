@@ -22,11 +22,8 @@ class Lines(ScrollView):
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     Lines {
-        overflow-x: hidden;
-        overflow-y: auto;
-        scrollbar-size-vertical: 1;
-        scrollbar-color: $panel-lighten-2;
-        scrollbar-background: $background 0%;
+        overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1;
+        scrollbar-color: $panel-lighten-2; scrollbar-background: $background 0%;
     }
     """
 

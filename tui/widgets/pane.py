@@ -12,15 +12,10 @@ class Pane(VerticalScroll):
 
     DEFAULT_CSS = """
     Pane {
-        padding: 0 1;
-        border: round $primary 60%;
-        border-title-color: $foreground;
-        border-title-background: $background;
-        border-subtitle-color: $foreground 70%;
-        border-subtitle-background: $background;
-        background: $background;
-        scrollbar-size-vertical: 1;
-        scrollbar-color: $panel-lighten-2;
+        padding: 0 1; border: round $primary 60%; background: $background;
+        border-title-color: $foreground; border-title-background: $background;
+        border-subtitle-color: $foreground 70%; border-subtitle-background: $background;
+        scrollbar-size-vertical: 1; scrollbar-color: $panel-lighten-2;
         scrollbar-background: $background;
 
         & .all { height: auto; min-height: 100%; }  /* a short text stays at the top */

@@ -4,6 +4,8 @@ import itertools
 from collections.abc import Sequence
 
 LEVELS = "▁▂▃▄▅▆▇█"
+MISSING = "–"
+"""Stands for a figure that there is not."""
 
 
 def bar(fraction: float, width: int) -> str:

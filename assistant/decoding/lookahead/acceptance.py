@@ -1,12 +1,16 @@
 """How likely proposals are to be accepted, learnt for each source and kind of evidence."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import exp, log, sqrt
 
-from assistant.decoding.lookahead.odds import SPREAD, Odds, log_odds, probability
 from assistant.decoding.loops import Round
-from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Run
 
+NEAREST = 0.005  # to 0 and 1: nothing is certain
+FADE = 0.97  # of what was learnt, or of a recent mean, each time
+RETURN = 0.99  # of how far it is from where it began, each round that shows nothing of it
+SPREAD = ((1 / 6, -sqrt(3)), (2 / 3, 0.0), (1 / 6, sqrt(3)))
+"""A normal distribution as three values, by weight (Gauss and Hermite)."""
 SURE = "sure"
 """No source: what the model's proposals are worth by how sure the target is of its own token."""
 UNKNOWN = (0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99)  # by evidence
@@ -27,24 +31,71 @@ STEADY = 30.0  # information on a kind of evidence before any is seen: what is k
 LIVELY = {"model": 2.8, SURE: 2.8}  # on a text: one over the variance between texts, measured
 LIVELIEST = 1.0  # the same of sources that copy
 LASTING = 2.0  # information on a source before any is seen: one over the variance between models
-MEMORY = 0.97  # what a token counts for against the one after it
 
 
-class Mean:
-    """A mean that forgets."""
+class Odds:
+    """The logarithm of odds, or a part of it, learnt from probabilities that are seen.
 
-    def __init__(self, value: float) -> None:
-        self._sum, self._weight = PRIOR * value, PRIOR
+    Logistic regression, one step of Newton's for each observation: it moves by how unexpected that
+    was, and the less the more is known already.
+
+    Args:
+        value: what is believed at first.
+        information: how firmly; one over the variance.
+    """
+
+    def __init__(self, value: float, information: float) -> None:
+        self.value = self._first = value
+        self._least = self._information = information
+
+    @property
+    def deviation(self) -> float:
+        """How far off the value may well be: a standard deviation."""
+        return 1 / sqrt(self._information)
+
+    def learn(self, seen: float, expected: float) -> None:
+        """Take an observation of a probability that this is a part of."""
+        self._information += expected * (1 - expected)
+        self.value += (seen - expected) / self._information
+
+    def fade(self, shown: bool) -> None:
+        """Let a round pass: be less sure, and believe less of what it has not shown again."""
+        self._information = self._least + FADE * (self._information - self._least)
+        if not shown:
+            self.value = self._first + RETURN * (self.value - self._first)
+
+
+def log_odds(chance: float) -> float:
+    """Return the logarithm of a probability's odds."""
+    chance = min(max(chance, NEAREST), 1 - NEAREST)
+    return log(chance / (1 - chance))
+
+
+def probability(value: float) -> float:
+    """Return the probability whose odds have this logarithm."""
+    return 1 / (1 + exp(-value))
+
+
+class RecentMean:
+    """A mean that forgets: what was added before counts for less each time.
+
+    Args:
+        value: what it is at first.
+        weight: as how many observations that counts.
+    """
+
+    def __init__(self, value: float = 0.0, weight: float = 0.0) -> None:
+        self._sum, self._weight = weight * value, weight
 
     @property
     def value(self) -> float:
-        """The mean; before the first observation, what it began with."""
-        return self._sum / self._weight
+        """The mean; 0 where nothing was added yet, and nothing was known at first."""
+        return self._sum / self._weight if self._weight else 0.0
 
-    def add(self, value: float) -> None:
-        """Take one observation."""
-        self._sum = MEMORY * self._sum + value
-        self._weight = MEMORY * self._weight + 1
+    def add(self, total: float, weight: float = 1.0) -> None:
+        """Take `weight` observations into account, and their sum."""
+        self._sum = FADE * self._sum + total
+        self._weight = FADE * self._weight + weight
 
 
 class Acceptance:
@@ -63,12 +114,12 @@ class Acceptance:
         self._kinds: dict[tuple[str, int], Odds] = {}
         self._moods: dict[str, Odds] = {}
         self._sources = {name: Odds(value, LASTING) for name, value in (lasting or {}).items()}
-        self._sure = Mean(USUAL)
+        self._sure = RecentMean(USUAL, PRIOR)
 
     def begin(self) -> None:
         """Begin another text, in which much may be different."""
         self._moods.clear()
-        self._sure = Mean(USUAL)
+        self._sure = RecentMean(USUAL, PRIOR)
         for source in self._sources.values():
             source.value *= FORGIVEN
 
@@ -159,18 +210,7 @@ def _observed(round_: Round, runs: Sequence[Run]) -> Iterator[tuple[str, int, fl
     for i, token in enumerate(round_.tokens[: round_.tested]):
         row, proposal = token.target_row, token.proposal
         if proposal and (i or proposal.source not in judged):
-            odds = overlap(row, proposal.row)
+            odds = row.overlap(proposal.row)
             yield proposal.source, proposal.evidence, odds
             if proposal.source == "model" and row.margin is not None:
                 yield SURE, row.margin, odds
-
-
-def overlap(target: Row, draft: Row) -> float:
-    """Return the probability that a proposal drawn from `draft` is accepted.
-
-    The sum of min(target, draft): Leviathan et al. 2023, corollary 3.6.
-    """
-    if len(draft.ids) == 1:
-        return float(min(target.prob(int(draft.ids[0])), draft.probs[0]))
-    shared = target.probs.clip(max=draft.probs_of(target.ids))
-    return float(shared.sum())

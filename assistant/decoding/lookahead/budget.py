@@ -1,10 +1,72 @@
-"""How much time speculation may lose against ArS in one answer."""
+"""How long ArS takes now, and how much time speculation may lose against it in one answer."""
 
 from collections import deque
+from math import isfinite, log
+from statistics import median
 
 ALLOWANCE = 3.0  # evaluations of one token that an answer may take longer, whatever its length
 SHARE = 0.02  # or this part of those that ArS needs, where that is more
 OPEN = 4  # rounds whose worth is not settled
+RECENT = 9  # rounds of ArS whose median is believed
+CHANGED = log(1.2)  # from here on it is no noise, if two in a row say so
+SURPRISES = 3  # rounds of speculation whose mean is compared
+
+
+class Reference:
+    """Follow the seconds of a plain evaluation, and say when it is time to look at them again.
+
+    Only rounds without proposals show them. When the machine becomes faster or slower while tokens
+    are proposed, rounds take longer or shorter than expected, and the next one is to be plain:
+    that tells whether ArS has changed too.
+
+    Args:
+        seconds: what was measured at load.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._recent = deque([seconds], RECENT)
+        self._surprises = deque[float]((), SURPRISES)
+        self._looks = 0
+        self.unseen = 0
+        """Rounds of speculation since the last plain one."""
+
+    @property
+    def seconds(self) -> float:
+        """The seconds of a plain evaluation, as far as is known."""
+        return median(self._recent)
+
+    @property
+    def seems_changed(self) -> bool:
+        """Whether a plain round is due, because the last ones were not as expected."""
+        return self._looks > 0
+
+    def saw_plain(self, seconds: float) -> None:
+        """Take a round without proposals; what is no duration is ignored."""
+        if not (seconds > 0 and isfinite(seconds)):
+            return
+        self._take(seconds)
+        self._surprises.clear()
+        self._looks = max(0, self._looks - 1)
+        self.unseen = 0
+
+    def saw_other(self, seconds: float, expected: float) -> None:
+        """Take a round with proposals, and how long it was expected to take."""
+        self.unseen += 1
+        if not (seconds > 0 and isfinite(seconds)):
+            return
+        if log(self.seconds / seconds) > CHANGED:
+            self._take(seconds)  # a plain evaluation takes no longer than a wider one
+        self._surprises.append(log(seconds / expected))
+        mean = sum(self._surprises) / SURPRISES
+        if len(self._surprises) == SURPRISES and abs(mean) > CHANGED:
+            self._looks = 2
+
+    def _take(self, seconds: float) -> None:
+        before = list(self._recent)
+        self._recent.append(seconds)
+        away = [log(each / median(before)) for each in (before[-1], seconds)]
+        if min(away) > CHANGED or max(away) < -CHANGED:
+            self._recent = deque([before[-1], seconds], RECENT)
 
 
 class Budget:

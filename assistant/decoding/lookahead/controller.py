@@ -7,12 +7,10 @@ may be wrong, and then it costs time; but whatever it does, the output keeps the
 from collections.abc import Sequence
 from math import inf, log2
 
-from assistant.decoding.lookahead.acceptance import Acceptance
-from assistant.decoding.lookahead.breakeven import cheapest
-from assistant.decoding.lookahead.budget import Budget
+from assistant.decoding.lookahead.acceptance import Acceptance, RecentMean
+from assistant.decoding.lookahead.budget import Budget, Reference
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.pace import RecentSpeed
-from assistant.decoding.lookahead.plain_pace import Reference
+from assistant.decoding.lookahead.theory import LONGEST, cheapest, fastest
 from assistant.decoding.lookahead.throughput_plan import ALONE, BatchShare, ThroughputPlan
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Plan
@@ -37,16 +35,16 @@ class Controller:
         self._costs = costs
         self._acceptance = acceptance or Acceptance()
         self._budget = Budget()
-        self._pace = RecentSpeed()
+        self._pace = RecentMean()
         self._known = 0  # tokens of context that the draft had when it was judged last
-        self._answered = 0  # tokens of this answer
+        self._answered = 0.0  # tokens of this answer, or of each in the mean
         self._reference = Reference(costs.verify(1))
 
     def begin(self) -> None:
         """Begin an answer: what others gained pays for no loss in it, and its text is its own."""
         self._budget = Budget()
-        self._pace = RecentSpeed()
-        self._known = self._answered = 0
+        self._pace = RecentMean()
+        self._known, self._answered = 0, 0.0
         self._acceptance.begin()
 
     def plan(self, room: int, least: int = 0, beside: BatchShare = ALONE) -> ThroughputPlan:
@@ -83,49 +81,39 @@ class Controller:
         self._costs.saw_draft(tokens, seconds)
 
     def observe(
-        self, round_: Round, plan: Plan, seconds: float, draft_s: float, tables_s: float = 0.0
+        self,
+        rounds: Sequence[tuple[Round, Plan]],
+        seconds: float,
+        draft_s: float = 0.0,
+        tables_s: float = 0.0,
     ) -> None:
-        """Learn from a round that took `seconds`.
+        """Learn from an evaluation: the rounds of all answers that it served, and what they took.
 
-        Of these, `draft_s` were spent in the draft model and `tables_s` in tables.
-        """
-        self._answered += len(round_.tokens)
-        verify_s = seconds - draft_s - tables_s
-        self._compare(round_.proposed, verify_s)
-        if not isinstance(plan, ThroughputPlan):
-            self._acceptance.learn(round_, ())
-            return
-        self._acceptance.learn(round_, plan.runs)
-        self._costs.saw_tables(plan.table_rows, tables_s)
-        if plan.reads:
-            expected = [self._costs.draft(unread) for unread in plan.reads]
-            for unread, usual in zip(plan.reads, expected, strict=True):
-                self._costs.saw_draft(unread, usual * draft_s / sum(expected))
-        if not plan.least:  # else it was the person's wish, and is not owed
-            if round_.proposed or plan.reads or plan.table_rows:
-                self._spend(seconds, plan.expected_s, len(round_.tokens))
-            else:
-                self._budget.rest(len(round_.tokens), self._token_s)
-            if not plan.reads:
-                self._pace.add(len(round_.tokens), seconds)
-
-    def observe_batch(self, rounds: Sequence[tuple[Round, Plan]], seconds: float) -> None:
-        """Learn from rounds of several answers, which one evaluation has served.
-
-        What ArS had taken for them is that it decodes as many answers at once, without proposals.
+        Of the `seconds`, `draft_s` were spent in the draft model and `tables_s` in tables. What ArS
+        had taken for several answers is that it decodes as many at once, without proposals.
         """
         count, proposed = len(rounds), sum(round_.proposed for round_, _ in rounds)
+        tokens = sum(len(round_.tokens) for round_, _ in rounds) / count
         alone = self._costs.verify(1) / self._costs.verify(count)
-        expected_s = self._costs.verify(count + proposed)
-        self._compare(proposed, seconds, count)
+        self._answered += tokens
+        self._compare(proposed, seconds - draft_s - tables_s, count)
         for round_, plan in rounds:
             self._acceptance.learn(round_, plan.runs if isinstance(plan, ThroughputPlan) else ())
-        if all(isinstance(plan, ThroughputPlan) and not plan.least for _, plan in rounds):
-            tokens = sum(len(round_.tokens) for round_, _ in rounds) / count
-            if proposed:
-                self._spend(seconds * alone, expected_s * alone, tokens)
-            else:
-                self._budget.rest(tokens, self._token_s)
+        plans = [plan for _, plan in rounds if isinstance(plan, ThroughputPlan)]
+        table_rows = sum(plan.table_rows for plan in plans)
+        self._costs.saw_tables(table_rows, tables_s)
+        reads = [unread for plan in plans for unread in plan.reads]
+        expected = [self._costs.draft(unread) for unread in reads]
+        for unread, usual in zip(reads, expected, strict=True):
+            self._costs.saw_draft(unread, usual * draft_s / sum(expected))
+        if len(plans) < count or any(plan.least for plan in plans):
+            return  # it was the person's wish, and is not owed
+        if proposed or reads or table_rows:
+            self._spend(seconds * alone, plans[-1].expected_s * alone, tokens)
+        else:
+            self._budget.rest(tokens, self._token_s)
+        if not reads:
+            self._pace.add(tokens, seconds * alone)
 
     def forecast(self, reason: Reason, plan: Plan) -> Forecast:
         """Return what is expected of speculation, beside the reason for what a plan has done.
@@ -166,7 +154,7 @@ class Controller:
         owed_s = expected_s if is_surprise else seconds
         self._budget.spend(owed_s, tokens, self._token_s)
 
-    def _compare(self, proposed: int, seconds: float, answers: int = 1) -> None:
+    def _compare(self, proposed: int, seconds: float, answers: int) -> None:
         """Learn how long an evaluation took, and what ArS takes."""
         width = answers + proposed
         if proposed:
@@ -190,17 +178,10 @@ class Controller:
         if is_early or read_s > MOST_READ * left_s:
             return -inf
         better = HALF * log2(way.context / (self._known or whole))
-        pace = max(self._pace.tokens_per_s, 1 / token_s)
+        pace = max(self._pace.value, 1 / token_s)
+        verify = {width: self._costs.verify(width) for width in range(1, LONGEST + 2)}
         saved_s = sum(
-            weight * max(0.0, 1 / pace - 1 / self._model_speed(chance))
+            weight * max(0.0, 1 / pace - 1 / fastest(chance, verify, self._costs.draft(1))[1])
             for weight, chance in self._acceptance.possible("model", better)
         )
         return min(more, TYPICAL_ANSWER) * saved_s - read_s
-
-    def _model_speed(self, acceptance: float) -> float:
-        """Return the tokens per second that the draft model promises at its best lookahead."""
-        tokens, best = 1.0, 1 / self._costs.verify(1)
-        for k in range(1, 16):
-            tokens += acceptance**k
-            best = max(best, tokens / (k * self._costs.draft(1) + self._costs.verify(k + 1)))
-        return best

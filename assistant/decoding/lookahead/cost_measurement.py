@@ -1,9 +1,11 @@
 """Measure what evaluations cost, in a couple of seconds."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
 from time import perf_counter
 
-from assistant.decoding.lookahead.measured_times import Times
+from assistant.decoding.lookahead.costs import is_curve
 from models.base import Model
 
 PATIENCE = 2.0
@@ -17,7 +19,48 @@ WIDTHS = ((1, 4), (2, 16), (8, 3), (5, 32), (6, 12, 9))
 """The target's widths as they matter: a round's, a long copy's, and then where steps may be."""
 READINGS = ((1, 8), (2, 64))
 """Tokens for the draft: its step, and what it has to catch up."""
+TURNS = 12
+"""Times that each is measured where several are measured in turns."""
+LOOKS_NEEDED = 3
+"""Looks after which times are believed: one alone may have met a machine in a bad moment."""
+ALIKE = 1.15
+"""By how much looks may differ that confirm each other; no third one is needed then."""
 Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The seconds of evaluations by the number of their tokens.
+
+    They are of a machine at rest, as far as looks have met one. What rounds show of it since, other
+    programs among it, is learnt by `Curve` anew in each load, and is not kept.
+    """
+
+    seconds: dict[int, float]
+    looks: int = LOOKS_NEEDED
+    """In how many looks they were measured; what is measured with care counts as enough."""
+
+    def confirmed(self, other: "Times") -> "Times":
+        """Return the fastest of both looks, by number of tokens: noise only ever adds.
+
+        What only one of them had time for is as it would be on the machine of the fastest.
+        """
+        both = self.seconds.keys() & other.seconds.keys()
+        if not both:  # no look of ours: somebody changed the file
+            return other
+        fastest = {n: min(self.seconds[n], other.seconds[n]) for n in both}
+        for look in (self, other):
+            pace = median(fastest[n] / look.seconds[n] for n in both)
+            paced = {n: pace * took for n, took in look.seconds.items() if n not in both}
+            fastest |= paced
+        shifts = [other.seconds[n] / self.seconds[n] for n in both]
+        alike = max(shifts) < ALIKE * median(shifts) and min(shifts) > median(shifts) / ALIKE
+        return Times(dict(sorted(fastest.items())), LOOKS_NEEDED if alike else self.looks + 1)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether these can be times: what a file says may be anything."""
+        return is_curve(self.seconds)
 
 
 def time_target(target: Model, clock: Clock = perf_counter) -> Times:
@@ -43,12 +86,28 @@ def time_draft(draft: Model, clock: Clock = perf_counter) -> Times:
 
 
 def seconds(model: Model, width: int, depth: int = SHALLOW, clock: Clock = perf_counter) -> float:
-    """Time one evaluation of `width` tokens behind `depth` others."""
+    """Time one evaluation of `width` tokens after `depth` others."""
     tokens = varied(depth + width, model.n_vocab)
     model.logits(tokens[:depth], rows=0)
     started = clock()
     model.logits(tokens, rows=min(width, model.max_rows))
     return clock() - started
+
+
+def in_turns(works: Sequence[Callable[[], object]], turns: int = TURNS) -> list[float]:
+    """Return how long each takes: whatever disturbs one of them disturbs the others as well.
+
+    The slower half of its turns is left out: noise only ever adds.
+    """
+    taken: list[list[float]] = [[] for _ in works]
+    for turn in range(turns + 1):
+        for work, times in zip(works, taken, strict=True):
+            started = perf_counter()
+            work()
+            if turn:  # the first one fills the caches
+                times.append(perf_counter() - started)
+    half = (turns + 1) // 2
+    return [sum(sorted(times)[:half]) / half for times in taken]
 
 
 def varied(count: int, n_vocab: int) -> list[int]:

@@ -1,10 +1,137 @@
-"""What evaluations cost on this machine."""
+"""What evaluations cost on this machine: as they were measured, and as rounds show them since."""
 
+from collections import deque
 from collections.abc import Mapping
-from math import inf
+from math import exp, inf, isfinite, log
+from statistics import median
 
-from assistant.decoding.lookahead.cost_curve import Curve
 from assistant.decoding.sources.model import ModelSource
+
+BLOCK = 4
+"""Tokens that llama.cpp's kernels for a CPU take at once."""
+
+
+def is_curve(measured: Mapping[int, float]) -> bool:
+    """Say whether these are seconds by tokens, and at least one."""
+    return bool(measured) and all(n > 0 and 0 < s < inf for n, s in measured.items())
+
+
+class Staircase:
+    """Seconds by tokens, for any number of tokens; what was measured is kept as it is.
+
+    Whole blocks lie on straight lines. Tokens beyond a block lie between that line, where a kernel
+    that knows no blocks keeps, and the sum of two evaluations, of the blocks and of the rest: the
+    measured number of tokens next to them tells where.
+
+    Args:
+        measured: seconds by tokens.
+
+    Raises:
+        ValueError: nothing was measured, or something that is no duration.
+    """
+
+    def __init__(self, measured: Mapping[int, float]) -> None:
+        if not is_curve(measured):
+            raise ValueError(f"not the seconds of evaluations: {dict(measured)}")
+        self.measured = dict(sorted(measured.items()))
+        self._seconds = dict(measured)
+        whole = [n for n in self.measured if n < BLOCK or n % BLOCK == 0]
+        self._corners = whole or [*self.measured]
+        self._inside = [n for n in self.measured if n not in self._corners]
+
+    def __call__(self, tokens: int) -> float:
+        """Return the seconds of an evaluation of `tokens` tokens."""
+        if tokens not in self._seconds:
+            self._seconds[tokens] = self._line(tokens) + self._share(tokens) * self._gap(tokens)
+        return self._seconds[tokens]
+
+    def _line(self, tokens: int) -> float:
+        """Return what the straight lines through whole blocks say."""
+        corners, seconds = self._corners, self.measured
+        if len(corners) == 1:
+            return seconds[corners[0]] * tokens / corners[0]
+        low = max((n for n in corners[:-1] if n <= tokens), default=corners[0])
+        high = corners[corners.index(low) + 1]
+        slope = (seconds[high] - seconds[low]) / (high - low)
+        if tokens > high:
+            slope = max(slope, 0.0)  # noise must not make more tokens ever cheaper
+        return seconds[low] + slope * (tokens - low)
+
+    def _gap(self, tokens: int) -> float:
+        """Return how much longer than the line two evaluations take, of the blocks and the rest."""
+        rest = tokens % BLOCK
+        if tokens < BLOCK or not rest:
+            return 0.0
+        return max(0.0, self._line(tokens - rest) + self._line(rest) - self._line(tokens))
+
+    def _share(self, tokens: int) -> float:
+        """Return which part of that gap is real, by the nearest width that shows it."""
+        inside = [n for n in self._inside if self._gap(n) > 0]
+        if not inside:
+            return 0.5
+        nearest = min(inside, key=lambda n: abs(n - tokens))
+        share = (self.measured[nearest] - self._line(nearest)) / self._gap(nearest)
+        return min(max(share, 0.0), 1.0)
+
+
+RECENT = 9
+"""Evaluations whose median is believed, at first the measured: four slow ones change nothing."""
+STALE = 64
+"""Evaluations of the target after which what a width has shown before is of another time."""
+
+
+class Curve:
+    """Seconds by tokens, corrected by every evaluation that is seen.
+
+    Of a width that was seen lately, the median of its last evaluations is believed. Every other one
+    is believed to take as much longer than measured as those do, in the median: a machine that
+    others keep busy, or that is at rest again, is so for all widths, and for the draft as well. So
+    what one width shows corrects all, and what was slow while others were busy, and has been left
+    alone since, is soon believed to be usual again.
+
+    Args:
+        measured: seconds by tokens, as `Staircase` takes them.
+        target: the curve of the target, where this one is a draft's. The target is evaluated in
+            every round: what it shows tells of both, and counts the time; the draft has no say.
+
+    Raises:
+        ValueError: nothing was measured, or something that is no duration.
+    """
+
+    def __init__(self, measured: Mapping[int, float], target: "Curve | None" = None) -> None:
+        self._measured = Staircase(measured)
+        self._target = target or self
+        self._evaluations = 0
+        self._recent: dict[int, deque[float]] = {}  # by tokens: logarithms against the measured
+        self._at: dict[int, int] = {}  # when they were seen, in evaluations of the target
+
+    def __call__(self, tokens: int) -> float:
+        """Return the seconds that an evaluation of `tokens` tokens takes now."""
+        return self._measured(tokens) * exp(self._change(tokens))
+
+    def saw(self, tokens: int, seconds: float) -> None:
+        """Learn from an evaluation; what is no duration is ignored, as when a clock was set."""
+        if not (seconds > 0 and isfinite(seconds)):
+            return
+        if not self._is_fresh(tokens):
+            self._recent[tokens] = deque([self._target._usual] * RECENT, RECENT)
+        self._recent[tokens].append(log(seconds / self._measured(tokens)))
+        self._evaluations += 1
+        self._at[tokens] = self._target._evaluations
+
+    def _change(self, tokens: int) -> float:
+        """Return the logarithm of how much longer than measured an evaluation takes now."""
+        return median(self._recent[tokens]) if self._is_fresh(tokens) else self._target._usual
+
+    @property
+    def _usual(self) -> float:
+        """The same of a width that was not seen lately."""
+        fresh = [median(recent) for n, recent in self._recent.items() if self._is_fresh(n)]
+        return median(fresh) if fresh else 0.0
+
+    def _is_fresh(self, tokens: int) -> bool:
+        return tokens in self._at and self._target._evaluations - self._at[tokens] < STALE
+
 
 TABLE_S = 0.0015  # a row of a table over 150,000 tokens, warped; until one was seen
 

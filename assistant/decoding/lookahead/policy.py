@@ -4,13 +4,51 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 
-from assistant.decoding.control import Control
 from assistant.decoding.lookahead.controller import SHORT, Controller
-from assistant.decoding.lookahead.fixed import Fixed
 from assistant.decoding.lookahead.throughput_plan import ALONE, BatchShare, ThroughputPlan
-from assistant.decoding.sources.draft import Plan
+from assistant.decoding.sources.draft import Offer, Plan, Rows, Run
 from assistant.decoding.sources.model import Reading
 from assistant.events import Reason
+from assistant.request import Mode, Sampling
+from models.cancel import CancelFlag
+
+
+class Control:
+    """Steer an answer under way, from another thread.
+
+    A mode, lookahead or sampling takes effect at the next round, a cancel within the evaluation.
+    """
+
+    def __init__(self, mode: Mode = "auto", lookahead: int | None = None) -> None:
+        self.cancel = CancelFlag()
+        self.mode: Mode = mode
+        self.lookahead = lookahead
+        self.sampling: Sampling | None = None
+        """None: as the request has it."""
+
+
+class Fixed:
+    """Propose a given number of tokens: from the first source that offers any, at each position."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+
+    def next(self, offers: Sequence[Offer]) -> Offer | None:
+        """Take the first offer, as far as there is room."""
+        match offers:
+            case [Run() as run, *_]:
+                taken = run.first(self.room)
+                self.room -= len(taken.tokens)
+                return taken
+            case [Rows() as rows, *_]:
+                self.room -= 1
+                return rows
+        return None
+
+    def include(self, rows: Rows, evidence: int) -> bool:
+        """Draw from every row."""
+        return True
+
 
 FIXED_LOOKAHEAD = 3  # where nothing was measured: verify width 4
 

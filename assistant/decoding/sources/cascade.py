@@ -1,6 +1,6 @@
 """Several sources in one draft: each position goes to the one that the plan prefers there."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from assistant.decoding.sources.draft import Draft, Draw, Plan, Proposal, Rows, Run, Source
@@ -13,12 +13,13 @@ from models.errors import DraftFailed
 class Cascade:
     """Make drafts from `sources`, in the order in which they are offered to a plan."""
 
-    def __init__(self, *sources: Source) -> None:
+    def __init__(self, *sources: Source, clock: Callable[[], float] = perf_counter) -> None:
         self.sources = {source.name: source for source in sources}
         self.tables_s = 0.0
         """Seconds that rows of tables have taken so far; a model keeps its own account."""
         self.failure: DraftFailed | None = None
         """Why the last draft ended where it did, if a source could not go on."""
+        self._clock = clock
         self._tails = [source for source in sources if isinstance(source, TailSource)]
 
     def propose(self, tokens: Sequence[int], plan: Plan, warp: Warp, draw: Draw) -> Draft:
@@ -51,10 +52,10 @@ class Cascade:
                     for token, each in zip(tokens, evidence, strict=True)
                 ]
             case Rows(name) as rows:
-                started = perf_counter()
+                started = self._clock()
                 row, seen = self.sources[name].row(context, warp)
                 if name != ModelSource.name:
-                    self.tables_s += perf_counter() - started
+                    self.tables_s += self._clock() - started
                 if plan.include(rows, seen):
                     return [Proposal(draw(row, len(context)), row, name, seen)]
         return []

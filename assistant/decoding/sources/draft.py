@@ -1,10 +1,11 @@
 """What a draft is made of, and where its tokens come from."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from assistant.decoding.warp import EMPTY, Row, Warp
+from assistant.decoding.warp import EMPTY, Row, Warp, one_hot
 
 Draw = Callable[[Row, int], int]
 """Draws a token from a row, for a position in the context: a verification rule's way of chance."""
@@ -112,3 +113,16 @@ class Drafter(Protocol):
     def propose(self, tokens: Sequence[int], plan: Plan, warp: Warp, draw: Draw) -> Draft:
         """Propose tokens to follow `tokens`."""
         ...
+
+
+class Copying(ABC):
+    """A source that says beforehand which tokens it proposes."""
+
+    @abstractmethod
+    def offer(self, tokens: Sequence[int], room: int) -> Run | None:
+        """Offer to continue `tokens` with up to `room` tokens; None if there is nothing to copy."""
+
+    def row(self, tokens: Sequence[int], warp: Warp) -> tuple[Row, int]:
+        """Return the one-hot row of the first token that it would offer, and its evidence."""
+        run = self.offer(tokens, 1)
+        return (one_hot(run.tokens[0]), run.evidence[0]) if run else (EMPTY, 0)

@@ -1,4 +1,4 @@
-"""How often which token has come, as a draft source.
+"""How often which token has come, as a draft source; and guessing, the least that any has to beat.
 
 Leviathan et al. 2023, "Fast Inference from Transformers via Speculative Decoding", section 4, tries
 unigram and bigram models as drafts. These learn from the conversation.
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from assistant.decoding.row import everything
 from assistant.decoding.sources.draft import Rows
 from assistant.decoding.warp import Row, Warp
 
@@ -60,3 +61,23 @@ def unigram(n_vocab: int) -> FrequencySource:
 def bigram(n_vocab: int) -> FrequencySource:
     """Return the source that looks at the last token."""
     return FrequencySource("bigram", 1, n_vocab)
+
+
+class RandomSource:
+    """Propose any token of the vocabulary, all equally likely."""
+
+    name = "random"
+
+    def __init__(self, n_vocab: int) -> None:
+        self._row = Row(everything(n_vocab), np.full(n_vocab, 1 / n_vocab))
+
+    def read(self, tokens: Sequence[int]) -> None:
+        """Do nothing: it knows all there is to know."""
+
+    def offer(self, tokens: Sequence[int], room: int) -> Rows | None:
+        """Offer a row, always."""
+        return Rows(self.name)
+
+    def row(self, tokens: Sequence[int], warp: Warp) -> tuple[Row, int]:
+        """Return the uniform row, whatever the sampling is."""
+        return self._row, 0

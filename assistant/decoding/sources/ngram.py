@@ -1,13 +1,98 @@
-"""A person's own stored answers as a draft source: how the model has gone on before."""
+"""A person's own stored answers as a draft source: how the model has gone on before.
 
-from collections.abc import Sequence
+The tables of what usually follows a few tokens are looked up where they lie, in one file: a header
+and two columns of as many 8-byte numbers as it says, the keys, ascending, and the values. A key is
+a hash of tokens. A value has, from its highest bits on, how often the most frequent token followed
+them (16 bits), in how many of 100 cases it did (16 bits), and that token.
+"""
 
-from assistant.decoding.sources.copying import Copying
-from assistant.decoding.sources.draft import Run
-from assistant.decoding.sources.ngram_tables import LENGTHS, Continuation, Tables
+import mmap
+import struct
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from assistant.decoding.sources.draft import Copying, Run
+
+LENGTHS = (4, 3, 2)  # tokens before the one that follows, the most telling first
+HEADER = struct.Struct("=24sQ")
+MAGIC = b"specchat n-grams 1".ljust(24, b"\0")
 
 USUAL = 80  # percent of the cases, to speak of a habit
 ALWAYS = 95
+LEAST = 2  # times that a token must have followed; what was said once teaches nothing
+MOST = 2_000_000  # entries, of 16 bytes each
+
+_END = -1  # no token; stands between two answers, and behind the last
+_MASK = 2**64 - 1
+_FACTOR = 0x9E3779B97F4A7C15  # of Knuth's multiplicative hashing: 2^64 over the golden ratio
+
+
+Column = npt.NDArray[np.uint64]
+
+
+class Continuation(NamedTuple):
+    """What followed some tokens most often."""
+
+    token: int
+    times: int  # how often it did
+    percent: int  # of all that followed
+
+
+class Tables:
+    """The tables in `content`; empty ones if it holds none."""
+
+    def __init__(self, content: bytes | mmap.mmap = b"") -> None:
+        whole = memoryview(content)
+        count = _count(whole)
+        columns = whole[HEADER.size : HEADER.size + 16 * count].cast("Q")
+        self._keys, self._values = columns[:count], columns[count:]
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def find(self, context: Sequence[int]) -> Continuation | None:
+        """Return what usually follows the last tokens of a context, as many as are known."""
+        return next(filter(None, (self._find(context[-length:]) for length in LENGTHS)), None)
+
+    def _find(self, context: Sequence[int]) -> Continuation | None:
+        wanted = key(context)
+        place = bisect_left(self._keys, wanted)
+        if place == len(self) or self._keys[place] != wanted:
+            return None
+        value = self._values[place]
+        return Continuation(value & 0xFFFFFFFF, value >> 48, value >> 32 & 0xFFFF)
+
+
+def opened(path: Path) -> Tables:
+    """Return the tables of a file; empty ones if there is none, or none that can be read."""
+    try:
+        with path.open("rb") as file:
+            return Tables(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError):  # an empty file cannot be mapped
+        return Tables()
+
+
+def key(context: Sequence[Any]) -> Any:
+    """Return the key of some tokens; of many at once, if each is an array of uint64."""
+    result: Any = len(context)
+    for token in context:
+        result = (result * _FACTOR & _MASK) + token & _MASK
+        result = result ^ (result >> 32)
+    return result
+
+
+def _count(whole: memoryview) -> int:
+    """Return how many keys there are; 0 if the content is not whole, or something else."""
+    if len(whole) < HEADER.size:
+        return 0
+    magic, count = HEADER.unpack_from(whole)
+    return int(count) if magic == MAGIC and len(whole) == HEADER.size + 16 * count else 0
 
 
 class NgramSource(Copying):
@@ -41,3 +126,43 @@ def strength(entry: Continuation) -> int:
     """Return the class of an entry: 0 to 3 by how often it held, 4 to 7 if it hardly ever fails."""
     often = min(entry.times.bit_length() - 2, 3)
     return often + 4 if entry.percent >= ALWAYS else often
+
+
+def learn(answers: Iterable[Sequence[int]], most: int = MOST) -> bytes:
+    """Return the content of the tables' file: what followed what in `answers`.
+
+    If there are more than `most` entries, those with the lowest counts are left out.
+    """
+    tokens = chain.from_iterable((*answer, _END) for answer in answers)
+    text = np.append(np.fromiter(tokens, np.int64), [_END] * (max(LENGTHS) + 1))
+    keys, values = np.concatenate([_table(text, length) for length in LENGTHS], axis=1)
+    kept = np.argsort(values)[-most:]
+    kept = kept[np.argsort(keys[kept])]
+    return b"".join((HEADER.pack(MAGIC, len(kept)), keys[kept].tobytes(), values[kept].tobytes()))
+
+
+def _table(text: npt.NDArray[np.int64], length: int) -> npt.NDArray[np.uint64]:
+    """Return two rows, keys and values as in the file: what followed each `length` tokens."""
+    windows = np.lib.stride_tricks.sliding_window_view(text, length + 1)
+    windows = windows[(windows != _END).all(axis=1)]
+    if not len(windows):
+        return np.empty((2, 0), np.uint64)
+    *context, following = windows.astype(np.uint64).T
+    keys = key(context)
+    order = np.lexsort((following, keys))
+    keys, following = keys[order], following[order]
+    pairs = _starts(keys, following)
+    counts = np.diff(pairs, append=len(keys)).astype(np.uint64)
+    keys, following = keys[pairs], following[pairs]
+    contexts = _starts(keys)
+    best = np.maximum.reduceat(counts << 32 | following, contexts)
+    count, token = best >> 32, best & 0xFFFFFFFF
+    percent = 100 * count // np.add.reduceat(counts, contexts)
+    values = np.minimum(count, 0xFFFF) << 48 | percent << 32 | token
+    return np.stack([keys[contexts], values])[:, count >= LEAST]
+
+
+def _starts(*columns: Column) -> npt.NDArray[np.intp]:
+    """Return where a new combination of values begins, in columns where equal ones are together."""
+    new = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    return np.flatnonzero(np.concatenate([[True], new]))

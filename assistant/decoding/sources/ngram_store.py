@@ -6,24 +6,45 @@ for nobody else to read, and are made anew from the store, so they know nothing 
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assistant.decoding.sources import ngram_folder
-from assistant.decoding.sources.ngram_learning import learn
-from assistant.decoding.sources.ngram_tables import Tables, opened
 from models.errors import StorageError
-from models.files import private
+from models.files import disk
+from models.files.places import data_dir
 
-if TYPE_CHECKING:  # who only recalls starts sooner without it
+if TYPE_CHECKING:  # a store imports this; and tables bring numpy along
+    from assistant.decoding.sources.ngram import Tables
     from assistant.store.store import Store
 
 ENOUGH = 2_000_000  # tokens; older conversations are left alone
 MOST = 10_000  # conversations
 
 
-def recalled(model: str) -> Tables:
+def folder() -> Path:
+    """Return the folder of the tables."""
+    return data_dir() / "ngrams"
+
+
+def clear() -> None:
+    """Remove all tables: something was deleted for good, or nobody wants them.
+
+    Raises:
+        StorageError: one cannot be removed.
+    """
+    with suppress(FileNotFoundError):
+        for path in folder().iterdir():
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise StorageError(f"{path} cannot be removed ({error.strerror}).") from error
+
+
+def recalled(model: str) -> "Tables":
     """Return what is known of a model's answers; empty tables if that is nothing."""
+    from assistant.decoding.sources.ngram import opened
+
     return opened(_place(model))
 
 
@@ -35,10 +56,12 @@ def refresh(store: "Store", model: str) -> None:
     Raises:
         StorageError: the store cannot be read, or the tables cannot be written.
     """
+    from assistant.decoding.sources.ngram import learn
+
     if not store.saves:
         return
     try:
-        private.write(_place(model), learn(_answers(store, model)))
+        disk.write_private(_place(model), learn(_answers(store, model)))
     except OSError as error:
         raise StorageError(
             f"{_place(model)} cannot be written ({error.strerror}), so nothing is learnt from "
@@ -48,7 +71,7 @@ def refresh(store: "Store", model: str) -> None:
 
 def _place(model: str) -> Path:
     # A name of a model may hold anything, but not every file system takes it.
-    return ngram_folder.folder() / hashlib.sha256(model.encode()).hexdigest()[:16]
+    return folder() / hashlib.sha256(model.encode()).hexdigest()[:16]
 
 
 def _answers(store: "Store", model: str) -> Iterator[tuple[int, ...]]:

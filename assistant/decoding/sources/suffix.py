@@ -1,14 +1,105 @@
 """The conversation itself as a draft source: what followed the last time that it read like this."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from assistant.decoding.sources.copying import Copying
-from assistant.decoding.sources.draft import Run
-from assistant.decoding.sources.suffix_automaton import Automaton, SuffixMatch
+from assistant.decoding.sources.draft import Copying, Run
 
 SHORTEST = 2  # tokens in common, to speak of a repetition
 UNMISTAKABLE = 8  # tokens in common, for the latest of several ways to go on to be worth a try
 EDGES = (SHORTEST, 3, 4, 5, 7, 10, 16, 32)  # of the classes of evidence, in tokens in common
+DEPTH = 16  # how many ever shorter suffixes get to know that they occurred again
+PATIENCE = 64  # and how many are tried to go on from
+
+
+class SuffixMatch(NamedTuple):
+    """A stretch of the text that the tokens looked at end with."""
+
+    state: int
+    length: int
+    end: int  # the place behind one of its occurrences, as a rule the latest
+    followers: int  # how many different tokens have come behind it
+
+
+NOTHING = SuffixMatch(0, 0, 0, 0)
+
+
+class Automaton:
+    """A text that grows: whether and where a stretch of it has occurred before.
+
+    Blumer et al. 1985, "The smallest automaton recognizing the subwords of a text". A state stands
+    for the stretches that end at the same places. They are suffixes of one another, so a state
+    knows its longest one, and links to the state of the longest that also ends elsewhere. A text of
+    n tokens has at most 2n states, and one more token costs the same whatever n is, on average.
+    """
+
+    def __init__(self) -> None:
+        self.text: list[int] = []
+        self.match = NOTHING
+        """The longest suffix of the text that has occurred in it before."""
+        self._next: list[dict[int, int]] = [{}]
+        self._link = [-1]
+        self._longest = [0]
+        self._end = [0]
+        self._last = 0
+
+    def append(self, token: int) -> None:
+        """Add a token to the text."""
+        self.text.append(token)
+        end = len(self.text)
+        new = self._add({}, end, end)
+        at = self._last
+        while at >= 0 and token not in self._next[at]:
+            self._next[at][token] = new
+            at = self._link[at]
+        state = self._link[new] = 0 if at < 0 else self._branch(at, token)
+        self._last = new
+        self.match = self._match(state, self._longest[state])
+        # All suffixes end here, but in a text like "aaaa" there is no end to them.
+        for _ in range(DEPTH):
+            if not state:
+                break
+            self._end[state] = end
+            state = self._link[state]
+
+    def follow(self, match: SuffixMatch, token: int) -> SuffixMatch:
+        """Return the longest suffix of a match and `token` behind it that occurs in the text.
+
+        In a text that repeats itself endlessly, one that is much shorter is not looked for.
+        """
+        state, length = match.state, match.length
+        for _ in range(PATIENCE):
+            if (found := self._next[state].get(token)) is not None:
+                return self._match(found, length + 1)
+            if not state:
+                break
+            state = self._link[state]
+            length = self._longest[state]
+        return NOTHING
+
+    def _match(self, state: int, length: int) -> SuffixMatch:
+        return SuffixMatch(state, length, self._end[state], len(self._next[state]))
+
+    def _branch(self, at: int, token: int) -> int:
+        """Return the state of the longest stretch of `at` and `token` behind it, alone."""
+        whole = self._next[at][token]
+        length = self._longest[at] + 1
+        if self._longest[whole] == length:
+            return whole
+        part = self._add(self._next[whole].copy(), length, self._end[whole])
+        self._link[part] = self._link[whole]
+        self._link[whole] = part
+        while at >= 0 and self._next[at].get(token) == whole:
+            self._next[at][token] = part
+            at = self._link[at]
+        return part
+
+    def _add(self, following: dict[int, int], longest: int, end: int) -> int:
+        self._next.append(following)
+        self._link.append(0)
+        self._longest.append(longest)
+        self._end.append(end)
+        return len(self._longest) - 1
 
 
 class SuffixSource(Copying):

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from assistant.decoding.sources.copying import Copying
-from assistant.decoding.sources.draft import Proposal, Run
+from assistant.decoding.sources.draft import Copying, Proposal, Run
 
 
 class TailSource(Copying):

@@ -4,20 +4,23 @@ What the code may do is the command's business, so it should start a container o
 """
 
 import os
+import re
 import shlex
 import signal
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 
+from assistant.lab.bench.questions import Question
 from models.errors import UsageError
 
-SECONDS = 10.0
+RUN_S = 10.0
 """How long a program may run."""
 START_S = 30.0
 """How long the command may take to start it."""
 EXAMPLE = "podman run --rm -i --network none python:3 python -"
 
+_FENCE = re.compile(r"^```[^\n]*\n(.*?)(?:^```|\Z)", re.MULTILINE | re.DOTALL)
 _BEGUN, _ENDED = b"specchat: begun\n", b"specchat: ended\n"
 # The exit status alone would not do: an answer may call sys.exit(0) before it is tested.
 # A container outlives the client that we can kill, so the limit of time is set inside as well;
@@ -36,9 +39,35 @@ os._exit(0)
 """
 
 
-def run(
-    code: str, runner: Sequence[str], seconds: float = SECONDS, start_s: float = START_S
-) -> bool:
+def passes(text: str, question: Question, runner: Sequence[str]) -> bool:
+    """Say whether the code in an answer passes the question's test; `runner` runs it.
+
+    Raises:
+        UsageError: the runner does not run code.
+    """
+    return run(program(text, question), runner)
+
+
+def program(text: str, question: Question) -> str:
+    """Return the code of an answer and the question's test as one program.
+
+    What lacks the function's signature is taken for the rest of the function.
+    """
+    fenced = _FENCE.search(text)
+    code = fenced[1] if fenced else text
+    if not re.search(rf"^\s*def {re.escape(question.entry_point or '')}\b", code, re.MULTILINE):
+        code = f"{question.code}{code}"
+    elif question.code and "import" in question.code:
+        code = f"{_imports(question.code)}\n{code}"
+    return f"{code}\n\n{question.test}\n\ncheck({question.entry_point})\n"
+
+
+def _imports(code: str) -> str:
+    lines = code.splitlines()
+    return "\n".join(line for line in lines if line.startswith(("import ", "from ")))
+
+
+def run(code: str, runner: Sequence[str], seconds: float = RUN_S, start_s: float = START_S) -> bool:
     """Say whether a program comes to its end without an exception and in time.
 
     Args:

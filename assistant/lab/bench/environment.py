@@ -3,61 +3,46 @@
 import os
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from time import perf_counter
 
+import numpy as np
 import psutil
 
 from models.files.checksum import known_sha256
 from models.machine import physical_cores
 
+SIZE = 1 << 28
+"""Bytes that are read to measure bandwidth: far more than caches hold."""
+TURNS = 5
 LIBRARIES = ("specchat", "llama-cpp-python", "numpy")
 
 
-@dataclass(frozen=True, slots=True)
-class Computer:
-    """A computer, as its owner would name it."""
-
-    processor: str
-    cores: int  # physical, that this process may use
-    memory: int  # bytes
-    system: str
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFile:
-    """A model file; the sha256 is told where it is known."""
-
-    name: str
-    path: str
-    size: int
-    sha256: str | None
-
-
-def machine() -> Computer:
-    """Return what this computer is."""
-    uname = platform.uname()
-    system = f"{uname.system} {uname.release} {uname.machine}"
-    return Computer(_processor(), physical_cores(), psutil.virtual_memory().total, system)
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of everything that computes."""
-    return {"python": platform.python_version(), **{name: _version(name) for name in LIBRARIES}}
-
-
-def described(path: Path) -> ModelFile:
-    """Return which file this is."""
-    return ModelFile(path.name, str(path), path.stat().st_size, known_sha256(path))
-
-
 def facts(files: Mapping[str, Path]) -> dict[str, object]:
-    """Return all of it, as plain values; `files` are by role."""
+    """Return this computer, the versions of all that computes, and the files, given by role."""
+    uname = platform.uname()
     return {
-        "machine": asdict(machine()),
-        "versions": versions(),
-        "files": {role: asdict(described(path)) for role, path in files.items()},
+        "machine": {
+            "processor": _processor(),
+            "cores": physical_cores(),  # that this process may use
+            "memory": psutil.virtual_memory().total,
+            "system": f"{uname.system} {uname.release} {uname.machine}",
+        },
+        "versions": {
+            "python": platform.python_version(),
+            **{name: _version(name) for name in LIBRARIES},
+        },
+        "files": {
+            role: {
+                "name": path.name,
+                "path": str(path),
+                "size": path.stat().st_size,
+                "sha256": known_sha256(path),
+            }
+            for role, path in files.items()
+        },
     }
 
 
@@ -75,3 +60,17 @@ def _processor() -> str:
         lines = []
     named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(named, "") or platform.processor() or os.uname().machine
+
+
+def bandwidth(threads: int | None = None) -> float:
+    """Return bytes per second, all threads together: the best of some turns, as noise only adds."""
+    count = threads or physical_cores()
+    whole = np.ones(SIZE // 8, np.int64)
+    parts = np.array_split(whole, count)
+    seconds = []
+    with ThreadPoolExecutor(count) as pool:
+        for _ in range(1 + TURNS):
+            started = perf_counter()
+            list(pool.map(np.max, parts))  # a maximum is vectorised: it waits for memory alone
+            seconds.append(perf_counter() - started)
+    return whole.nbytes / min(seconds[1:])  # the first reading maps the pages

@@ -11,15 +11,17 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from time import monotonic, sleep
 from typing import IO, Any
 
 from assistant.chat.template import CHATML, ChatTemplate
 from assistant.lab.bench.events import Measured
-from assistant.lab.bench.llama_server_api import ServerQuestion, body, measured
-from assistant.request import Setup
+from assistant.request import Request, Setup
+from assistant.stats import Stats
 from models.errors import ModelError, UsageError
 from models.gguf import read
 from models.machine import physical_cores
@@ -36,6 +38,67 @@ _LEASH = (  # it does not outlive whoever started it
     f"if sys.platform == 'linux': ctypes.CDLL(None).prctl({PR_SET_PDEATHSIG}, {signal.SIGKILL:d})\n"
     "os.execv(sys.argv[1], sys.argv[1:])"
 )
+
+
+def body(asked: Request, template: ChatTemplate, lookahead: int | None) -> dict[str, Any]:
+    """Return the question as the server wants it; None leaves the lookahead to it, 0 is none."""
+    sampling = asked.sampling
+    most = {} if lookahead is None else {"speculative.n_max": lookahead}
+    return most | {
+        "prompt": template.render(asked.messages),
+        "n_predict": asked.max_tokens,
+        "temperature": sampling.temperature,
+        "top_k": sampling.top_k,
+        "top_p": sampling.top_p,
+        "min_p": sampling.min_p,
+        "repeat_penalty": sampling.repeat_penalty,
+        "repeat_last_n": sampling.repeat_window,
+        "samplers": ["penalties", "temperature", "top_k", "top_p", "min_p"],
+        "seed": -1 if asked.seed is None else asked.seed,
+        "cache_prompt": False,
+        "stream": False,
+    }
+
+
+def measured(answer: Any) -> Measured:
+    """Return what the server tells of its answer; its times are its own.
+
+    Raises:
+        ModelError: it tells something else.
+    """
+    match answer:
+        case {
+            "content": str(text),
+            "timings": {
+                "predicted_n": int(tokens),
+                "predicted_ms": int() | float() as decode_ms,
+                "prompt_n": int(prompt),
+                "prompt_ms": int() | float() as prompt_ms,
+                **more,
+            },
+        }:
+            drafted, accepted = (_count(more, name) for name in ("draft_n", "draft_n_accepted"))
+            # Its clock starts at the first token, which it counts.
+            decode_s = decode_ms / 1000 * tokens / max(1, tokens - 1)
+            stats = Stats(
+                "sps" if drafted else "ars",
+                rounds=max(1, tokens - accepted),
+                drafted=drafted,
+                accepted=accepted,  # of those that were drafted; how many were tested is not told
+                prompt_tokens=prompt,
+                generated_tokens=tokens,
+                prefill_s=prompt_ms / 1000,
+                first_token_s=prompt_ms / 1000,
+                decode_s=decode_s,
+                verify_s=decode_s,
+            )
+            return Measured(text, str(answer.get("stop_type", "")), stats)
+    raise ModelError("What answered is no llama-server: it told no timings.")
+
+
+def _count(timings: Any, name: str) -> int:
+    value = timings.get(name, 0)
+    return value if isinstance(value, int) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +132,7 @@ class LlamaServer:
         header = read(setup.target)
         self._template = ChatTemplate(header.template, CHATML)
 
-    def measure(self, asked: ServerQuestion) -> Measured:
+    def measure(self, asked: Request) -> Measured:
         """Answer a question from cold caches.
 
         Raises:
@@ -78,7 +141,7 @@ class LlamaServer:
         if self._process is None:
             self._start()
         question = body(asked, self._template, self._way.lookahead)
-        return measured(self._ask("POST", "/completion", json.dumps(question)))
+        return measured(self._ask(json.dumps(question)))
 
     def close(self) -> None:
         """End it."""
@@ -122,32 +185,32 @@ class LlamaServer:
             sleep(0.05)
 
     def _is_ready(self) -> bool:
-        connection = http.client.HTTPConnection(HOST, self._port, timeout=5)
         try:
-            connection.request("GET", "/health")
-            return connection.getresponse().status == http.client.OK
+            return self._answer("GET", "/health", None, 5)[0] == http.client.OK
         except (OSError, http.client.HTTPException):
             return False
-        finally:
-            connection.close()
 
-    def _ask(self, method: str, path: str, body: str) -> Any:
-        connection = http.client.HTTPConnection(HOST, self._port, timeout=ANSWER_S)
+    def _ask(self, body: str) -> Any:
         try:
-            connection.request(method, path, body, {"Content-Type": "application/json"})
-            response = connection.getresponse()
-            content = response.read()
+            status, content = self._answer("POST", "/completion", body, ANSWER_S)
         except (OSError, http.client.HTTPException) as error:
             raise ModelError(f"{self._binary} gave no answer: {self._last_words()}") from error
-        finally:
-            connection.close()
-        if response.status != http.client.OK:
+        if status != http.client.OK:
             said = content[:200].decode("utf-8", "replace")
-            raise ModelError(f"{self._binary} answered {response.status}: {said}")
+            raise ModelError(f"{self._binary} answered {status}: {said}")
         try:
             return json.loads(content)
         except ValueError as error:
             raise ModelError(f"{self._binary} answered with something that is no JSON.") from error
+
+    def _answer(
+        self, method: str, path: str, body: str | None, timeout_s: float
+    ) -> tuple[int, bytes]:
+        """Return the status and the content of what the server answers."""
+        with closing(http.client.HTTPConnection(HOST, self._port, timeout=timeout_s)) as connection:
+            connection.request(method, path, body, {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            return response.status, response.read()
 
     def _last_words(self) -> str:
         self._log.flush()
@@ -173,10 +236,11 @@ def _free_port() -> int:
     return port
 
 
+@contextmanager
 def servers(
-    binary: Path, setup: Setup, lookaheads: Sequence[int | None], log: IO[bytes]
-) -> list[LlamaServer]:
-    """Return a server for each way to decode that the program has.
+    binary: Path, setup: Setup, lookaheads: Sequence[int | None]
+) -> Iterator[list[LlamaServer]]:
+    """Have a server at hand for each way to decode that the program has; they are ended after it.
 
     Without speculation; with the draft, and the first lookahead there is; and with n-grams of the
     text, as it does that by itself.
@@ -184,7 +248,11 @@ def servers(
     check(binary)
     k = next((each for each in lookaheads if each), 4)
     ways = [PLAIN, *_ways(_help(binary), setup.draft, k)]
-    return [LlamaServer(binary, setup, way, log) for way in ways]
+    with TemporaryFile() as log, ExitStack() as started:
+        found = [LlamaServer(binary, setup, way, log) for way in ways]
+        for server in found:
+            started.callback(server.close)
+        yield found
 
 
 def _ways(options: str, draft: Path | None, k: int) -> Iterator[Way]:

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import geometric_mean
 
-from assistant.lab.bench.report import NOTHING, Report, Section, Table, number
-from assistant.lab.bench.run_answers import RunAnswer
+from assistant.lab.bench.report import MISSING, Report, Section, Table, number
+from assistant.lab.bench.run_answers import ALL, RunAnswer
 from assistant.lab.bench.simulated_machines import Machine
 from assistant.lab.bench.simulator import Simulator
-from assistant.lab.bench.standings import ALL
 from assistant.lab.bench.systems import System
 from assistant.request import USUAL_SOURCES
 from models.errors import UsageError
@@ -42,7 +41,7 @@ def report(
     kinds = list(dict.fromkeys(kind for kind, _ in places))
     ordered = [place for kind in kinds for place in places if place[0] == kind]
     rows = tuple(
-        (*place, *(number(each[place]) if place in each else NOTHING for each in found.values()))
+        (*place, *(number(each[place]) if place in each else MISSING for each in found.values()))
         for place in sorted(ordered, key=lambda place: place[0] == ALL)
     )
     table = Table("Predicted × ArS", ("kind", "system", *found), rows, NOTE, names=2)

@@ -1,22 +1,84 @@
 """The report of `specchat bench prompts`."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
+from assistant.lab.bench.intervals import Interval, geometric_mean
 from assistant.lab.bench.prediction_report import predictions
-from assistant.lab.bench.report import (
-    Plot,
-    Point,
-    Report,
-    Section,
-    Series,
-    Table,
-    interval,
-    number,
-    share,
+from assistant.lab.bench.report import Plot, Report, Section, Table, bars, interval, number, share
+from assistant.lab.bench.run_answers import (
+    ALL,
+    RunAnswer,
+    Totals,
+    kinds,
+    matched,
+    speedup,
+    sums,
+    together,
 )
-from assistant.lab.bench.run_answers import RunAnswer
-from assistant.lab.bench.standings import ALL, SystemStanding, standings
 from assistant.lab.bench.systems import System
+
+
+@dataclass(frozen=True, slots=True)
+class SystemStanding:
+    """How a system did on the questions of a kind."""
+
+    kind: str
+    system: str
+    questions: int
+    tokens_per_s: float
+    ratio: Interval | None  # to ArS: geometric mean over the questions
+    worst: float | None  # the smallest ratio of a question
+    tokens_per_eval: float
+    acceptance_rate: float | None
+    first_token_s: float  # mean
+    predicted: float | None = None  # ratio, as the simulator has it
+    in_lockstep: bool = True  # with ArS; else they answered one after the other
+
+
+def standings(
+    answers: Sequence[RunAnswer],
+    systems: Sequence[str],
+    predicted: Mapping[tuple[str, str], float] | None = None,
+) -> list[SystemStanding]:
+    """Return each system's standing by kind, and on all questions together; ArS is the first.
+
+    A question counts where both the system and ArS have answered it. `predicted` has ratios by
+    kind and system.
+    """
+    by_system = {system: sums(answers, system) for system in systems}
+    found: list[SystemStanding] = []
+    for kind in [*kinds(answers), ALL]:
+        for system, own in by_system.items():
+            if both := matched(own, by_system[systems[0]], kind).values():
+                ratios = [speedup(each, ars) for each, ars in both if system != systems[0]]
+                promised = (predicted or {}).get((kind, system))
+                found.append(_standing(kind, system, both, ratios, promised))
+    return found
+
+
+def _standing(
+    kind: str,
+    system: str,
+    both: Collection[tuple[Totals, Totals]],
+    ratios: Sequence[float],
+    predicted: float | None,
+) -> SystemStanding:
+    own = together(each for each, _ in both)
+    return SystemStanding(
+        kind,
+        system,
+        len(both),
+        own.tokens_per_s,
+        geometric_mean(ratios) if ratios else None,
+        min(ratios, default=None),
+        own.tokens_per_eval,
+        own.acceptance_rate,
+        own.total("first_token_s") / len(own.answers),
+        predicted,
+        all(each.is_lockstep for pair in both for each in pair),
+    )
+
 
 HEADER = (
     "kind",
@@ -54,7 +116,7 @@ def report(
         "Speed by kind of prompt",
         tuple(_sentences(answers, found)),
         (_table(found),),
-        _plots(found),
+        (_plot(found),) if any(each.ratio for each in found) else (),
     )
     return Report("How fast answers come, by kind of prompt", (section,)), found
 
@@ -99,32 +161,11 @@ def _sentences(answers: Sequence[RunAnswer], found: Sequence[SystemStanding]) ->
     return texts
 
 
-def _plots(found: Sequence[SystemStanding]) -> tuple[Plot, ...]:
-    places = {kind: i for i, kind in enumerate(dict.fromkeys(each.kind for each in found))}
-    systems = dict.fromkeys(each.system for each in found if each.ratio)
-    series = tuple(
-        Series(
-            system,
-            tuple(
-                Point(places[each.kind], each.ratio.value, each.ratio.low, each.ratio.high)
-                for each in found
-                if each.system == system and each.ratio
-            ),
-            "bars",
-        )
-        for system in systems
-    )
-    if not series:
-        return ()
-    return (
-        Plot(
-            "Speed as a multiple of ArS",
-            "",
-            "× ArS",
-            series,
-            tuple(places),
-            reference=1.0,
-            reference_name="ArS",
-            note="Geometric mean over the prompts of a kind, and its 95 % bootstrap interval.",
-        ),
+def _plot(found: Sequence[SystemStanding]) -> Plot:
+    return bars(
+        "Speed as a multiple of ArS",
+        "× ArS",
+        ((each.kind, each.system, each.ratio) for each in found),
+        "ArS",
+        "Geometric mean over the prompts of a kind, and its 95 % bootstrap interval.",
     )

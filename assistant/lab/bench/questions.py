@@ -1,15 +1,14 @@
 """What is asked: the shipped prompts, or a file of HumanEval's or Spec-Bench's format."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from models.errors import UsageError
 
-LARGEST = 100_000_000  # bytes of a file
+MAX_FILE_BYTES = 100_000_000
 COMPLETE = (
     "Complete this Python function. Answer with the whole function, its signature and its imports, "
     "in one code block.\n\n```python\n{code}\n```"
@@ -49,8 +48,8 @@ def read(path: Path) -> list[Question]:
         UsageError: it cannot be read, or a line is of neither format.
     """
     try:
-        if path.stat().st_size > LARGEST:
-            raise UsageError(f"{path} is too large: {LARGEST // 10**6} MB at most.")
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise UsageError(f"{path} is too large: {MAX_FILE_BYTES // 10**6} MB at most.")
         lines = path.read_text("utf-8").splitlines()
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
@@ -86,20 +85,14 @@ def _question(line: str, where: str) -> Question:
             text = COMPLETE.format(code=code.strip("\n"))
             return Question(str(name), "code", text, None, code, test, entry)
         case {"question_id": name, "category": str(kind), "turns": [str(text), *_]}:
-            return Question(f"{kind}/{name}", kind, text, _reference(fields))
+            return Question(f"{kind}/{name}", kind, text, _reference(fields.get("reference")))
     raise UsageError(
         f"{where} is no question: HumanEval has task_id, prompt, entry_point and test, "
         "Spec-Bench has question_id, category and turns."
     )
 
 
-def _reference(fields: dict[str, Any]) -> str | None:
-    return next(_texts(fields.get("reference")), None)
-
-
-def _texts(value: object) -> Iterator[str]:
-    match value:
-        case str() if value.strip():
-            yield value
-        case [*items]:
-            yield from (item for item in items if isinstance(item, str) and item.strip())
+def _reference(value: object) -> str | None:
+    """Return a text, or the first of several."""
+    texts = value if isinstance(value, list) else [value]
+    return next((text for text in texts if isinstance(text, str) and text.strip()), None)

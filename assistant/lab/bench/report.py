@@ -1,12 +1,12 @@
 """What a benchmark shows: sections of text, tables and plots, whatever they are drawn on."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from assistant.lab.bench.intervals import Interval
 
-NOTHING = "–"
+MISSING = "–"
 Style = Literal["line", "points", "dashed", "bars"]
 
 
@@ -72,10 +72,28 @@ class Report:
     sections: tuple[Section, ...]
 
 
+def bars(
+    title: str,
+    y_label: str,
+    values: Iterable[tuple[str, str, Interval | None]],
+    reference_name: str,
+    note: str = "",
+) -> Plot:
+    """Return bars beside the level 1, from values by category and series; None has no bar."""
+    given = [(category, name, value) for category, name, value in values if value is not None]
+    places = {name: i for i, name in enumerate(dict.fromkeys(each[0] for each in given))}
+    points: dict[str, list[Point]] = {}
+    for category, name, value in given:
+        point = Point(places[category], value.value, value.low, value.high)
+        points.setdefault(name, []).append(point)
+    series = tuple(Series(name, tuple(each), "bars") for name, each in points.items())
+    return Plot(title, "", y_label, series, tuple(places), 1.0, reference_name, note)
+
+
 def interval(found: Interval | None, digits: int = 2) -> str:
     """Return an estimate and its interval as text."""
     if found is None:
-        return NOTHING
+        return MISSING
     if found.low is None or found.high is None:
         return f"{found.value:.{digits}f}"
     return f"{found.value:.{digits}f} [{found.low:.{digits}f}, {found.high:.{digits}f}]"
@@ -83,12 +101,12 @@ def interval(found: Interval | None, digits: int = 2) -> str:
 
 def number(value: float | None, digits: int = 2) -> str:
     """Return a figure as text."""
-    return NOTHING if value is None else f"{value:.{digits}f}"
+    return MISSING if value is None else f"{value:.{digits}f}"
 
 
 def share(value: float | None) -> str:
     """Return a share of one as text."""
-    return NOTHING if value is None else f"{value:.0%}"
+    return MISSING if value is None else f"{value:.0%}"
 
 
 def sentence(parts: Sequence[str]) -> str:

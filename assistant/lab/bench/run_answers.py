@@ -1,6 +1,6 @@
 """What a run has measured: answers, and how they are kept in its file."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,10 @@ from assistant.lab.bench.events import Measured
 from models.errors import StorageError
 
 ANSWER = "answer"
+ALL = "all"
+"""In place of a kind: questions of all kinds together."""
+Place = tuple[str, str]
+"""The kind and the name of a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +38,9 @@ def key(question: str, kind: str, repeat: int, system: str) -> str:
     return f"{ANSWER} | {kind} | {question} | {repeat} | {system}"
 
 
-def plain(answer: RunAnswer) -> Any:
-    """Return an answer as it is kept."""
-    return msgspec.to_builtins(answer, str_keys=True)
+def plain(value: object) -> Any:
+    """Return an answer, or any figures, as JSON has them: that is how they are kept."""
+    return msgspec.to_builtins(value, str_keys=True)
 
 
 def kept(results: Mapping[str, Any]) -> Iterator[RunAnswer]:
@@ -55,11 +59,9 @@ def kept(results: Mapping[str, Any]) -> Iterator[RunAnswer]:
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionTotals:
-    """All answers of a system to one question, added up."""
+class Totals:
+    """Answers of one system, to one question or to several, added up."""
 
-    question: str
-    kind: str
     answers: tuple[Measured, ...]
 
     def total(self, name: str) -> float:
@@ -84,26 +86,50 @@ class QuestionTotals:
         """Generated tokens over decoding time."""
         return self.total("generated_tokens") / self.total("decode_s")
 
+    @property
+    def tokens_per_eval(self) -> float:
+        """Generated tokens over evaluations of the target."""
+        return self.total("generated_tokens") / self.total("rounds")
 
-def sums(answers: Iterable[RunAnswer], system: str) -> dict[tuple[str, str], QuestionTotals]:
+    @property
+    def acceptance_rate(self) -> float | None:
+        """Accepted over tested; None when nothing was tested."""
+        tested = self.total("tested")
+        return self.total("accepted") / tested if tested else None
+
+
+def sums(answers: Iterable[RunAnswer], system: str) -> dict[Place, Totals]:
     """Return the answers of a system by kind and question; those that failed are left out."""
-    found: dict[tuple[str, str], list[Measured]] = {}
+    found: dict[Place, list[Measured]] = {}
     for answer in answers:
         if answer.system == system and answer.measured and answer.measured.stats.decode_s:
             found.setdefault((answer.kind, answer.question), []).append(answer.measured)
+    return {place: Totals(tuple(measured)) for place, measured in found.items()}
+
+
+def together(totals: Iterable[Totals]) -> Totals:
+    """Return the answers to several questions as one."""
+    return Totals(tuple(answer for each in totals for answer in each.answers))
+
+
+def matched(
+    own: Mapping[Place, Totals], reference: Mapping[Place, Totals], kind: str = ALL
+) -> dict[Place, tuple[Totals, Totals]]:
+    """Return two systems' answers to the questions of a kind that both have answered."""
     return {
-        (kind, question): QuestionTotals(question, kind, tuple(measured))
-        for (kind, question), measured in found.items()
+        place: (each, reference[place])
+        for place, each in own.items()
+        if place in reference and kind in (place[0], ALL)
     }
 
 
-def speedup(own: QuestionTotals, reference: QuestionTotals) -> float:
+def speedup(own: Totals, reference: Totals) -> float:
     """Return how many times as fast a system was as another one at the same question.
 
-    Answers in lockstep are held against each other up to the last token that both have: there,
-    each token of one came within a second or so of the same token of the other. What a longer
-    answer has beyond it came when the other was over, perhaps to a machine in another mood. Others
-    are compared by all their tokens.
+    Answers in lockstep are compared up to the last token that both have: there, each token of one
+    came within a second or so of the same token of the other. What a longer answer has beyond it
+    came when the other was over, perhaps to a machine in another mood. Others are compared by all
+    their tokens.
     """
     pairs = [*zip(own.answers, reference.answers, strict=False)]
     common = [min(a.stats.generated_tokens, b.stats.generated_tokens) for a, b in pairs]
@@ -118,6 +144,6 @@ def speedup(own: QuestionTotals, reference: QuestionTotals) -> float:
     return reference_s / own_s
 
 
-def kinds(answers: Sequence[RunAnswer]) -> list[str]:
+def kinds(answers: Iterable[RunAnswer]) -> list[str]:
     """Return the kinds of questions, in the order of their coming."""
     return list(dict.fromkeys(answer.kind for answer in answers))

@@ -5,7 +5,7 @@ Each line is on disk before the next thing is measured, so what ends a run loses
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -135,20 +135,22 @@ def _parsed(line: bytes) -> Any:
 
 def _check(path: Path, found: Facts, wanted: Facts) -> None:
     """Refuse to mix results that depend on different things."""
-    for name, value in wanted.items():
-        if found.get(name) != value:
-            what = _difference(name, found.get(name), value)
-            raise UsageError(
-                f"{path} is a run of other settings: {what}. Choose another file with --run."
-            )
+    known = {name: found.get(name) for name in wanted}
+    for where, before, now in differences(known, wanted):
+        raise UsageError(
+            f"{path} is a run of other settings: {where} was {_short(before)}, and is "
+            f"{_short(now)} now. Choose another file with --run."
+        )
 
 
-def _difference(name: str, found: Any, wanted: Any) -> str:
-    if isinstance(found, dict) and isinstance(wanted, dict):
-        keys = [*wanted, *(key for key in found if key not in wanted)]
-        key = next(key for key in keys if found.get(key) != wanted.get(key))
-        return _difference(f"{name}, {key}", found.get(key), wanted.get(key))
-    return f"{name} was {_short(found)}, and is {_short(wanted)} now"
+def differences(a: Any, b: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield where two values are different, part by part, and what each of them has there."""
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        for name in dict.fromkeys([*a, *b]):
+            place = f"{where}, {name}" if where else name
+            yield from differences(a.get(name), b.get(name), place)
+    elif a != b:
+        yield where, a, b
 
 
 def _short(value: Any) -> str:

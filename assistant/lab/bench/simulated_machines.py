@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assistant.decoding.lookahead.staircase import is_curve
+from assistant.decoding.lookahead.costs import is_curve
 from models.errors import UsageError
 
 

@@ -7,8 +7,7 @@ lookahead can be replayed.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from assistant.decoding.control import Control
-from assistant.decoding.lookahead.acceptance import overlap
+from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.warp import COLDEST, one_hot, warp
@@ -17,7 +16,7 @@ from assistant.request import Sampling
 from models.base import Logits, Model
 from models.errors import Cancelled
 
-NOTHING = -1
+NO_PROPOSAL = -1
 
 
 def profile(
@@ -57,13 +56,13 @@ def _judge(
     """Return the overlap and the evidence of a proposal behind `context`."""
     source.read(context)
     if source.offer(context, 1) is None:
-        return NOTHING, NOTHING
+        return NO_PROPOSAL, NO_PROPOSAL
 
     def warped(logits: Logits, history: Sequence[int]) -> Row:
         return warp(logits, sampling, history)
 
     row, evidence = source.row(context, warped)
-    return overlap(target_row, row), evidence
+    return target_row.overlap(row), evidence
 
 
 def _rows(target: Model, tokens: Sequence[int], start: int, sampling: Sampling) -> Iterator[Row]:

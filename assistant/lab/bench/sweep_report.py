@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from assistant.lab.bench.report import Plot, Point, Report, Section, Series, Table, number, share
-from assistant.lab.bench.run_answers import QuestionTotals, RunAnswer, kinds, sums
+from assistant.lab.bench.run_answers import RunAnswer, Totals, kinds, sums, together
 from assistant.lab.bench.systems import System
 
-LENGTH = 128
-"""Tokens whose time is told."""
+TIMED_TOKENS = 128
+"""Tokens whose time is given."""
 HEADER = ("task", "K", "128 tokens, s", "deviation", "yield", "loop, ms", "draft, ms", "accepted")
 NOTE = (
     "128 tokens: mean time over the answers and its standard deviation; yield: tokens of a round "
@@ -39,7 +39,7 @@ def steps(answers: Sequence[RunAnswer], systems: Sequence[System]) -> list[Looka
         _step(kind, system.lookahead or 0, each)
         for kind in kinds(answers)
         for system in systems
-        if (each := [s for s in sums(answers, system.name).values() if s.kind == kind])
+        if (each := [s for place, s in sums(answers, system.name).items() if place[0] == kind])
     ]
 
 
@@ -99,38 +99,28 @@ def plots(found: Sequence[LookaheadStep]) -> tuple[Plot, ...]:
 def _series(
     found: Sequence[LookaheadStep], value: Callable[[LookaheadStep], float], deviates: bool = False
 ) -> tuple[Series, ...]:
-    def point(each: LookaheadStep) -> Point:
-        y, away = value(each), (each.deviation or 0.0) if deviates else 0.0
-        return (
-            Point(each.lookahead, y, max(0.0, y - away), y + away)
-            if away
-            else Point(each.lookahead, y)
-        )
-
-    names = dict.fromkeys(each.kind for each in found)
-    return tuple(
-        Series(name, tuple(point(each) for each in found if each.kind == name)) for name in names
-    )
+    points: dict[str, list[Point]] = {}
+    for each in found:
+        y, away = value(each), each.deviation if deviates else None
+        ends = (max(0.0, y - away), y + away) if away else (None, None)
+        points.setdefault(each.kind, []).append(Point(each.lookahead, y, *ends))
+    return tuple(Series(kind, tuple(each)) for kind, each in points.items())
 
 
-def _step(kind: str, lookahead: int, answers: Sequence[QuestionTotals]) -> LookaheadStep:
-    seconds = [LENGTH / each.tokens_per_s for each in answers]
-
-    def total(name: str) -> float:
-        return sum(each.total(name) for each in answers)
-
-    rounds = total("rounds")
-    steps_s = sum(each.steps_s for each in answers)
+def _step(kind: str, lookahead: int, answers: Sequence[Totals]) -> LookaheadStep:
+    seconds = [TIMED_TOKENS / each.tokens_per_s for each in answers]
+    own = together(answers)
+    rounds = own.total("rounds")
     return LookaheadStep(
         kind,
         lookahead,
         len(seconds),
         fmean(seconds),
         stdev(seconds) if len(seconds) > 1 else None,
-        total("generated_tokens") / rounds / (lookahead + 1),
-        (total("decode_s") - total("draft_s") + steps_s) / rounds,
-        steps_s / rounds,
-        total("accepted") / total("tested") if total("tested") else None,
+        own.tokens_per_eval / (lookahead + 1),
+        (own.total("decode_s") - own.total("draft_s") + own.steps_s) / rounds,
+        own.steps_s / rounds,
+        own.acceptance_rate,
     )
 
 

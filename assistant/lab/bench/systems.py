@@ -1,19 +1,24 @@
 """What is compared: ways to decode, by names that people write."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from assistant.request import SOURCES, Mode
 from models.errors import UsageError
 
-MOST = 31  # tokens that a round may propose
+MAX_LOOKAHEAD = 31
 DEFAULT = "ars,sps=4,auto"
 FORM = (
     "write [TARGET:]ars, [TARGET:]auto, [TARGET:]sps[=K], or draft sources and K, as in model=4 "
     "or suffix+model=3"
 )
 _NAME = re.compile(r"(?:(?P<target>[^=]+):)?(?P<way>[a-z+]+)(?:=(?P<lookahead>\d+))?")
+
+
+Item = TypeVar("Item")
+Way = TypeVar("Way")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +67,10 @@ def _system(text: str) -> System:
         raise UsageError(f"{text!r} is no system; {FORM}.")
     target, way, lookahead = match["target"], match["way"], match["lookahead"]
     k = None if lookahead is None else int(lookahead)
-    if k is not None and (way in ("ars", "auto") or not 1 <= k <= MOST):
-        raise UsageError(f"{text!r} is no system: =K goes with sps or sources, and is 1 to {MOST}.")
+    if k is not None and (way in ("ars", "auto") or not 1 <= k <= MAX_LOOKAHEAD):
+        raise UsageError(
+            f"{text!r} is no system: =K goes with sps or sources, and is 1 to {MAX_LOOKAHEAD}."
+        )
     match way:
         case "ars" | "auto":
             return System(text, "ars" if way == "ars" else "auto", target=target)
@@ -78,3 +85,17 @@ def _sources(text: str, way: str) -> tuple[str, ...]:
         known = ", ".join(SOURCES)
         raise UsageError(f"{text!r} is no system: {unknown[0]!r} is neither a mode nor of {known}.")
     return tuple(names)
+
+
+def interleaved(
+    items: Sequence[Item], systems: Sequence[Way], repeats: int = 1
+) -> Iterator[tuple[int, Item, list[Way]]]:
+    """Yield every item `repeats` times, as repeat, item, and the systems that answer it in order.
+
+    The next item has the opposite order, so that it is nobody's advantage to come first.
+    """
+    order = list(systems)
+    for repeat in range(repeats):
+        for item in items:
+            yield repeat, item, order
+            order = order[::-1]

@@ -1,24 +1,160 @@
 """Where answers are measured: loaded models, and several answers in lockstep."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from copy import deepcopy
+from dataclasses import dataclass, replace
 
-from assistant.decoding.control import Control
-from assistant.decoding.lookahead.cost_cache import cached_or_measured
+from assistant.chat.prompt_tokens import ChatTokens
+from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
-from assistant.engine.load import Loader, Pool
+from assistant.decoding.lookahead.machine_cache import cached_or_measured
+from assistant.decoding.lookahead.policy import Control
+from assistant.decoding.loops import Round
+from assistant.decoding.sources.draft import Plan
+from assistant.engine.load import Loader
 from assistant.engine.race import Runner, laps
 from assistant.engine.reply import Assistant
-from assistant.events import Event
-from assistant.lab.bench.events import Compared
-from assistant.lab.bench.lane import Lane, Pair, Recording
+from assistant.engine.weights_pool import Pool
+from assistant.events import Decoded, Event, Finished, Noticed, Ready, Spoken, Stop
+from assistant.lab.bench.events import Compared, CostCurves, Measured, Profile, TimedRound
+from assistant.lab.bench.source_profile import profile
 from assistant.lab.jobs import Lockstep, Trial
 from assistant.request import Setup
+from models.errors import Cancelled, ContextFull, ModelError
 from models.llama.model import LlamaModel
 
 STRIDE = 4
 """Tokens that a system generates while the others wait: a fraction of a second."""
+WIDTHS = range(1, 33)
+READINGS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Loaded models, and what their evaluations cost before any round was seen."""
+
+    assistant: Assistant
+    ready: Ready
+    costs: Costs | None
+
+    @property
+    def curves(self) -> CostCurves | None:
+        """The costs as they are noted down."""
+        if self.costs is None:
+            return None
+        draft = {n: self.costs.draft(n) for n in READINGS} if self.assistant.draft else {}
+        return CostCurves({n: self.costs.verify(n) for n in WIDTHS}, draft)
+
+
+class Recording(Controller):
+    """A controller that learns from costs of its own, and keeps what it observes."""
+
+    def __init__(self, costs: Costs) -> None:
+        super().__init__(deepcopy(costs))
+        self.rounds: list[TimedRound] = []
+
+    def observe(
+        self,
+        rounds: Sequence[tuple[Round, Plan]],
+        seconds: float,
+        draft_s: float = 0.0,
+        tables_s: float = 0.0,
+    ) -> None:
+        """Note what a round cost, and learn from it."""
+        ((round_, _),) = rounds
+        timed = TimedRound(round_.proposed + 1, len(round_.tokens), seconds - draft_s, draft_s)
+        self.rounds.append(timed)
+        super().observe(rounds, seconds, draft_s, tables_s)
+
+
+class Lane:
+    """An answer from cold caches, a step at a time.
+
+    Args:
+        number: its place among those that are measured together.
+        trial: what is asked of which system.
+        pair: models that nobody else uses until it is over.
+        recording: what the system has learnt so far; None without costs.
+        control: its flag stops the answer.
+
+    Raises:
+        ModelError: it is to be SpS, and nothing can propose.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        trial: Trial,
+        pair: Pair,
+        recording: Recording | None,
+        control: Control,
+    ) -> None:
+        request, assistant = trial.request, pair.assistant
+        if request.mode == "sps" and not assistant.sources.keys() & set(request.sources):
+            raise ModelError(f"{pair.ready.no_draft} SpS needs a draft.")
+        self._trial, self._pair = trial, pair
+        self._recording, self._control = recording, control
+        self._said: list[Spoken] = []
+        assistant.controller = recording
+        if recording:
+            recording.rounds.clear()
+        for model in (assistant.target, assistant.draft):
+            if model:
+                model.logits([0])  # forgets the prompt
+        steering = Control(request.mode, request.lookahead)
+        steering.cancel = control.cancel
+        self.runner = Runner(number, assistant, request, steering)
+
+    def hear(self, event: Spoken) -> None:
+        """Take what the answer says."""
+        self._said.append(event)
+
+    def measured(self) -> Measured | str:
+        """Return what came of it, and of judging sources along it; or why nothing did.
+
+        Raises:
+            ModelError: the models could not go on.
+            Cancelled: somebody stopped it.
+        """
+        error, last = self.runner.error, self._said[-1]
+        if isinstance(error, ContextFull):
+            return str(error)
+        if error:
+            raise error
+        assert isinstance(last, Finished)
+        if last.stop is Stop.CANCELLED:
+            raise Cancelled
+        about = (self._pair.ready.target, self._pair.ready.draft)
+        notices = [event.text for event in self._said if isinstance(event, Noticed)]
+        return Measured(
+            last.text,
+            str(last.stop),
+            last.stats,
+            tuple(self._recording.rounds) if self._recording else (),
+            self._pair.curves,
+            self._profile(last.token_ids),
+            {each.role: each.name for each in about if each},
+            " ".join(notices) or None,
+            self._pace(),
+        )
+
+    def _pace(self) -> dict[int, float]:
+        """Return the seconds by tokens after each round."""
+        seconds: dict[int, float] = {}
+        for event in self._said:
+            if isinstance(event, Decoded):
+                seconds.setdefault(event.stats.generated_tokens, event.stats.decode_s)
+        return seconds
+
+    def _profile(self, answer: Sequence[int]) -> Profile | None:
+        assistant, request = self._pair.assistant, self._trial.request
+        known, names = assistant.sources, self._trial.profiled
+        wanted = [known[name] for name in names if name in known]
+        if not wanted or not answer:
+            return None
+        prompt = ChatTokens(assistant.vocab).encode(request.messages)
+        return profile(assistant.target, wanted, prompt, answer, request.sampling, self._control)
 
 
 class TrialRunner:
@@ -30,7 +166,7 @@ class TrialRunner:
     processor's caches again.
 
     The fewest tokens go first, and not the least time. So all are at the same place of their
-    answers, behind contexts of the same length, whatever the machine does; and no fast one ends
+    answers, after contexts of the same length, whatever the machine does; and no fast one ends
     early and leaves the slow ones to another minute.
     """
 
@@ -64,9 +200,6 @@ class TrialRunner:
     def close(self) -> None:
         """Free everything that was loaded."""
         self._loaded.close()
-        self._pairs.clear()
-        self._costs.clear()
-        self._learnt.clear()
 
     def _lane(self, number: int, trial: Trial, others: int) -> Lane:
         """Return a trial at its start; `others` of the same lockstep have the same models."""

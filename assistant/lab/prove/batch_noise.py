@@ -9,7 +9,7 @@ from assistant.decoding.row import Row
 from assistant.lab.prove.events import Check
 from assistant.lab.prove.pair import ProvedPair, warped
 from assistant.lab.prove.texts import DecodedText, emptied
-from models.base import Logits
+from models.base import Logits, Model
 
 
 @dataclass(slots=True)
@@ -68,3 +68,36 @@ def variation(one: Row, other: Row) -> float:
     """Return the total variation between two rows."""
     ids = np.union1d(one.ids, other.ids)
     return float(np.abs(one.probs_of(ids) - other.probs_of(ids)).sum()) / 2
+
+
+def traces(
+    pair: ProvedPair, text: DecodedText, widths: Sequence[int], noise: float
+) -> Iterator[Check]:
+    """Have wrong tokens read and taken back, and compare with a cache that never held them."""
+    for width in widths:
+        context = text.tokens[: text.begin - 1 + width]
+        clean = _read(pair.target, context, width, wrong=())
+        rows = [
+            _read(pair.target, context, width, wrong)
+            for wrong in (context[:width], [*reversed(context)][: 2 * width])
+        ]
+        identical = sum(np.array_equal(each, clean) for each in rows)
+        largest = max(gap(each, clean) for each in rows)
+        figures = {
+            "rows": width * len(rows),
+            "identical": width * identical,
+            "largest": largest,
+            "noise": noise,
+        }
+        what = f"{width} rows after wrong tokens were taken back"
+        yield Check("rollback", what, largest <= noise, figures)
+
+
+def _read(model: Model, context: Sequence[int], width: int, wrong: Sequence[int]) -> Logits:
+    """Return the last rows of a context after which other tokens had been read."""
+    before = context[:-width]
+    emptied(model).logits(before, rows=0)
+    if wrong:
+        model.logits([*before, *wrong], rows=1)
+        model.logits(before, rows=0)
+    return model.logits(context, rows=width).copy()

@@ -3,7 +3,8 @@
 `python -m assistant.lab.prove.enumeration` prints how far each rule is from the target's law.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
 from math import prod
@@ -11,22 +12,51 @@ from typing import Any
 
 import numpy as np
 
-from assistant.decoding.lookahead.fixed import Fixed
+from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.loops import speculative
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
-from assistant.decoding.rules.rule import Rule
+from assistant.decoding.rules.residual import residual
+from assistant.decoding.rules.rule import Rule, Verdict
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.draft import Draft
 from assistant.decoding.sources.model import ModelSource
 from assistant.lab.prove.events import Check
 from assistant.lab.prove.law import distance, law
-from assistant.lab.prove.mistakes import AcceptsAll, ForgetsTheShare, ReplacesFromTheTarget
 from models.mapping import Mapping as TokenMapping
+
+
+class AcceptsAll(TokenRule):
+    """Never reject."""
+
+    def verify(self, draft: Draft, target_rows: Iterable[Row], position: int) -> Verdict:
+        """Accept every proposal."""
+        targets, kept = tuple(target_rows), len(draft.proposals)
+        return Verdict(kept, residual(targets[kept], draft.last), targets, (None,) * kept)
+
+
+class ReplacesFromTheTarget(TokenRule):
+    """Know no residual."""
+
+    def verify(self, draft: Draft, target_rows: Iterable[Row], position: int) -> Verdict:
+        """Accept as the token rule does, and draw the next token from the target's own row."""
+        verdict = super().verify(draft, target_rows, position)
+        return replace(verdict, row=verdict.target_rows[-1])
+
+
+class ForgetsTheShare(BlockRule):
+    """Take the token rule's residual, whatever share the kept beginning has."""
+
+    def verify(self, draft: Draft, target_rows: Iterable[Row], position: int) -> Verdict:
+        """Accept as the block rule does, and draw the next token from the wrong residual."""
+        verdict = super().verify(draft, target_rows, position)
+        kept = verdict.accepted
+        return replace(verdict, row=residual(verdict.target_rows[kept], draft.rows[kept]))
+
 
 Law = Mapping[tuple[int, ...], Fraction]
 """The probability of each text."""
-
 TARGET = ((5, 4, 1), (1, 0, 9), (3, 3, 4))
 """What follows each of the tokens 0, 1 and 2, in tenths."""
 DRAFT = ((2, 5, 3), (6, 2, 2), (0, 1, 9))

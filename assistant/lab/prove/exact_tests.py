@@ -15,7 +15,7 @@ FIRST_LOOK, SECOND_LOOK = 5_000, 1_000_000
 """Permutations: few settle that two samples are alike, many how unlikely it is that they are."""
 SUSPICIOUS = 0.002
 """Below this p-value a second look is taken, and the first one forgotten."""
-ENOUGH = 100
+MIN_DEALS_AS_FAR = 100
 """Deals as far apart as what was found, to know how many there are."""
 _AT_ONCE = 5_000
 
@@ -39,11 +39,11 @@ def alike(one: Counter[Cell], other: Counter[Cell], rng: np.random.Generator) ->
 def _share(found: float, pooled: Any, size: int, looks: int, rng: np.random.Generator) -> float:
     """Return the share of deals that are at least as far apart as what was found.
 
-    Once there are `ENOUGH` of those it is known well enough. Besag and Clifford 1991, "Sequential
-    Monte Carlo p-values".
+    Once there are `MIN_DEALS_AS_FAR` of those it is known well enough. Besag and Clifford 1991,
+    "Sequential Monte Carlo p-values".
     """
     as_far, done = 0, 0
-    while done < looks and as_far < ENOUGH:
+    while done < looks and as_far < MIN_DEALS_AS_FAR:
         count = min(_AT_ONCE, looks - done)
         dealt = rng.multivariate_hypergeometric(pooled, size, size=count, method="marginals")
         as_far += int(np.count_nonzero(_statistic(dealt, pooled) >= found * (1 - 1e-9)))

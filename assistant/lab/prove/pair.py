@@ -30,7 +30,7 @@ TASKS = (
     "List five rivers of Europe, each with the countries that it flows through.",
 )
 """What is answered at some length."""
-BEST = 6
+STAND_IN_TOKENS = 6
 """How many tokens a target proposes where it stands in for a draft."""
 
 
@@ -46,7 +46,7 @@ class StandIn(ModelSource):
 
 
 def _best(logits: Logits, history: Sequence[int]) -> Row:
-    return warp(logits, Sampling(1, BEST, 1), history)
+    return warp(logits, Sampling(1, STAND_IN_TOKENS, 1), history)
 
 
 @dataclass(frozen=True, slots=True)

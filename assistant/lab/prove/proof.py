@@ -6,13 +6,14 @@ from time import perf_counter
 
 import numpy as np
 
-from assistant.decoding.control import Control
+from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.rules.token import TokenRule
-from assistant.engine.load import Loader, Pool
+from assistant.engine.load import Loader
+from assistant.engine.weights_pool import Pool
 from assistant.lab.events import LabEvent
 from assistant.lab.jobs import Prove
 from assistant.lab.progress_meter import Meter
-from assistant.lab.prove import enumeration, rollback
+from assistant.lab.prove import batch_noise, enumeration
 from assistant.lab.prove.batch_noise import measured
 from assistant.lab.prove.events import Check, Proved
 from assistant.lab.prove.pair import TASKS, TURNS, ProvedPair, paired
@@ -32,7 +33,7 @@ USUAL_LOOKAHEAD = 3
 USUAL_SIZE = 1.6e9
 """Bytes of the usual pair, with which the efforts below are about seconds."""
 A_TURN, A_TEXT, NOISE, TRACES = 9.0, 6.0, 6.0, 5.0
-TURN, SEVERAL, RESTORED = 5.0, 5.0, 4.0
+TURN, SEVERAL, RESTORED = 10.0, 5.0, 4.0
 A_LAW, A_THOUSAND = 0.2, 3.0
 """Those that no model takes part in: of a law that is enumerated, and of samples."""
 
@@ -129,12 +130,12 @@ class Proof:
         each = self._weight / len(widths)
         self._go("the noise of batches", noise(), NOISE * each)
         largest = max(check.figures["largest"] for check in noises)
-        self._go("the cache", rollback.traces(pair, text, widths, largest), TRACES * each)
+        self._go("the cache", batch_noise.traces(pair, text, widths, largest), TRACES * each)
         self._go("texts", self._texts(pair, largest), self._weight * A_TEXT / 2)
         alone, half = self._first, self._amounts.length // 2
         assert alone is not None
         for what, checks, effort in (
-            ("the shipped turn", turns(pair, alone, half, largest), TURN / 2),
+            ("the shipped turn", turns(pair, alone, half, largest), TURN / 4),
             ("several answers at once", several(pair, alone, half, largest), SEVERAL / 2),
             ("an answer after a restore", restored(pair, half, largest), RESTORED),
         ):

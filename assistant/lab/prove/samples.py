@@ -1,36 +1,96 @@
-"""Samples of the first tokens behind a prompt, by ArS and by SpS, and what they have in common.
+"""Samples of the first tokens after a prompt, by ArS and by SpS, and what they have in common.
 
 All rows of a prompt are computed once and kept, so that a thousand answers cost no more evaluations
 than there are ways to begin.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import repeat
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from assistant.decoding.lookahead.fixed import Fixed
-from assistant.decoding.loops import autoregressive, speculative
+from assistant.decoding.lookahead.policy import Fixed
+from assistant.decoding.loops import Round, autoregressive, speculative
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.lab.prove.cached_rows import RecallingSource, RecallingTarget, as_it_is
-from assistant.lab.prove.expected_acceptance import Trials
+from assistant.decoding.sources.draft import Source
+from assistant.decoding.warp import Row, Warp
 from assistant.lab.prove.pair import ProvedPair, warped
 from assistant.lab.prove.texts import emptied
 from assistant.request import Sampling
+from models.base import Model
 
 NARROW = 4
 """Tokens that a row keeps, so that answers begin alike."""
-LENGTH = 3
+SAMPLE_TOKENS = 3
 """Tokens of a sample."""
 LOOKAHEAD = 2
 Rules = Iterator[Rule]
 Counts = Counter[tuple[int, ...]]
+
+
+class AcceptanceTrial(NamedTuple):
+    """A proposal that was up for acceptance."""
+
+    place: int  # in the draft
+    chance: float
+    kept: bool
+
+
+Trials = Callable[[Round], Iterator[AcceptanceTrial]]
+
+
+class RecallingTarget:
+    """A target whose rows are warped where they are computed, and kept.
+
+    What was computed in a batch is given for the same batch alone: the same tokens, as wide.
+    """
+
+    def __init__(self, model: Model, warp: Warp) -> None:
+        self._model, self._warp = model, warp
+        self._known: dict[tuple[int, tuple[int, ...]], list[Row]] = {}
+        self.evaluations = 0
+        """How many there were indeed."""
+
+    def logits(self, tokens: Sequence[int], rows: int = 1) -> list[Row]:
+        """Return rows in place of logits; to be warped by `as_it_is`."""
+        key = rows, tuple(tokens)
+        if key not in self._known:
+            self.evaluations += 1
+            self._known[key] = [
+                self._warp(row, tokens[: len(tokens) - rows + 1 + i])
+                for i, row in enumerate(self._model.logits(tokens, rows))
+            ]
+        return self._known[key]
+
+
+def as_it_is(row: Row, _history: Sequence[int]) -> Row:
+    """Return a row that is warped already."""
+    return row
+
+
+class RecallingSource:
+    """A source of rows that keeps those it gave."""
+
+    def __init__(self, source: Source, warp: Warp) -> None:
+        self._source, self._warp = source, warp
+        self._known: dict[tuple[int, ...], tuple[Row, int]] = {}
+
+    def row(self, tokens: Sequence[int], _warp: Warp) -> tuple[Row, int]:
+        """Return a row as the source warps it."""
+        key = tuple(tokens)
+        if key not in self._known:
+            self._known[key] = self._source.row(tokens, self._warp)
+        return self._known[key]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._source, name)
 
 
 @dataclass(slots=True)
@@ -51,7 +111,7 @@ class Sample:
 
 
 class Sampler:
-    """Sample behind one prompt."""
+    """Sample after one prompt."""
 
     def __init__(self, pair: ProvedPair, number: int, prompt: list[int], size: int) -> None:
         sampling = narrowed(pair.warm)
@@ -100,11 +160,11 @@ class Sampler:
 
     def _complete(self, tokens: list[int], rule: Rule) -> None:
         loop = autoregressive(self._target, tokens, as_it_is, rule)  # type: ignore[arg-type]
-        while len(tokens) < len(self._prompt) + LENGTH:
+        while len(tokens) < len(self._prompt) + SAMPLE_TOKENS:
             next(loop)
 
     def _text(self, tokens: list[int]) -> tuple[int, ...]:
-        return tuple(tokens[len(self._prompt) :][:LENGTH])
+        return tuple(tokens[len(self._prompt) :][:SAMPLE_TOKENS])
 
 
 def narrowed(sampling: Sampling) -> Sampling:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assistant.decoding.control import Control
-from assistant.decoding.lookahead.policy import Policy
+from assistant.decoding.lookahead.policy import Control, Policy
 from assistant.decoding.rules.coupled import CoupledRule
-from assistant.engine.batch_decoding import BatchDecoding, DecodingSequence, drafter
-from assistant.engine.turn import rule_of, warp_of
+from assistant.decoding.sources.cascade import Cascade
+from assistant.engine.decoding_sequence import DecodingSequence, own_sources, rule_of, warp_of
+from assistant.engine.rounds import Rounds, SequenceRound
 from assistant.lab.prove.events import Check
 from assistant.lab.prove.pair import ProvedPair
 from assistant.lab.prove.side_by_side import by_ars, redrawn, untouched
@@ -63,21 +63,19 @@ def _together(
     model.settle(())
     texts = [begun(pair, prompt) for _ in range(ANSWERS)]
     target = Recording(model)
-    voices = [
+    answers = [answer_to(pair, request, text) for text in texts]
+    sequences = [
         DecodingSequence(
-            i,
-            text.tokens,
-            answer_to(pair, request, text),
-            drafter(pair.sources),
-            rule_of(request, i),
+            i, text.tokens, answers[i], Cascade(*own_sources(pair.sources)), rule_of(request, i)
         )
         for i, text in enumerate(texts)
     ]
-    policy = Policy(control, Hopeful())
-    together = BatchDecoding(target, voices, policy, warp_of(request, control), control)  # type: ignore[arg-type]
-    for voice, round_, _ in together.rounds():
-        texts[voice.number].add(round_, target.rows[voice.number])
-        voice.answer.add(round_)  # type: ignore[attr-defined]
+    policy, warp = Policy(control, Hopeful()), warp_of(request, control)
+    for step in Rounds(target, sequences, policy, warp):
+        if isinstance(step, SequenceRound):
+            number = step.sequence.number
+            texts[number].add(step.round, target.rows[number])
+            answers[number].add(step.round)
     model.settle(())
     return texts, target.batches
 

@@ -5,22 +5,77 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from assistant.decoding.draw import Uniforms
-from assistant.decoding.rules.block import BlockRule
-from assistant.decoding.rules.rule import Rule
+from assistant.decoding.loops import Rejected, Round, Sampled
+from assistant.decoding.row import Row
+from assistant.decoding.rules.block import BlockRule, carried
 from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.sources.draft import Proposal
+from assistant.lab.prove.enumeration import MISTAKES
 from assistant.lab.prove.events import FALSE_ALARM, Check
 from assistant.lab.prove.exact_tests import alike, as_expected, holm, roughly_alike
-from assistant.lab.prove.expected_acceptance import of_blocks, of_tokens, of_twins
-from assistant.lab.prove.mistakes import AcceptsAll, ReplacesFromTheTarget
-from assistant.lab.prove.samples import LENGTH, Counts, Sample, Sampler
+from assistant.lab.prove.samples import SAMPLE_TOKENS, AcceptanceTrial, Counts, Sample, Sampler
 
-MISTAKEN: dict[str, Callable[[Uniforms], Rule]] = {
-    "every proposal is accepted": AcceptsAll,
-    "a rejected one is replaced from the target's own row": ReplacesFromTheTarget,
-}
+MISTAKEN = {what: rule for what, rule, _ in MISTAKES[:2]}
 """Mistakes that are made on purpose, to see how surely samples would tell."""
 SIMULATIONS = 400
+
+
+def of_tokens(round_: Round) -> Iterator[AcceptanceTrial]:
+    """Yield the trials of the token rule: each proposal after those that were accepted."""
+    yield from _one_by_one(round_, Row.overlap)
+
+
+def of_twins(round_: Round) -> Iterator[AcceptanceTrial]:
+    """Yield those of the coupled rule, where both rows draw with the same numbers."""
+    yield from _one_by_one(round_, coincidence)
+
+
+def of_blocks(round_: Round) -> Iterator[AcceptanceTrial]:
+    """Yield those of the block rule: each proposal, whether those before it are kept or not.
+
+    After a beginning of some share, another token is kept with it with probability
+    sum of min(share target, draft); see `assistant.decoding.rules.block`.
+    """
+    share = 1.0
+    for place, (target, proposal) in enumerate(_judged(round_)):
+        scaled = Row(target.ids, target.probs * share)
+        yield AcceptanceTrial(place, scaled.overlap(proposal.row), place < round_.accepted)
+        share = carried(share, target, proposal)
+
+
+def _one_by_one(round_: Round, chance: Callable[[Row, Row], float]) -> Iterator[AcceptanceTrial]:
+    for place, (target, proposal) in enumerate(_judged(round_)):
+        yield AcceptanceTrial(place, chance(target, proposal.row), place < round_.accepted)
+        if place == round_.accepted:
+            return
+
+
+def _judged(round_: Round) -> Iterator[tuple[Row, Proposal]]:
+    """Yield the proposals at whose place a row of the target was read."""
+    judged: list[Sampled | Rejected] = [*round_.tokens[: round_.accepted], *round_.rejected]
+    for each in judged:
+        if each.target_row is None or each.proposal is None:
+            return
+        yield each.target_row, each.proposal
+
+
+def coincidence(target: Row, draft: Row) -> float:
+    """Return how likely the coupled rule draws the same token from two rows.
+
+    Token j is drawn from both if all others stay behind it in both races, which it wins with
+    probability 1 / (sum over i of max(target(i) / target(j), draft(i) / draft(j))). The target's
+    term is the larger one for the tokens that it prefers, in comparison, more than j.
+    """
+    ids = np.union1d(target.ids, draft.ids)
+    ours, theirs = target.probs_of(ids), draft.probs_of(ids)
+    with np.errstate(divide="ignore"):
+        preference = ours / theirs
+    order = np.argsort(preference)
+    ours, theirs = ours[order], theirs[order]
+    above = ours.sum() - np.cumsum(ours)  # what the target gives to those it prefers more
+    below = np.cumsum(theirs)
+    both = (ours > 0) & (theirs > 0)
+    return float((1 / (above[both] / ours[both] + below[both] / theirs[both])).sum())
 
 
 @dataclass(slots=True)
@@ -33,7 +88,7 @@ class Comparison:
     )
 
     def add(self, name: str, sampler: Sampler) -> None:
-        """Sample behind a prompt, and test what came."""
+        """Sample after a prompt, and test what came."""
         ars = sampler.ars()
         for rule, rules, trials in (
             ("token", sampler.streams(TokenRule), of_tokens),
@@ -41,7 +96,7 @@ class Comparison:
             ("coupled", sampler.twins(), of_twins),
         ):
             sps = sampler.sps(rules, trials)
-            for length in (1, LENGTH):
+            for length in (1, SAMPLE_TOKENS):
                 self._compare(f"{name} {rule} rule", ars, sps, length, sampler.rng())
             self._expect(f"{name} {rule} rule", sps)
         for what, kind in MISTAKEN.items():

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from assistant.decoding.lookahead.fixed import Fixed
+from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.loops import Round, autoregressive, speculative
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.cascade import Cascade
@@ -17,7 +17,7 @@ from models.base import Logits, Model
 
 @dataclass(slots=True)
 class DecodedText:
-    """A prompt and what was decoded behind it."""
+    """A prompt and what was decoded after it."""
 
     tokens: list[int]
     begin: int  # where the answer begins
@@ -106,8 +106,8 @@ def _decoded(
 def replayed(pair: ProvedPair, text: DecodedText) -> Iterator[tuple[int, Logits]]:
     """Yield each place and its row, computed anew in batches as wide as those of the text.
 
-    What was proposed and rejected is not in them: behind the text's own tokens is a filler. So each
-    row is the one that the target has by itself, in a batch of that width.
+    What was proposed and rejected is not in them: after the text's own tokens comes a filler. So
+    each row is the one that the target has by itself, in a batch of that width.
     """
     target, filler = emptied(pair.target), text.tokens[0]
     target.logits(text.tokens[: text.begin - 1], rows=0)

@@ -1,24 +1,35 @@
-"""An answer as it is shipped: by `Turn`, with its controller and every source."""
+"""An answer as it is shipped: by `Rounds`, with its controller and every source."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from assistant.decoding.control import Control
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.lookahead.policy import Control, Policy
 from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
 from assistant.decoding.loops import Round
+from assistant.decoding.row import Row
 from assistant.decoding.rules.coupled import CoupledRule
+from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Plan
+from assistant.decoding.warp import Warp, one_hot
 from assistant.engine.answer import Answer
+from assistant.engine.decoding_sequence import DecodingSequence, rule_of, warp_of
+from assistant.engine.rounds import Rounds, SequenceRound
 from assistant.engine.stopwatch import Stopwatch
-from assistant.engine.turn import Turn
 from assistant.lab.prove.events import Check
-from assistant.lab.prove.pair import ProvedPair
+from assistant.lab.prove.pair import ProvedPair, warped
 from assistant.lab.prove.side_by_side import replayed_with, untouched
 from assistant.lab.prove.texts import DecodedText, RecordingModel, begun
-from assistant.request import SOURCES, Mode, Request
+from assistant.request import SOURCES, Mode, Request, RuleName
+from models.base import Logits
 
-MODES: tuple[Mode, ...] = ("auto", "sps")
+WAYS: tuple[tuple[str, Mode, RuleName | None], ...] = (
+    ("mode auto", "auto", None),
+    ("mode sps", "sps", None),
+    ("the token rule", "sps", "token"),
+    ("the block rule", "sps", "block"),
+)
 VERIFY = {1: 1.0, 8: 1.1, 32: 1.4}
 DRAFT = {1: 0.04, 512: 2.0}
 """Costs, in evaluations of one token, at which speculation would pay on every machine."""
@@ -39,18 +50,17 @@ class Hopeful(Controller):
         super().read(tokens, self._believed.draft(tokens))
 
     def observe(
-        self, round_: Round, plan: Plan, seconds: float, draft_s: float, tables_s: float = 0.0
+        self,
+        rounds: Sequence[tuple[Round, Plan]],
+        seconds: float,
+        draft_s: float = 0.0,
+        tables_s: float = 0.0,
     ) -> None:
-        """Take the round to have taken as long as is believed."""
-        reads = plan.reads if isinstance(plan, ThroughputPlan) else []
+        """Take the evaluation to have taken as long as is believed."""
+        reads = [n for _, plan in rounds if isinstance(plan, ThroughputPlan) for n in plan.reads]
         draft_s = sum(map(self._believed.draft, reads))
-        verify_s = self._believed.verify(round_.proposed + 1)
-        super().observe(round_, plan, verify_s + draft_s, draft_s)
-
-    def observe_batch(self, rounds: Sequence[tuple[Round, Plan]], seconds: float) -> None:
-        """Take an evaluation of several answers to have taken as long as is believed."""
         width = len(rounds) + sum(round_.proposed for round_, _ in rounds)
-        super().observe_batch(rounds, self._believed.verify(width))
+        super().observe(rounds, self._believed.verify(width) + draft_s, draft_s)
 
 
 def request_of(pair: ProvedPair, mode: Mode, length: int, answers: int = 1) -> Request:
@@ -66,32 +76,46 @@ def answer_to(pair: ProvedPair, request: Request, text: DecodedText) -> Answer:
     return Answer(request, pair.vocab, Stopwatch(pair.target), text.end, 0)
 
 
-def go_on(pair: ProvedPair, text: DecodedText, mode: Mode, length: int) -> None:
-    """Go on with a text by the shipped turn, up to where its answer ends."""
-    request, target = request_of(pair, mode, length), RecordingModel(pair.target)
+def drawn_by_seed(pair: ProvedPair) -> Warp:
+    """Return a warp whose rows have all their mass on the token that the seed draws from them.
+
+    Then nothing is left to the chance of a rule that has no seed, and it has to say what ArS says.
+    """
+    seeded, usual = CoupledRule(pair.seed), warped(pair.warm)
+
+    def drawn(logits: Logits, history: Sequence[int]) -> Row:
+        row = usual(logits, history)
+        return replace(one_hot(seeded.draw(row, len(history))), margin=row.margin)
+
+    return drawn
+
+
+def go_on(
+    pair: ProvedPair, text: DecodedText, mode: Mode, length: int, unseeded: RuleName | None = None
+) -> None:
+    """Go on with a text by the shipped rounds, up to where its answer ends.
+
+    An `unseeded` rule decodes rows that leave it no choice; see `drawn_by_seed`.
+    """
+    control, target = Control(mode), RecordingModel(pair.target)
+    request = request_of(pair, mode, length)
+    warp = warp_of(request, control)
+    if unseeded:
+        request, warp = replace(request, seed=None, rule=unseeded), drawn_by_seed(pair)
     answer = answer_to(pair, request, text)
-    turn = Turn(
-        target,
-        pair.sources,
-        Hopeful(),
-        request,
-        Control(mode),
-        text.tokens,
-        answer,
-    )
-    for step in turn.rounds():
-        if isinstance(step, Round):
-            text.add(step, target.rows)
-            answer.add(step)
-        if answer.stop is not None:
-            return
+    drafter = Cascade(*pair.sources)
+    sequence = DecodingSequence(0, text.tokens, answer, drafter, rule_of(request))
+    for step in Rounds(target, [sequence], Policy(control, Hopeful()), warp):
+        if isinstance(step, SequenceRound):
+            text.add(step.round, target.rows)
+            answer.add(step.round)
 
 
 def turns(pair: ProvedPair, alone: DecodedText, length: int, noise: float) -> Iterator[Check]:
-    """Have the shipped turn say, in each mode, the beginning of what ArS said."""
+    """Have the shipped rounds say, by each mode and rule, the beginning of what ArS said."""
     prompt = alone.tokens[: alone.begin]
-    for mode in MODES:
+    for name, mode, unseeded in WAYS:
         text = begun(pair, prompt)
-        go_on(pair, text, mode, length)
+        go_on(pair, text, mode, length, unseeded)
         replay = replayed_with(pair, text, pair.warm, CoupledRule(pair.seed))
-        yield untouched("turn", f"mode {mode}", alone, text, replay, noise)
+        yield untouched("turn", name, alone, text, replay, noise)

@@ -1,6 +1,6 @@
 """Measure drafts beside their target: what a step costs, and how often a proposal is accepted."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from assistant.chat.prompt_tokens import ChatTokens
+from assistant.decoding.lookahead.cost_measurement import in_turns
 from assistant.lab.slim.forecast import SpeedForecast, forecast
 from assistant.lab.slim.passages import Passage, answered, overlaps
-from assistant.lab.slim.timing import WIDTHS, last, seconds
 from assistant.request import Message, Sampling
 from models.gguf import FileVocabulary, read_vocabulary
 from models.llama.model import MAX_ROWS, LlamaModel
@@ -19,6 +19,7 @@ from models.mapping import Mapping
 
 N_CTX = 1024
 GREEDY = Sampling(temperature=0)
+WIDTHS = (1, 2, 4, 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,9 @@ class DraftBench:
                 for question in questions
             ]
             self._context = max((each.tokens for each in self._passages), key=len)
-            self._reference = last(reference, self._mapping(reference).known(self._context))
-            verify = [last(model, self._context, width) for width in WIDTHS]
-            taken, *widths = seconds([self._reference, *verify])
+            self._reference = _evaluation(reference, self._mapping(reference).known(self._context))
+            verify = [_evaluation(model, self._context, width) for width in WIDTHS]
+            taken, *widths = in_turns([self._reference, *verify])
         self._step = taken / widths[0]
         self._verify = {n: each / widths[0] for n, each in zip(WIDTHS, widths, strict=True)}
 
@@ -94,7 +95,9 @@ class DraftBench:
         mapping = self._mapping(draft)
         found = [overlaps(draft, mapping, each, self._samplings) for each in self._passages]
         sampled, greedy = ([each[i] for each in found] for i in range(2))
-        own, reference = seconds([last(draft, mapping.known(self._context)), self._reference])
+        own, reference = in_turns(
+            [_evaluation(draft, mapping.known(self._context)), self._reference]
+        )
         step = self._step * own / reference
         return DraftFigures(
             draft.weights.path.stat().st_size,
@@ -106,3 +109,8 @@ class DraftBench:
 
     def _mapping(self, draft: LlamaModel) -> Mapping:
         return Mapping.between(self._vocabulary, read_vocabulary(draft.weights.path))
+
+
+def _evaluation(model: LlamaModel, tokens: Sequence[int], rows: int = 1) -> Callable[[], object]:
+    """Return what evaluates the last `rows` of `tokens`, the others being cached already."""
+    return lambda: model.logits(tokens, rows)

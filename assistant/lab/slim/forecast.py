@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assistant.decoding.lookahead.theory import tokens_along
+
 
 @dataclass(frozen=True, slots=True)
 class SpeedForecast:
@@ -20,12 +22,10 @@ class SpeedForecast:
 def expected_tokens(overlaps: Sequence[float], k: int) -> float:
     """Return the expected tokens of a round that proposes `k`, beginning anywhere in a passage.
 
-    Chen et al. 2023: a token is reached when all before it were accepted. Acceptance comes in
-    stretches, so the product is taken along the text and not of an average.
+    Acceptance comes in stretches, so the product is taken along the text and not of an average.
     """
     starts = range(max(1, len(overlaps) - k + 1))
-    rounds = [1 + np.cumprod(overlaps[start : start + k]).sum() for start in starts]
-    return float(np.mean(rounds))
+    return float(np.mean([tokens_along(overlaps[start : start + k]) for start in starts]))
 
 
 def forecast(

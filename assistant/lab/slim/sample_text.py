@@ -5,8 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from assistant.store import Store, place, present
+from models.base import Vocab
 from models.errors import UsageError
+from models.llama.weights import Weights
 
 QUESTIONS = (
     "Write a Python function that returns the n-th Fibonacci number without recursion.",
@@ -20,18 +25,21 @@ QUESTIONS = (
     "Write a short letter that thanks a neighbour for looking after the garden.",
 )
 """A few of each kind: code, editing, facts, sums, summaries, prose."""
-LONGEST = 20_000  # characters of one file
-MOST = 1_600_000  # characters in all
-MOST_CHATS = 1000
+MAX_FILE_CHARACTERS = 20_000
+MAX_CHARACTERS = 1_600_000
+MAX_CHATS = 1000
 
 
 def written_everywhere() -> Iterator[str]:
     """Yield parts of what comes with Python: its sources, and its language reference as prose."""
     prose = "\n".join(_language_reference().values())
-    yield from (prose[at : at + LONGEST] for at in range(0, min(len(prose), MOST // 2), LONGEST))
-    left = MOST // 2
+    yield from (
+        prose[at : at + MAX_FILE_CHARACTERS]
+        for at in range(0, min(len(prose), MAX_CHARACTERS // 2), MAX_FILE_CHARACTERS)
+    )
+    left = MAX_CHARACTERS // 2
     for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
-        text = path.read_text("utf-8", "replace")[: min(LONGEST, max(0, left))]
+        text = path.read_text("utf-8", "replace")[: min(MAX_FILE_CHARACTERS, max(0, left))]
         left -= len(text)
         yield text
 
@@ -53,10 +61,36 @@ def own_text(files: Iterable[Path], chats: bool) -> Iterator[str]:
     """
     for path in files:
         try:
-            yield path.read_text("utf-8", "replace")[:MOST]
+            yield path.read_text("utf-8", "replace")[:MAX_CHARACTERS]
         except OSError as error:
             raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
     if chats and present(place()):
         with closing(Store(place())) as store:
-            for conversation in store.summaries(limit=MOST_CHATS):
-                yield "\n".join(each.content for each in store.path(conversation.id))[:MOST]
+            for conversation in store.summaries(limit=MAX_CHATS):
+                yield "\n".join(each.content for each in store.path(conversation.id))[
+                    :MAX_CHARACTERS
+                ]
+
+
+OWN_WEIGHT = 10
+"""How many times a person's own text counts: it tells best what will be written again."""
+
+
+def counted(path: Path, own: Iterable[str]) -> npt.NDArray[np.int64]:
+    """Return how often each token of a model's vocabulary is used, here and by everybody."""
+    weights = Weights(path, vocab_only=True)
+    try:
+        return counts(weights.vocab, weights.vocab.size, written_everywhere(), own)
+    finally:
+        weights.close()
+
+
+def counts(
+    vocab: Vocab, size: int, common: Iterable[str], own: Iterable[str] = ()
+) -> npt.NDArray[np.int64]:
+    """Return how often each of `size` tokens is used in `common` text and in the person's own."""
+    total = np.zeros(size, np.int64)
+    for weight, texts in ((1, common), (OWN_WEIGHT, own)):
+        for text in texts:
+            total += weight * np.bincount(vocab.tokenize(text), minlength=size)
+    return total

@@ -9,12 +9,11 @@ from assistant.lab.slim.sample_text import QUESTIONS
 from assistant.request import Sampling
 from models.errors import ModelError
 from models.gguf import ModelSummary
-from models.slim.recipe import Recipe, spaced
-from models.slim.workshop import Workshop
+from models.slim.workshop import Recipe, Workshop, spaced
 
 GAIN = 1.02
 """How much faster than the best so far a draft must promise to be: less is noise."""
-LENGTH = 48
+ANSWER_TOKENS = 48
 """Tokens of each answer that drafts are measured on."""
 SIZES = (64_000, 32_000, 16_000)
 _LARGE = ("F32", "F16", "BF16")
@@ -63,7 +62,7 @@ def search(
     """
     say("reading what the target answers")
     with machine.opened(workshop.source) as reference:
-        bench = DraftBench(target, reference, sampling, machine, QUESTIONS, LENGTH)
+        bench = DraftBench(target, reference, sampling, machine, QUESTIONS, ANSWER_TOKENS)
         say(str(Recipe()))
         best = RecipeTrial(Recipe(), bench.measure(reference))
         yield best

@@ -53,7 +53,7 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """What evaluations cost behind so many tokens."""
+    """What evaluations cost after so many tokens."""
 
     tokens: int
     verify: Mapping[int, float]  # seconds by width

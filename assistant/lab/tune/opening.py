@@ -1,14 +1,14 @@
 """Open the models of a tuning with any settings; what is in memory already is shared."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
+from assistant.engine.weights_pool import Pool
 from assistant.request import Setup
 from assistant.tuning import Tuning
 from models.cancel import CancelFlag
 from models.llama.model import LlamaModel
-from models.llama.weights import Weights
 
 N_CTX = 1280
 """Tokens of room: for the deeper of two depths and the widest batch."""
@@ -18,8 +18,7 @@ class Opener:
     """Open models as a setup has them, but for what a tuning says."""
 
     def __init__(self, setup: Setup, cancel: CancelFlag) -> None:
-        self._setup, self._cancel = setup, cancel
-        self._shared: dict[tuple[Path, bool], Weights] = {}
+        self._setup, self._cancel, self._pool = setup, cancel, Pool()
 
     @contextmanager
     def open(self, path: Path, tuning: Tuning, max_rows: int) -> Iterator[LlamaModel]:
@@ -29,7 +28,8 @@ class Opener:
             ModelError: it cannot be loaded.
             Cancelled: somebody stopped it.
         """
-        with self._weights(path, tuning.repack) as weights:
+        settings = self._setup.gpu_layers, tuning.repack, self._cancel
+        with self._pool.use(path, *settings) as weights:
             model = LlamaModel(
                 weights,
                 n_ctx=N_CTX,
@@ -38,21 +38,5 @@ class Opener:
                 flash_attention=tuning.flash_attention,
                 cancel=self._cancel,
             )
-            try:
+            with closing(model):
                 yield model
-            finally:
-                model.close()
-
-    @contextmanager
-    def _weights(self, path: Path, repack: bool) -> Iterator[Weights]:
-        if (path, repack) in self._shared:
-            yield self._shared[path, repack]
-            return
-        gpu_layers = self._setup.gpu_layers
-        weights = Weights(path, gpu_layers=gpu_layers, repack=repack, cancel=self._cancel)
-        self._shared[path, repack] = weights
-        try:
-            yield weights
-        finally:
-            del self._shared[path, repack]
-            weights.close()

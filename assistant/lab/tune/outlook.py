@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from assistant.decoding.lookahead.breakeven import best_lookahead, break_even
-from assistant.decoding.lookahead.theory import TYPICAL
+from assistant.decoding.lookahead.theory import TYPICAL, best_lookahead, break_even, fastest
 from assistant.lab.tune.events import Depth, Outlook, Payoff, Source
 
 LOOKAHEADS = (1, 2, 3, 4, 5, 7, 11, 15, 31)
@@ -46,9 +45,4 @@ def speedup(
     step_s = draft[1] if draft else 0.0
     usual = {width: verify[width] for width in ratios}
     other = {width: verify[width] * ratio for width, ratio in ratios.items()}
-    return _speed(other, step_s) / _speed(usual, step_s)
-
-
-def _speed(verify: Mapping[int, float], step_s: float) -> float:
-    """Return tokens per second."""
-    return best_lookahead(TYPICAL, verify, step_s)[1] / verify[1]
+    return fastest(TYPICAL, other, step_s)[1] / fastest(TYPICAL, usual, step_s)[1]

@@ -16,7 +16,7 @@ MARGIN = 0.03
 CLEARLY = 0.75
 """The share of pairs that it has to win; of 20 it would by chance in 2 of 100 cases."""
 Timer = Callable[[Model, int, int], float]
-"""Times a model's evaluation of a width behind a depth."""
+"""Times a model's evaluation of a width at a depth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,9 @@ def contest(usual: Model, other: Model, widths: Sequence[int], depth: int, timer
     pairs: dict[int, list[tuple[float, float]]] = {width: [] for width in widths}
     for turn in range(ROUNDS):
         for width in widths:
-            if turn % 2:
-                theirs = timer(other, width, depth)
-                pairs[width].append((timer(usual, width, depth), theirs))
-            else:
-                ours = timer(usual, width, depth)
-                pairs[width].append((ours, timer(other, width, depth)))
+            in_order = (other, usual) if turn % 2 else (usual, other)
+            seconds = {model: timer(model, width, depth) for model in in_order}
+            pairs[width].append((seconds[usual], seconds[other]))
     fastest = {width: tuple(map(min, zip(*times, strict=True))) for width, times in pairs.items()}
     won = [theirs < ours for times in pairs.values() for ours, theirs in times]
     ratios = {width: theirs / ours for width, (ours, theirs) in fastest.items()}

@@ -6,18 +6,17 @@ from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
-from assistant.decoding.lookahead.cost_cache import remember
 from assistant.decoding.lookahead.cost_measurement import SHALLOW, varied
+from assistant.decoding.lookahead.machine_cache import remember_times
 from assistant.engine.tuned_settings import keep
 from assistant.lab.jobs import Tune
 from assistant.lab.progress_meter import Meter, effort
 from assistant.lab.tune import cost_curves, settings_trial
-from assistant.lab.tune.cost_curves import MeasuredCurve
+from assistant.lab.tune.cost_curves import MeasuredCurve, Side, sides
 from assistant.lab.tune.events import Measuring, SettingTrial, Tuned
 from assistant.lab.tune.opening import Opener
 from assistant.lab.tune.outlook import at_depth, speedup
 from assistant.lab.tune.settings_trial import Candidate, Result
-from assistant.lab.tune.sides import Side, sides
 from assistant.tuning import Tuning
 from models import memory
 from models.cancel import CancelFlag
@@ -26,7 +25,7 @@ from models.llama.model import LlamaModel
 from models.machine import OtherLoad
 
 DEPTH = 512
-"""Tokens behind which settings compete: enough for attention to count."""
+"""Tokens after which settings compete: enough for attention to count."""
 
 
 class Tuner:
@@ -132,7 +131,7 @@ class Tuner:
         try:
             for curve, tuning in zip(measured, tunings, strict=True):
                 purpose = "verify" if curve.side.role == "target" else "draft"
-                remember(curve.models[SHALLOW], purpose, curve.times, folder)
+                remember_times(curve.models[SHALLOW], purpose, curve.times, folder)
                 keep(curve.side.path, self._setup.gpu_layers, folder, tuning)
         except OSError as error:
             raise StorageError(

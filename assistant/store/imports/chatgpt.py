@@ -3,17 +3,22 @@
 There is no description of the format by its maker; this holds to what exports of 2023 to 2026 have.
 """
 
+import json
+import re
 from typing import Annotated, Any
 
 import msgspec
 
-from assistant.store.imports.chatgpt_marks import plain
 from assistant.store.imports.message_tree import Node, grow
 from assistant.store.values import FullConversation, Role
 
 _Time = Annotated[float, msgspec.Meta(ge=0, lt=253_402_300_800)]  # before the year 10000
 _TEXTS = {"text", "multimodal_text", "code"}
 """The kinds of content that are shown as what somebody said."""
+# Names, links and citations in the middle of a text stand between codes.
+_MARK = re.compile("( ?)\ue200([^\ue200\ue201]*)\ue201")
+_CODES = re.compile("[\ue200-\ue206]")
+_NEXT = "\ue202"
 
 
 class _Author(msgspec.Struct):
@@ -118,7 +123,7 @@ def _role(message: _Message) -> Role | None:
 def _text(content: _Content) -> str:
     parts = [*(content.parts or ()), *([content.text] if content.text else ())]
     texts = [part if isinstance(part, str) else _stand_in(part) for part in parts]
-    text = plain("\n".join(filter(None, texts)))
+    text = _plain("\n".join(filter(None, texts)))
     heard = any(isinstance(part, dict) for part in parts)
     return text if text.strip() or not heard else "[audio]"
 
@@ -131,3 +136,32 @@ def _stand_in(part: object) -> str:
     if "audio" in kind:  # the text of what was said comes as a part of its own, beside the sound
         return str(part.get("text") or "")
     return f"[{kind.removesuffix('_asset_pointer')}]"
+
+
+def _plain(text: str) -> str:
+    """Return a text with names and links as words, and without the marks around them."""
+    return _CODES.sub("", _MARK.sub(_word, text))
+
+
+def _word(mark: re.Match[str]) -> str:
+    kind, *about = mark[2].split(_NEXT)
+    word = _shown(kind, about)
+    return f"{mark[1]}{word}" if word else ""
+
+
+def _shown(kind: str, about: list[str]) -> str:
+    if kind == "entity" and about:  # ["city", "Paris", "of France"]
+        return _name(about[0])
+    if kind == "url" and about:
+        label, *links = about
+        return f"[{label}]({links[0]})" if links and links[0].startswith("http") else label
+    return ""
+
+
+def _name(about: str) -> str:
+    try:
+        found = json.loads(about)
+    except (ValueError, RecursionError):
+        return about
+    fits = isinstance(found, list) and len(found) > 1 and isinstance(found[1], str)
+    return found[1] if fits else ""

@@ -11,7 +11,7 @@ from assistant.store.imports import chatgpt, llama_ui
 from assistant.store.values import FullConversation
 from models.errors import StorageError
 
-MOST = 1 << 30
+MAX_BYTES = 1 << 30
 """Bytes of a file, or of what is unpacked of an archive."""
 _UNKNOWN = (
     "This is no export of specchat (JSON lines), ChatGPT (conversations.json or its archive) or "
@@ -37,8 +37,10 @@ def read(data: bytes) -> tuple[FullConversation, ...]:
     Raises:
         StorageError: it is no such file, or something in it makes no sense.
     """
-    if len(data) > MOST:
-        raise StorageError(f"This file has more than {MOST >> 30} GiB, too much to be imported.")
+    if len(data) > MAX_BYTES:
+        raise StorageError(
+            f"This file has more than {MAX_BYTES >> 30} GiB, too much to be imported."
+        )
     parts = _unpacked(data) if data.startswith(b"PK\x03\x04") else [("", data)]
     return tuple(whole for name, part in parts for whole in _read(name, part))
 
@@ -88,7 +90,7 @@ def _first(data: bytes) -> _Probe:
 
 def _unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield the files of an archive that hold conversations."""
-    room = MOST
+    room = MAX_BYTES
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             for entry in archive.infolist():
@@ -100,7 +102,7 @@ def _unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
                         part = file.read(room + 1)  # its header may lie about its size
                     room -= len(part)
                     if room < 0:
-                        why = f"unpacked, it has more than {MOST >> 30} GiB"
+                        why = f"unpacked, it has more than {MAX_BYTES >> 30} GiB"
                         raise StorageError(f"This archive cannot be imported: {why}.")
                     yield entry.filename, part
     # NotImplementedError, RuntimeError: a method of packing or a password that Python has not

@@ -4,8 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from assistant.store.titles import derive
-from assistant.store.values import Attachment, FullConversation, Record, Role
+from assistant.store.values import Attachment, FullConversation, Record, Role, derive
 
 # A text is kept as its parts until it is needed: most joined texts are parts of longer ones.
 _Parts = tuple["_Parts | None", str]

@@ -50,7 +50,7 @@ def ask(text: str) -> Request:
 
 
 def answered(engine, heard: Heard, text: str = "Why?"):
-    engine.reply(ask(text))
+    engine.submit(ask(text))
     return heard.until(Finished, Failed)
 
 
@@ -67,7 +67,7 @@ def test_a_target_that_computes_no_numbers_says_nothing_but_why(
 ):
     bad = spoil("target", VALUES[value], "everywhere")
     with running() as (engine, heard):
-        engine.load(Setup(bad, tiny_draft, n_ctx=512, threads=1, measure=measure))
+        engine.submit(Setup(bad, tiny_draft, n_ctx=512, threads=1, measure=measure))
         end = heard.until(Ready, Failed)
         if isinstance(end, Ready):
             end = answered(engine, heard)
@@ -75,7 +75,7 @@ def test_a_target_that_computes_no_numbers_says_nothing_but_why(
         assert f"{bad} computes invalid numbers" in end.message
         assert "specchat models check" in end.message
         assert tokens(heard) == []
-        engine.load(Setup(tiny_target, n_ctx=512, threads=1, measure=False))
+        engine.submit(Setup(tiny_target, n_ctx=512, threads=1, measure=False))
         heard.until(Ready)
         assert isinstance(answered(engine, heard), Finished)
 
@@ -88,7 +88,7 @@ def test_a_draft_that_computes_no_numbers_is_left_out_and_the_target_answers(
 ):
     bad = spoil("draft", VALUES[value], "everywhere")
     with running() as (engine, heard):
-        engine.load(Setup(tiny_target, bad, n_ctx=512, threads=1, measure=measure))
+        engine.submit(Setup(tiny_target, bad, n_ctx=512, threads=1, measure=measure))
         ready = heard.until(Ready, Failed)
         assert isinstance(ready, Ready), ready
         assert ready.draft is None
@@ -102,7 +102,7 @@ def test_a_target_that_stops_computing_numbers_ends_the_answer_and_keeps_what_wa
 ):
     bad = spoil("target", VALUES[value], "one-token")
     with running() as (engine, heard):
-        engine.load(Setup(bad, tiny_draft, n_ctx=512, threads=1, measure=False))
+        engine.submit(Setup(bad, tiny_draft, n_ctx=512, threads=1, measure=False))
         heard.until(Ready)
         end = answered(engine, heard)
         assert isinstance(end, Failed)
@@ -118,7 +118,7 @@ def test_a_draft_that_stops_computing_numbers_ends_speculation_and_not_the_answe
 ):
     bad = spoil("draft", VALUES[value], "one-token")
     with running() as (engine, heard):
-        engine.load(Setup(tiny_target, bad, n_ctx=512, threads=1, measure=False))
+        engine.submit(Setup(tiny_target, bad, n_ctx=512, threads=1, measure=False))
         assert heard.until(Ready).draft is not None
         end = answered(engine, heard)
         assert end.stop is Stop.LENGTH

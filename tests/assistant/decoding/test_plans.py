@@ -1,15 +1,20 @@
 """Plans may decide by all they are told before a token is drawn, by exact enumeration.
 
-A plan that looks at the drawn token is the control: the token and the block rule must not pass it.
-That the coupled rule does not mind is in `verification/test_coupled`.
+A plan that looks at the drawn token, or a source at the next uniform, is the control: the token and
+the block rule must not pass it.
+That the coupled rule does not mind is in `rules/test_coupled`.
 """
+
+from fractions import Fraction
 
 import pytest
 
+from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.loops import speculative
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.draft import Copying, Run
 from assistant.lab.prove.law import law
 from tests.exact.broken import Hindsight
 from tests.exact.exact_rows import keep_all
@@ -77,3 +82,46 @@ def test_the_plans_decide_in_every_way_there_is():
         mixtures.add(frozenset(proposal.source for proposal in draft.proposals))
     assert lengths == {0, 1, 2, 3}
     assert len(mixtures) == 4  # nothing, either source, both
+
+
+class Peekable:
+    """A stream of uniforms of which the next one may be looked at."""
+
+    def __init__(self, rng):
+        self._rng, self._seen = rng, []
+
+    def peek(self):
+        self._seen = self._seen or [self._rng.random()]
+        return self._seen[0]
+
+    def random(self):
+        return self._seen.pop() if self._seen else self._rng.random()
+
+
+class Clairvoyant(Copying):
+    """Choose by the uniform number that will decide: the control that must fail."""
+
+    name = "clairvoyant"
+
+    def __init__(self, uniforms):
+        self._uniforms = uniforms
+
+    def read(self, tokens):
+        pass
+
+    def offer(self, tokens, room):
+        return Run(self.name, (int(self._uniforms.peek() < Fraction(1, 2)),), (0,))
+
+
+def test_a_source_that_looks_into_the_future_is_biased():
+    target = Toy(3, 1, "full")
+
+    def run(rng):
+        uniforms, tokens = Peekable(rng), []
+        drafter = Cascade(Clairvoyant(uniforms))
+        plan = lambda: Fixed(1)  # noqa: E731
+        next(speculative(target, drafter, tokens, plan, keep_all, TokenRule(uniforms)))
+        return tokens[0]
+
+    probs = target.probs(())
+    assert law(run) != {token: probs[token] for token in range(3) if probs[token]}

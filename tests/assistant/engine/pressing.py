@@ -5,11 +5,13 @@ from itertools import cycle
 
 import numpy as np
 
-from assistant.decoding.control import Control
+from assistant.decoding.lookahead.policy import Control
+from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.suffix import SuffixSource
+from assistant.decoding.warp import warp
 from assistant.events import Reason
-from assistant.request import Mode
+from assistant.request import Mode, Sampling
 from models.base import Logits, SequenceTokens
 
 KEYS: tuple[tuple[Mode, int | None], ...] = (
@@ -49,3 +51,7 @@ class Counting:
     def logits_of(self, texts: Mapping[int, SequenceTokens]) -> dict[int, Logits]:
         assert sum(text.rows for text in texts.values()) <= self.max_rows
         return {i: self.logits(text.tokens, text.rows) for i, text in texts.items()}
+
+
+def greedy(logits: Logits, history: Sequence[int]) -> Row:
+    return warp(logits, Sampling(0), history)

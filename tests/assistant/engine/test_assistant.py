@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assistant.decoding.control import Control
+from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import Sampling
 from assistant.engine.reply import Assistant

@@ -2,60 +2,20 @@
 
 import threading
 import time
-from contextlib import contextmanager
 from dataclasses import replace
-from queue import Queue
-from typing import Any
 
 import pytest
 
-from assistant.decoding.lookahead.acceptance_cache import remembered
-from assistant.decoding.warp import Sampling
+from assistant.decoding.lookahead.machine_cache import known_acceptance
 from assistant.engine import resume
-from assistant.engine.engine import Engine
 from assistant.events import Decoded, Failed, Finished, Loading, Prepared, Ready, Stop
-from assistant.request import Message, Request, Setup
+from assistant.request import Setup
 from models.files.snapshots import folder
 from tests import tiny
+from tests.asking import Asking, NearEngine
+from tests.assistant.process.driving import Heard, ask
+from tests.assistant.process.driving import near as running
 from tests.patience import WAIT_S
-
-
-class Heard:
-    """The events of an engine, in order."""
-
-    def __init__(self) -> None:
-        self.events: list[Any] = []
-        self._queue: Queue[Any] = Queue()
-
-    def emit(self, event) -> None:
-        self._queue.put(event)
-
-    def until(self, *kinds):
-        while True:
-            event = self._queue.get(timeout=WAIT_S)
-            self.events.append(event)
-            if isinstance(event, kinds):
-                return event
-
-    def end(self):
-        return self.until(Ready, Finished, Failed)
-
-
-@contextmanager
-def running():
-    heard = Heard()
-    engine = Engine(heard.emit)
-    try:
-        yield engine, heard
-    finally:
-        engine.close()
-        assert not engine._thread.is_alive()
-
-
-def ask(text="Why?", **settings) -> Request:
-    settings = {"mode": "sps", "lookahead": 3, "max_tokens": 20, "seed": 1, **settings}
-    sampling = Sampling(temperature=30)
-    return Request((Message("user", text),), sampling, **settings)
 
 
 @pytest.fixture
@@ -68,17 +28,17 @@ def test_what_an_answer_shows_of_the_draft_is_kept_before_its_last_word(setup, t
     cached, heard = replace(setup, cache=tmp_path), Heard()
     kept: list[bool] = []
     file = tmp_path / "acceptance.json"
-    engine = Engine(lambda event: (kept.append(file.exists()), heard.emit(event)))
+    engine = Asking(NearEngine(), lambda event: (kept.append(file.exists()), heard.emit(event)))
     try:
-        engine.load(cached)
+        engine.submit(cached)
         heard.end()
-        engine.reply(ask())
+        engine.submit(ask())
         assert isinstance(heard.end(), Finished)
         assert kept[-1]
         assert not kept[0]
     finally:
         engine.close()
-    assert remembered(cached.target, cached.draft, tmp_path)["model"]
+    assert known_acceptance(cached.target, cached.draft, tmp_path)["model"]
 
 
 @pytest.fixture
@@ -88,59 +48,17 @@ def slow(tmp_path) -> Setup:
     return Setup(path, None, n_ctx=8192, threads=1)
 
 
-def test_loading_reports_progress_and_ends_in_ready(setup):
-    with running() as (engine, heard):
-        engine.load(setup)
-        ready = heard.end()
-        assert isinstance(ready, Ready)
-        assert ready.draft is not None
-        assert ready.no_draft is None
-        assert ready.target.n_ctx == 1024
-        loading = [event for event in heard.events if isinstance(event, Loading)]
-        assert {event.role for event in loading} == {"target", "draft"}
-        assert loading[-1].fraction == 1
-
-
-def test_answers_come_in_the_order_of_the_requests(setup):
-    with running() as (engine, heard):
-        engine.load(setup)
-        for length in (5, 9, 3):
-            engine.reply(ask(max_tokens=length))
-        heard.until(Ready)
-        assert [heard.end().stats.generated_tokens for _ in range(3)] == [5, 9, 3]
-
-
-def test_a_request_without_a_model_fails_in_a_sentence():
-    with running() as (engine, heard):
-        engine.reply(ask())
-        assert "No model is loaded" in heard.end().message
-
-
-def test_a_failed_load_is_told_and_a_good_one_follows(setup, tmp_path):
-    bad = tmp_path / "bad.gguf"
-    bad.write_bytes(b"nonsense")
-    with running() as (engine, heard):
-        engine.load(Setup(bad))
-        assert str(bad) in heard.end().message
-        engine.reply(ask())
-        assert isinstance(heard.end(), Failed)
-        engine.load(setup)
-        assert isinstance(heard.end(), Ready)
-        engine.reply(ask())
-        assert isinstance(heard.end(), Finished)
-
-
 def test_a_bad_draft_leaves_a_target_that_answers_and_a_reason(tiny_target, tmp_path):
     bad = tmp_path / "bad.gguf"
     bad.write_bytes(b"GGUF nonsense")
     mamba = tiny.write(tmp_path / "mamba.gguf", "mamba")
     with running() as (engine, heard):
         for draft, reason in ((bad, "bad.gguf"), (mamba, "take tokens back")):
-            engine.load(Setup(tiny_target, draft, n_ctx=1024, threads=1))
+            engine.submit(Setup(tiny_target, draft, n_ctx=1024, threads=1))
             ready = heard.end()
             assert ready.draft is None
             assert reason in ready.no_draft
-            engine.reply(ask())
+            engine.submit(ask())
             assert "model" not in heard.end().stats.sources
 
 
@@ -148,71 +66,12 @@ def test_a_bad_draft_leaves_a_target_that_answers_and_a_reason(tiny_target, tmp_
 def test_a_recurrent_target_answers_without_speculation_and_says_why(tmp_path, tiny_draft, kind):
     target = tiny.write(tmp_path / f"{kind}.gguf", kind, stops=False)
     with running() as (engine, heard):
-        engine.load(Setup(target, tiny_draft, threads=1))
+        engine.submit(Setup(target, tiny_draft, threads=1))
         ready = heard.end()
         assert ready.draft is None
         assert f"{kind}.gguf is a recurrent model" in ready.no_draft
-        engine.reply(ask())
+        engine.submit(ask())
         assert heard.end().stats.generated_tokens == 20
-
-
-def test_a_cancel_stops_an_answer_and_not_the_next_one(setup):
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
-        engine.reply(ask(max_tokens=900))
-        heard.until(Decoded)
-        engine.cancel()
-        finished = heard.until(Finished)
-        assert finished.stop is Stop.CANCELLED
-        engine.reply(ask())
-        assert heard.end().stop is Stop.LENGTH
-
-
-def test_a_cancel_during_a_long_prefill_stops_it(slow):
-    with running() as (engine, heard):
-        engine.load(slow)
-        heard.until(Ready)
-        engine.reply(ask("x" * 7000))
-        heard.until(Prepared)
-        engine.cancel()
-        finished = heard.end()
-        assert (finished.stop, finished.stats.generated_tokens) == (Stop.CANCELLED, 0)
-        engine.reply(ask())
-        assert heard.end().stop is Stop.LENGTH
-
-
-def test_cancel_and_ask_again_at_once_does_not_revive_the_answer_under_way(setup):
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
-        for i in range(20):
-            engine.reply(ask(max_tokens=950))
-            heard.until(Decoded)
-            engine.cancel()
-            engine.reply(ask(max_tokens=2 + i % 3))
-            assert heard.end().stop is Stop.CANCELLED
-            assert heard.end().stats.generated_tokens == 2 + i % 3
-
-
-def test_a_cancel_also_stops_jobs_that_wait(setup):
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
-        engine.reply(ask(max_tokens=900))
-        engine.reply(ask(max_tokens=901))
-        engine.cancel()
-        assert [heard.end().stop for _ in range(2)] == [Stop.CANCELLED] * 2
-
-
-def test_a_cancel_while_idle_does_not_stop_a_later_load_or_answer(setup):
-    with running() as (engine, heard):
-        engine.cancel()
-        engine.load(setup)
-        assert isinstance(heard.end(), Ready)
-        engine.cancel()
-        engine.reply(ask())
-        assert heard.end().stop is Stop.LENGTH
 
 
 def test_a_cancelled_load_is_told_and_the_next_one_succeeds(setup):
@@ -224,11 +83,11 @@ def test_a_cancelled_load_is_told_and_the_next_one_succeeds(setup):
                 engine.cancel()
             real(event)
 
-        engine._emit = emit
-        engine.load(setup)
+        engine._hear = emit
+        engine.submit(setup)
         assert heard.end().kind == "Cancelled"
-        engine._emit = real
-        engine.load(setup)
+        engine._hear = real
+        engine.submit(setup)
         assert isinstance(heard.end(), Ready)
 
 
@@ -236,34 +95,16 @@ def test_a_new_load_replaces_the_models(setup, tmp_path):
     other = tiny.write(tmp_path / "other.gguf", seed=9, stops=False)
     with running() as (engine, heard):
         for path in (setup.target, other, setup.target):
-            engine.load(Setup(path, setup.draft, n_ctx=512, threads=1))
+            engine.submit(Setup(path, setup.draft, n_ctx=512, threads=1))
             assert heard.end().target.path == path
-            engine.reply(ask())
+            engine.submit(ask())
             assert isinstance(heard.end(), Finished)
 
 
-def test_steering_takes_effect_in_the_answer_under_way(setup):
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
-        engine.reply(ask(max_tokens=900))
-        heard.until(Decoded)
-        engine.steer("ars")
-        while heard.until(Decoded).lookahead:
-            pass
-        engine.steer("sps", 2)
-        while heard.until(Decoded).lookahead != 2:
-            pass
-        engine.cancel()
-        heard.until(Finished)
-
-
 def test_a_request_that_waits_does_not_steer_the_answer_under_way(setup):
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.end()
-        engine.reply(ask(mode="ars", lookahead=None, max_tokens=200))
-        engine.reply(ask(mode="sps", lookahead=3))
+    with running(load=setup) as (engine, heard):
+        engine.submit(ask(mode="ars", lookahead=None, max_tokens=200))
+        engine.submit(ask(mode="sps", lookahead=3))
         heard.end()
         assert {event.lookahead for event in heard.events if isinstance(event, Decoded)} == {0}
         heard.events.clear()
@@ -274,48 +115,42 @@ def test_a_request_that_waits_does_not_steer_the_answer_under_way(setup):
 def test_closing_while_it_decodes_loads_or_waits_ends_the_thread(setup, slow):
     for jobs in ((), (setup,), (setup, ask(max_tokens=900)), (slow, ask("x" * 7000), ask())):
         heard = Heard()
-        engine = Engine(heard.emit)
+        engine = Asking(NearEngine(), heard.emit)
         for job in jobs:
-            engine.load(job) if isinstance(job, Setup) else engine.reply(job)
+            engine.submit(job)
         if len(jobs) == 2:
             heard.until(Decoded)
         engine.close()
-        assert not engine._thread.is_alive()
+        assert not engine.inside._thread.is_alive()
 
 
 def test_a_question_that_is_too_long_fails_and_the_next_is_answered(setup):
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
-        engine.reply(ask("x" * 9000))
+    with running(load=setup) as (engine, heard):
+        engine.submit(ask("x" * 9000))
         failed = heard.end()
         assert isinstance(failed, Failed)
         assert failed.kind == "ContextFull"
-        engine.reply(ask())
+        engine.submit(ask())
         assert heard.end().stop is Stop.LENGTH
 
 
 def test_a_bug_in_an_answer_is_told_and_does_not_end_the_thread(setup):
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
-        real = engine._assistant.reply
-        engine._assistant.reply = lambda *_: 1 // 0
-        engine.reply(ask())
+    with running(load=setup) as (engine, heard):
+        real = engine.inside._place.assistant.reply
+        engine.inside._place.assistant.reply = lambda *_: 1 // 0
+        engine.submit(ask())
         failed = heard.end()
         assert isinstance(failed, Failed)
         assert "bug" in failed.message
-        engine._assistant.reply = real
-        engine.reply(ask())
+        engine.inside._place.assistant.reply = real
+        engine.submit(ask())
         assert isinstance(heard.end(), Finished)
 
 
 def test_many_presses_from_many_threads_are_all_answered(setup):
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, heard):
         threads = [
-            threading.Thread(target=lambda: [engine.reply(ask(max_tokens=2)) for _ in range(20)])
+            threading.Thread(target=lambda: [engine.submit(ask(max_tokens=2)) for _ in range(20)])
             for _ in range(5)
         ]
         for thread in threads:
@@ -347,39 +182,31 @@ def rested():
 
 def test_a_stored_conversation_is_taken_up_again_by_the_next_engine(setup, worth_keeping):
     question = "Why is the sky blue? " * 10
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.end()
-        engine.reply(ask(question, stored=True))
+    with running(load=setup) as (engine, heard):
+        engine.submit(ask(question, stored=True))
         first = heard.end()
         assert len(rested()) == 1
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.end()
-        engine.reply(ask(question, stored=True))
+    with running(load=setup) as (engine, heard):
+        engine.submit(ask(question, stored=True))
         prepared = heard.until(Prepared)
         assert prepared.cached_tokens == prepared.prompt_tokens - 1
         assert heard.end().text == first.text
 
 
 def test_an_engine_that_is_closed_or_loads_other_models_keeps_what_was_read(setup, worth_keeping):
-    with running() as (engine, heard):
-        engine.load(setup)
+    with running(load=setup) as (engine, heard):
+        engine.submit(ask("Why is the sky blue? " * 10, stored=True))
         heard.end()
-        engine.reply(ask("Why is the sky blue? " * 10, stored=True))
-        heard.end()
-        engine.load(setup)
+        engine.submit(setup)
         heard.end()
         assert len(snapshots()) == 1
 
 
 def test_a_private_conversation_leaves_no_snapshot(setup, worth_keeping):
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.end()
-        engine.reply(ask("Why is the sky blue? " * 10))
+    with running(load=setup) as (engine, heard):
+        engine.submit(ask("Why is the sky blue? " * 10))
         heard.end()
         time.sleep(0.3)
-        engine.load(setup)
+        engine.submit(setup)
         heard.end()
     assert not folder().exists()

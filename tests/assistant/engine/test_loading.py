@@ -2,8 +2,9 @@
 
 import pytest
 
-from assistant.decoding.control import Control
-from assistant.engine.load import Loader, Pool
+from assistant.decoding.lookahead.policy import Control
+from assistant.engine.load import Loader
+from assistant.engine.weights_pool import Pool
 from assistant.request import Setup
 from models.cancel import CancelFlag
 from models.errors import Cancelled

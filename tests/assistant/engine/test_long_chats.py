@@ -150,13 +150,13 @@ def test_a_count_is_exact_up_to_what_matters_and_about_right_beyond():
 def test_megabytes_cross_to_the_engine_are_counted_and_refused(tiny_target):
     text = "word " * (MEGABYTES // 5)
     with running() as (engine, heard):
-        engine.load(Setup(tiny_target, n_ctx=512, threads=1))
+        engine.submit(Setup(tiny_target, n_ctx=512, threads=1))
         heard.until(Ready)
-        engine.count(Count("paste", text))
-        engine.reply(ask(text))
+        engine.submit(Count("paste", text))
+        engine.submit(ask(text))
         assert heard.until(Counted).tokens == pytest.approx(MEGABYTES, rel=0.01)
         end = heard.until(Failed)
         assert end.kind == "ContextFull"
         assert "10000000 characters" in end.message
-        engine.reply(ask())
+        engine.submit(ask())
         heard.until(Finished)

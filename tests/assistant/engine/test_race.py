@@ -1,17 +1,13 @@
 """A race: lanes that share weights, take turns fairly, and say what each would say alone."""
 
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from queue import Queue
-from typing import Any
 
 import llama_cpp
 import pytest
 
 from assistant.decoding.warp import Sampling
-from assistant.engine.engine import Engine
 from assistant.engine.race import LaneClock
 from assistant.events import (
     Counted,
@@ -27,41 +23,7 @@ from assistant.events import (
 )
 from assistant.request import Count, Lane, Message, Race, Request, Setup
 from tests import tiny
-from tests.patience import WAIT_S
-
-
-class Heard:
-    """The events of an engine, in order."""
-
-    def __init__(self) -> None:
-        self.events: list[Any] = []
-        self._queue: Queue[Any] = Queue()
-
-    def emit(self, event) -> None:
-        self._queue.put(event)
-
-    def until(self, *kinds):
-        while True:
-            event = self._queue.get(timeout=WAIT_S)
-            self.events.append(event)
-            if isinstance(event, kinds):
-                return event
-
-    def of(self, kind, lane=None):
-        if lane is None:
-            return [event for event in self.events if isinstance(event, kind)]
-        laps = [lap for lap in self.of(Lap) if lap.lane == lane]
-        return [lap.event for lap in laps if isinstance(lap.event, kind)]
-
-
-@contextmanager
-def running():
-    heard = Heard()
-    engine = Engine(heard.emit)
-    try:
-        yield engine, heard
-    finally:
-        engine.close()
+from tests.assistant.process.driving import near as running
 
 
 def request(**settings) -> Request:
@@ -99,12 +61,12 @@ class Calls:
 
 def test_every_lane_says_what_it_says_alone(race):
     with running() as (engine, heard):
-        engine.race(race)
+        engine.submit(race)
         heard.until(RaceOver)
         together = [heard.of(Finished, lane)[0] for lane in range(3)]
         for lane, in_race in zip(race.lanes, together, strict=True):
-            engine.load(lane.setup)
-            engine.reply(replace(race.request, mode=lane.mode, lookahead=lane.lookahead))
+            engine.submit(lane.setup)
+            engine.submit(replace(race.request, mode=lane.mode, lookahead=lane.lookahead))
             alone = heard.until(Finished, Failed)
             assert alone.stats.mode == in_race.stats.mode == lane.mode
             assert alone.token_ids == in_race.token_ids
@@ -115,7 +77,7 @@ def test_every_lane_says_what_it_says_alone(race):
 
 def test_clocks_of_unfinished_lanes_never_differ_by_more_than_a_step(race):
     with running() as (engine, heard):
-        engine.race(replace(race, request=request(max_tokens=200)))
+        engine.submit(replace(race, request=request(max_tokens=200)))
         heard.until(RaceOver)
     clocks = dict.fromkeys(range(3), 0.0)
     longest = 0.0
@@ -131,7 +93,7 @@ def test_clocks_of_unfinished_lanes_never_differ_by_more_than_a_step(race):
 
 def test_figures_are_of_the_own_clock_alone(race):
     with running() as (engine, heard):
-        engine.race(race)
+        engine.submit(race)
         heard.until(RaceOver)
     for lane in range(3):
         laps = [lap for lap in heard.of(Lap) if lap.lane == lane]
@@ -153,13 +115,11 @@ def test_clock_stands_while_it_is_not_running():
 def test_a_file_is_loaded_once_for_all_lanes_and_the_chat(race, setup, monkeypatch):
     loaded = Calls(monkeypatch, "llama_model_load_from_file")
     freed = Calls(monkeypatch, "llama_model_free")
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
-        engine.race(race)
+    with running(load=setup) as (engine, heard):
+        engine.submit(race)
         heard.until(RaceOver)
         assert (loaded.count, freed.count) == (2, 0)
-        engine.reply(request())
+        engine.submit(request())
         assert isinstance(heard.until(Finished, Failed), Finished)
     assert freed.count == 2
 
@@ -168,7 +128,7 @@ def test_memory_of_a_race_is_free_when_it_is_over(race, monkeypatch):
     loaded = Calls(monkeypatch, "llama_model_load_from_file")
     freed = Calls(monkeypatch, "llama_model_free")
     with running() as (engine, heard):
-        engine.race(race)
+        engine.submit(race)
         heard.until(RaceOver)
         assert (loaded.count, freed.count) == (2, 2)
         assert {event.role for event in heard.of(Loading)} == {"target", "draft"}
@@ -177,18 +137,18 @@ def test_memory_of_a_race_is_free_when_it_is_over(race, monkeypatch):
 def test_weights_of_the_chat_stay_when_only_the_race_used_the_draft(setup, race, monkeypatch):
     freed = Calls(monkeypatch, "llama_model_free")
     with running() as (engine, heard):
-        engine.load(replace(setup, draft=None))
+        engine.submit(replace(setup, draft=None))
         heard.until(Ready)
-        engine.race(race)
+        engine.submit(race)
         heard.until(RaceOver)
         assert freed.count == 1
-        engine.reply(request())
+        engine.submit(request())
         assert isinstance(heard.until(Finished, Failed), Finished)
 
 
 def test_cancel_stops_every_lane_and_keeps_what_was_decoded(race):
     with running() as (engine, heard):
-        engine.race(replace(race, request=request(max_tokens=400)))
+        engine.submit(replace(race, request=request(max_tokens=400)))
         while len(heard.of(Lap)) < 40:
             heard.until(Lap)
         engine.cancel()
@@ -200,7 +160,7 @@ def test_cancel_stops_every_lane_and_keeps_what_was_decoded(race):
             # A character of which only some bytes came is told of at the end.
             assert finished.text.rstrip("\ufffd") == "".join(said).rstrip("\ufffd")
             assert 0 < finished.stats.generated_tokens < 400
-        engine.race(race)
+        engine.submit(race)
         heard.until(RaceOver)
         assert heard.of(Finished, 0)[1].stop is Stop.LENGTH
 
@@ -214,14 +174,14 @@ def test_cancel_while_loading_is_told(race):
                 engine.cancel()
             real(event)
 
-        engine._emit = emit
-        engine.race(race)
+        engine._hear = emit
+        engine.submit(race)
         assert heard.until(Failed, RaceOver).kind == "Cancelled"
 
 
 def test_steering_the_chat_does_not_reach_a_race(race):
     with running() as (engine, heard):
-        engine.race(replace(race, request=request(max_tokens=100)))
+        engine.submit(replace(race, request=request(max_tokens=100)))
         heard.until(Lap)
         engine.steer("sps", 5)
         heard.until(RaceOver)
@@ -235,7 +195,7 @@ def test_lane_that_cannot_speculate_says_so_and_the_others_go_on(race, setup, tm
     with running() as (engine, heard):
         alone = replace(race.request, sources=("model",))
         lanes = (race.lanes[0], misfit, race.lanes[2])
-        engine.race(replace(race, lanes=lanes, request=alone))
+        engine.submit(replace(race, lanes=lanes, request=alone))
         ready, failed, _ = heard.until(Lined).lanes
         assert isinstance(ready, Ready)
         assert "take tokens back" in failed.message
@@ -249,7 +209,7 @@ def test_race_in_which_no_lane_can_start_fails(race, tmp_path):
     bad.write_bytes(b"nonsense")
     lanes = tuple(replace(lane, setup=Setup(bad)) for lane in race.lanes)
     with running() as (engine, heard):
-        engine.race(replace(race, lanes=lanes))
+        engine.submit(replace(race, lanes=lanes))
         failed = heard.until(Failed, RaceOver)
         assert failed.kind == "ModelError"
         assert failed.message.count(str(bad)) == 1
@@ -259,27 +219,28 @@ def test_lane_whose_question_is_too_long_fails_and_the_others_go_on(race, setup)
     narrow = replace(race.lanes[1], setup=replace(setup, n_ctx=256))
     long = replace(request(max_tokens=20), messages=(Message("user", "x" * 400),))
     with running() as (engine, heard):
-        engine.race(Race((race.lanes[0], narrow), long))
+        engine.submit(Race((race.lanes[0], narrow), long))
         heard.until(RaceOver)
         assert heard.of(Failed, 1)[0].kind == "ContextFull"
         assert heard.of(Finished, 0)[0].stop is Stop.LENGTH
 
 
-def test_text_is_counted_in_tokens_and_nothing_is_said_without_a_model(setup):
+def test_text_is_counted_in_tokens_where_there_is_a_model(setup):
     with running() as (engine, heard):
-        engine.count(Count("early", "abc"))
-        engine.load(setup)
-        engine.count(Count("file.py", "abc"))
+        engine.submit(Count("early", "abc"))
+        assert heard.until(Failed).message == "No model is loaded."
+        engine.submit(setup)
+        engine.submit(Count("file.py", "abc"))
         assert heard.until(Counted) == Counted("file.py", 3)
         assert heard.of(Counted) == [Counted("file.py", 3)]
 
 
 def test_count_that_waits_does_not_keep_the_answer_from_being_steered(setup):
     with running() as (engine, heard):
-        engine.load(setup)
-        engine.reply(request(max_tokens=300, mode="ars"))
+        engine.submit(setup)
+        engine.submit(request(max_tokens=300, mode="ars"))
         heard.until(Decoded)
-        engine.count(Count("waits", "abc"))
+        engine.submit(Count("waits", "abc"))
         engine.steer("sps", 2)
         heard.until(Finished)
         assert 2 in {event.lookahead for event in heard.of(Decoded)}

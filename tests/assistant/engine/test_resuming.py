@@ -6,9 +6,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from assistant.decoding.control import Control
-from assistant.engine.load import Loader, Pool
+from assistant.decoding.lookahead.policy import Control
+from assistant.engine.load import Loader
 from assistant.engine.resume import LEAST, Resuming
+from assistant.engine.weights_pool import Pool
 from assistant.request import Setup
 from models.files.snapshots import discard
 from models.llama import native

@@ -1,11 +1,12 @@
-"""A job of another kind than the engine knows is done by its handler, with what the engine has."""
+"""A job of any kind is done by its handler, with what the engine has."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from assistant.engine.engine import Engine
+from assistant.engine.handlers import HANDLERS
 from assistant.events import Ready
 from assistant.request import Setup
+from tests.asking import Asking, NearEngine
 from tests.assistant.process.driving import Heard
 
 
@@ -29,14 +30,15 @@ class Something:
 
 def test_what_a_handler_keeps_stays_until_models_are_freed(tiny_target):
     heard = Heard()
-    engine = Engine(heard.emit, {Open: lambda job, place: place.kept(Something)})
+    handlers = {**HANDLERS, Open: lambda job, place: place.kept(Something)}
+    engine = Asking(NearEngine(handlers), heard.emit)
     try:
         engine.submit(Open())
         engine.submit(Open())
         first, second = heard.until(Something), heard.until(Something)
         assert first is second
         assert first.is_open
-        engine.load(Setup(tiny_target, n_ctx=512, threads=1, measure=False))
+        engine.submit(Setup(tiny_target, n_ctx=512, threads=1, measure=False))
         heard.until(Ready)
         assert not first.is_open
         engine.submit(Open())

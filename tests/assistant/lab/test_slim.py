@@ -7,23 +7,20 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
+from assistant.decoding.lookahead import cost_measurement
 from assistant.decoding.warp import warp
 from assistant.lab.slim import search as searching
-from assistant.lab.slim import timing
 from assistant.lab.slim.draft_bench import GREEDY, DraftFigures, ModelOptions
 from assistant.lab.slim.forecast import SpeedForecast, expected_tokens, forecast
 from assistant.lab.slim.passages import Passage, answered, overlaps
-from assistant.lab.slim.sample_text import own_text, written_everywhere
+from assistant.lab.slim.sample_text import OWN_WEIGHT, counts, own_text, written_everywhere
 from assistant.lab.slim.search import GAIN, RecipeTrial, better, search, steps, winner
-from assistant.lab.slim.timing import seconds
-from assistant.lab.slim.token_counts import OWN_WEIGHT, counts
 from assistant.request import Sampling
 from assistant.store import Store, place
 from models.errors import ModelError, UsageError
 from models.gguf import read_vocabulary, summarise
 from models.mapping import Mapping
-from models.slim.recipe import Recipe
-from models.slim.workshop import workshop
+from models.slim.workshop import Recipe, workshop
 from tests import tiny
 
 SAMPLINGS = (Sampling(temperature=0.8), GREEDY)
@@ -132,8 +129,8 @@ def test_overlap_of_a_draft_that_reads_several_tokens_for_one(tmp_path, open_mod
 
 def test_turns_leave_out_the_first_and_the_slower_half(monkeypatch):
     clock = iter([0, 0, 9, 9, 10, 10, 18, 18, 20])
-    monkeypatch.setattr(timing, "perf_counter", lambda: next(clock))
-    assert seconds([lambda: None], turns=4) == [1.5]
+    monkeypatch.setattr(cost_measurement, "perf_counter", lambda: next(clock))
+    assert cost_measurement.in_turns([lambda: None], turns=4) == [1.5]
 
 
 def test_own_text_counts_many_times(tiny_target, open_model):

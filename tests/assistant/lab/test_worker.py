@@ -11,7 +11,7 @@ from assistant.lab.handlers import HANDLERS
 from assistant.lab.jobs import Gauge, LabJob, Lockstep, Prove, Trial, Tune
 from assistant.lab.protocol import LAB
 from assistant.lab.tune.events import Measuring, Tuned
-from assistant.request import Job, Setup
+from assistant.request import Setup
 from tests.assistant.process.driving import ask, running
 
 
@@ -21,7 +21,7 @@ def setup(tiny_target, tiny_draft) -> Setup:
 
 
 def test_every_job_of_the_laboratories_has_a_handler():
-    assert set(get_args(LabJob)) - set(get_args(Job)) == HANDLERS.keys()
+    assert set(get_args(LabJob)) == HANDLERS.keys()
 
 
 def test_it_measures_answers_loads_a_model_and_answers(setup):
@@ -34,9 +34,9 @@ def test_it_measures_answers_loads_a_model_and_answers(setup):
             (found,) = heard.until(Compared).found
             assert isinstance(found, Measured)
             assert found.stats.generated_tokens == 20
-        engine.load(setup)
+        engine.submit(setup)
         heard.until(Ready)
-        engine.reply(ask())
+        engine.submit(ask())
         heard.until(Finished)
 
 

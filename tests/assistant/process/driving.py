@@ -1,4 +1,4 @@
-"""An engine in a process of its own, and its events one by one."""
+"""An engine, in this process or in one of its own, and its events one by one."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -6,10 +6,11 @@ from dataclasses import replace
 from queue import Queue
 from typing import Any, TypeVar
 
-from assistant.events import Event, Failed, Finished, RaceOver, Ready
+from assistant.events import Event, Failed, Finished, Lap, RaceOver, Ready
 from assistant.process.client import EngineProcess
 from assistant.process.protocol import CHAT, Protocol
-from assistant.request import Message, Request, Sampling
+from assistant.request import Message, Request, Sampling, Setup
+from tests.asking import Asking, NearEngine
 from tests.patience import WAIT_S
 
 Kind = TypeVar("Kind")
@@ -32,22 +33,48 @@ class Heard:
                 return event
             assert not isinstance(event, Failed), event
 
+    def load(self, engine: Asking, setup: Setup | None) -> None:
+        if setup is not None:
+            engine.submit(setup)
+            self.until(Ready)
+
     def end(self) -> Any:
         return self.until(Ready, Finished, Failed, RaceOver)
 
     def is_silent(self) -> bool:
         return self._queue.empty()
 
+    def of(self, kind: type[Kind], lane: int | None = None) -> list[Kind]:
+        """Return the events of a class, or those among what a lane of a race said."""
+        said = self.events if lane is None else [e.event for e in self.of(Lap) if e.lane == lane]
+        return [event for event in said if isinstance(event, kind)]
+
+
+@contextmanager
+def near(load: Setup | None = None) -> Iterator[tuple[Asking, Heard]]:
+    """Have an engine in this process, with models if there are to be any."""
+    heard = Heard()
+    engine = Asking(NearEngine(), heard.emit)
+    try:
+        heard.load(engine, load)
+        yield engine, heard
+    finally:
+        engine.close()
+        assert not engine.inside._thread.is_alive()
+
 
 @contextmanager
 def running(
-    worker: str | None = None, protocol: Protocol = CHAT, **options: Any
-) -> Iterator[tuple[EngineProcess, Heard]]:
+    worker: str | None = None,
+    protocol: Protocol = CHAT,
+    load: Setup | None = None,
+    **options: Any,
+) -> Iterator[tuple[Asking, Heard]]:
     heard = Heard()
-    engine = EngineProcess(
-        heard.emit, protocol=replace(protocol, worker=worker or protocol.worker), **options
-    )
+    protocol = replace(protocol, worker=worker or protocol.worker)
+    engine = Asking(EngineProcess(protocol=protocol, **options), heard.emit)
     try:
+        heard.load(engine, load)
         yield engine, heard
     finally:
         engine.close()

@@ -14,44 +14,30 @@ from assistant.events import (
     Finished,
     Lap,
     Lined,
-    Loading,
     OneOf,
-    Prepared,
     RaceOver,
     Ready,
-    Stop,
 )
 from assistant.process import frames
 from assistant.process.client import EngineProcess
 from assistant.request import Count, Lane, Message, Race, Request, Sampling, Setup
+from tests.asking import Asking, NearEngine
 from tests.assistant.process.driving import Heard, ask, running
 
 ROOT = Path(__file__).parents[3]
 
 
-def test_loading_reports_progress_and_ends_in_ready(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.load(setup)
-        ready = heard.until(Ready)
-        assert ready.target.path == setup.target
-        assert ready.draft is not None
-        loading = [event for event in heard.events if isinstance(event, Loading)]
-        assert {event.role for event in loading} == {"target", "draft"}
-
-
 def test_the_answer_is_that_of_an_engine_in_this_process(setup: Setup) -> None:
-    from assistant.engine.engine import Engine
-
     near = Heard()
-    engine = Engine(near.emit)
-    engine.load(setup)
-    engine.reply(ask(alternatives=2))
+    engine = Asking(NearEngine(), near.emit)
+    engine.submit(setup)
+    engine.submit(ask(alternatives=2))
     near.until(Ready)
     here = near.until(Finished)
     engine.close()
     with running() as (far_engine, far):
-        far_engine.load(setup)
-        far_engine.reply(ask(alternatives=2))
+        far_engine.submit(setup)
+        far_engine.submit(ask(alternatives=2))
         far.until(Ready)
         there = far.until(Finished)
     assert (there.text, there.token_ids, there.stop) == (here.text, here.token_ids, here.stop)
@@ -59,101 +45,21 @@ def test_the_answer_is_that_of_an_engine_in_this_process(setup: Setup) -> None:
     assert rounds[0] == rounds[1]
 
 
-def test_answers_come_in_the_order_of_the_requests(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.load(setup)
-        for length in (5, 9, 3):
-            engine.reply(ask(max_tokens=length))
-        heard.until(Ready)
-        assert [heard.end().stats.generated_tokens for _ in range(3)] == [5, 9, 3]
-
-
-def test_a_request_without_a_model_fails_in_a_sentence() -> None:
-    with running() as (engine, heard):
-        engine.reply(ask())
-        assert "No model is loaded" in heard.until(Failed).message
-
-
-def test_a_failed_load_is_told_and_a_good_one_follows(setup: Setup, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.gguf"
-    bad.write_bytes(b"nonsense")
-    with running() as (engine, heard):
-        engine.load(Setup(bad))
-        failed = heard.until(Failed)
-        assert str(bad) in failed.message
-        assert failed.kind == "ModelError"
-        engine.reply(ask())
-        assert "No model is loaded" in heard.until(Failed).message
-        engine.load(setup)
-        engine.reply(ask())
-        assert heard.until(Finished).stop is Stop.LENGTH
-
-
-def test_a_cancel_stops_an_answer_and_not_the_next_one(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.load(setup)
-        for i in range(20):
-            engine.reply(ask(max_tokens=950))
-            heard.until(Decoded)
-            engine.cancel()
-            engine.reply(ask(max_tokens=2 + i % 3))
-            assert heard.until(Finished).stop is Stop.CANCELLED
-            assert heard.until(Finished).stats.generated_tokens == 2 + i % 3
-
-
-def test_a_cancel_stops_a_prompt_that_is_being_read(slow: Setup) -> None:
-    with running() as (engine, heard):
-        engine.load(slow)
-        heard.until(Ready)
-        engine.reply(ask("x" * 7000))
-        heard.until(Prepared)
-        engine.cancel()
-        finished = heard.until(Finished)
-        assert (finished.stop, finished.stats.generated_tokens) == (Stop.CANCELLED, 0)
-
-
-def test_a_cancel_stops_a_load_and_jobs_that_wait(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.load(setup)
-        engine.cancel()
-        assert heard.until(Failed).kind == "Cancelled"
-        engine.load(setup)
-        heard.until(Ready)
-        engine.reply(ask(max_tokens=900))
-        engine.reply(ask(max_tokens=901))
-        engine.cancel()
-        assert [heard.until(Finished).stop for _ in range(2)] == [Stop.CANCELLED] * 2
-
-
-def test_steering_takes_effect_in_the_answer_under_way(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.load(setup)
-        engine.reply(ask(max_tokens=900))
-        heard.until(Decoded)
-        engine.steer("ars")
-        while heard.until(Decoded).lookahead:
-            pass
-        engine.steer("sps", 2)
-        while heard.until(Decoded).lookahead != 2:
-            pass
-        engine.cancel()
-        heard.until(Finished)
-
-
 def test_counting_and_racing_cross_the_pipes_too(setup: Setup) -> None:
     with running() as (engine, heard):
-        engine.count(Count("nothing to count with", "four"))
-        engine.load(setup)
-        engine.count(Count("label", "four"))
+        engine.submit(Count("nothing to count with", "four"))
+        assert heard.until(Failed).message == "No model is loaded."
+        engine.submit(setup)
+        engine.submit(Count("label", "four"))
         heard.until(Ready)
         assert heard.until(Counted) == Counted("label", 4)
         lanes = (Lane("ArS", setup, "ars"), Lane("SpS", setup, "sps", 2))
-        engine.race(Race(lanes, ask()))
+        engine.submit(Race(lanes, ask()))
         assert len(heard.until(Lined).lanes) == 2
         heard.until(RaceOver)
         ends = [e for e in heard.events if isinstance(e, Lap) and isinstance(e.event, Finished)]
         assert {lap.lane for lap in ends} == {0, 1}
-        engine.reply(ask())
+        engine.submit(ask())
         heard.until(Finished)
 
 
@@ -161,9 +67,9 @@ def test_several_answers_cross_the_pipe_and_the_next_request_waits_for_their_end
     setup: Setup,
 ) -> None:
     with running() as (engine, heard):
-        engine.load(setup)
-        engine.reply(ask(answers=3, max_tokens=20, seed=1))
-        engine.reply(ask(max_tokens=20, seed=3))
+        engine.submit(setup)
+        engine.submit(ask(answers=3, max_tokens=20, seed=1))
+        engine.submit(ask(max_tokens=20, seed=3))
         alone = heard.until(Finished)
     (answered,) = (event for event in heard.events if isinstance(event, Answered))
     over = heard.events.index(answered)
@@ -179,55 +85,49 @@ def test_several_answers_cross_the_pipe_and_the_next_request_waits_for_their_end
 def test_what_is_too_long_for_the_pipe_fails_and_the_next_is_answered(
     setup: Setup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, heard):
         monkeypatch.setattr(frames, "MOST", 2000)
-        engine.reply(ask("x" * 2000))
+        engine.submit(ask("x" * 2000))
         failed = heard.until(Failed)
         assert failed.kind == "UsageError"
         assert "too long" in failed.message
-        engine.reply(ask())
+        engine.submit(ask())
         heard.until(Finished)
 
 
 def test_a_number_too_large_for_the_pipe_fails_and_the_next_is_answered(setup: Setup) -> None:
     huge = Sampling(top_k=2**64)
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
-        engine.reply(ask(max_tokens=900))
+    with running(load=setup) as (engine, heard):
+        engine.submit(ask(max_tokens=900))
         heard.until(Decoded)
         engine.steer("ars", sampling=huge)
         heard.until(Finished)  # the answer under way is none the worse for it
-        engine.reply(Request((Message("user", "Why?"),), huge))
+        engine.submit(Request((Message("user", "Why?"),), huge))
         failed = heard.until(Failed)
         assert failed.kind == "UsageError"
         assert "too large" in failed.message
-        engine.reply(ask())
+        engine.submit(ask())
         heard.until(Finished)
 
 
 def test_a_megabyte_is_handed_over_without_waiting_for_the_worker(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, heard):
         for _ in range(3):
-            engine.reply(ask("x" * 2**20))
+            engine.submit(ask("x" * 2**20))
         assert [heard.until(Failed).kind for _ in range(3)] == ["ContextFull"] * 3
 
 
 def test_closing_ends_the_process_whatever_it_is_at(setup: Setup, slow: Setup) -> None:
     for jobs in ((), (setup,), (setup, ask(max_tokens=900)), (slow, ask("x" * 7000), ask())):
         heard = Heard()
-        engine = EngineProcess(heard.emit)
+        engine = Asking(EngineProcess(), heard.emit)
         for job in jobs:
-            engine.load(job) if isinstance(job, Setup) else engine.reply(job)
+            engine.submit(job)
         if len(jobs) == 2:
             heard.until(Decoded)
         engine.close()
         assert engine.pid is None
-        engine.reply(ask())  # to nobody
+        engine.submit(ask())  # to nobody
         engine.cancel()
         engine.close()
 
@@ -249,6 +149,5 @@ def test_a_folder_where_the_user_is_does_not_stand_in_for_ours(
     (tmp_path / name).mkdir()
     (tmp_path / name / "__init__.py").write_text("raise SystemExit('not ours')")
     monkeypatch.chdir(tmp_path)
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
+    with running(load=setup):
+        pass

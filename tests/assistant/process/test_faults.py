@@ -27,11 +27,11 @@ from assistant.events import Counted, Decoded, Ready
 from assistant.process.client import EngineProcess
 from assistant.request import Message, Request, Setup
 events = Queue()
-engine = EngineProcess(events.put)
-engine.load(Setup(Path(sys.argv[1]), threads=1, n_ctx=8192))
+engine = EngineProcess()
+engine.submit(Setup(Path(sys.argv[1]), threads=1, n_ctx=8192), events.put)
 while not isinstance(events.get(), Ready):
     pass
-engine.reply(Request((Message("user", sys.argv[2] * 7000),), max_tokens=1000))
+engine.submit(Request((Message("user", sys.argv[2] * 7000),), max_tokens=1000), events.put)
 while sys.argv[2] == "" and not isinstance(events.get(), Decoded):
     pass
 print(engine.pid, flush=True)
@@ -63,11 +63,9 @@ def wait_until_gone(pid: int) -> None:
 def test_a_worker_that_dies_in_an_answer_is_told_of_and_the_next_prompt_is_answered(
     setup: Setup, number: signal.Signals
 ) -> None:
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, heard):
         for i in (0, 1, 6):
-            engine.reply(ask(max_tokens=950))
+            engine.submit(ask(max_tokens=950))
             for _ in range(1 + i):
                 heard.until(Decoded)
             kill(engine.pid, number)
@@ -75,7 +73,7 @@ def test_a_worker_that_dies_in_an_answer_is_told_of_and_the_next_prompt_is_answe
             assert failed.kind == "EngineDied"
             assert number.name in failed.message
             assert "is kept" in failed.message
-            engine.reply(ask())
+            engine.submit(ask())
             assert heard.until(Ready).target.path == setup.target
             finished = heard.until(Finished)
             assert finished.stop is Stop.LENGTH
@@ -84,12 +82,12 @@ def test_a_worker_that_dies_in_an_answer_is_told_of_and_the_next_prompt_is_answe
 
 def test_what_was_said_before_the_death_is_heard_in_full(setup: Setup) -> None:
     with running() as (engine, heard):
-        engine.load(setup)
-        engine.reply(ask(max_tokens=300))
+        engine.submit(setup)
+        engine.submit(ask(max_tokens=300))
         heard.until(Ready)
         whole = heard.until(Finished).text
         heard.events.clear()
-        engine.reply(ask(max_tokens=300))
+        engine.submit(ask(max_tokens=300))
         for _ in range(20):
             heard.until(Decoded)
         kill(engine.pid)
@@ -100,30 +98,27 @@ def test_what_was_said_before_the_death_is_heard_in_full(setup: Setup) -> None:
         assert whole.startswith(said)
 
 
-def test_every_job_that_waits_fails_once_and_a_count_says_nothing(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
-        engine.reply(ask(max_tokens=950))
-        engine.reply(ask())
-        engine.count(Count("a", "b"))
+def test_every_job_that_waits_fails_once_and_a_count_is_no_reason_to_reload(setup: Setup) -> None:
+    with running(load=setup) as (engine, heard):
+        engine.submit(ask(max_tokens=950))
+        engine.submit(ask())
+        engine.submit(Count("a", "b"))
         heard.until(Decoded)
         kill(engine.pid)
-        assert [heard.until(Failed).kind for _ in range(2)] == ["EngineDied"] * 2
-        engine.count(Count("a", "b"))
-        engine.reply(ask())
+        assert [heard.until(Failed).kind for _ in range(3)] == ["EngineDied"] * 3
+        engine.submit(Count("a", "b"))
+        assert heard.until(Failed).message == "No model is loaded."
+        engine.submit(ask())
         heard.until(Finished)
         assert heard.is_silent()
 
 
 def test_a_worker_that_dies_while_nothing_is_asked_is_replaced_in_silence(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, heard):
         assert engine.pid is not None
         kill(engine.pid)
         wait_until_gone(engine.pid)
-        engine.reply(ask())
+        engine.submit(ask())
         heard.until(Loading)
         heard.until(Ready)
         assert heard.until(Finished).stop is Stop.LENGTH
@@ -132,16 +127,14 @@ def test_a_worker_that_dies_while_nothing_is_asked_is_replaced_in_silence(setup:
 def test_a_reload_that_is_cancelled_ends_the_request_and_the_next_one_reloads(
     setup: Setup,
 ) -> None:
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, heard):
         for _ in range(3):
             assert engine.pid is not None
             kill(engine.pid)
             wait_until_gone(engine.pid)
-            engine.reply(ask())
+            engine.submit(ask())
             engine.cancel()
-            engine.reply(ask())
+            engine.submit(ask())
             assert heard.until(Failed).kind == "Cancelled"
             assert heard.until(Finished).stop is Stop.LENGTH
 
@@ -150,17 +143,17 @@ def test_a_reload_that_fails_is_how_the_request_ends(setup: Setup, tmp_path: Pat
     path = tmp_path / "model.gguf"
     path.write_bytes(setup.target.read_bytes())
     with running() as (engine, heard):
-        engine.load(Setup(path, threads=1))
+        engine.submit(Setup(path, threads=1))
         heard.until(Ready)
         kill(engine.pid)
         path.unlink()
         for _ in range(2):
-            engine.reply(ask())
+            engine.submit(ask())
             assert str(path) in heard.until(Failed).message
             time.sleep(0.2)
             assert heard.is_silent()  # it is not tried for ever
         path.write_bytes(setup.target.read_bytes())
-        engine.reply(ask())
+        engine.submit(ask())
         heard.until(Finished)
         assert heard.is_silent()
 
@@ -169,7 +162,7 @@ def test_a_native_abort_while_loading_names_the_file_the_signal_and_the_reason(
     setup: Setup,
 ) -> None:
     with running(f"{FAKES}.aborting") as (engine, heard):
-        engine.load(setup)
+        engine.submit(setup)
         message = heard.until(Failed).message
         assert setup.target.name in message
         assert "SIGABRT" in message
@@ -182,23 +175,23 @@ def test_a_model_that_kills_every_worker_is_tried_more_and_more_rarely(
     monkeypatch: pytest.MonkeyPatch, setup: Setup
 ) -> None:
     with running(f"{FAKES}.aborting") as (engine, heard):
-        engine.load(setup)
+        engine.submit(setup)
         heard.until(Failed)
-        engine.reply(ask())
+        engine.submit(ask())
         assert "SIGABRT" in heard.until(Failed).message
-        engine.reply(ask())
+        engine.submit(ask())
         assert "2 times in a row" in heard.until(Failed).message
         monkeypatch.setenv("ABORTS", "never")
-        engine.load(setup)  # who chooses a model does not wait
+        engine.submit(setup)  # who chooses a model does not wait
         heard.until(Ready)
-        engine.reply(ask())
+        engine.submit(ask())
         heard.until(Finished)
 
 
 @pytest.mark.parametrize("fake", ["garbling", "boasting"])
 def test_garbage_from_the_worker_ends_it_in_a_sentence(setup: Setup, fake: str) -> None:
     with running(f"{FAKES}.{fake}") as (engine, heard):
-        engine.load(setup)
+        engine.submit(setup)
         failed = heard.until(Failed)
         assert failed.kind == "EngineDied"
         assert "makes no sense" in failed.message
@@ -206,7 +199,7 @@ def test_garbage_from_the_worker_ends_it_in_a_sentence(setup: Setup, fake: str) 
 
 def test_a_library_that_cannot_be_loaded_is_a_case_for_the_doctor(setup: Setup) -> None:
     with running(f"{FAKES}.missing") as (engine, heard):
-        engine.load(setup)
+        engine.submit(setup)
         message = heard.until(Failed).message
         assert "ModuleNotFoundError: No module named 'llama_gone'" in message
         assert "specchat doctor" in message
@@ -217,17 +210,15 @@ def test_a_worker_that_cannot_be_started_is_told_of(
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with running() as (engine, heard):
-        engine.load(setup)
+        engine.submit(setup)
         failed = heard.until(Failed)
         assert failed.kind == "EngineDied"
         assert "/nowhere/python" in failed.message
 
 
 def test_a_worker_that_gives_no_sign_of_life_is_ended_and_replaced(setup: Setup) -> None:
-    with running(patience=3.0) as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
-        engine.reply(ask(max_tokens=950))
+    with running(patience=3.0, load=setup) as (engine, heard):
+        engine.submit(ask(max_tokens=950))
         heard.until(Decoded)
         stopped = engine.pid
         kill(stopped, signal.SIGSTOP)
@@ -235,22 +226,20 @@ def test_a_worker_that_gives_no_sign_of_life_is_ended_and_replaced(setup: Setup)
         assert "no sign of life" in failed.message
         assert stopped is not None
         assert is_gone(stopped)
-        engine.reply(ask())
+        engine.submit(ask())
         heard.until(Finished)
 
 
 def test_a_worker_that_hangs_while_idle_is_replaced_when_the_next_prompt_comes(
     setup: Setup,
 ) -> None:
-    with running(patience=3.0) as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
-        engine.reply(ask())
+    with running(patience=3.0, load=setup) as (engine, heard):
+        engine.submit(ask())
         heard.until(Finished)
         stopped = engine.pid
         kill(stopped, signal.SIGSTOP)
-        engine.reply(ask("x" * 200_000))  # more than a pipe holds
-        engine.reply(ask())
+        engine.submit(ask("x" * 200_000))  # more than a pipe holds
+        engine.submit(ask())
         assert heard.until(Failed).kind == "ContextFull"
         heard.until(Finished)
         assert engine.pid != stopped
@@ -258,7 +247,7 @@ def test_a_worker_that_hangs_while_idle_is_replaced_when_the_next_prompt_comes(
 
 def test_a_worker_that_does_not_stop_when_told_is_ended(setup: Setup) -> None:
     with running(f"{FAKES}.stubborn", patience=1.0) as (engine, heard):
-        engine.load(setup)
+        engine.submit(setup)
         heard.until(Loading)
         engine.cancel()
         assert "did not stop" in heard.until(Failed).message
@@ -267,16 +256,14 @@ def test_a_worker_that_does_not_stop_when_told_is_ended(setup: Setup) -> None:
 def test_a_worker_that_is_long_in_native_code_is_left_alone(setup: Setup) -> None:
     """A whole text is counted in two calls of llama.cpp, and nothing is said meanwhile."""
     with running(patience=3.0) as (engine, heard):
-        engine.load(setup)
-        engine.count(Count("long", "x y " * 8_000_000))
+        engine.submit(setup)
+        engine.submit(Count("long", "x y " * 8_000_000))
         heard.until(Ready)
         assert heard.until(Counted).tokens == 32_000_000
 
 
 def test_closing_does_not_wait_for_a_worker_that_is_stopped(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, _):
         pid = engine.pid
         kill(pid, signal.SIGSTOP)
     assert pid is not None
@@ -302,23 +289,19 @@ def test_no_orphan_survives_a_parent_that_is_killed(slow: Setup, text: str) -> N
 
 
 def test_ctrl_c_is_not_for_the_worker(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, heard):
         pid = engine.pid
         assert pid is not None
         assert os.getsid(pid) != os.getsid(0)
         kill(pid, signal.SIGINT)
-        engine.reply(ask())
+        engine.submit(ask())
         assert heard.until(Finished).stop is Stop.LENGTH
         assert engine.pid == pid
 
 
 def test_the_worker_leaves_no_core_file(setup: Setup) -> None:
     resource = pytest.importorskip("resource")
-    with running() as (engine, heard):
-        engine.load(setup)
-        heard.until(Ready)
+    with running(load=setup) as (engine, _):
         if not hasattr(resource, "prlimit"):
             pytest.skip("no limits of other processes on this system")
         assert engine.pid is not None

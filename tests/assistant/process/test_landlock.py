@@ -59,9 +59,9 @@ def test_the_worker_is_bound_answers_and_loads_again(setup: Setup) -> None:
     supported = attempt() == "refused"
     with running() as (engine, heard):
         for _ in range(2):
-            engine.load(setup)
+            engine.submit(setup)
             heard.until(Ready)
-        engine.reply(ask())
+        engine.submit(ask())
         heard.until(Finished)
         status = Path(f"/proc/{engine.pid}/status").read_text()
         assert ("NoNewPrivs:\t1" in status) == supported

@@ -29,7 +29,7 @@ def test_without_llama_cpps_backend_for_it_the_person_is_told_how_to_get_it(setu
     with socket.create_server(("127.0.0.1", 0)) as server:
         monkeypatch.setenv(VARIABLE, f"127.0.0.1:{server.getsockname()[1]}")
         with running() as (engine, heard):
-            engine.load(setup)
+            engine.submit(setup)
             failed = heard.until(Failed, Ready)
     assert failed.kind == "ModelError"
     assert "built without its RPC backend" in failed.message
@@ -39,6 +39,6 @@ def test_without_llama_cpps_backend_for_it_the_person_is_told_how_to_get_it(setu
 def test_a_name_that_makes_no_sense_is_said_when_a_model_is_loaded(setup, monkeypatch):
     monkeypatch.setenv(VARIABLE, "nonsense")
     with running() as (engine, heard):
-        engine.load(setup)
+        engine.submit(setup)
         failed = heard.until(Failed, Ready)
     assert (failed.kind, VARIABLE in failed.message) == ("UsageError", True)

@@ -13,11 +13,12 @@ import openai
 import pytest
 
 from assistant.events import Ready
+from assistant.process.client import EngineProcess
 from assistant.request import Request, Sampling, Setup
 from assistant.serve.connection import listen
 from assistant.serve.endpoint import Endpoint, Served
+from assistant.serve.engine_job import EngineJob
 from assistant.serve.guard import Guard
-from assistant.serve.request_queue import RequestQueue
 from tests import tiny
 from tests.patience import WAIT_S
 
@@ -30,7 +31,7 @@ class Running:
 
     def __init__(self, setup: Setup, token: str | None = None) -> None:
         self.served: list[Served] = []
-        self.desk: RequestQueue
+        self.engine: EngineProcess
         self._setup, self._token = setup, token
         self._listening = socket.create_server(("127.0.0.1", 0))
         self._loop, self._until = asyncio.new_event_loop(), asyncio.Event()
@@ -38,25 +39,25 @@ class Running:
         self._thread.start()
 
     async def _run(self) -> None:
-        self.desk = RequestQueue()
+        self.engine = EngineProcess()
         try:
-            ready = [event async for event in self.desk.load(self._setup).heard()][-1]
+            ready = [event async for event in EngineJob(self.engine, self._setup).events()][-1]
             assert isinstance(ready, Ready), ready
             guard = Guard("127.0.0.1", self._token)
             said: list[str] = []
             endpoint = Endpoint(
-                self.desk, "tiny", ready, USUAL, guard, self.served.append, said.append
+                self.engine, "tiny", ready, USUAL, guard, self.served.append, said.append
             )
             await listen(endpoint, self._listening, self._until)
         finally:
-            await self.desk.close()
+            await asyncio.to_thread(self.engine.close)
 
     @property
     def port(self) -> int:
         return int(self._listening.getsockname()[1])
 
     def kill_engine(self) -> None:
-        pid = self.desk._engine.pid
+        pid = self.engine.pid
         assert pid
         os.kill(pid, signal.SIGKILL)
 

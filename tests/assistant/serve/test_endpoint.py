@@ -206,11 +206,10 @@ def test_who_hangs_up_stops_the_answer_and_the_next_one_comes(slow: Running, str
 
 
 def test_too_many_that_wait_are_told_so(slow: Running, monkeypatch) -> None:
-    monkeypatch.setattr("assistant.serve.request_queue.MOST_WAITING", 0)
+    monkeypatch.setattr("assistant.serve.endpoint.MAX_WAITING", 0)
     with slow.connect() as client:
         client.sendall(raw(max_tokens=8000, stream=True))
         client.recv(10)
-        monkeypatch.setattr("assistant.serve.request_queue.MOST_WAITING", 0)
         with pytest.raises(openai.RateLimitError) as refused:
             complete(slow.client("sesame"))
     assert refused.value.code == "queue_full"

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from assistant.store import Store
+from tests.assistant.store import talks
 
 
 @pytest.fixture
@@ -16,11 +17,16 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "data" / "chats.db"
 
 
+@pytest.fixture(autouse=True)
+def closed_at_the_end() -> Iterator[None]:
+    yield
+    while talks.open_stores:
+        talks.open_stores.pop().close()
+
+
 @pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    opened = Store(path)
-    yield opened
-    opened.close()
+def store(path: Path) -> Store:
+    return talks.opened(path)
 
 
 @pytest.fixture

@@ -19,6 +19,15 @@ STATS = Stats(
 )
 
 
+open_stores: list[Store] = []
+
+
+def opened(path: Path | None = None) -> Store:
+    """A store that is closed at the end of the test, if it was not before."""
+    open_stores.append(Store(path))
+    return open_stores[-1]
+
+
 def step(number: int, text: str = " word") -> Step:
     """A round with a token of every origin and both kinds of ghosts."""
     drafted = Token(number, text, Origin.DRAFT, "model", 0.3, 0.2, 0, 0.1, TOP, TOP[:1])
@@ -46,6 +55,16 @@ def talk(store: Store, *prompts: str, parent: int | None = None) -> tuple[int, l
         records += [asked, ended]
         parent = ended.id
     return conversation, records
+
+
+def answering(store: Store) -> tuple[int, Record]:
+    """A conversation and an answer in it that has not begun to stream."""
+    conversation = store.begin()
+    return conversation, store.answer(conversation, store.ask(conversation, None, "Hi").id, "tiny")
+
+
+def end(store: Store, answer: int, text: str, steps: Trace = ()) -> Record:
+    return store.end(answer, text, (), steps, None, None, "complete")
 
 
 def contents(store: Store, conversation: int) -> list[str]:

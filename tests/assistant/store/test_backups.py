@@ -3,9 +3,9 @@ import time
 
 import pytest
 
-from assistant.store import Store, backups, files
+from assistant.store import backups, files
 from models.errors import StorageError
-from tests.assistant.store.talks import talk
+from tests.assistant.store.talks import opened, talk
 
 
 def test_a_backup_is_made_once_a_day(store, path):
@@ -40,9 +40,8 @@ def test_a_clock_that_was_wrong_prevents_no_backup(store, path):
     assert len(backups.backups(path)) == 1
     path.write_text("broken")
     store.close()
-    again = Store(path)
+    again = opened(path)
     assert [each.title for each in again.summaries()] == ["then"]
-    again.close()
 
 
 def test_a_damaged_database_takes_no_backup_s_place(store, path):
@@ -60,10 +59,9 @@ def test_a_backup_is_a_database_of_its_own(store, path, tmp_path):
     copy = tmp_path / "elsewhere" / "chats.db"
     copy.parent.mkdir()
     copy.write_bytes(store.back_up().read_bytes())
-    other = Store(copy)
+    other = opened(copy)
     assert other.summaries() == store.summaries()
     assert [path.name for path in files.backups(path).iterdir() if path.suffix == ".part"] == []
-    other.close()
 
 
 def smash(path):

@@ -2,7 +2,7 @@ import pytest
 
 from assistant.store import Store
 from models.errors import StorageError
-from tests.assistant.store.talks import contents, talk, trace
+from tests.assistant.store.talks import contents, end, talk, trace
 
 
 @pytest.fixture
@@ -11,7 +11,7 @@ def tree(store: Store):
     conversation, first = talk(store, "a", "b")
     asked = store.ask(conversation, first[1].id, "c")
     answer = store.answer(conversation, asked.id, "tiny")
-    ended = store.end(answer.id, "Answer to c", (), (), None, None, "complete")
+    ended = end(store, answer.id, "Answer to c")
     return conversation, [*first, asked, ended]
 
 

@@ -1,7 +1,7 @@
 import threading
 
 from assistant.store import Store
-from tests.assistant.store.talks import talk
+from tests.assistant.store.talks import opened, talk
 
 
 def listed(store: Store) -> list[int]:
@@ -57,7 +57,7 @@ def test_notes_are_replaced(store):
 
 def test_a_store_without_a_path_leaves_nothing_on_disk(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    store = Store(None)
+    store = opened()
     conversation, _ = talk(store, "one")
     assert not store.saves
     assert store.back_up() is None

@@ -14,7 +14,7 @@ import pytest
 from assistant.store import INTERRUPTED, Store, backups, database, schema
 from models.errors import StorageError
 from tests.assistant.store import migrating
-from tests.assistant.store.talks import contents, integrity, talk
+from tests.assistant.store.talks import answering, contents, integrity, opened, talk
 
 ROOT = Path(__file__).parents[3]
 KILLS = int(os.environ.get("SPECCHAT_KILLS", "12"))
@@ -43,7 +43,7 @@ def killed_after(process: "subprocess.Popen[str]", seconds: float) -> list[list[
 
 def kept(path: Path) -> dict[int, tuple[str, int, str | None]]:
     """State, length and stop of every message, as another instance finds them."""
-    store = Store(path)
+    store = opened(path)
     assert store.notice is None
     found: dict[int, tuple[str, int, str | None]] = {
         each.id: (each.state, len(each.content), each.stop)
@@ -78,20 +78,18 @@ def test_nothing_that_was_acknowledged_is_lost_by_kills(path, journal, monkeypat
 
 
 def test_an_answer_that_streams_elsewhere_is_left_alone_until_its_program_dies(path):
-    living = Store(path)
-    conversation = living.begin()
-    answer = living.answer(conversation, living.ask(conversation, None, "Hi").id, "tiny")
+    living = opened(path)
+    conversation, answer = answering(living)
     living.stream(answer.id, "so far", ())
-    other = Store(path)
+    other = opened(path)
     assert other.path(conversation)[-1].state == "streaming"
     living.stream(answer.id, "so far so good", ())
     other.close()
     living.close()  # dies with the answer unfinished
-    other = Store(path)
+    other = opened(path)
     last = other.path(conversation)[-1]
     assert (last.state, last.stop, last.content) == ("failed", INTERRUPTED, "so far so good")
     assert len(other.summaries("good")) == 1
-    other.close()
 
 
 def test_two_programs_may_write_at_once(path):
@@ -99,7 +97,7 @@ def test_two_programs_may_write_at_once(path):
     for program in programs:
         program.communicate()
     assert [program.returncode for program in programs] == [0, 0]
-    store = Store(path)
+    store = opened(path)
     assert [each.messages for each in store.summaries()] == [80, 80]
     store.close()
     assert integrity(path) == "ok"
@@ -113,8 +111,6 @@ def test_two_programs_may_be_in_one_conversation(path):
             store.ask(conversation, records[-1].id, f"{number} of {store is one}")
     assert len(one.path(conversation)[-1].siblings) == 40
     assert contents(one, conversation) == contents(two, conversation)
-    one.close()
-    two.close()
 
 
 def test_many_programs_may_make_the_store_at_once(path):
@@ -122,14 +118,13 @@ def test_many_programs_may_make_the_store_at_once(path):
     for program in programs:
         program.communicate()
     assert {program.returncode for program in programs} == {0}
-    store = Store(path)
+    store = opened(path)
     assert [each.messages for each in store.summaries()] == [2] * 6
-    store.close()
 
 
 def test_marks_of_dead_programs_are_cleared_away(path):
     killed_after(start("talker", path, 1000), 0.1)
-    store = Store(path)
+    store = opened(path)
     assert len(list(path.with_suffix(".running").glob("instance-*"))) == 1
     store.close()
     assert list(path.with_suffix(".running").glob("instance-*")) == []
@@ -168,7 +163,7 @@ def test_a_killed_migration_leaves_the_old_or_the_new_never_between(old, path, m
             assert between(backup) == (1, 10_000, 0, 0)
     print(f"\n{MIGRATION_KILLS} kills of a migration, at: {sorted(seen)}")
     migrating.upgrade()
-    store = Store(path)
+    store = opened(path)
     assert len(store.tree(1)) == 10_000
     store.close()
     assert between(path) == (2, 10_000, 10_000, 10_000)
@@ -189,7 +184,7 @@ def between(path: Path) -> tuple[int, int, int, int]:
 
 
 def test_nothing_is_migrated_under_another_instance(path, monkeypatch):
-    older = Store(path)
+    older = opened(path)
     conversation, records = talk(older, "Hi")
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, lambda sql: None))
     with pytest.raises(StorageError, match="Close every other specchat"):
@@ -213,6 +208,5 @@ def test_a_migration_that_fails_changes_nothing_and_is_backed_up(old, path, monk
     assert between(path) == (1, 10_000, 0, 0)
     assert len(backups.backups(path)) == 1
     monkeypatch.undo()
-    store = Store(path)
+    store = opened(path)
     assert store.recall("anything") is None
-    store.close()

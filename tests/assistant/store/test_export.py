@@ -10,7 +10,7 @@ from assistant.store import INTERRUPTED, Attachment, Store
 from assistant.store.jsonl import lines, read
 from assistant.store.markdown import markdown
 from models.errors import StorageError
-from tests.assistant.store.talks import STATS, contents, talk, trace
+from tests.assistant.store.talks import STATS, answering, contents, opened, talk, trace
 from tui.safe import safe
 
 HOSTILE = "\x1b]52;c;AAAA\x07\x9b31m\u202eevil\u2066\x7f\x00\u2028end 𝒳 é"
@@ -57,7 +57,7 @@ def added(store, whole):
 
 def test_what_was_exported_can_be_imported_and_is_the_same(store, rich):
     exported = list(lines(store.whole(rich)))
-    other = Store(None)
+    other = opened()
     talk(other, "something else")
     (whole,) = read(exported)
     adopted = added(other, whole)
@@ -65,7 +65,6 @@ def test_what_was_exported_can_be_imported_and_is_the_same(store, rich):
     assert other.path(adopted)[-1].content == "Half an"
     assert [each.id for each in other.summaries("evil")] == [adopted]
     assert next(lines(other.whole(adopted))).startswith('{"specchat":1')
-    other.close()
 
 
 def test_an_export_says_of_each_token_where_it_came_from(store, rich):
@@ -79,8 +78,7 @@ def test_an_export_says_of_each_token_where_it_came_from(store, rich):
 
 
 def test_an_export_tells_thresholds_and_one_without_them_is_read_too(store):
-    conversation = store.begin()
-    answer = store.answer(conversation, store.ask(conversation, None, "Hi").id, "tiny")
+    conversation, answer = answering(store)
     (plain,) = trace(1)
     block = replace(plain, ghosts=tuple(replace(each, threshold=0.125) for each in plain.ghosts))
     store.end(answer.id, "word", (), (block,), STATS, None, "complete")
@@ -125,11 +123,10 @@ def test_several_conversations_may_follow_one_another(store):
 
 
 def test_an_answer_that_streamed_when_it_was_exported_is_imported_as_interrupted(store):
-    conversation = store.begin()
-    answer = store.answer(conversation, store.ask(conversation, None, "Hi").id, "")
+    conversation, answer = answering(store)
     store.stream(answer.id, "so far", ())
     (whole,) = read(lines(store.whole(conversation)))
-    other = Store(None)
+    other = opened()
     last = other.path(added(other, whole))[-1]
     other.close()
     assert (last.state, last.stop, last.content) == ("failed", INTERRUPTED, "so far")
@@ -182,11 +179,10 @@ def test_an_import_that_does_not_hang_together_adds_nothing(store, line):
 def test_an_import_with_a_number_that_is_too_large_adds_nothing(store, old, new):
     conversation, _ = talk(store, "Hi")
     exported = [line.replace(old, new) for line in lines(store.whole(conversation))]
-    other = Store(None)
+    other = opened()
     with pytest.raises(StorageError, match=r"too large|Line 3"):
         added(other, next(read(exported)))
     assert other.summaries() == ()
-    other.close()
 
 
 @given(st.text())

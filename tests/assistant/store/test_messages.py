@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.events import Alternative, Ghost, Origin, Token
-from assistant.store import Attachment, Store
-from assistant.store.titles import derive
-from assistant.store.trace_packing import pack_trace, unpack_trace
+from assistant.store import Attachment
+from assistant.store.packing import pack_trace, unpack_trace
+from assistant.store.values import derive
 from assistant.tokens import Step
 from models.errors import StorageError
-from tests.assistant.store.talks import STATS, contents, step, talk, trace
+from tests.assistant.store.talks import STATS, answering, contents, opened, step, talk, trace
 
 words = st.text(max_size=5)
 prob = st.floats(0, 1)
@@ -45,16 +45,15 @@ steps = st.builds(
 
 
 def test_what_was_asked_and_answered_is_read_again_after_closing(path):
-    store = Store(path)
+    store = opened(path)
     conversation, records = talk(store, "Hello", "And now?")
     store.close()
-    again = Store(path)
+    again = opened(path)
     assert again.path(conversation) == tuple(records)
     assert again.system(conversation) == "Be brief."
     assert again.trace(records[1].id) == trace(2)
     assert records[1].stats == STATS
     assert records[1].token_ids == (1, 2)
-    again.close()
 
 
 @given(st.lists(steps, max_size=5).map(tuple))
@@ -72,8 +71,7 @@ def test_a_trace_from_before_there_were_thresholds_is_still_read():
 
 
 def test_an_answer_has_what_was_streamed_until_it_ends(store):
-    conversation = store.begin()
-    answer = store.answer(conversation, store.ask(conversation, None, "Hi").id, "tiny")
+    conversation, answer = answering(store)
     assert (answer.state, answer.content, answer.model) == ("streaming", "", "tiny")
     rounds = trace(9)
     for size in (2, 2, 5):
@@ -87,8 +85,7 @@ def test_an_answer_has_what_was_streamed_until_it_ends(store):
 
 
 def test_a_trace_that_differs_from_what_was_streamed_replaces_it(store):
-    conversation = store.begin()
-    answer = store.answer(conversation, store.ask(conversation, None, "Hi").id, "tiny")
+    _, answer = answering(store)
     store.stream(answer.id, "a", trace(3))
     other = (step(100), step(101))
     store.stream(answer.id, "b", other)
@@ -96,16 +93,15 @@ def test_a_trace_that_differs_from_what_was_streamed_replaces_it(store):
 
 
 def test_a_stopped_answer_can_go_on(path):
-    store = Store(path)
+    store = opened(path)
     conversation, (_, ended) = talk(store, "Hi")
     store.close()
-    store = Store(path)
+    store = opened(path)
     store.stream(ended.id, "Answer to Hi and", trace(3))
     assert store.path(conversation)[-1].state == "streaming"
     store.end(ended.id, "Answer to Hi and bye", (1, 2, 3), trace(4), STATS, None, "complete")
     assert store.trace(ended.id) == trace(4)
     assert [each.id for each in store.summaries("bye")] == [conversation]
-    store.close()
 
 
 def test_attachments_come_back_with_the_message(store):
@@ -215,12 +211,12 @@ DAMAGE = {
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_value_hides_nothing_but_itself(path, damage):
     """SQLite's own checks do not look into values."""
-    store = Store(path)
+    store = opened(path)
     conversation, records = talk(store, "Why?", "And then?")
     store.close()
     with closing(sqlite3.connect(path, isolation_level=None)) as sql:
         sql.execute(DAMAGE[damage])
-    store = Store(path)
+    store = opened(path)
     assert len(store.summaries()) == 1
     whole = store.whole(conversation)
     assert [each.content.strip("\ufffd") for each in whole.messages] == [
@@ -232,7 +228,6 @@ def test_a_damaged_value_hides_nothing_but_itself(path, damage):
     list(store.answers())
     store.choose(records[0].id)
     store.drop(records[0].id)
-    store.close()
 
 
 def test_a_damaged_attachment_says_so(store, path):

@@ -5,10 +5,9 @@ from contextlib import closing
 
 import pytest
 
-from assistant.store import Store, backups, database, files, place, present
-from assistant.store import integrity as condition
+from assistant.store import Store, backups, database, files, opening, place, present
 from models.errors import StorageError
-from tests.assistant.store.talks import contents, integrity, talk
+from tests.assistant.store.talks import answering, contents, end, integrity, opened, talk
 from tests.assistant.store.test_backups import smash
 
 CORRUPTIONS = {
@@ -26,7 +25,7 @@ CORRUPTIONS = {
 @pytest.fixture
 def filled(path):
     """A closed store of forty messages, with a backup."""
-    store = Store(path)
+    store = opened(path)
     talk(store, *(f"{number} " * 300 for number in range(20)))
     store.back_up()
     store.close()
@@ -37,7 +36,7 @@ def filled(path):
 def test_a_damaged_file_is_kept_aside_and_the_backup_restored(filled, corruption):
     CORRUPTIONS[corruption](filled)
     broken = filled.read_bytes()
-    store = Store(filled)
+    store = opened(filled)
     (aside,) = filled.parent.glob("chats.db.corrupt-*")
     assert aside.read_bytes() == broken
     assert str(aside) in store.notice
@@ -46,9 +45,8 @@ def test_a_damaged_file_is_kept_aside_and_the_backup_restored(filled, corruption
     talk(store, "goes on")
     store.close()
     assert integrity(filled) == "ok"
-    again = Store(filled)
+    again = opened(filled)
     assert again.notice is None
-    again.close()
 
 
 @pytest.mark.parametrize("corruption", [each for each in CORRUPTIONS if each != "empty"])
@@ -58,12 +56,11 @@ def test_without_a_backup_a_damaged_file_is_kept_and_a_new_one_begun(filled, cor
         backup.unlink()
     CORRUPTIONS[corruption](filled)
     broken = filled.read_bytes()
-    store = Store(filled)
+    store = opened(filled)
     (aside,) = filled.parent.glob("chats.db.corrupt-*")
     assert aside.read_bytes() == broken
     assert "starts empty" in store.notice
     assert store.summaries() == ()
-    store.close()
 
 
 def test_a_damaged_backup_gives_way_to_an_older_one(filled):
@@ -72,9 +69,8 @@ def test_a_damaged_backup_gives_way_to_an_older_one(filled):
         good.with_stem(good.stem + name).write_bytes(content)
     assert backups.backups(filled)[3:] == [good]
     filled.write_text("broken")
-    store = Store(filled)
+    store = opened(filled)
     assert str(good) in store.notice
-    store.close()
 
 
 def test_two_damages_in_one_second_overwrite_nothing(filled):
@@ -86,28 +82,27 @@ def test_two_damages_in_one_second_overwrite_nothing(filled):
 
 
 def test_a_large_file_is_checked_when_it_was_found_damaged(filled, monkeypatch):
-    monkeypatch.setattr(condition, "_CHECKED_BYTES", 0)
+    monkeypatch.setattr(opening, "_MAX_CHECKED_BYTES", 0)
     smash(filled)
-    store = Store(filled)  # read from end to end by the daily backup only
+    store = opened(filled)  # read from end to end by the daily backup only
     with pytest.raises(StorageError, match="damaged"):
         store.back_up(older_than_s=0)
     store.close()
-    again = Store(filled)
+    again = opened(filled)
     assert "restored" in again.notice
     again.close()
     assert not files.suspect(filled).exists()
 
 
 def test_damage_that_is_met_while_running_is_mended_at_the_next_start(filled, monkeypatch):
-    monkeypatch.setattr(condition, "_CHECKED_BYTES", 0)
-    store = Store(filled)
+    monkeypatch.setattr(opening, "_MAX_CHECKED_BYTES", 0)
+    store = opened(filled)
     smash(filled)
     with pytest.raises(StorageError, match="damaged"):
         read_and_write(store)
     store.close()
-    again = Store(filled)
+    again = opened(filled)
     assert "restored" in again.notice
-    again.close()
 
 
 INDEX = {
@@ -125,7 +120,7 @@ def test_a_damaged_search_index_is_made_anew_and_costs_no_message(filled, damage
         sql.execute(INDEX[damage])
     with pytest.raises(StorageError, match="start it again"):
         talk_and_search(filled)
-    again = Store(filled)
+    again = opened(filled)
     assert again.notice is None
     assert [each.messages for each in again.summaries("19 19")] == [40]
     talk(again, "goes on")
@@ -142,15 +137,13 @@ def talk_and_search(path):
 
 
 def test_an_index_is_not_made_anew_under_another_instance(filled):
-    other = Store(filled)
-    conversation = other.begin()
-    answer = other.answer(conversation, other.ask(conversation, None, "Hi").id, "tiny")
+    other = opened(filled)
+    _, answer = answering(other)
     files.suspect(filled).touch()
     Store(filled).close()
     assert files.suspect(filled).exists()
-    other.end(answer.id, "xylophone", (), (), None, None, "complete")
+    end(other, answer.id, "xylophone")
     assert other.summaries("xylophone")
-    other.close()
 
 
 def read_and_write(store):
@@ -160,23 +153,21 @@ def read_and_write(store):
 
 
 def test_nothing_is_moved_from_under_another_instance(filled):
-    other = Store(filled)
+    other = opened(filled)
     smash(filled)
     with pytest.raises(StorageError, match="Close every other specchat"):
         Store(filled)
     assert list(filled.parent.glob("*corrupt*")) == []
     other.close()
-    store = Store(filled)
+    store = opened(filled)
     assert "restored" in store.notice
-    store.close()
 
 
 def test_a_file_that_is_gone_is_noticed_when_there_are_backups(filled):
     filled.unlink()
-    store = Store(filled)
+    store = opened(filled)
     assert "was gone" in store.notice
     assert str(backups.backups(filled)[0]) in store.notice
-    store.close()
 
 
 def test_the_database_of_another_program_is_left_alone(path):
@@ -207,7 +198,7 @@ def test_a_locked_database_is_said_to_be_locked_and_is_not_taken_for_damaged(fil
     with pytest.raises(StorageError, match="locked by another"):
         Store(filled)
     other.execute("ROLLBACK")
-    store = Store(filled)
+    store = opened(filled)
     other.execute("BEGIN EXCLUSIVE")
     with pytest.raises(StorageError, match="locked by another"):
         store.begin()
@@ -233,46 +224,41 @@ def test_what_is_not_a_file_is_refused(path, kind):
 def test_instances_that_use_different_names_of_one_file_see_each_other(filled, tmp_path):
     link = tmp_path / "link.db"
     link.symlink_to(filled)
-    one = Store(filled)
+    one = opened(filled)
     conversation = one.begin()
     one.answer(conversation, one.ask(conversation, None, "Hi").id, "tiny")
-    other = Store(link)
+    other = opened(link)
     assert other.path(conversation)[-1].state == "streaming"
-    other.close()
-    one.close()
 
 
 def test_a_file_that_cannot_be_written_can_still_be_read(commoner):
     path = commoner / "data" / "chats.db"
-    store = Store(path)
+    store = opened(path)
     conversation, _ = talk(store, "kept")
     store.close()
     path.chmod(0o400)
-    store = Store(path)
+    store = opened(path)
     assert "nothing new is kept" in store.notice
     assert not store.saves
     assert contents(store, conversation) == ["kept", "Answer to kept"]
     assert store.summaries("kept")
     with pytest.raises(StorageError, match="cannot be written"):
         store.begin()
-    spare = Store(None)
+    spare = opened()
     (taken,) = spare.take_in([store.whole(conversation)])
     assert contents(spare, taken.number) == contents(store, conversation)
-    spare.close()
-    store.close()
 
 
 def test_a_folder_that_cannot_be_written_can_still_be_read(commoner):
     path = commoner / "data" / "chats.db"
-    store = Store(path)
+    store = opened(path)
     talk(store, "kept")
     store.close()
     path.parent.chmod(0o500)
-    store = Store(path)
+    store = opened(path)
     assert store.summaries()
     with pytest.raises(StorageError, match="cannot be written"):
         store.begin()
-    store.close()
 
 
 def test_a_folder_that_cannot_be_used_is_named(commoner):
@@ -319,10 +305,9 @@ def test_a_full_disk_leaves_no_half_made_store(path):
             Store(path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    store = Store(path)
+    store = opened(path)
     talk(store, "now it fits")
     assert store.notice is None
-    store.close()
 
 
 def test_the_journal_is_the_one_that_is_safe_with_the_version_of_sqlite(store):

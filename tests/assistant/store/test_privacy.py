@@ -4,7 +4,7 @@ import stat
 import pytest
 
 from assistant.store import Store, backups, unsent
-from tests.assistant.store.talks import talk, trace
+from tests.assistant.store.talks import opened, talk, trace
 
 SECRET = "xylophone-canary"
 
@@ -29,7 +29,7 @@ def test_nobody_else_may_read_what_is_kept(tmp_path, journal):
     before = os.umask(0)
     try:
         path = tmp_path / "new" / "data" / "chats.db"
-        store = Store(path)
+        store = opened(path)
         talk(store, "private")
         store.back_up()
         seen = {each: stat.S_IMODE(each.stat().st_mode) for each in path.parent.rglob("*")}
@@ -50,7 +50,7 @@ def test_a_file_that_others_may_read_is_made_private(path):
 
 
 def test_what_is_deleted_for_good_is_in_no_file(path, journal):
-    store = Store(path)
+    store = opened(path)
     for number in range(30):
         talk(store, f"harmless {number} " + "filler " * 200)
     conversation, records = talk(store, f"Look: {SECRET}", "more")
@@ -66,9 +66,8 @@ def test_what_is_deleted_for_good_is_in_no_file(path, journal):
     assert len(backups.backups(path)) == 1
     store.close()
     assert holding(path.parent) == []
-    again = Store(path)
+    again = opened(path)
     assert len(again.summaries()) == 30
-    again.close()
 
 
 def test_what_was_not_sent_goes_with_what_it_belongs_to(store, path):

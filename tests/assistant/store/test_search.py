@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.store import Store
-from tests.assistant.store.talks import talk
+from tests.assistant.store.talks import end, opened, talk
 
 
 @pytest.fixture(scope="module")
@@ -47,14 +47,13 @@ def test_a_search_finds_the_conversations_with_all_its_words(library, search, fo
 
 def test_a_hit_shows_the_words_around_it(library):
     assert "sourdough" in library.summaries("sourd")[0].snippet
-    long = Store(None)
+    long = opened()
     talk(long, "word " * 500 + "needle " + "word " * 500)
     (found,) = long.summaries("needle")
     assert "needle" in found.snippet
     assert found.snippet.startswith("…")
     assert found.snippet.endswith("…")
     assert len(found.snippet) < 130
-    long.close()
 
 
 @given(st.text())
@@ -83,7 +82,7 @@ def test_a_message_is_found_as_long_as_it_is_to_be_seen(store):
     assert len(store.summaries("beta")) == 1
     answer = store.answer(conversation, records[0].id, "")
     store.stream(answer.id, "gamma", ())
-    store.end(answer.id, "delta", (), (), None, None, "complete")
+    end(store, answer.id, "delta")
     assert store.summaries("gamma") == ()
     assert len(store.summaries("delta")) == 1
     store.rename(conversation, "epsilon")

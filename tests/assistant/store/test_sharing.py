@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assistant.store import Store
-from tests.assistant.store.talks import contents, talk
+from tests.assistant.store.talks import contents, opened, talk
 
 ROOT = Path(__file__).parents[3]
 
@@ -108,9 +108,8 @@ def test_what_is_dropped_here_can_still_be_answered_there(store, neighbour):
 
 
 def test_a_store_in_memory_is_shared_with_nobody():
-    store = Store(None)
+    store = opened()
     assert not store.enter(store.begin())
-    store.close()
 
 
 def test_what_dead_instances_had_open_is_forgotten(store, neighbour, path):

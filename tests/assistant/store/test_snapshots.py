@@ -2,10 +2,9 @@
 
 import pytest
 
-from assistant.store import Store
 from models.errors import StorageError
 from models.files import snapshots
-from tests.assistant.store.talks import talk
+from tests.assistant.store.talks import opened, talk
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +37,7 @@ def test_one_conversation_deleted_alone_takes_them_along(store, snapshot):
 
 
 def test_a_store_in_memory_leaves_them_alone(snapshot):
-    store = Store(None)
+    store = opened()
     conversation, _ = talk(store, "Hello")
     store.delete(conversation)
     store.purge()

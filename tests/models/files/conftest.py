@@ -4,9 +4,13 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from huggingface_hub import close_session
 
 from models import catalog
 from models.catalog import GGUF, Mirror
+from models.errors import NetworkError, SpecchatError
+from models.files import hub as client
+from models.files.pull import pull
 from tests import tiny
 from tests.models.files.hub_server import Hub
 from tests.models.files.wheels import build_parts
@@ -47,10 +51,6 @@ def mirrored(tmp_path, data, monkeypatch):
 @pytest.fixture
 def hub(data, monkeypatch):
     """A hub that holds the file of `hosted`."""
-    from huggingface_hub import close_session
-
-    from models.files import hub as client
-
     monkeypatch.setattr(client, "WAITS_S", (0.0, 0.0, 0.0, 0.0))
     with Hub(data) as server:
         monkeypatch.setenv("HF_ENDPOINT", server.url)
@@ -79,3 +79,9 @@ def enter(monkeypatch: pytest.MonkeyPatch, gguf: GGUF) -> GGUF:
 def leftovers(folder: Path) -> list[str]:
     """Return what downloads left behind that is neither a model nor a lock."""
     return sorted(path.name for path in folder.rglob("*specchat-part*"))
+
+
+def refused(reference: str, sentence: str, error: type[SpecchatError] = NetworkError) -> None:
+    """Pull what cannot be had, and find the sentence that says why."""
+    with pytest.raises(error, match=sentence):
+        pull(reference)

@@ -7,7 +7,7 @@ from models import catalog, gguf
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelError
 from models.files import checksum
-from models.files.check import check, ready
+from models.files.checksum import check, ready
 from models.files.places import cache_dir
 from tests.models.files.conftest import enter, toy
 from tests.models.files.test_locate import hub_file

@@ -4,14 +4,15 @@ import json
 import os
 from pathlib import Path
 
+import gguf
 import pytest
 
 from models.errors import ModelMissing
-from models.files import summaries
+from models.files import discovery
 from models.files.discovery import discover, identify
+from models.files.gguf_files import tree
 from models.files.locate import locate
 from models.files.places import cache_dir, hub_cache, models_dir
-from models.files.tree import tree
 from tests import tiny
 from tests.models.files.stores import file, ollama_manifest, ollama_model
 from tests.models.files.test_locate import OTHER, hub_file
@@ -166,37 +167,34 @@ def test_an_incomplete_split_model_says_what_is_missing(data, tmp_path, here, mi
     assert f"1 of its 3 parts are missing, big-{missing:05d}-of-00003.gguf first" in found.problem
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"general.type": "mmproj"}, "projector"),
-        ({"general.type": "imatrix"}, "importance matrix"),
-        ({"general.architecture": "clip"}, "projector"),
-        ({"general.architecture": "bert"}, "embedding"),
-    ],
-)
-def test_what_is_no_chat_model_is_found_and_says_why(tmp_path, changes, reason):
-    import gguf
-
-    writer = gguf.GGUFWriter(tmp_path / "odd.gguf", changes.get("general.architecture", "llama"))
+def vocabulary(path, architecture="llama", kind=None):
+    """Write a file that has tokens and no weights."""
+    writer = gguf.GGUFWriter(path, architecture)
     writer.add_token_list(["a", "b"])
-    if kind := changes.get("general.type"):
+    if kind:
         writer.add_type(kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.close()
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"kind": "mmproj"}, "projector"),
+        ({"kind": "imatrix"}, "importance matrix"),
+        ({"architecture": "clip"}, "projector"),
+        ({"architecture": "bert"}, "embedding"),
+    ],
+)
+def test_what_is_no_chat_model_is_found_and_says_why(tmp_path, changes, reason):
+    vocabulary(tmp_path / "odd.gguf", **changes)
     (found,) = discover([tmp_path])
     assert reason in found.refusal
 
 
 def test_a_vocabulary_alone_and_a_damaged_file_say_so(tmp_path, data):
-    import gguf
-
-    writer = gguf.GGUFWriter(tmp_path / "vocab.gguf", "llama")
-    writer.add_token_list(["a", "b"])
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.close()
+    vocabulary(tmp_path / "vocab.gguf")
     file(tmp_path / "cut.gguf", data[:-1])
     file(tmp_path / "mmproj-model.gguf", data)
     found = {each.name: each.refusal for each in discover([tmp_path])}
@@ -209,8 +207,8 @@ def test_a_header_is_read_once_and_again_only_when_the_file_changed(tmp_path, da
     path = file(tmp_path / "own/model.gguf", data)
     first = list(discover([path.parent]))
     read: list[Path] = []
-    summarise = summaries.summarise
-    monkeypatch.setattr(summaries, "summarise", lambda path: read.append(path) or summarise(path))
+    summarise = discovery.summarise
+    monkeypatch.setattr(discovery, "summarise", lambda path: read.append(path) or summarise(path))
     assert list(discover([path.parent])) == first
     assert read == []
     tiny.write(path, "mamba")

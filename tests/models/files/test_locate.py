@@ -1,11 +1,13 @@
 import os
+from pathlib import Path
 
 import pytest
 
-from models.errors import ModelError, ModelMissing, UsageError
+from models.errors import ModelMissing, UsageError
 from models.files import places
-from models.files.locate import installed, locate, resolve
-from tests.models.files.conftest import enter, toy
+from models.files.locate import locate, resolve
+from models.files.stores import installed
+from tests.models.files.stores import file, ollama_model
 
 OTHER = "0" * 40
 
@@ -69,13 +71,6 @@ def test_what_means_nothing_is_refused_in_a_sentence(reference):
         locate(reference)
 
 
-def test_a_folder_or_pipe_is_no_model(tmp_path):
-    os.mkfifo(tmp_path / "pipe.gguf")
-    for path in (tmp_path, tmp_path / "pipe.gguf"):
-        with pytest.raises(ModelError, match="not a file"):
-            locate(str(path))
-
-
 @pytest.mark.parametrize(
     "reference",
     ["a/b:../c.gguf", "a/b:/c.gguf", "a/b:c/../../d.gguf", "a/b:c\\d.gguf", "a/b:c.bin"],
@@ -90,38 +85,33 @@ def test_a_catalogue_file_named_by_its_repository_is_the_catalogue_file():
     assert gguf is resolve("qwen2.5-coder-0.5b")
 
 
-def test_a_file_in_the_hubs_cache_is_found_in_place(data, monkeypatch):
-    gguf = enter(monkeypatch, toy(data, "org/toy-GGUF"))
-    link = hub_file(gguf.repo, gguf.revision, gguf.file, data, gguf.sha256)
+def test_a_file_in_the_hubs_cache_is_found_in_place(hosted, data):
+    link = hub_file(hosted.repo, hosted.revision, hosted.file, data, hosted.sha256)
     assert locate("toy") == locate("org/toy-GGUF:toy.gguf") == link
 
 
-def test_the_same_bytes_under_another_revision_will_do(data, monkeypatch):
-    gguf = enter(monkeypatch, toy(data, "org/toy-GGUF"))
-    link = hub_file(gguf.repo, OTHER, gguf.file, data, gguf.sha256)
+def test_the_same_bytes_under_another_revision_will_do(hosted, data):
+    link = hub_file(hosted.repo, OTHER, hosted.file, data, hosted.sha256)
     assert locate("toy") == link
 
 
-def test_other_bytes_under_the_same_name_are_not_it(data, monkeypatch):
-    gguf = enter(monkeypatch, toy(data, "org/toy-GGUF"))
-    hub_file(gguf.repo, OTHER, gguf.file, data[:-1] + b"x", "f" * 64)
+def test_other_bytes_under_the_same_name_are_not_it(hosted, data):
+    hub_file(hosted.repo, OTHER, hosted.file, data[:-1] + b"x", "f" * 64)
     with pytest.raises(ModelMissing):
         locate("toy")
 
 
-def test_without_links_only_the_wanted_revision_is_it(data, monkeypatch):
-    gguf = enter(monkeypatch, toy(data, "org/toy-GGUF"))
-    link = hub_file(gguf.repo, OTHER, gguf.file, data, gguf.sha256)
+def test_without_links_only_the_wanted_revision_is_it(hosted, data):
+    link = hub_file(hosted.repo, OTHER, hosted.file, data, hosted.sha256)
     link.resolve().replace(link)
     with pytest.raises(ModelMissing):
         locate("toy")
-    link.parent.rename(link.parent.with_name(gguf.revision))
-    assert locate("toy").parent.name == gguf.revision
+    link.parent.rename(link.parent.with_name(hosted.revision))
+    assert locate("toy").parent.name == hosted.revision
 
 
-def test_a_truncated_file_is_not_it(data, monkeypatch):
-    gguf = enter(monkeypatch, toy(data, "org/toy-GGUF"))
-    hub_file(gguf.repo, gguf.revision, gguf.file, data[:-1], gguf.sha256)
+def test_a_truncated_file_is_not_it(hosted, data):
+    hub_file(hosted.repo, hosted.revision, hosted.file, data[:-1], hosted.sha256)
     with pytest.raises(ModelMissing):
         locate("toy")
 
@@ -132,9 +122,8 @@ def test_any_file_of_the_hubs_cache_can_be_named(data):
     assert locate(f"some/one@{OTHER}:deep/file.gguf") == link
 
 
-def test_installed_lists_each_whole_model_once_and_how_to_name_it(data, monkeypatch, tmp_path):
-    gguf = enter(monkeypatch, toy(data, "org/toy-GGUF"))
-    hub_file(gguf.repo, gguf.revision, gguf.file, data, gguf.sha256)
+def test_installed_lists_each_whole_model_once_and_how_to_name_it(hosted, data, tmp_path):
+    hub_file(hosted.repo, hosted.revision, hosted.file, data, hosted.sha256)
     hub_file("some/one", OTHER, "file.gguf", data, "e" * 64)
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "mine.gguf").write_bytes(data)
@@ -163,3 +152,51 @@ def test_a_split_model_is_listed_once_and_only_when_complete(data, tmp_path):
         (folder / name).write_bytes(data)
     (folder / "mmproj-model-f16.gguf").write_bytes(data)
     assert [model.path.name for model in installed()] == ["a-00001-of-00002.gguf"]
+
+
+@pytest.fixture
+def stocked(data: bytes) -> Path:
+    """A machine of somebody who uses Ollama, LM Studio and Jan."""
+    home = Path.home()
+    ollama_model("registry.ollama.ai/library/llama3.2/latest", data)
+    ollama_model("registry.ollama.ai/library/llama3.2-vision/11b", data + b"1", "b" * 64)
+    file(home / ".lmstudio/models/org/Tiny-GGUF/Tiny-Q4_K_M.gguf", data + b"2")
+    jan = home / ".local/share/Jan/data/llamacpp/models/jan-nano"
+    file(jan / "model.gguf", data + b"3")
+    file(jan / "model.yml", b"model_path: llamacpp/models/jan-nano/model.gguf\n")
+    return home
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("llama3.2", "ollama:llama3.2:latest"),
+        ("Llama-3.2:latest", "ollama:llama3.2:latest"),
+        ("ollama:llama3", "ollama:llama3.2:latest"),
+        ("llama3.2-vision", "ollama:llama3.2-vision:11b"),
+        ("tiny", ".lmstudio/models/org/Tiny-GGUF/Tiny-Q4_K_M.gguf"),
+        ("Tiny-Q4_K_M.gguf", ".lmstudio/models/org/Tiny-GGUF/Tiny-Q4_K_M.gguf"),
+        ("org/Tiny-GGUF", ".lmstudio/models/org/Tiny-GGUF/Tiny-Q4_K_M.gguf"),
+        ("jan-nano", ".local/share/Jan/data/llamacpp/models/jan-nano/model.gguf"),
+    ],
+)
+def test_the_name_that_another_program_has_for_a_model_leads_to_it(
+    stocked: Path, name: str, meant: str
+) -> None:
+    meant = meant if meant.startswith("ollama:") else str(stocked / meant)
+    with pytest.raises(ModelMissing) as missing:
+        locate(name)
+    assert str(missing.value).endswith(f"Did you mean {meant}?")
+    assert locate(meant).is_file()
+
+
+@pytest.mark.parametrize("name", ["nonesuch-9x", "ll", "./tiny.gguf", "/tiny.gguf", "~/tiny.gguf"])
+def test_what_is_like_nothing_here_leads_to_the_list(stocked: Path, name: str) -> None:
+    with pytest.raises(ModelMissing) as missing:
+        locate(name)
+    assert str(missing.value).endswith("See what is here: specchat models list")
+
+
+def test_where_nothing_is_alike_the_catalogue_is_asked(stocked: Path) -> None:
+    with pytest.raises(ModelMissing, match=r"Did you mean qwen3-8b\?"):
+        locate("qwen-3-8b")

@@ -112,7 +112,7 @@ def test_a_hub_that_talks_nonsense_is_not_believed(hub, room, answer):
 def test_an_answer_without_end_is_not_waited_for(hub, monkeypatch, ask):
     """Nor does it fill the memory, be it for its length or for what it unpacks to."""
     packed = gzip.compress(b" " * 10_000_000)
-    monkeypatch.setattr(repository_, "MOST", 100_000)
+    monkeypatch.setattr(repository_, "MAX_ANSWER_BYTES", 100_000)
     hub.answers = [lambda handler: handler.send_page(body=b"[" * 200_000)]
     with pytest.raises(NetworkError, match="end of its answer"):
         ask()
@@ -122,7 +122,7 @@ def test_an_answer_without_end_is_not_waited_for(hub, monkeypatch, ask):
     hub.answers = [lambda handler: handler.send_page(body=b"[" * 90_000)]
     with pytest.raises(NetworkError, match="does not answer as the hub does"):
         ask()
-    monkeypatch.setattr(repository_, "ANSWER_S", 0.0)
+    monkeypatch.setattr(repository_, "ANSWER_TIMEOUT_S", 0.0)
     with pytest.raises(NetworkError, match="end of its answer"):
         ask()
 

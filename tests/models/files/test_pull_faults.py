@@ -5,6 +5,7 @@
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -15,10 +16,10 @@ import pytest
 
 from models.errors import ModelError, NetworkError
 from models.files import hub as client
-from models.files.check import ready
-from models.files.locate import installed
+from models.files.checksum import ready
 from models.files.places import hub_cache
 from models.files.pull import pull
+from models.files.stores import installed
 from tests.models.files.conftest import leftovers
 from tui.shell import cli
 
@@ -185,14 +186,16 @@ def test_a_refusal_of_the_first_question_is_a_sentence_and_exit_code_5_too(hub, 
     hub.heads = [FAULTS[fault][0]] * 20
     assert run("models", "pull", NAME) == 5
     assert FAULTS[fault][1] in capfd.readouterr().err
+    assert installed() == []
 
 
 def test_without_a_hub_or_offline_the_exit_code_is_5_at_once(capfd, hub, monkeypatch):
     assert run("models", "pull", NAME, "--offline") == 5
     assert hub.requests == []
+    assert "offline" in capfd.readouterr().err
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     assert run("models", "pull", NAME) == 5
-    assert "cannot be reached" in capfd.readouterr().err
+    assert re.search(r"cannot be reached.*online", capfd.readouterr().err)
 
 
 def test_a_token_is_for_the_hub_alone_and_never_seen(

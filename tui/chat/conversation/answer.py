@@ -1,6 +1,8 @@
 """An answer: its tokens while it streams, its words when it is complete."""
 
+import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -10,9 +12,9 @@ from textual.widgets import Static
 
 from assistant.tokens import Step, Trace
 from tui.chat.conversation.answer_views import View, Views
-from tui.chat.conversation.footnote import footnote_of
-from tui.chat.conversation.stored_steps import Recall
+from tui.chat.conversation.token_view import whole
 from tui.chat.conversation.turn import Turn, Verb
+from tui.figures import footnote
 from tui.safe import safe
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ class Answer(Turn):
         record: "Record | None" = None,
         trace: Callable[[int], Trace] | None = None,
     ) -> None:
-        super().__init__((record and record.model) or model or "Answer", record, classes="answer")
+        super().__init__((record and record.model) or model or "Answer", record)
         self.steps: list[Step] = []
         """The rounds; those of a stored answer after `fetch_steps`."""
         self.state: State = record.state if record else "streaming"
@@ -44,7 +46,8 @@ class Answer(Turn):
         """Whether it is shown as words when it is complete; not after the person chose a view."""
         self.views = Views(growing=self.busy)
         self.views.text = record.content if record and not self.busy else ""
-        self._recall = Recall(record, trace)
+        # How the text came about that is there now, to be asked for once.
+        self._recall = partial(_beginning, trace, record) if trace and record else None
         self._footnote = Static(classes="footnote", markup=False)
 
     def compose(self) -> ComposeResult:
@@ -57,11 +60,11 @@ class Answer(Turn):
         """Show a stored answer as it is to be read."""
         super().on_mount()
         self.views.tokens.ghosts = self.ghosts
-        if self.record is not None and not self.busy and not self.steps:
-            from tui.chat.conversation.markdown_view import whole  # brings Markdown
-
-            self.views.show([whole(self.text)])
-            self.finish(footnote_of(self.record), self.state)
+        record = self.record
+        if record is not None and not self.busy and not self.steps:
+            self.views.tokens.show([whole(self.text)])
+            below = footnote(record.content, record.stop, record.state, record.stats)
+            self.finish(below, self.state)
 
     @property
     def text(self) -> str:
@@ -78,7 +81,10 @@ class Answer(Turn):
         if not self.busy:
             self.resume()
         self.steps.append(step)
-        self.views.add(step)
+        self.views.text += step.text
+        self.views.tokens.add(step)
+        if self.views.words is not None:
+            self.views.words.add(step.text)
 
     def finish(self, footnote: str, state: "State" = "complete") -> None:
         """Take the caret away, say below how the answer came about, and show it to be read."""
@@ -105,17 +111,12 @@ class Answer(Turn):
             self.view = "words" if words and self.text.strip() else "tokens"
 
     async def fetch_steps(self) -> None:
-        """Have `steps` say how a stored answer came about."""
-        steps = await self._recall.steps()
-        if steps:
+        """Have `steps` say how a stored answer came about; it is read beside the screen's work."""
+        recall, self._recall = self._recall, None
+        if recall is not None and (steps := await asyncio.to_thread(recall)):
             self.steps[:0] = steps
-            self.views.show(self.steps)
-
-    def watch_record(self) -> None:
-        """Take the model's name from the store."""
-        if self.record is not None and self.record.model:
-            self.head.name_as(self.record.model)
-        super().watch_record()
+            self.views.hold()
+            self.views.tokens.show(self.steps)
 
     def watch_view(self) -> None:
         """Change the view; tokens need to be known."""
@@ -142,7 +143,7 @@ class Answer(Turn):
             case "regenerate":
                 return not self.busy
             case "inspect":
-                return bool(self.steps) or self._recall.pending
+                return bool(self.steps) or self._recall is not None
         return super().offers(verb)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -150,12 +151,6 @@ class Answer(Turn):
         if action.startswith("toggle_"):
             return bool(self.text.strip())
         return super().check_action(action, parameters)
-
-    async def action_act(self, verb: Verb) -> None:
-        """Ask for it; whoever inspects the tokens finds them in `steps`."""
-        if verb == "inspect":
-            await self.fetch_steps()
-        await super().action_act(verb)
 
     def action_toggle_view(self) -> None:
         """Change between tokens and words."""
@@ -167,3 +162,14 @@ class Answer(Turn):
         self.ghosts = not (self.ghosts and self.view == "tokens")
         if self.ghosts:
             self.auto, self.view = False, "tokens"
+
+
+def _beginning(trace: Callable[[int], Trace], record: "Record") -> list[Step]:
+    """Return the rounds of a text: the store may know of later ones."""
+    steps, length = list[Step](), len(record.content)
+    for step in trace(record.id):
+        if length <= 0:
+            break
+        steps.append(step)
+        length -= len(step.text)
+    return steps

@@ -1,6 +1,6 @@
 """The text of an answer, seen as tokens or as words."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from textual import on
@@ -10,13 +10,10 @@ from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
 
-from assistant.tokens import Step
-from tui.chat.conversation.still import Still
-from tui.chat.conversation.token_view import TokenView
+from tui.chat.conversation.token_view import Still, TokenView
 from tui.widgets.token_styles import legend, styles
 
 if TYPE_CHECKING:  # Markdown is for later than the first frame
-    from tui.chat.conversation.growing_markdown import Growing
     from tui.chat.conversation.markdown_view import Words
 
 View = Literal["tokens", "words"]
@@ -38,15 +35,14 @@ class Views(Still, Vertical):
         """Another view is shown, or there is something new to explain."""
 
     def __init__(self, growing: bool) -> None:
-        super().__init__(classes="views")
+        super().__init__()
         self.text = ""
         """What the words are made of."""
         self.hold: Callable[[], None] = lambda: None
         """Called before the height changes, for whoever keeps the reader's place."""
         self.tokens = TokenView(growing)
-        self._growing = growing
-        self._words: Words | None = None
-        self._grown: Growing | None = None  # the words, if they were made while more was to come
+        self.words: Words | None = None
+        """What the text reads as; None until somebody wants to see it."""
 
     def compose(self) -> ComposeResult:
         """Begin with the tokens."""
@@ -54,63 +50,42 @@ class Views(Still, Vertical):
 
     def on_mount(self) -> None:
         """Show what was asked for before there was a place for it."""
-        if self.view == "words" and self._words is None:
+        if self.view == "words" and self.words is None:
             self.watch_view()
-
-    def add(self, step: Step) -> None:
-        """Append a round."""
-        self.text += step.text
-        self.tokens.add(step)
-        if self._grown is not None:
-            self._grown.add(step.text)
-
-    def show(self, steps: Iterable[Step]) -> None:
-        """Show how the text came about, as far as that is known."""
-        self.hold()
-        self.tokens.show(steps)
 
     def reopen(self) -> None:
         """Drop the words: more is to come."""
         self.hold()
         self.view = "tokens"
-        self._growing = True
         self.tokens.grow(True)
         self._drop_words()
 
     def close(self) -> None:
         """Take the caret away: this is the whole of it."""
         self.hold()
-        self._growing = False
         self.tokens.grow(False)
-        if self._grown is not None:
-            self._grown.close()
+        if self.words is not None:
+            self.words.close()
 
     def watch_view(self) -> None:
         """Show the words as soon as they are ready, the tokens at once."""
         if not self.is_attached:
             return  # an answer may be over before the screen has a place for it
-        if self.view == "words" and self._words is None:
-            self._words = self._new_words()
-            self._words.display = False
-            self.mount(self._words)
+        if self.view == "words" and self.words is None:
+            from tui.chat.conversation.markdown_view import Words
+
+            self.words = Words(self.text, self.tokens.growing)
+            self.words.display = False
+            self.mount(self.words)
             return
         self._swap()
-        if self.view == "tokens" and self._growing:
+        if self.view == "tokens" and self.tokens.growing:
             self._drop_words()  # nobody looks at them while they would cost time
 
-    def _new_words(self) -> "Words":
-        from tui.chat.conversation.growing_markdown import Growing
-        from tui.chat.conversation.markdown_view import Words
-
-        if not self._growing:
-            return Words(self.text)
-        self._grown = Growing(self.text)
-        return self._grown
-
     def _drop_words(self) -> None:
-        if self._words is not None:
-            self._words.remove()
-        self._words = self._grown = None
+        if self.words is not None:
+            self.words.remove()
+        self.words = None
 
     def on_words_shown(self) -> None:
         """Show the words that are ready."""
@@ -119,7 +94,7 @@ class Views(Still, Vertical):
     @on(TokenView.Explained)
     def _swap(self) -> None:
         self.hold()
-        words = self._words
+        words = self.words
         ready = self.view == "words" and words is not None and words.ready
         self.tokens.display = not ready
         if words is not None:

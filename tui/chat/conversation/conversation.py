@@ -3,35 +3,64 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from textual import on
 from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.events import Click
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widgets import Static
 
+from assistant.attachment import Attachment
 from assistant.tokens import Trace
 from tui.chat.conversation.answer import Answer
-from tui.chat.conversation.older_records import OlderRecords
-from tui.chat.conversation.older_turns import Pages
-from tui.chat.conversation.turn import Turn
-from tui.chat.conversation.user_turn import AttachedFile, Note, UserTurn, Welcome
+from tui.chat.conversation.older_turns import NEAR, OlderTurns
+from tui.chat.conversation.scroll_anchor import ScrollAnchor
+from tui.chat.conversation.turn import Turn, turns_in
+from tui.chat.conversation.turn_focus import TurnFocus
+from tui.chat.conversation.user_turn import Note, UserTurn, Welcome
 
 if TYPE_CHECKING:
     from assistant.store.values import Record
 
+Default = Literal["auto", "tokens"]
+HINT = " ↓ new text below "
 
-class Conversation(Pages):
-    """Stay at the bottom while text arrives, unless the person has scrolled up to read."""
+
+class Conversation(VerticalScroll):
+    """Follow the end while it is in sight; a reader who has scrolled up stays at the passage."""
 
     BLANK = True
     DEFAULT_CSS = """
     Conversation {
-        layers: turns hint;
-        padding: 1 2 0 2;
-        scrollbar-size-vertical: 1;
-        scrollbar-color: $panel-lighten-2;
-        scrollbar-background: $background;
+        layers: turns hint; padding: 1 2 0 2; scrollbar-size-vertical: 1;
+        scrollbar-color: $panel-lighten-2; scrollbar-background: $background;
+
+        & > #new-text {
+            layer: hint; dock: bottom; width: auto; height: 1; display: none;
+            color: $text-accent; background: $panel; text-style: bold;
+        }
     }
     """
+    can_focus = False  # the turns have the keys
+
+    ghosts: reactive[bool] = reactive(False, init=False)
+    """Whether rejected drafts are shown in all answers."""
+    view: reactive[Default] = reactive[Default]("auto", init=False)
+    """What answers are shown as when they are complete; auto means words."""
+
+    class Left(Message):
+        """The person went on past the newest turn."""
 
     def __init__(self) -> None:
         super().__init__(id="conversation")
+        self.hint = Static(HINT, id="new-text", markup=False)
+        self.trace: Callable[[int], Trace] | None = None
+        """How a stored answer came about, by its id; None before anything is stored."""
+        self._place = ScrollAnchor(self)
+        self._older = OlderTurns(self, self._turn_of)
+        self._walk = TurnFocus(self, self.bring)
 
     def on_mount(self) -> None:
         """Follow what is added."""
@@ -42,37 +71,51 @@ class Conversation(Pages):
         yield self.hint
         yield Welcome()
 
-    def open(self, records: "Sequence[Record]", trace: Callable[[int], Trace]) -> None:
-        """Show a stored conversation: its newest turns now, older ones when scrolled to.
+    @property
+    def turns(self) -> list[Turn]:
+        """The turns on the screen, the newest last."""
+        return turns_in(self)
 
-        What is on the screen already, from its first turn on, stays as it is.
-        """
-        history, older, turns = OlderRecords(records, trace), len(self.history), self.turns
-        count = history.matches(turns, self.history)
-        new = history.take(older + count) if count else history.take()
-        if count:
-            history.take(older)
-        self._empty(history, turns[:count])
-        self.mount_all([self.turn_of(record) for record in new])
-        if not count and not new:
-            self.mount(Welcome())
-        self.anchor()
-        self.call_after_refresh(self.fill)
+    @property
+    def follows(self) -> bool:
+        """Whether the end stays in sight, whatever is added."""
+        return self.is_anchored and not self._anchor_released
 
     def last_answer(self) -> str:
         """Return the text of the newest answer; empty when there is none."""
         answers = [turn for turn in self.turns if isinstance(turn, Answer)]
         return answers[-1].text if answers else ""
 
+    # What is shown
+
+    def open(self, records: "Sequence[Record]", trace: Callable[[int], Trace]) -> None:
+        """Show a stored conversation: its newest turns now, older ones when scrolled to.
+
+        What is on the screen already, from its first turn on, stays as it is.
+        """
+        before, self._older = self._older, OlderTurns(self, self._turn_of, records)
+        self.trace = trace
+        count, new = self._older.go_on_from(before)
+        self.hint.display = False
+        children = list(self.children)
+        gone = children[children.index(self.turns[count - 1]) + 1 if count else 0 :]
+        self.remove_children([child for child in gone if child is not self.hint])
+        self.mount_all([self._turn_of(record) for record in new])
+        if not count and not new:
+            self.mount(Welcome())
+        self.anchor()
+        self.call_after_refresh(self._older.fill)
+
     def ask(
         self,
         text: str,
         record: "Record | None" = None,
-        attachments: Sequence[AttachedFile] = (),
+        attachments: Sequence[Attachment] = (),
     ) -> UserTurn:
         """Add what the person said, and go there."""
         self.query_children("Welcome").remove()
-        self.shed()
+        if self.trace is not None:
+            self._older.shed()
         turn = UserTurn(text, record, attachments)
         self.mount(turn)
         self.anchor()
@@ -80,7 +123,7 @@ class Conversation(Pages):
 
     def begin(self, model: str = "", record: "Record | None" = None) -> Answer:
         """Add an empty answer."""
-        answer = self.dressed(Answer(model, record))
+        answer = self._dressed(Answer(model, record))
         self.mount(answer)
         return answer
 
@@ -93,9 +136,85 @@ class Conversation(Pages):
         """Add a sentence of the app's own."""
         self.mount(Note(text, kind), before=before)
 
-    def _empty(self, history: OlderRecords, kept: Sequence[Turn]) -> None:
-        self.history = history
-        self.hint.display = False
-        children = list(self.children)
-        gone = children[children.index(kept[-1]) + 1 if kept else 0 :]
-        self.remove_children([child for child in gone if child is not self.hint])
+    def bring(self) -> bool:
+        """Put older turns on the screen; return whether there are any."""
+        return self._older.bring()
+
+    def watch_ghosts(self, ghosts: bool) -> None:
+        """Show rejected drafts in every answer, or in none."""
+        for answer in self.query_children(Answer):
+            answer.ghosts = ghosts
+
+    def watch_view(self) -> None:
+        """Show every complete answer so; each can still be switched by itself."""
+        for answer in self.query_children(Answer):
+            answer.prefer(self.view == "auto")
+
+    def _turn_of(self, record: "Record") -> Turn:
+        if record.role == "user":
+            return UserTurn(record.content, record)
+        return self._dressed(Answer(record=record, trace=self.trace))
+
+    def _dressed(self, answer: Answer) -> Answer:
+        """Have an answer look as all do."""
+        answer.auto = self.view == "auto"
+        answer.set_reactive(Answer.ghosts, self.ghosts)
+        answer.views.hold = self._hold
+        return answer
+
+    # Where the reader is
+
+    def _hold(self) -> None:
+        if not self.follows:
+            self._place.hold()
+
+    def watch_scroll_y(self, old: float, new: float) -> None:
+        """Note where the reader goes; bring older turns at the top."""
+        super().watch_scroll_y(old, new)
+        if not self._place.returning:
+            self._place.settle()
+            if new <= NEAR and new < old:
+                self._older.approach()
+        if self.is_vertical_scroll_end:
+            self.hint.display = False
+
+    def watch_virtual_size(self, old: Size, new: Size) -> None:
+        """Keep the reader's place; hint at text that arrives out of sight."""
+        self._older.laid_out()
+        if self.follows:
+            return
+        self._place.restore()
+        if new.height > old.height and any(turn.busy for turn in self.turns[-2:]):
+            self.hint.styles.offset = (max(0, self.size.width - len(HINT) - 3), 0)
+            self.hint.display = True
+
+    def on_resize(self) -> None:
+        """Bring as many turns as a taller screen has room for."""
+        self.call_after_refresh(self._older.fill)
+
+    @on(Click, "#new-text")
+    def follow(self) -> None:
+        """Go to the new text and stay with it."""
+        self.anchor()
+
+    # Where the keys go
+
+    def focus_last(self) -> bool:
+        """Walk to the newest turn; return whether there is one."""
+        turns = self.turns
+        if turns:
+            self.screen.set_focus(turns[-1], scroll_visible=False)
+            if not self.follows:
+                self._walk.reveal(turns[-1], -1)
+        return bool(turns)
+
+    def walk_to(self, message: int) -> None:
+        """Walk to the turn of a message, wherever it is in the conversation."""
+        self._walk.find(message)
+
+    @on(Turn.Walked)
+    def walk(self, event: Turn.Walked) -> None:
+        """Walk on from a turn, or leave past the newest."""
+        event.stop()
+        if not self._walk.walk(event.turn, event.direction) and event.direction > 0:
+            self.post_message(self.Left())

@@ -8,7 +8,7 @@ from textual.content import Content
 from tui.widgets.token_styles import Run, Styles, extend, styled
 
 TAB = 8
-LONGEST = 2000
+MAX_WORD = 2000
 """Characters of a word, or between two, that are laid out together."""
 
 
@@ -52,7 +52,7 @@ class Flow:
         """Leave the lines of the last paragraph alone but for the last two: a word may grow."""
         text = "".join(text for text, _ in self._open)
         starts = [i for i in range(len(places) - 2, 0, -1) if _starts_word(text, places[i])]
-        done = starts[0] if starts else max(0, len(places) - 2) * (len(text) > LONGEST)
+        done = starts[0] if starts else max(0, len(places) - 2) * (len(text) > MAX_WORD)
         self.stable = first + done
         self._open = without(self._open, places[done])
 

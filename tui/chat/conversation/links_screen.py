@@ -11,8 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from tui.app.browser import open_address
-from tui.app.clipboard import copy_and_say
+from tui.app.clipboard import copy_and_say, open_address
 from tui.safe import safe
 
 HINT = "Enter opens it in the browser · c copies it · Esc closes"
@@ -32,16 +31,10 @@ class LinksScreen(ModalScreen[None]):
         background: $background 60%;
 
         & > Vertical {
-            width: 90%;
-            max-width: 110;
-            height: auto;
-            max-height: 90%;
-            padding: 0 1;
-            border: round $primary;
-            border-title-color: $text-accent;
-            border-title-style: bold;
+            width: 90%; max-width: 110; height: auto; max-height: 90%; padding: 0 1;
+            border: round $primary; background: $surface;
+            border-title-color: $text-accent; border-title-style: bold;
             border-subtitle-color: $text-muted;
-            background: $surface;
         }
         & OptionList { height: auto; max-height: 100%; border: none; background: $surface; }
         & OptionList:focus { border: none; background-tint: $surface 0%; }

@@ -1,5 +1,6 @@
-"""Textual's Markdown: code wraps, lists keep their numbers, tables have no tooltips."""
+"""Textual's Markdown: code wraps, texts keep their spaces and lists their numbers."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import ClassVar, cast
 
@@ -8,7 +9,7 @@ from markdown_it.token import Token
 from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
+from textual.content import Content, Span
 from textual.events import Resize
 from textual.highlight import (
     ANSIDarkHighlightTheme,
@@ -16,6 +17,7 @@ from textual.highlight import (
     HighlightTheme,
     highlight,
 )
+from textual.style import Style
 from textual.widgets import Label, Markdown, Static
 from textual.widgets._markdown import (
     MarkdownBullet,
@@ -26,12 +28,54 @@ from textual.widgets._markdown import (
 )
 from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 
-from tui.chat.conversation.markdown_inline import BLOCKS as INLINE
-
-LONGEST = 20_000
+MAX_HIGHLIGHTED = 20_000
 """Characters of code that are highlighted."""
+STYLES = {"em_open": ".em", "strong_open": ".strong", "s_open": ".s"}
+HOLDERS = ("paragraph_open", "h1", "h2", "h3", "h4", "h5", "h6", "th_open", "td_open")
+"""The blocks that hold text; Textual's own would make one space of many."""
+
 PADDING = 2
 """Columns that a table's cell takes beside its text."""
+
+
+class Written(MarkdownBlock):
+    """A block whose text is as it was written."""
+
+    def build_from_token(self, token: Token) -> None:
+        """Show what is within."""
+        self._inline_token = token
+        self.set_content(content(token.children or ()))
+
+
+WRITTEN = {
+    name: type(kind.__name__, (kind, Written), {})  # styles are those of the first
+    for name, kind in Markdown.BLOCKS.items()
+    if name in HOLDERS
+}
+
+
+def content(children: Iterable[Token]) -> Content:
+    """Return inline tokens as text with styles; links can be clicked."""
+    text, spans = "", list[Span]()
+    opened: list[tuple[str | Style, int]] = []
+    for child in children:
+        before = len(text)
+        written = "\n" + child.content if child.type == "softbreak" else child.content
+        text = (text + written).expandtabs()
+        if child.type == "code_inline":
+            spans.append(Span(before, len(text), ".code_inline"))
+        elif child.nesting > 0:
+            opened.append((_style(child), before))
+        elif child.nesting < 0:
+            style, begin = opened.pop()
+            spans.append(Span(begin, before, style))
+    return Content(text, spans)
+
+
+def _style(token: Token) -> str | Style:
+    if token.type == "link_open":
+        return Style.from_meta({"@click": f"link({str(token.attrs['href'])!r})"})
+    return STYLES[token.type]
 
 
 @lru_cache(maxsize=128)
@@ -41,7 +85,7 @@ def highlighted(code: str, language: str, ansi: bool, dark: bool) -> Content:
     if ansi:
         colours = ANSIDarkHighlightTheme if dark else ANSILightHighlightTheme
     name = language.split()[0].lower() if language.split() else "text"
-    return highlight(code, language=name if len(code) <= LONGEST else "text", theme=colours)
+    return highlight(code, language=name if len(code) <= MAX_HIGHLIGHTED else "text", theme=colours)
 
 
 class Fence(MarkdownFence):
@@ -129,7 +173,7 @@ class Document(Markdown):
 
     BLOCKS: ClassVar[dict[str, type[MarkdownBlock]]] = {  # type: ignore[misc]
         **Markdown.BLOCKS,
-        **INLINE,
+        **WRITTEN,
         "fence": Fence,
         "code_block": Fence,
         "table_open": Table,

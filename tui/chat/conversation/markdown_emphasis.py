@@ -3,11 +3,12 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from tui.chat.conversation.markdown_literal import literal, visible
+from tui.chat.conversation.markdown_literal import literal, text_token, visible
 
 _EMPHASIS = ("em_close", "strong_close", "s_close")
 _NAME = re.compile(r"[\w.]+")
@@ -32,13 +33,13 @@ def _kept(inline: Token) -> list[Token]:
     children, opened = list(inline.children or ()), list[int]()
     for i, child in enumerate(children):
         if child.type == "code_inline" and not visible(child.content):
-            children[i] = _text(_written([child]))
+            children[i] = text_token(_written([child]))
         elif child.nesting > 0:
             opened.append(i)
         elif child.nesting < 0:
             begin = opened.pop()
             if child.type in _EMPHASIS and not _formats(children, begin, i):
-                children[begin], children[i] = _text(child.markup), _text(child.markup)
+                children[begin], children[i] = text_token(child.markup), text_token(child.markup)
     told, lines = _written(children), inline.content.split("\n")
     if list(map(visible, told.split("\n"))) != list(map(visible, lines)):
         return literal(inline.content)
@@ -95,18 +96,8 @@ def _sources(children: Iterable[Token]) -> Iterator[str]:
 
 def _joined(children: Iterable[Token]) -> Iterator[Token]:
     """Yield the tokens with texts that follow one another in one, so that addresses are found."""
-    text = ""
-    for child in children:
-        if child.type == "text":
-            text += child.content
-            continue
-        if text:
-            yield _text(text)
-            text = ""
-        yield child
-    if text:
-        yield _text(text)
-
-
-def _text(content: str) -> Token:
-    return Token("text", "", 0, content=content)
+    for is_text, tokens in groupby(children, key=lambda child: child.type == "text"):
+        if not is_text:
+            yield from tokens
+        elif text := "".join(token.content for token in tokens):
+            yield text_token(text)

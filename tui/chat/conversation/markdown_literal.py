@@ -15,12 +15,17 @@ def visible(text: str) -> str:
     return _UNSEEN.sub("", text)
 
 
+def text_token(content: str) -> Token:
+    """Return an inline token that shows a text as it is."""
+    return Token("text", "", 0, content=content)
+
+
 def literal(content: str) -> list[Token]:
     """Return the inline tokens that show a text as it is, line by line."""
     first, *others = content.split("\n")
-    tokens = [Token("text", "", 0, content=first)]
+    tokens = [text_token(first)]
     for line in others:
-        tokens += [Token("softbreak", "br", 0), Token("text", "", 0, content=line)]
+        tokens += [Token("softbreak", "br", 0), text_token(line)]
     return tokens
 
 

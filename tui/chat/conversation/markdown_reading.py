@@ -8,29 +8,29 @@ from markdown_it.common.normalize_url import normalizeLink
 from markdown_it.token import Token
 
 from tui.chat.conversation.markdown_emphasis import keep_marks, leads
-from tui.chat.conversation.markdown_literal import kept
+from tui.chat.conversation.markdown_literal import kept, text_token
 from tui.safe import safe
 
-LONGEST, MOST_BLOCKS, MOST_CELLS = 60_000, 1200, 600
+MAX_CHARACTERS, MAX_BLOCKS, MAX_CELLS = 60_000, 1200, 600
 """Characters, blocks and table cells up to which a text is shown as Markdown; a screen with more
 widgets would freeze for a moment.
 """
 PORTION = 40
 """Tokens whose blocks are put on the screen together."""
-DEEPEST = 18
+MAX_DEPTH = 18
 """Levels of lists and quotes; the parser drops what is nested deeper than 20."""
 
 
 def read(text: str) -> list[Token] | None:
     """Parse a text; None when it is too much to be shown as Markdown. May run on any thread."""
-    if len(text) > LONGEST:
+    if len(text) > MAX_CHARACTERS:
         return None
     text = safe(text)
     tokens = parser().parse(text)
     cells = sum(token.type in ("td_open", "th_open") for token in tokens)
-    if cells > MOST_CELLS or sum(token.nesting >= 0 for token in tokens) - cells > MOST_BLOCKS:
+    if cells > MAX_CELLS or sum(token.nesting >= 0 for token in tokens) - cells > MAX_BLOCKS:
         return None
-    if any(token.level >= DEEPEST for token in tokens):
+    if any(token.level >= MAX_DEPTH for token in tokens):
         return None
     tokens = list(kept(tokens, text))
     for token in tokens:
@@ -72,19 +72,37 @@ def portions(tokens: Sequence[Token]) -> Iterator[list[Token]]:
         yield portion
 
 
+def divided(tokens: list[Token], lines: int) -> tuple[list[Token], list[Token]]:
+    """Return the blocks that are complete, and the rest, to which more may be added.
+
+    `lines` is how many lines are complete. Until the first line of a block is, that block may turn
+    out to be a part of the one before.
+    """
+    starts = [i for i, token in enumerate(tokens) if token.level == 0 and token.nesting >= 0]
+    begun = [i for i in starts if (tokens[i].map or [0])[0] < lines]
+    last = begun[-1] if begun else 0
+    return tokens[:last], tokens[last:]
+
+
+def after(text: str, rest: list[Token]) -> str:
+    """Return the text from the line on where the rest of its blocks begins."""
+    line = rest[0].map[0] if rest and rest[0].map else 0
+    return text.split("\n", line)[line]
+
+
 def _inline(children: Iterable[Token]) -> Iterator[Token]:
     """Yield inline tokens in which every link says where it leads, and pictures are words."""
     link, written, words = Token("link_open", "a", 1), "", ""
     for child in children:
         if child.type == "image":
-            child = _text(f"[picture: {child.content}] ({safe(leads(child))})")
+            child = text_token(f"[picture: {child.content}] ({safe(leads(child))})")
         elif child.type == "link_open":
             link, written, words = child, leads(child), ""
             link.attrs["href"] = safe(normalizeLink(str(link.attrs["href"])))
         words += child.content
         yield child
         if child.type == "link_close" and (target := _target(link, written, words)):
-            yield _text(f" ({target})")
+            yield text_token(f" ({target})")
 
 
 def _target(link: Token, written: str, words: str) -> str:
@@ -99,7 +117,3 @@ def _target(link: Token, written: str, words: str) -> str:
 def _says(words: str, target: str) -> bool:
     """Return whether the words of a link are its target."""
     return target in (words, f"mailto:{words}", f"http://{words}", f"https://{words}")
-
-
-def _text(content: str) -> Token:
-    return Token("text", "", 0, content=content)

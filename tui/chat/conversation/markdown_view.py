@@ -1,30 +1,40 @@
 """An answer as it reads: Markdown, or plain text where that would be too much."""
 
 import asyncio
+from contextlib import nullcontext
 from time import monotonic
 
 from markdown_it.token import Token
 from textual import on, work
 from textual.containers import Vertical
 from textual.message import Message
+from textual.timer import Timer
 from textual.widgets import Markdown, Static
 
-from assistant.events import Origin
-from assistant.events import Token as Piece
-from assistant.tokens import Step
-from tui.app.browser import WEB
+from tui.app.clipboard import WEB
 from tui.chat.conversation.markdown_blocks import document, highlighted
-from tui.chat.conversation.markdown_reading import portions, read
-from tui.chat.conversation.token_view import TokenView
+from tui.chat.conversation.markdown_reading import (
+    MAX_BLOCKS,
+    MAX_CHARACTERS,
+    after,
+    divided,
+    portions,
+    read,
+)
+from tui.chat.conversation.token_view import TokenView, whole
 from tui.safe import safe
 
-PATIENCE = 8.0
+CLICK_AGAIN_S = 8.0
 """Seconds within which a link must be chosen again to be opened."""
 TOO_MUCH = "Too long for Markdown; shown as it came."
+PERIOD, SHARE = 0.25, 10
+"""Seconds between two looks at what has come, and times the cost of the last one, if that is more:
+so a long block, such as a large table, does not take the time that the answer needs.
+"""
 
 
 class Words(Vertical):
-    """Show a text that is complete."""
+    """Show a text; while more is to come, only its last block is made again and again."""
 
     BLANK = True
     DEFAULT_CSS = """
@@ -35,45 +45,102 @@ class Words(Vertical):
     class Shown(Message):
         """The text is there to be seen."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(classes="words")
-        self._text = text
+    def __init__(self, text: str, growing: bool) -> None:
+        super().__init__()
         self.ready = False
-        self._link, self._chosen = "", -PATIENCE
+        """Whether there is something to be seen."""
+        self._text, self._growing = text, growing
+        self._coming = safe(text)  # the blocks that are not complete yet
+        self._blocks = 0  # those that are
+        self._last: Markdown | None = None  # what shows the one that is not
+        self._plain: TokenView | None = None  # what shows a text that is too much for Markdown
+        self._timer: Timer | None = None
+        self._pause = PERIOD
+        self._showing = asyncio.Lock()
+        self._link, self._chosen = "", -CLICK_AGAIN_S
 
     def on_mount(self) -> None:
-        """Have the text read beside the screen's own work."""
-        self.begin()
+        """Show what there is by now."""
+        self._show()
 
-    def begin(self) -> None:
-        """Read the text."""
-        self._read()
+    def add(self, text: str) -> None:
+        """Append to the text; it is shown soon."""
+        self._text += text
+        self._coming += safe(text)
+        if self._plain is not None:
+            self._plain.add(whole(text))
+        elif self._timer is None:
+            self._timer = self.set_timer(self._pause, self._show)
 
-    @work(exclusive=True)
-    async def _read(self) -> None:
-        tokens = await asyncio.to_thread(self._prepare)
-        if tokens is None and self.is_attached:
-            view = TokenView(growing=False)
-            view.show([whole(self._text)])
-            await self.mount(view, Static(TOO_MUCH, classes="too-much", markup=False))
-        for portion in portions(tokens or ()):
+    def close(self) -> None:
+        """Show the end of the text."""
+        self._growing = False
+        if self._plain is not None:
+            self._plain.grow(False)
+        else:
+            self._show()
+
+    @work
+    async def _show(self) -> None:
+        async with self._showing:
+            if self._timer is not None:
+                self._timer.stop()
+                self._timer = None
+            if self._plain is not None or not self.is_attached:
+                return
+            began, text, growing = monotonic(), self._coming, self._growing
+            tokens = await asyncio.to_thread(self._prepare, text)
             if not self.is_attached:  # the app may have been quit meanwhile
                 return
-            await self.mount(document(portion))
-            await asyncio.sleep(0)  # the screen goes on in between
-        if tokens is not None and self.children and self.children[-1].children:
-            self.children[-1].children[-1].styles.margin = 0  # a footnote keeps its own distance
-        self.ready = True
-        self.post_message(self.Shown())
+            if tokens is None:
+                await self._give_up()
+            elif growing:
+                complete, rest = divided(tokens, text.count("\n"))
+                self._coming = after(self._coming, rest)
+                await self._put(complete, rest)
+            else:
+                self._coming = ""
+                await self._put(tokens, [])
+            self._pause = max(PERIOD, SHARE * (monotonic() - began))
+            if not self.ready:
+                self.ready = True
+                self.post_message(self.Shown())
 
-    def _prepare(self) -> list[Token] | None:
-        """Read the text and highlight its code; the blocks find it done."""
-        tokens = read(self._text)
+    def _prepare(self, text: str) -> list[Token] | None:
+        """Read a text and highlight its code, so that the blocks find it done; None: too much."""
+        if len(self._text) > MAX_CHARACTERS or self._blocks > MAX_BLOCKS:
+            return None
+        tokens = read(text)
         looks = self.app.native_ansi_color, self.app.current_theme.dark
         for token in tokens or ():
             if token.type in ("fence", "code_block"):
                 highlighted(token.content.rstrip(), token.info, *looks)
         return tokens
+
+    async def _put(self, complete: list[Token], rest: list[Token]) -> None:
+        """Add blocks that are complete, and show anew what is not."""
+        self._blocks += len(complete)
+        with self.app.batch_update() if self.ready else nullcontext():
+            if self._last is not None:
+                await self._last.remove()
+            for portion in portions(complete):
+                if not self.is_attached:
+                    return
+                await self.mount(document(portion))
+                if not self.ready:
+                    await asyncio.sleep(0)  # the screen goes on in between
+            self._last = document(rest) if rest else None
+            if self._last is not None:
+                await self.mount(self._last)
+            elif self.children and self.children[-1].children:
+                self.children[-1].children[-1].styles.margin = 0  # a footnote keeps its distance
+
+    async def _give_up(self) -> None:
+        """Go on as plain text."""
+        self._plain = TokenView(self._growing)
+        self._plain.show([whole(self._text)])
+        await self.remove_children()
+        await self.mount(self._plain, Static(TOO_MUCH, classes="too-much", markup=False))
 
     @on(Markdown.LinkClicked)
     def choose(self, event: Markdown.LinkClicked) -> None:
@@ -82,13 +149,8 @@ class Words(Vertical):
         link, now = safe(event.href), monotonic()
         if not WEB.fullmatch(link):
             self.notify(f"Not opened, it is no web address: {link}", markup=False)
-        elif link == self._link and now - self._chosen < PATIENCE:
+        elif link == self._link and now - self._chosen < CLICK_AGAIN_S:
             self.app.open_url(link)
         else:
             self._link, self._chosen = link, now
             self.notify(f"{link}\nClick again to open it in the browser.", markup=False)
-
-
-def whole(text: str) -> Step:
-    """Return a text as one round, when it is not known which tokens it came from."""
-    return Step((Piece(0, text, Origin.TARGET, None, 1.0, None),))

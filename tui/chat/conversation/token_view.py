@@ -10,16 +10,17 @@ from rich.segment import Segment
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.message import Message
-from textual.reactive import reactive
+from textual.reactive import Reactive, reactive
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.style import Style
 from textual.timer import Timer
+from textual.widget import Widget
 
+from assistant.events import Origin, Token
 from assistant.tokens import Step
 from tui.app.painting import paint
 from tui.chat.conversation.line_flow import Flow
-from tui.chat.conversation.still import Still
 from tui.widgets.token_styles import Kind, Run, runs_of, styles
 
 PERIOD = 1 / 26
@@ -38,6 +39,16 @@ AT_ONCE = 30_000
 CARET = Content.styled("▍", "$accent")
 
 
+class Still(Widget):
+    """Let a new size pass without another layout.
+
+    Textual lays the screen out a second time when a layout has changed a size. For text that grows
+    with every round that is half of the work, and it changes nothing.
+    """
+
+    virtual_size = Reactive(Size(0, 0))
+
+
 class TokenView(Still):
     """Show rounds as they come; rejected drafts too, struck through, where they are wanted.
 
@@ -53,12 +64,13 @@ class TokenView(Still):
         """There is something new for a legend to explain."""
 
     def __init__(self, growing: bool = True) -> None:
-        super().__init__(classes="tokens")
+        super().__init__()
         self.kinds: set[Kind] = set()
         """What there is to be explained by a legend."""
         self.lines: list[Content] = []
         """What is shown."""
-        self._growing = growing
+        self.growing = growing
+        """Whether more is to come, which a caret shows."""
         self._height = 0  # lines that there is room for
         self._steps: list[Step] = []
         self._coming: deque[Run] = deque()  # what is not shown yet
@@ -88,7 +100,7 @@ class TokenView(Still):
 
     def grow(self, growing: bool) -> None:
         """Paint what there is; with a caret while more is to come."""
-        self._growing = growing
+        self.growing = growing
         self._paint()
 
     def watch_ghosts(self) -> None:
@@ -99,7 +111,7 @@ class TokenView(Still):
         """Return the number of lines; those of another width are laid out anew."""
         if width and (self._flow is None or self._flow.width != width):
             self._lay_out(width)
-        if not self._growing:
+        if not self.growing:
             self._height = len(self.lines)
         elif self._height < len(self.lines):
             self._height = len(self.lines) + viewport.height // ROOM
@@ -161,21 +173,18 @@ class TokenView(Still):
 
     def _paint(self) -> None:
         """Show some of what waits, and paint what it changes."""
-        self._rest()
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
         if self._flow is None or not self.is_attached:  # another conversation may have been opened
             return
         changes = self._advance(self._flow)
-        if not self._fits:
+        missing = len(self.lines) - self._height
+        if missing > 0 or (missing < 0 and not self.growing):
             lines = [Region(0, y, self.size.width, 1) for y in changes]
             self.refresh(*lines, layout=True)
             return
         paint(self, changes)
-
-    @property
-    def _fits(self) -> bool:
-        """Whether the lines have the height they need."""
-        count = len(self.lines)
-        return count <= self._height if self._growing else count == self._height
 
     def _advance(self, flow: Flow) -> dict[int, int]:
         """Lay out some of what waits; return the lines that change, and from which cell on."""
@@ -184,7 +193,7 @@ class TokenView(Still):
         self._explain(runs)
         stable = flow.add(runs)
         before, after = self.lines[stable:], flow.lines[stable:]
-        if self._growing:
+        if self.growing:
             after[-1] += CARET
         elif not after[-1]:
             after.pop()  # a line break at the end is the layout's
@@ -199,15 +208,10 @@ class TokenView(Still):
             self._timer = self.set_timer(PERIOD, self._paint)
         return changes
 
-    def _rest(self) -> None:
-        if self._timer is not None:
-            self._timer.stop()
-            self._timer = None
-
     def _next(self) -> list[Run]:
         """Take what is shown next: half of what flows, else all but for too much."""
         count = len(self._coming)
-        if self._growing and count <= FEW:
+        if self.growing and count <= FEW:
             count = count // 2 + 1
         runs: list[Run] = []
         room = AT_ONCE
@@ -224,6 +228,11 @@ class TokenView(Still):
         if not kinds <= self.kinds:
             self.kinds |= kinds
             self.post_message(self.Explained())
+
+
+def whole(text: str) -> Step:
+    """Return a text as one round, when it is not known which tokens it came from."""
+    return Step((Token(0, text, Origin.TARGET, None, 1.0, None),))
 
 
 def _same(before: Content, after: Content) -> int:

@@ -1,19 +1,19 @@
 """What all turns of a conversation have in common: a head, a bar when focused, and keys."""
 
+import re
 from dataclasses import dataclass
 from time import time
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.events import Blur, Focus
 from textual.message import Message
 from textual.reactive import reactive
+from textual.widget import Widget
 
-from tui.chat.conversation.still import Still
+from tui.chat.conversation.token_view import Still
 from tui.chat.conversation.turn_head import Head
-from tui.chat.conversation.turn_keys import FENCE, KEYS, LINK
 
 if TYPE_CHECKING:
     from assistant.store.values import Record
@@ -32,6 +32,12 @@ Verb = Literal[
     "links",
 ]
 
+CODE = "Copy the code; again: earlier"
+FENCE = re.compile(r"^[ >]*(?:(?:[-*+]|\d+[.)]) +)*(?:`{3,}[^`\n]*|~{3,}[^\n]*)$", re.MULTILINE)
+"""The first line of a code block."""
+LINK = re.compile(r"https?://|www\.|\]\(|<[a-z]+:", re.IGNORECASE)
+"""What a text with links has; not every text that has it has links."""
+
 
 @dataclass
 class TurnAction(Message):
@@ -46,16 +52,30 @@ class Turn(Still, Vertical):
 
     can_focus = True
     DEFAULT_CSS = """
-    Turn {
-        height: auto;
-        max-width: 120;
-        margin: 0 0 1 0;
-        padding: 0 1;
-        border-left: blank;
-    }
+    Turn { height: auto; max-width: 120; margin: 0 0 1 0; padding: 0 1; border-left: blank; }
     Turn:focus { border-left: thick $accent; background: $boost; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = KEYS
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "Previous", id="turn.previous", show=False),
+        Binding("down,j", "move(1)", "Next", id="turn.next", show=False),
+        Binding("c", "act('copy')", "Copy", id="turn.copy"),
+        Binding("y", "act('copy-code')", "Code", id="turn.copy_code", tooltip=CODE),
+        Binding("e", "act('edit')", "Edit", id="turn.edit", tooltip="Edit, and ask again"),
+        Binding("l", "act('links')", "Links", id="turn.links", tooltip="List the links"),
+        Binding("v", "toggle_view", "View", id="turn.view", tooltip="Words or tokens"),
+        Binding("g", "toggle_ghosts", "Ghosts", id="turn.ghosts", tooltip="Rejected drafts"),
+        Binding("i", "act('inspect')", "Inspect", id="turn.inspect", tooltip="Inspect every token"),
+        Binding(
+            "n", "act('continue')", "Continue", id="turn.continue", tooltip="Continue if stopped"
+        ),
+        Binding("r", "act('regenerate')", "Again", id="turn.regenerate", tooltip="Another answer"),
+        Binding("left", "act('older')", "Older", id="turn.older", tooltip="Older branch"),
+        Binding("right", "act('newer')", "Newer", id="turn.newer", tooltip="Newer branch"),
+        Binding("f", "act('fork')", "Fork", id="turn.fork", tooltip="Fork: go on in a copy"),
+        Binding(
+            "d", "act('delete')", "Delete", id="turn.delete", tooltip="Delete, and what follows"
+        ),
+    ]
 
     record: "reactive[Record | None]" = reactive(None, init=False)
     """What the store keeps of this turn, once it does."""
@@ -67,8 +87,8 @@ class Turn(Still, Vertical):
         turn: "Turn"
         direction: int
 
-    def __init__(self, who: str, record: "Record | None" = None, classes: str = "") -> None:
-        super().__init__(classes=f"turn {classes}")
+    def __init__(self, who: str, record: "Record | None" = None) -> None:
+        super().__init__()
         self.head = Head(who, record.created if record else time())
         self.set_reactive(Turn.record, record)
 
@@ -83,8 +103,7 @@ class Turn(Still, Vertical):
     def watch_record(self) -> None:
         """Show what the store knows."""
         if self.record is not None:
-            self.head.place(*self._branch())
-            self.head.since(self.record.created)
+            self.head.describe(self.record.model, self.record.created, *self._branch())
         self.changed()
 
     @property
@@ -121,7 +140,7 @@ class Turn(Still, Vertical):
             return False
         return self.offers(parameters[0]) if action == "act" else True  # type: ignore[arg-type]
 
-    async def action_act(self, verb: Verb) -> None:
+    def action_act(self, verb: Verb) -> None:
         """Ask for it."""
         self.post_message(TurnAction(self, verb))
 
@@ -134,11 +153,11 @@ class Turn(Still, Vertical):
         if self.has_focus:
             self.refresh_bindings()
 
-    def on_focus(self, event: Focus) -> None:
+    def on_focus(self) -> None:
         """Mark the head too: a background alone is not seen on every terminal."""
         self.head.mark(True)
 
-    def on_blur(self, event: Blur) -> None:
+    def on_blur(self) -> None:
         """Take the mark away."""
         self.head.mark(False)
 
@@ -147,3 +166,8 @@ class Turn(Still, Vertical):
         if record is None or record.id not in record.siblings:
             return 1, 1
         return record.siblings.index(record.id) + 1, len(record.siblings)
+
+
+def turns_in(view: Widget) -> list[Turn]:
+    """Return the turns on the screen, the newest last."""
+    return [turn for turn in view.query_children(Turn) if turn.display]

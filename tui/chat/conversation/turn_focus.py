@@ -1,71 +1,64 @@
 """Walking from turn to turn by keys."""
 
-from textual import on
-from textual.message import Message
+from collections.abc import Callable
 
-from tui.chat.conversation.scroll_anchor import Steady
-from tui.chat.conversation.turn import Turn
+from textual.containers import VerticalScroll
+
+from tui.chat.conversation.turn import Turn, turns_in
 
 STEP = 3
 """Lines that an arrow key scrolls within a turn that is longer than the screen."""
 
 
-class Walk(Steady):
-    """Turns that can be walked along."""
+class TurnFocus:
+    """Move the focus along the turns of a view; `bring` puts older ones there, if there are any."""
 
-    can_focus = False  # the turns have the keys
+    def __init__(self, view: VerticalScroll, bring: Callable[[], bool]) -> None:
+        self._view, self._bring = view, bring
 
-    class Left(Message):
-        """The person went on past the newest turn."""
-
-    @property
-    def turns(self) -> list[Turn]:
-        """The turns on the screen, the newest last."""
-        turns = self.query_children(Turn)
-        return [turn for turn in turns if turn.display]
-
-    def bring(self) -> bool:
-        """Put older turns on the screen; return whether there are any."""
-        return False
-
-    def focus_last(self) -> bool:
-        """Walk to the newest turn; return whether there is one."""
-        turns = self.turns
-        if turns:
-            self.screen.set_focus(turns[-1], scroll_visible=False)
-            if not self.follows:
-                self.reveal(turns[-1], -1)
-        return bool(turns)
-
-    def walk_to(self, message: int) -> None:
-        """Walk to the turn of a message, wherever it is in the conversation."""
-        for turn in self.turns:
+    def find(self, message: int) -> None:
+        """Go to the turn of a message, wherever it is in the conversation."""
+        for turn in turns_in(self._view):
             if turn.record is not None and turn.record.id == message:
                 # At once: the next key must find it, not a neighbour of what has been taken away.
-                self.screen.set_focus(turn, scroll_visible=False)
-                self.call_after_refresh(self.reveal, turn, -1)
+                self._view.screen.set_focus(turn, scroll_visible=False)
+                self._view.call_after_refresh(self.reveal, turn, -1)
                 return
-        if self.bring():
-            self.walk_to(message)
+        if self._bring():
+            self.find(message)
 
-    def focus_next(self, direction: int) -> bool:
-        """Walk to the turn before (-1) or after (1) this one; return whether there is one."""
-        turns = self.turns
-        place = next((i for i, turn in enumerate(turns) if turn is self.screen.focused), len(turns))
-        if place + direction < 0 and self.bring():
-            self.call_after_refresh(self.focus_next, direction)
+    def walk(self, turn: Turn, direction: int) -> bool:
+        """Scroll a turn that goes on beyond the edge, else go to its neighbour, if it has one."""
+        if self._goes_on(turn, direction):
+            self._view.scroll_relative(y=direction * STEP, animate=False, immediate=True)
             return True
-        if not 0 <= place + direction < len(turns):
+        return self._go_to_neighbour(direction)
+
+    def _go_to_neighbour(self, direction: int) -> bool:
+        turns, screen = turns_in(self._view), self._view.screen
+        place = next((i for i, turn in enumerate(turns) if turn is screen.focused), len(turns))
+        place += direction
+        if place < 0 and self._bring():
+            self._view.call_after_refresh(self._go_to_neighbour, direction)
+            return True
+        if not 0 <= place < len(turns):
             return False
-        self.screen.set_focus(turns[place + direction], scroll_visible=False)
-        self.reveal(turns[place + direction], direction)
+        screen.set_focus(turns[place], scroll_visible=False)
+        self.reveal(turns[place], direction)
         return True
 
-    @on(Turn.Walked)
-    def walk(self, event: Turn.Walked) -> None:
-        """Scroll a turn that goes on beyond the edge; else go to its neighbour, or leave."""
-        event.stop()
-        if self.goes_on(event.turn, event.direction):
-            self.scroll_relative(y=event.direction * STEP, animate=False, immediate=True)
-        elif not self.focus_next(event.direction) and event.direction > 0:
-            self.post_message(self.Left())
+    def reveal(self, turn: Turn, direction: int) -> None:
+        """Bring a turn into sight: of a long one the end when going up, else its beginning."""
+        region, height = turn.virtual_region, self._view.scrollable_content_region.height
+        if region.height <= height:
+            self._view.scroll_to_widget(turn, animate=False, immediate=True)
+        else:
+            y = region.bottom - height if direction < 0 else region.y
+            self._view.scroll_to(y=y, animate=False, immediate=True)
+
+    def _goes_on(self, turn: Turn, direction: int) -> bool:
+        """Return whether a turn has lines out of sight in a direction."""
+        region, top = turn.virtual_region, self._view.scroll_y
+        if direction < 0:
+            return region.y < top
+        return region.bottom > top + self._view.scrollable_content_region.height

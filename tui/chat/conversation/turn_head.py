@@ -26,7 +26,7 @@ class Head(Horizontal):
     """
 
     def __init__(self, who: str, moment: float) -> None:
-        super().__init__(classes="head")
+        super().__init__()
         self._who, self._moment = who, moment
         self._branch = (1, 1)
         self._focused = False
@@ -44,19 +44,9 @@ class Head(Horizontal):
         self._show()
         self.on_resize()
 
-    def name_as(self, who: str) -> None:
-        """Say who speaks."""
-        self._who = who
-        self._show()
-
-    def since(self, moment: float) -> None:
-        """Say when, in seconds since 1970."""
-        self._moment = moment
-        self._show()
-
-    def place(self, number: int, count: int) -> None:
-        """Say which of the branches this is."""
-        self._branch = number, count
+    def describe(self, who: str, moment: float, number: int, count: int) -> None:
+        """Say who spoke, if that is known by now, when, in seconds since 1970, and which branch."""
+        self._who, self._moment, self._branch = who or self._who, moment, (number, count)
         self._show()
 
     def mark(self, focused: bool) -> None:

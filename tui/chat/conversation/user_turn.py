@@ -1,15 +1,16 @@
 """What stands between the answers: the person's turns and the app's notes."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
+from assistant.attachment import Attachment
 from tui.chat.conversation.turn import Turn, Verb
+from tui.chat.prompt.attachments import one_line, weight
 from tui.safe import safe
-from tui.widgets.text_figures import size
 
 if TYPE_CHECKING:
     from assistant.store.values import Record
@@ -25,33 +26,17 @@ WELCOME = (
 )
 
 
-class AttachedFile(Protocol):
-    """What is shown of an attachment."""
-
-    @property
-    def name(self) -> str:
-        """What the file is called."""
-
-    @property
-    def text(self) -> str:
-        """What is in it."""
-
-
 class Welcome(Static):
     """Say what this is until the person has said something."""
 
     DEFAULT_CSS = """
     Welcome {
-        height: auto;
-        max-width: 90;
-        margin: 0 0 1 0;
-        padding: 0 1 0 2;
-        color: $text-muted;
+        height: auto; max-width: 90; margin: 0 0 1 0; padding: 0 1 0 2; color: $text-muted;
     }
     """
 
     def __init__(self) -> None:
-        super().__init__(WELCOME, classes="welcome", markup=False)
+        super().__init__(WELCOME, markup=False)
 
 
 class UserTurn(Turn):
@@ -62,9 +47,7 @@ class UserTurn(Turn):
     UserTurn > .said { height: auto; text-style: bold; }
     UserTurn > .chips { height: auto; color: $text-muted; }
     UserTurn.waiting { border-left: outer $warning; }
-    UserTurn.unanswered { border-left: outer $error; }
     UserTurn.waiting > .said { color: $text-muted; text-style: none; }
-    UserTurn.unanswered > .said { color: $text-muted; text-style: strike; }
     UserTurn:focus { border-left: thick $accent; }
     """
 
@@ -72,11 +55,11 @@ class UserTurn(Turn):
         self,
         text: str,
         record: "Record | None" = None,
-        attachments: Sequence[AttachedFile] = (),
+        attachments: Sequence[Attachment] = (),
     ) -> None:
-        super().__init__("You", record, classes="user")
+        super().__init__("You", record)
         self._text = text
-        self.attachments: Sequence[AttachedFile] = record.attachments if record else attachments
+        self.attachments: Sequence[Attachment] = record.attachments if record else attachments
 
     def compose(self) -> ComposeResult:
         """Lay out the head, the text and the files that came along."""
@@ -105,13 +88,8 @@ class Note(Static):
 
     DEFAULT_CSS = """
     Note {
-        height: auto;
-        max-width: 120;
-        margin: 0 0 1 0;
-        padding: 0 1;
-        border-left: outer $secondary;
-        color: $text-muted;
-
+        height: auto; max-width: 120; margin: 0 0 1 0; padding: 0 1;
+        border-left: outer $secondary; color: $text-muted;
         &.warning { border-left: outer $warning; color: $text-warning; }
         &.error { border-left: outer $error; color: $text-error; }
     }
@@ -121,19 +99,10 @@ class Note(Static):
         super().__init__(safe(text), classes=f"note {kind}", markup=False)
 
 
-def chips(attachments: Sequence[AttachedFile]) -> Content:
+def chips(attachments: Sequence[Attachment]) -> Content:
     """Return the files that came along, as they are asked for: with an @."""
-    names = (f" @{_flat(file.name)} · {_weight(file.text)} " for file in attachments)
+    names = (f" @{one_line(file.name)} · {weight(file.text)} " for file in attachments)
     return Content("  ").join(Content.styled(name, "$foreground on $panel") for name in names)
-
-
-def _weight(text: str) -> str:
-    length = len(text.encode("utf-8", "replace"))
-    return size(length) if length >= 1000 else f"{length} B"
-
-
-def _flat(name: str) -> str:
-    return safe(name).replace("\n", "␊").replace("\t", "␉")
 
 
 def shorten(text: str) -> str:

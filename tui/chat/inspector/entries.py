@@ -7,9 +7,10 @@ from functools import cached_property
 from assistant.events import Ghost, Origin, Token
 from assistant.tokens import Step, Trace
 from tui.safe import safe
+from tui.widgets.token_styles import GHOST, Kind, kind
 
 VISIBLE = str.maketrans({" ": "·", "\n": "↵", "\t": "→"})
-NOTHING = "∅"
+NO_TEXT = "∅"
 """Stands for a token without a text of its own, as part of a character."""
 
 
@@ -25,7 +26,12 @@ class InspectedToken:
     def text(self) -> str:
         """What is shown in the line, with line breaks made visible; a ghost breaks none."""
         breaks = "↵" if isinstance(self.item, Ghost) else "↵\n"
-        return safe(self.item.text).replace("\n", breaks).replace("\t", "→   ") or NOTHING
+        return safe(self.item.text).replace("\n", breaks).replace("\t", "→   ") or NO_TEXT
+
+    @property
+    def kind(self) -> Kind:
+        """What it is shown as."""
+        return GHOST if isinstance(self.item, Ghost) else kind(self.item)
 
     @property
     def name(self) -> str:
@@ -57,7 +63,7 @@ class InspectedToken:
 
 def visible(text: str) -> str:
     """Return a text with every blank, and its absence, made visible."""
-    return safe(text.translate(VISIBLE)) or NOTHING
+    return safe(text.translate(VISIBLE)) or NO_TEXT
 
 
 def entries(trace: Trace) -> tuple[InspectedToken, ...]:

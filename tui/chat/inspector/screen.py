@@ -10,15 +10,14 @@ from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from assistant.events import Ghost
 from assistant.tokens import Trace
-from tui.chat.inspector.entries import InspectedToken, entries
+from tui.chat.inspector.entries import entries
 from tui.chat.inspector.token_facts import facts
 from tui.chat.inspector.token_page import TokenPage
 from tui.safe import safe
 from tui.widgets.keyline import KeyLine
 from tui.widgets.lines import Lines
-from tui.widgets.token_styles import BASICS, GHOST, kind, legend, styles
+from tui.widgets.token_styles import BASICS, legend, styles
 
 WIDE = 110
 """Cells from which on the facts stand beside the tokens, not below them."""
@@ -37,47 +36,21 @@ class Inspector(ModalScreen[None]):
     Inspector {
         background: $background;
 
-        & #inspector-head {
-            height: 1;
-            padding: 0 1;
-            background: $panel;
-        }
+        & #inspector-head { height: 1; padding: 0 1; background: $panel; }
         & #inspector-title {
-            width: 1fr;
-            color: $text-accent;
-            text-style: bold;
-            text-wrap: nowrap;
-            text-overflow: ellipsis;
+            width: 1fr; color: $text-accent; text-style: bold;
+            text-wrap: nowrap; text-overflow: ellipsis;
         }
-        & #inspector-legend {
-            width: auto;
-            padding: 0 0 0 2;
-        }
-        & #inspector-empty {
-            padding: 1 2;
-            color: $text-muted;
-        }
-        & #tokens {
-            width: 1fr;
-            height: 1fr;
-            padding: 1 1 0 2;
-        }
+        & #inspector-legend { width: auto; padding: 0 0 0 2; }
+        & #inspector-empty { padding: 1 2; color: $text-muted; }
+        & #tokens { width: 1fr; height: 1fr; padding: 1 1 0 2; }
         & #facts {
-            height: 13;
-            max-height: 60%;
-            padding: 0 2;
-            border-top: solid $panel-lighten-2;
+            height: 13; max-height: 60%; padding: 0 2; border-top: solid $panel-lighten-2;
         }
-        &.wide #inspector-body {
-            layout: horizontal;
-        }
+        &.wide #inspector-body { layout: horizontal; }
         &.wide #facts {
-            width: 56;
-            height: 1fr;
-            max-height: 100%;
-            padding: 1 2;
-            border-top: none;
-            background: $surface;
+            width: 56; height: 1fr; max-height: 100%; padding: 1 2;
+            border-top: none; background: $surface;
         }
     }
     """
@@ -93,7 +66,7 @@ class Inspector(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the tokens and what is known of one of them."""
-        kinds = {*BASICS, *map(_kind, self._entries)}
+        kinds = {*BASICS, *(entry.kind for entry in self._entries)}
         with Horizontal(id="inspector-head"):
             yield Static(f"{self._whose} “{self._heading}”", id="inspector-title", markup=False)
             shown = legend(styles(self.app.no_color), kinds)
@@ -119,7 +92,3 @@ class Inspector(ModalScreen[None]):
             room = Size(self._facts.room, self._facts.size.height)
             known = facts(self._entries[at], at + 1, len(self._entries), room)
             self._facts.put(known)
-
-
-def _kind(entry: InspectedToken) -> str:
-    return GHOST if isinstance(entry.item, Ghost) else kind(entry.item)

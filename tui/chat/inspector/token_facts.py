@@ -9,7 +9,7 @@ from assistant.events import Alternative, Ghost, Origin, Token
 from tui.chat.inspector.entries import InspectedToken, visible
 from tui.chat.panel.panel_text import MUTED, SOURCES, pair, paragraph
 from tui.safe import safe
-from tui.widgets.text_figures import bar
+from tui.widgets.text_figures import MISSING, bar
 
 NAMES = {
     Origin.DRAFT: "Draft, accepted",
@@ -104,8 +104,10 @@ def _proposed(entry: InspectedToken) -> int:
 
 def _test(entry: InspectedToken, width: int) -> list[Content]:
     item = entry.item
-    target = "–" if item.target_prob is None else probability(item.target_prob)
-    draft = "–" if item.draft_prob is None else probability(item.draft_prob)
+    target, draft = (
+        MISSING if prob is None else probability(prob)
+        for prob in (item.target_prob, item.draft_prob)
+    )
     probs = _named(("target", target), ("   draft", draft))
     if item.uniform is None or item.acceptance_prob is None:
         return [probs, *_verdict(entry, width)]

@@ -11,11 +11,11 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.reactive import reactive
 
-from assistant.events import Ghost, Token
+from assistant.events import Ghost
 from tui.chat.inspector.entries import InspectedToken
 from tui.chat.inspector.token_layout import TokenLayout
 from tui.widgets.lines import Lines
-from tui.widgets.token_styles import GHOST, kind, styles
+from tui.widgets.token_styles import styles
 
 CURSOR = "bold $block-cursor-foreground on $block-cursor-background"
 CURSOR_PLAIN = "bold reverse underline"
@@ -72,12 +72,14 @@ class TokenPage(Lines, can_focus=True):
     def line(self, y: int) -> Content:
         """Return the tokens of a line."""
         looks = styles(self.app.no_color)
-        parts = [
-            (piece.text, self._cursor_look if piece.entry == self.cursor else looks[kind])
-            for piece in self._layout.lines[y]
-            for kind in (_kind(self.entries[piece.entry].item),)
-        ]
-        return Content.assemble(*parts)
+        cursor = CURSOR_PLAIN if self.app.no_color else CURSOR
+        pieces = self._layout.lines[y]
+        return Content.assemble(
+            *(
+                (text, cursor if entry == self.cursor else looks[self.entries[entry].kind])
+                for entry, text, *_ in pieces
+            )
+        )
 
     def watch_cursor(self, old: int, new: int) -> None:
         """Paint the two lines that changed."""
@@ -133,10 +135,6 @@ class TokenPage(Lines, can_focus=True):
     def _line(self) -> int:
         return self._layout.places[self.cursor] if self.entries else 0
 
-    @property
-    def _cursor_look(self) -> str:
-        return CURSOR_PLAIN if self.app.no_color else CURSOR
-
     def _go_to(self, index: int | None) -> None:
         if index is not None:
             self.cursor = index
@@ -154,10 +152,6 @@ class TokenPage(Lines, can_focus=True):
         if self.entries:
             there = Region(0, self._line, self.room, 1)
             self.scroll_to_region(there, animate=False, force=True)
-
-
-def _kind(item: Token | Ghost) -> str:
-    return GHOST if isinstance(item, Ghost) else kind(item)
 
 
 def _rejected(entry: InspectedToken) -> bool:

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.message import Message
 from textual.reactive import reactive
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from models.errors import SpecchatError
-from tui.chat.list import store_changes as chat_changes
-from tui.chat.list.chat_actions import ChatEditing
+from tui.chat.list.chat_actions import Action, ChatActions, complain
 from tui.chat.list.chat_rows import Shelf
 from tui.chat.list.row_text import Listing, listing
-from tui.chat.list.store_changes import News
+from tui.chat.list.store_changes import News, Restored
+from tui.chat.list.title_field import ChatField
 from tui.widgets.entry import EntryLine
 
 if TYPE_CHECKING:
@@ -28,40 +29,31 @@ PAGE = 200
 """Conversations that are read at once."""
 PAUSE_S = 0.15
 """After the last letter of a search, before it is looked for."""
-NOTHING = "No conversations yet. What you send and what you see is kept here."
+NO_CHATS = "No conversations yet. What you send and what you see is kept here."
 NOT_FOUND = "Nothing found. The words may stand anywhere in a conversation."
 
 
-class ChatList(ChatEditing):
+class ChatList(Vertical):
     """Show the conversations that are kept, and change them by single keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "act('rename')", "Rename", id="chats.rename"),
+        Binding("p", "act('pin')", "Pin", id="chats.pin", tooltip="Pin to the top"),
+        Binding("d,delete", "act('delete')", "Delete", id="chats.delete"),
+        Binding("u", "act('undo')", "Undo", id="chats.undo"),
+        Binding("x", "act('export')", "Export", id="chats.export", tooltip="Export as Markdown"),
         Binding("slash", "search", "Search", id="chats.search"),
         Binding("escape", "back", "Back", id="chats.back"),
         Binding("down", "list", show=False, id="chats.list"),
     ]
     DEFAULT_CSS = """
     ChatList {
-        dock: left;
-        display: none;
-        layers: base above;
-        width: 34;
-        max-width: 50%;
-        height: 1fr;
-        background: $surface;
+        dock: left; display: none; layers: base above;
+        width: 34; max-width: 50%; height: 1fr; background: $surface;
 
-        & #chats-search {
-            margin: 1 0;
-            padding: 0 1 0 2;
-        }
-        & #shelf {
-            height: 1fr;
-        }
-        & #chats-hint {
-            height: auto;
-            padding: 0 2;
-            color: $text-muted;
-        }
+        & #chats-search { margin: 1 0; padding: 0 1 0 2; }
+        & #shelf { height: 1fr; }
+        & #chats-hint { height: auto; padding: 0 2; color: $text-muted; }
     }
     """
 
@@ -75,17 +67,16 @@ class ChatList(ChatEditing):
         id: int
         message: int | None = None
 
-    Renamed = chat_changes.Renamed
-    Pinned = chat_changes.Pinned
-    Deleted = chat_changes.Deleted
-    Restored = chat_changes.Restored
-    Exported = chat_changes.Exported
-
     class Left(Message):
         """The person is done with the list."""
 
     def __init__(self, store: "Store | None" = None, folder: Path | None = None) -> None:
-        super().__init__("chats", store, folder or Path.cwd())
+        super().__init__(id="chats")
+        self.shelf = Shelf()
+        self.actions = ChatActions(self, self.shelf, self.say, folder or Path.cwd())
+        self.hint = Static("", id="chats-hint", markup=False)
+        self._store: Store | None = None
+        self.use(store)
         self._more = False  # whether there may be conversations that were not read yet
         self.search = EntryLine(id="chats-search", placeholder="Search all text", compact=True)
 
@@ -94,7 +85,18 @@ class ChatList(ChatEditing):
         yield self.search
         yield self.shelf
         yield self.hint
-        yield self.field
+        yield self.actions.field
+
+    def use(self, store: "Store | None") -> None:
+        """Show the conversations of a store, once it is open."""
+        if store is not self._store:  # what was deleted from this one can still be brought back
+            self._store = store
+            self.actions.use(store)
+
+    def say(self, text: str) -> None:
+        """Say something below the list."""
+        self.hint.update(text)
+        self.hint.display = bool(text)
 
     def watch_current(self, current: int | None) -> None:
         """Mark the conversation that is open."""
@@ -134,12 +136,12 @@ class ChatList(ChatEditing):
         try:
             found = await asyncio.to_thread(_read, self._store, search, limit)
         except SpecchatError as error:
-            self.complain(error)
+            complain(self, error)
             return
         self._more = len(found.summaries) == limit
         self.shelf.fill(found)
         self.shelf.go_to(to)
-        self.say("" if found.rows else NOT_FOUND if search else NOTHING)
+        self.say("" if found.rows else NOT_FOUND if search else NO_CHATS)
         if opens:
             self.shelf.focus()
             self.shelf.action_choose()
@@ -172,12 +174,29 @@ class ChatList(ChatEditing):
             return self.search.has_focus
         if action == "search":
             return self.shelf.has_focus
-        return super().check_action(action, parameters)
+        if action == "act":
+            return self.shelf.has_focus and self.actions.offers(parameters[0])  # type: ignore[arg-type]
+        return True
+
+    def action_act(self, action: Action) -> None:
+        """Change the conversation under the cursor."""
+        self.actions.do(action)
+
+    @on(ChatField.Answered)
+    def take(self, message: ChatField.Answered) -> None:
+        """Do what the text was asked for."""
+        self.actions.take(message)
+
+    @on(ChatField.Left)
+    def settle(self) -> None:
+        """Go back to the list."""
+        self.say("")
+        self.shelf.focus()
 
     @on(News)
     def follow(self, news: News) -> None:
         """Show what has changed; the cursor goes to what is back."""
-        self.refresh_list(to=news.id if isinstance(news, chat_changes.Restored) else None)
+        self.refresh_list(to=news.id if isinstance(news, Restored) else None)
         self.refresh_bindings()
 
     def action_search(self) -> None:

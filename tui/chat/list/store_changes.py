@@ -21,24 +21,12 @@ class News(Message):
     text: str = ""
 
 
-class Renamed(News):
-    """A conversation has another title."""
-
-
-class Pinned(News):
-    """A conversation was pinned, or is no longer."""
-
-
 class Deleted(News):
     """A conversation was deleted; it can be brought back."""
 
 
 class Restored(News):
     """A deleted conversation is back."""
-
-
-class Exported(News):
-    """A conversation was written to a file."""
 
 
 class Changes:
@@ -51,12 +39,12 @@ class Changes:
     async def rename(self, id_: int, title: str) -> News:
         """Give a conversation another title."""
         await asyncio.to_thread(self._store.rename, id_, title)
-        return Renamed(id_)
+        return News(id_)
 
     async def pin(self, id_: int, pinned: bool) -> News:
         """Pin a conversation or let it go."""
         await asyncio.to_thread(self._store.pin, id_, pinned)
-        return Pinned(id_)
+        return News(id_)
 
     async def delete(self, id_: int) -> News:
         """Delete a conversation, so that it can be brought back."""
@@ -72,7 +60,7 @@ class Changes:
     async def export(self, id_: int, title: str, folder: Path) -> News:
         """Write a conversation as Markdown into a folder."""
         path = await asyncio.to_thread(self._export, id_, title, folder)
-        return Exported(id_, f"Written to {path}.")
+        return News(id_, f"Written to {path}.")
 
     def _export(self, id_: int, title: str, folder: Path) -> Path:
         from assistant.store.markdown import markdown  # on a thread, after the first paint

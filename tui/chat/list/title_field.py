@@ -20,12 +20,7 @@ class ChatField(Input):
         Binding("escape", "leave", "Cancel", id="chats.cancel", tooltip="Leave the field"),
     ]
     DEFAULT_CSS = """
-    ChatField {
-        display: none;
-        position: absolute;
-        layer: above;
-        width: 100%;
-    }
+    ChatField { display: none; position: absolute; layer: above; width: 100%; }
     """
 
     @dataclass

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assistant.events import Decoded, Forecast, Reason, Stats
 
-ENOUGH = 8
+MIN_GUESSES = 8
 """Guesses from which on an average of them means something."""
 CLEAR = 0.05
 """Share by which a speed has to differ: what plain decoding takes is not known any better."""
@@ -58,7 +58,7 @@ def outlook(last: Decoded, no_draft: str | None = None) -> Outlook:
     """Return what is to be said after a round; `no_draft` is why there is no draft model."""
     stats, forecast = last.stats, last.forecast
     doing = DOING[forecast.reason] if forecast else ""
-    if stats.drafted >= ENOUGH:
+    if stats.drafted >= MIN_GUESSES:
         return _measured(doing, stats, forecast)
     if forecast and forecast.reason is Reason.UNLIKELY:
         return Outlook(doing, _too_dear(forecast), False)
@@ -80,7 +80,7 @@ def _measured(doing: str, stats: Stats, forecast: Forecast | None) -> Outlook:
     plain = stats.lookahead_counts.get(0, 0)
     guessed = stats.rounds - plain
     token_s = forecast.ars_token_s if forecast else None
-    if plain >= ENOUGH:
+    if plain >= MIN_GUESSES:
         token_s = (stats.decode_s - stats.guessing_s) / plain
     if not (token_s and guessed and stats.guessing_s):
         return Outlook(doing, NOT_TIMED)

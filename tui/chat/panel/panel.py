@@ -1,19 +1,18 @@
 """The panel that shows speculation at work."""
 
-from dataclasses import replace
-
 from textual.content import Content
 from textual.events import Resize
 from textual.reactive import reactive
 
 from assistant.events import Decoded, Ready
 from tui.chat.panel.panel_text import Reading, lines, paragraph
-from tui.chat.panel.speed_history import SpeedHistory
 from tui.widgets.lines import Lines
 
 WIDTH = 40
 WIDE = 120
 """Cells of the screen from which on the panel shows unless it is unwanted."""
+PERIOD_S = 0.25
+"""Decoding time that one rate stands for, at first."""
 EXPLAINED = (
     "While an answer comes, you will see here how its tokens are guessed and checked:",
     "",
@@ -31,11 +30,7 @@ class Speculation(Lines):
 
     DEFAULT_CSS = f"""
     Speculation {{
-        dock: right;
-        width: {WIDTH};
-        max-width: 50%;
-        height: 1fr;
-        padding: 1 1 0 2;
+        dock: right; width: {WIDTH}; max-width: 50%; height: 1fr; padding: 1 1 0 2;
         background: $surface;
     }}
     """
@@ -64,12 +59,11 @@ class Speculation(Lines):
     def take(self, decoded: Decoded) -> None:
         """Take one round, to be shown by `paint`."""
         last = self._last
-        if (
-            last is not None and decoded.stats.rounds == last.stats.rounds
-        ):  # text that was held back
-            self._last = replace(decoded, lookahead=last.lookahead, forecast=last.forecast)
+        rounds = decoded.stats.rounds
+        if last is not None and rounds == last.stats.rounds:  # text that was held back
+            self._last = _planned_as(last, decoded)
             return
-        if last is not None and decoded.stats.rounds < last.stats.rounds:
+        if last is not None and rounds < last.stats.rounds:  # another answer
             last, self._pace = None, SpeedHistory(WIDTH - 3)
         self._before, self._last = last, decoded
         self._pace.add(decoded.stats.decode_s, decoded.stats.generated_tokens)
@@ -81,7 +75,7 @@ class Speculation(Lines):
         """
         last, before = self._last, self._before
         if last is not None and before is not None and last.lookahead < before.lookahead:
-            self._last = replace(last, lookahead=before.lookahead, forecast=before.forecast)
+            self._last = _planned_as(before, last)
         self.paint()
         return self._last
 
@@ -123,13 +117,47 @@ class Speculation(Lines):
         if self._last is None:
             return self._explained(width)
         n_ctx = self._ready.target.n_ctx if self._ready else 0
-        no_draft = self._ready.no_draft if self._ready and not self._ready.draft else None
-        return lines(Reading(self._last, self._pace.rates, n_ctx, no_draft), width, height)
+        return lines(Reading(self._last, self._pace.rates, n_ctx, self._no_draft), width, height)
+
+    @property
+    def _no_draft(self) -> str | None:
+        return self._ready.no_draft if self._ready and not self._ready.draft else None
 
     def _explained(self, width: int) -> list[Content]:
         head = [Content.styled("Speculation", "bold $text-accent"), Content("")]
         body = [line for text in EXPLAINED for line in paragraph(text, width) or [Content("")]]
-        if self._ready and self._ready.no_draft and not self._ready.draft:
-            text = f"No model guesses: {self._ready.no_draft}"
+        if self._no_draft:
+            text = f"No model guesses: {self._no_draft}"
             body = [*paragraph(text, width, "$text-warning"), Content(""), *body]
         return [*head, *body]
+
+
+def _planned_as(plan: Decoded, said: Decoded) -> Decoded:
+    """Return a round with the lookahead of another, and the forecast that led to it."""
+    return Decoded(
+        said.tokens, said.ghosts, plan.lookahead, said.context_used, said.stats, plan.forecast
+    )
+
+
+class SpeedHistory:
+    """Tokens a second over equal stretches of decoding time; longer ones as the answer grows."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._period = PERIOD_S
+        self._since = (0.0, 0)  # seconds and tokens at the end of the last stretch
+        self.rates: list[float] = []
+        """Of the whole answer, at most as many as were asked for."""
+
+    def add(self, decode_s: float, tokens: int) -> None:
+        """Take what the answer has come to: `tokens` in `decode_s` seconds."""
+        began, counted = self._since
+        if decode_s - began < self._period:
+            return
+        self.rates.append((tokens - counted) / (decode_s - began))
+        self._since = (decode_s, tokens)
+        if len(self.rates) > self._most:
+            self._period *= 2
+            pairs = zip(self.rates[::2], self.rates[1::2], strict=False)
+            odd = self.rates[-1:] if len(self.rates) % 2 else []
+            self.rates = [(first + second) / 2 for first, second in pairs] + odd

@@ -9,7 +9,7 @@ from textual.content import Content
 from assistant.events import Decoded, Tally
 from tui.chat.panel.outlook import Outlook, outlook
 from tui.safe import safe
-from tui.widgets.text_figures import bar, gauge, level, shares, sparkline
+from tui.widgets.text_figures import MISSING, bar, gauge, level, shares, sparkline
 
 NEARLY_FULL = 0.85
 SOURCES = {
@@ -94,7 +94,7 @@ def _headline(last: Decoded, found: Outlook, width: int) -> Section:
 
 def _yield(last: Decoded, width: int) -> Section:
     rate = last.stats.acceptance_rate
-    accepted = "–" if rate is None else f"{rate:.0%} of {last.stats.tested:,} tested"
+    accepted = MISSING if rate is None else f"{rate:.0%} of {last.stats.tested:,} tested"
     return [
         pair("Tokens per evaluation", f"{last.stats.tokens_per_eval:.2f}", width),
         pair("Accepted", accepted, width),

@@ -11,8 +11,8 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from tui.chat.prompt.attachments import EDITABLE
 from tui.chat.prompt.chips import Chip
-from tui.chat.prompt.prompt_attachments import EDITABLE
 from tui.safe import safe
 
 PREVIEW = 20_000
@@ -31,35 +31,18 @@ class AttachmentsScreen(ModalScreen[Outcome]):
         background: $background 60%;
 
         & > Vertical {
-            width: 100;
-            max-width: 96%;
-            height: 90%;
-            padding: 0 1;
+            width: 100; max-width: 96%; height: 90%; padding: 0 1; background: $surface;
             border: round $primary;
-            border-title-color: $text-accent;
-            border-title-style: bold;
+            border-title-color: $text-accent; border-title-style: bold;
             border-subtitle-color: $text-muted;
-            background: $surface;
         }
-
         & OptionList {
-            height: auto;
-            max-height: 6;
-            padding: 0;
-            border: none;
-            background: $surface;
-
-            &:focus {
-                border: none;
-            }
+            height: auto; max-height: 6; padding: 0; border: none; background: $surface;
         }
-
+        & OptionList:focus { border: none; }
         & VerticalScroll {
-            height: 1fr;
-            margin: 1 0 0 0;
-            padding: 0 1;
+            height: 1fr; margin: 1 0 0 0; padding: 0 1; scrollbar-size-vertical: 1;
             border-top: solid $border-blurred;
-            scrollbar-size-vertical: 1;
         }
     }
     """
@@ -127,8 +110,8 @@ class AttachmentsScreen(ModalScreen[Outcome]):
     def action_insert(self) -> None:
         """Put its text where the cursor is, unless that makes the prompt slow."""
         chip = self.chips[self._chosen]
-        if len(chip.attachment.text) > EDITABLE:
-            size = len(chip.attachment.text)
+        size = len(chip.attachment.text)
+        if size > EDITABLE:
             text = f"{size:,} characters are too many to edit here; {EDITABLE:,} are not."
             self.notify(text, severity="warning", timeout=6, markup=False)
         else:

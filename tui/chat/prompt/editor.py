@@ -7,32 +7,39 @@ from textual import events
 from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.widgets import TextArea
 
 from tui.app.clipboard import copy_and_say
 from tui.chat.prompt.file_picker import Picker
 from tui.chat.prompt.input_history import InputHistory
-from tui.chat.prompt.mention import Mentioning
+from tui.chat.prompt.mention import Mention
 from tui.chat.prompt.paste_parser import install
+from tui.chat.prompt.prompt_attachments import PromptAttachments
 from tui.safe import safe
 
 NEW_LINE = {"ctrl+j", "alt+enter", "shift+enter", "ctrl+enter", "shift+\r"}
 """The last is Shift+Enter as xterm and tmux spell it."""
-MOST_CHARACTERS, MOST_LINES = 4_000, 60
+MAX_CHARACTERS, MAX_LINES = 4_000, 60
 """A longer paste becomes an attachment."""
+TAKEN = ("f6", "ctrl+y,super+y")
+"""Keys of a text area that mean something else in the chat."""
+_KEPT = [each for each in TextArea.BINDINGS if isinstance(each, Binding) and each.key not in TAKEN]
 PLACEHOLDER = "Ask something. Enter sends, Ctrl+J starts a new line, @ adds a file."
 
 install()
 
 
-class Editor(Mentioning):
+class Editor(TextArea, inherit_bindings=False):
     """A text area in which Enter sends, up-arrow recalls and @ picks a file."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+shift+z,super+y", "redo", "Redo", show=False),
         Binding("ctrl+d", "quit_or_delete", "Quit when empty", show=False, id="prompt.quit"),
         Binding("ctrl+c,super+c", "copy", "Copy", show=False, id="prompt.copy"),
         Binding("ctrl+l", "attachments", "Attachments", show=False, id="prompt.attachments"),
         Binding("pageup", "screen.page(-1)", "Scroll up", show=False),
         Binding("pagedown", "screen.page(1)", "Scroll down", show=False),
+        *_KEPT,  # of two that have a key the first counts
     ]
 
     @dataclass
@@ -41,38 +48,27 @@ class Editor(Mentioning):
 
         text: str
 
-    @dataclass
-    class Pasted(Message):
-        """A text was pasted that is too long to edit."""
-
-        text: str
-
-    class Emptier(Message):
-        """There was nothing left to delete."""
-
-    class Attachments(Message):
-        """The person wants to see the attachments."""
-
-    def __init__(self, picker: Picker, earlier: InputHistory) -> None:
-        super().__init__(picker, PLACEHOLDER)
+    def __init__(self, picker: Picker, attached: PromptAttachments, earlier: InputHistory) -> None:
+        self.mention = Mention(self, picker)
+        super().__init__(compact=True, highlight_cursor_line=False, placeholder=PLACEHOLDER)
         self.cursor_blink = False  # each blink costs the models a millisecond of every core
-        self.earlier = earlier
+        self._picker, self._attached, self._earlier = picker, attached, earlier
 
     async def _on_key(self, event: events.Key) -> None:
         # Not bindings: those are run a moment later, when text that is typed or pasted fast without
         # brackets has overtaken them.
-        if self.pick(event.key):
+        if self.mention.press(event.key):
             pass
         elif event.key == "enter":
             self.post_message(self.Sent(self.text))
         elif event.key in NEW_LINE:
             self._replace_via_keyboard("\n", *self.selection)
         elif event.key == "backspace" and not self.text:
-            self.post_message(self.Emptier())
+            self._attached.drop_last()
         else:
             await super()._on_key(event)
             if event.character == "@":
-                self.open_picker()
+                self.mention.open()
             return
         event.stop()
         event.prevent_default()
@@ -81,8 +77,8 @@ class Editor(Mentioning):
         event.stop()
         event.prevent_default()
         text = event.text.replace("\r\n", "\n").replace("\r", "\n")  # as terminals send new lines
-        if len(text) > MOST_CHARACTERS or text.count("\n") >= MOST_LINES:
-            self.post_message(self.Pasted(text))
+        if len(text) > MAX_CHARACTERS or text.count("\n") >= MAX_LINES:
+            self._attached.add_pasted(text)
         else:
             self.type_in(text)
 
@@ -95,6 +91,10 @@ class Editor(Mentioning):
         """Replace the whole text, with the cursor at its end or at the end of its first line."""
         self.text = safe(text)
         self.move_cursor(self.document.end if end else (0, len(self.document.get_line(0))))
+
+    def watch_selection(self) -> None:
+        """Look for the file whose name is typed."""
+        self.mention.follow()
 
     # Going through what was sent before
 
@@ -114,7 +114,7 @@ class Editor(Mentioning):
         return self.wrapped_document.location_to_offset(self.cursor_location).y
 
     def _recall(self, steps: int) -> bool:
-        text = self.earlier.step(steps, self.text)
+        text = self._earlier.step(steps, self.text)
         if text is not None:
             self.show(text, end=steps < 0)
         return text is not None
@@ -123,7 +123,7 @@ class Editor(Mentioning):
 
     def action_quit_or_delete(self) -> None:
         """Leave the app, as in a shell, or delete to the right when there is text."""
-        if self.text or self.picker.opened:
+        if self.text or self._picker.opened:
             self.action_delete_right()
         else:
             self.app.exit()
@@ -147,4 +147,4 @@ class Editor(Mentioning):
 
     def action_attachments(self) -> None:
         """Show what is attached."""
-        self.post_message(self.Attachments())
+        self._attached.show(self.type_in)

@@ -11,8 +11,8 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
-from tui.chat.prompt.file_search import entries, files_below, is_path
-from tui.chat.prompt.fuzzy_match import FuzzyMatch, ranked
+from tui.chat.prompt.attachments import one_line
+from tui.chat.prompt.file_search import FuzzyMatch, entries, files_below, is_path, ranked
 from tui.safe import safe
 
 SHOWN = 50
@@ -24,21 +24,12 @@ class Picker(OptionList):
 
     DEFAULT_CSS = """
     Picker {
-        height: auto;
-        max-height: 8;
-        padding: 0;
-        border: none;
-        background: $panel;
-        scrollbar-size-vertical: 1;
-        display: none;
+        height: auto; max-height: 8; padding: 0; border: none; background: $panel;
+        scrollbar-size-vertical: 1; display: none;
 
-        & > .option-list--option {
-            padding: 0 1;
-        }
-
+        & > .option-list--option { padding: 0 1; }
         & > .option-list--option-highlighted {
-            color: $block-cursor-foreground;
-            background: $block-cursor-background;
+            color: $block-cursor-foreground; background: $block-cursor-background;
             text-style: $block-cursor-text-style;
         }
     }
@@ -114,11 +105,9 @@ class Picker(OptionList):
             if typed == "~":
                 return (FuzzyMatch("~/"),)
             shift = len(folder) + 1
-            found = ranked(entries(f"{folder}/", self.root), last, SHOWN)
-            marks = (tuple(mark + shift for mark in match.marked) for match in found)
             return tuple(
-                FuzzyMatch(f"{folder}/{match.name}", marked)
-                for match, marked in zip(found, marks, strict=True)
+                FuzzyMatch(f"{folder}/{found.name}", tuple(mark + shift for mark in found.marked))
+                for found in ranked(entries(f"{folder}/", self.root), last, SHOWN)
             )
         if self._below is None:
             self._below = files_below(self.root)
@@ -142,8 +131,7 @@ class Picker(OptionList):
 
 def _row(match: FuzzyMatch) -> Content:
     """Return the name with the typed letters underlined."""
-    name = safe(match.name).replace("\n", "␊").replace("\t", "␉")
-    row = Content(name)
+    row = Content(one_line(match.name))
     for mark in match.marked:
         row = row.stylize("bold underline", mark, mark + 1)
     return row

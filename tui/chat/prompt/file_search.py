@@ -1,15 +1,16 @@
-"""Which files there are to attach. Everything here may take long: use a thread."""
+"""Which files there are to attach, and which a few letters mean. It may take long: on a thread."""
 
 import os
 import subprocess
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
-MOST = 20_000
+MAX_FILES = 20_000
 """Files to choose from; more are not looked at."""
-PATIENCE = 2.0
+SEARCH_LIMIT_S = 2.0
 """Seconds to look for files."""
 SKIPPED = frozenset(
     {
@@ -37,12 +38,12 @@ def files_below(root: Path) -> tuple[str, ...]:
     In a git repository these are the files that it does not ignore.
     """
     listed = _tracked(root)
-    found = sorted(listed, key=_nearness) if listed else _walked(root)
+    found = sorted(listed, key=lambda name: (name.count("/"), name)) if listed else _walked(root)
     names = []
     for name in found:
         if os.path.splitext(name)[1].lower() not in BINARY:
             names.append(name)
-        if len(names) == MOST:
+        if len(names) == MAX_FILES:
             break
     return tuple(names)
 
@@ -65,11 +66,30 @@ def entries(folder: str, root: Path) -> tuple[str, ...]:
     except (OSError, ValueError):
         return ()
     names.sort(key=lambda name: (name.startswith("."), not name.endswith("/"), name))
-    return tuple(names[:MOST])
+    return tuple(names[:MAX_FILES])
 
 
-def _nearness(name: str) -> tuple[int, str]:
-    return name.count("/"), name
+@dataclass(frozen=True, slots=True)
+class FuzzyMatch:
+    """A name that goes with what was typed."""
+
+    name: str
+    marked: tuple[int, ...] = ()  # which characters of the name were typed
+
+
+def ranked(names: Iterable[str], typed: str, most: int) -> tuple[FuzzyMatch, ...]:
+    """Return the names that have the typed letters in order, the tightest fit first."""
+    if not typed:
+        return tuple(FuzzyMatch(name) for name, _ in zip(names, range(most), strict=False))
+    fits: list[tuple[int, int, int, str, tuple[int, ...]]] = []
+    for name in names:
+        last = name.rfind("/", 0, len(name) - 1) + 1  # where the last part of the path begins
+        marked = _tightest(name, typed, last) or _tightest(name, typed, 0)
+        if marked:
+            outside = sum(mark < last for mark in marked)
+            fits.append((outside, marked[-1] - marked[0], len(name), name, marked))
+    fits.sort()
+    return tuple(FuzzyMatch(name, marked) for *_, name, marked in fits[:most])
 
 
 def _tracked(root: Path) -> list[str] | None:
@@ -79,7 +99,7 @@ def _tracked(root: Path) -> list[str] | None:
             GIT,
             cwd=root,
             capture_output=True,
-            timeout=PATIENCE,
+            timeout=SEARCH_LIMIT_S,
             check=True,
             stdin=subprocess.DEVNULL,
         )
@@ -90,7 +110,7 @@ def _tracked(root: Path) -> list[str] | None:
 
 
 def _walked(root: Path) -> Iterator[str]:
-    until = monotonic() + PATIENCE
+    until = monotonic() + SEARCH_LIMIT_S
     folders = deque([""])
     while folders and monotonic() < until:
         folder = folders.popleft()
@@ -105,3 +125,28 @@ def _walked(root: Path) -> Iterator[str]:
                     folders.append(f"{folder}{entry.name}/")
             elif entry.is_file():
                 yield f"{folder}{entry.name}"
+
+
+def _tightest(name: str, typed: str, start: int) -> tuple[int, ...]:
+    best = marked = _marks(name, typed, start)
+    while marked and best[-1] - best[0] >= len(typed):  # tighter is possible
+        marked = _marks(name, typed, marked[0] + 1)
+        if marked and marked[-1] - marked[0] < best[-1] - best[0]:
+            best = marked
+    return best
+
+
+def _marks(name: str, typed: str, start: int) -> tuple[int, ...]:
+    """Return where the letters are: forwards to where they end first, and back from there."""
+    lower, typed = name.lower(), typed.lower()
+    at = start - 1
+    for letter in typed:
+        at = lower.find(letter, at + 1)
+        if at < 0:
+            return ()
+    marked: list[int] = []
+    at += 1
+    for letter in reversed(typed):
+        at = lower.rfind(letter, start, at)
+        marked.append(at)
+    return tuple(reversed(marked))

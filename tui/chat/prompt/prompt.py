@@ -1,58 +1,50 @@
 """Where the person types: the text, what goes along with it, and the files to choose from."""
 
+import asyncio
 from dataclasses import dataclass
-from typing import Self
+from pathlib import Path
+from typing import Self, TypeAlias
 
 from textual import on
 from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.content import Content
+from textual.events import Click
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import Static, TextArea
 
 from assistant.attachment import Attachment
-from tui.chat.prompt.attachments import estimated_tokens
-from tui.chat.prompt.chips import Chips, said
+from models.errors import UsageError
+from tui.chat.prompt.attachments import EDITABLE, estimated_tokens, from_json, read, to_json
+from tui.chat.prompt.chips import said
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.file_picker import Picker
-from tui.chat.prompt.prompt_attachments import EDITABLE, Attaching
-from tui.chat.prompt.unsent_state import understood, written
+from tui.chat.prompt.file_search import located
+from tui.chat.prompt.input_history import InputHistory
+from tui.chat.prompt.mention import FileMentioned
+from tui.chat.prompt.prompt_attachments import PromptAttachments
+from tui.safe import safe
 from tui.widgets.token_styles import legend, styles
 
 PICKING = "Enter attaches · Esc keeps the @"
 
 
-class Prompt(Attaching):
+class Prompt(Vertical):
     """Take a question, what is attached to it, and what was asked before."""
 
     DEFAULT_CSS = """
     Prompt {
-        height: auto;
-        padding: 0 1;
+        height: auto; padding: 0 1; background: $background;
         border: round $border-blurred;
-        border-title-color: $text-muted;
-        border-title-background: $background;
-        border-subtitle-color: $text-muted;
-        border-subtitle-background: $background;
-        background: $background;
+        border-title-color: $text-muted; border-title-background: $background;
+        border-subtitle-color: $text-muted; border-subtitle-background: $background;
 
-        &:focus-within {
-            border: round $primary;
-        }
-
+        &:focus-within { border: round $primary; }
         & Editor {
-            height: auto;
-            min-height: 1;
-            max-height: 8;
-            padding: 0;
-            background: $background;
+            height: auto; min-height: 1; max-height: 8; padding: 0; background: $background;
         }
-
-        & #too-long {
-            height: auto;
-            display: none;
-            color: $text-warning;
-        }
+        & #too-long { height: auto; display: none; color: $text-warning; }
     }
     """
 
@@ -69,8 +61,13 @@ class Prompt(Attaching):
     class Edited(Message):
         """The text or the attachments changed; `state` returns what is worth keeping."""
 
+    CountWanted: TypeAlias = PromptAttachments.CountWanted
+
     def __init__(self) -> None:
         super().__init__(id="prompt")
+        self.picker, self.attached = Picker(Path()), PromptAttachments()
+        self._earlier = InputHistory()
+        self.editor = Editor(self.picker, self.attached, self._earlier)
         self._too_long = Static("", id="too-long", markup=False)
         self._sent: Prompt.Submitted | None = None
         self._heading = ""
@@ -78,7 +75,7 @@ class Prompt(Attaching):
     def compose(self) -> ComposeResult:
         """Lay out the files to choose from, what is attached, and the text."""
         yield self.picker
-        yield self.chips
+        yield self.attached
         yield self._too_long
         yield self.editor
 
@@ -108,17 +105,52 @@ class Prompt(Attaching):
     @property
     def history(self) -> list[str]:
         """What was sent before, oldest first."""
-        return self.earlier.entries
+        return self._earlier.entries
 
     @history.setter
     def history(self, prompts: list[str]) -> None:
-        self.earlier.entries = list(prompts)
-        self.earlier.restart()
+        self._earlier.entries = list(prompts)
+        self._earlier.restart()
 
     @on(Picker.Turned)
     def _explain_picker(self, message: Picker.Turned) -> None:
         message.stop()
         self.border_title = Content(PICKING if self.picker.opened else self._heading)
+
+    # What goes along with the text
+
+    @property
+    def attachments(self) -> tuple[Attachment, ...]:
+        """What goes along with the text."""
+        return self.attached.attachments
+
+    def counted(self, label: str, tokens: int) -> None:
+        """Show how many tokens an attachment really has."""
+        self.attached.counted(label, tokens)
+
+    def recount(self) -> None:
+        """Have the tokens counted again, because another model will read them."""
+        self.attached.recount()
+
+    @on(Picker.Clicked)
+    def _take_file(self, message: Picker.Clicked) -> None:
+        message.stop()
+        self.editor.mention.take()
+
+    @on(FileMentioned)
+    async def _read(self, message: FileMentioned) -> None:
+        message.stop()
+        # What is sent meanwhile waits for the file, because this widget handles it afterwards.
+        path = located(message.name, self.picker.root)
+        try:
+            self.attached.add(await asyncio.to_thread(read, path, message.name))
+        except UsageError as error:
+            self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
+
+    @on(Click, "PromptAttachments")
+    def _show_attachments(self, message: Click) -> None:
+        message.stop()
+        self.editor.action_attachments()
 
     # Sending
 
@@ -133,12 +165,12 @@ class Prompt(Attaching):
         """Remember what was sent for up-arrow, and make room for the next."""
         sent = self._sent or self.Submitted(self.text, self.attachments)
         self._sent = None
-        self.earlier.sent(sent.text)
+        self._earlier.sent(sent.text)
         # What was typed or attached since stays.
         since = self.text[len(sent.text) :] if self.text.startswith(sent.text) else ""
         self.editor.show(since)
-        chips = self.chips.chips
-        self.chips.chips = tuple(c for c in chips if c.attachment not in sent.attachments)
+        chips = self.attached.chips
+        self.attached.chips = tuple(c for c in chips if c.attachment not in sent.attachments)
 
     def give_back(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool:
         """Put back what came to nothing, unless something else has been begun; say which."""
@@ -150,34 +182,34 @@ class Prompt(Attaching):
     def drop(self) -> None:
         """Drop what is here, and make room for something else."""
         self._sent = None
-        self.earlier.restart()
+        self._earlier.restart()
         self.editor.show("")
-        self.chips.chips = ()
+        self.attached.chips = ()
 
     # What survives a restart
 
     def state(self) -> str:
         """Return what has not been sent, as JSON; empty when there is nothing."""
-        text = self.earlier.unsent(self.text)
-        return written(text, self.attachments) if text or self.attachments else ""
+        text = self._earlier.unsent(self.text)
+        return to_json(text, self.attachments) if text or self.attachments else ""
 
     def restore(self, state: str) -> None:
         """Go on with what was not sent; what has been typed already follows it."""
         if state:
-            text, attachments = understood(state)
+            text, attachments = from_json(state)
             self._fill(text + self.text, attachments)
 
     def _fill(self, text: str, attachments: tuple[Attachment, ...]) -> None:
         for attachment in attachments:
-            self.attach(attachment)
+            self.attached.add(attachment)
         if len(text) > EDITABLE:
-            self.attach_pasted(text)
+            self.attached.add_pasted(text)
         self.editor.show("" if len(text) > EDITABLE else text)
 
     # Saying before it is sent that it does not fit
 
     @on(TextArea.Changed)
-    @on(Chips.Changed)
+    @on(PromptAttachments.Changed)
     def _changed(self, message: Message) -> None:
         message.stop()
         self._compare()
@@ -188,12 +220,8 @@ class Prompt(Attaching):
         self._compare()
 
     def _compare(self) -> None:
-        tokens = estimated_tokens(self.text) + self.chips.tokens
+        tokens = estimated_tokens(self.text) + self.attached.tokens
         self._too_long.display = self.room is not None and tokens > self.room
         if self._too_long.display:
-            self._too_long.update(
-                Content(
-                    f"Too long: {said(tokens, counted=False)}, room for {self.room:,}. "
-                    "Ctrl+L shows what is attached."
-                )
-            )
+            text = f"Too long: {said(tokens, counted=False)}, room for {self.room:,}."
+            self._too_long.update(Content(f"{text} Ctrl+L shows what is attached."))

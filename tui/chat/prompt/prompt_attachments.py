@@ -1,33 +1,32 @@
-"""What goes along with a text that is being written: how it gets there and goes again."""
+"""What goes along with the prompt, in a row above it: how it gets there and goes again."""
 
-import asyncio
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from textual import on
-from textual.containers import Vertical
-from textual.events import Click
+from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
 
 from assistant.attachment import Attachment
-from models.errors import UsageError
-from tui.chat.prompt.attachments import LIMIT, read
-from tui.chat.prompt.chips import Chip, Chips
-from tui.chat.prompt.editor import Editor
-from tui.chat.prompt.file_picker import Picker
-from tui.chat.prompt.file_search import located
-from tui.chat.prompt.input_history import InputHistory
-from tui.safe import safe
+from tui.chat.prompt.attachments import LIMIT
+from tui.chat.prompt.chips import GAP, Chip, drawn, packed
 
-EDITABLE = 20_000
-"""Characters above which a text is slow to edit; as an attachment it is not."""
 COUNTED = 400_000
 """Characters above which tokens are only estimated: counting them would hold up answers."""
 PASTED = "pasted text"
 
 
-class Attaching(Vertical):
-    """Hold an editor, the files to choose from, and what is attached."""
+class PromptAttachments(Widget):
+    """The attachments with their sizes, as many to a line as fit."""
+
+    DEFAULT_CSS = "PromptAttachments { height: auto; display: none; }"
+
+    chips: reactive[tuple[Chip, ...]] = reactive[tuple[Chip, ...]]((), layout=True)
+
+    class Changed(Message):
+        """An attachment came, went or was counted."""
 
     @dataclass
     class CountWanted(Message):
@@ -36,90 +35,92 @@ class Attaching(Vertical):
         label: str
         text: str
 
-    def __init__(self, id: str) -> None:
-        super().__init__(id=id)
-        self.earlier = InputHistory()
-        self.picker, self.chips = Picker(Path()), Chips()
-        self.editor = Editor(self.picker, self.earlier)
+    _ever = 0  # attached, to tell attachments of one name apart
+
+    def watch_chips(self, chips: tuple[Chip, ...]) -> None:
+        """Take no room without a chip."""
+        self.display = bool(chips)
+        self.post_message(self.Changed())
 
     @property
     def attachments(self) -> tuple[Attachment, ...]:
-        """What goes along with the text."""
-        return self.chips.attachments
+        """What the chips stand for."""
+        return tuple(chip.attachment for chip in self.chips)
 
-    def attach(self, attachment: Attachment) -> None:
+    @property
+    def tokens(self) -> int:
+        """About how many tokens they have together."""
+        return sum(chip.tokens for chip in self.chips)
+
+    def add(self, attachment: Attachment) -> None:
         """Add an attachment; one of the same name gives way."""
-        self.chips.add(attachment)
+        self._ever += 1
+        chip = Chip.of(f"attachment {self._ever}", attachment)
+        others = [other for other in self.chips if other.attachment.name != attachment.name]
+        self.chips = (*others, chip)
+        self.call_next(self._want_count, chip)  # the prompt must not count as the sender
 
-    def counted(self, label: str, tokens: int) -> None:
-        """Show how many tokens an attachment really has."""
-        self.chips.counted(label, tokens)
-
-    def recount(self) -> None:
-        """Have the tokens counted again, because another model will read them."""
-        self.chips.recount()
-
-    @on(Chips.Uncounted)
-    def _want_count(self, message: Chips.Uncounted) -> None:
-        message.stop()
-        text = message.chip.attachment.text
-        if len(text) <= COUNTED:
-            self.post_message(self.CountWanted(message.chip.label, text))
-
-    @on(Picker.Clicked)
-    def _click(self, message: Picker.Clicked) -> None:
-        message.stop()
-        self.editor.mention()
-
-    @on(Editor.Mentioned)
-    async def _read(self, message: Editor.Mentioned) -> None:
-        message.stop()
-        # What is sent meanwhile waits for the file, because this widget handles it afterwards.
-        path = located(message.name, self.picker.root)
-        try:
-            self.attach(await asyncio.to_thread(read, path, message.name))
-        except UsageError as error:
-            self._say(str(error))
-
-    def attach_pasted(self, text: str) -> None:
+    def add_pasted(self, text: str) -> None:
         """Add a text that has no name."""
         if len(text) > LIMIT:
-            most = f"{LIMIT:,} fit. Save it as a file and attach a part of it."
-            self._say(f"The paste has {len(text):,} characters; {most}")
+            self.notify(
+                f"The paste has {len(text):,} characters; {LIMIT:,} fit. "
+                "Save it as a file and attach a part of it.",
+                severity="warning",
+                timeout=8,
+                markup=False,
+            )
             return
         names = {attachment.name for attachment in self.attachments}
         numbered = (f"{PASTED} {number}" for number in range(2, len(names) + 3))
         name = next(name for name in (PASTED, *numbered) if name not in names)
-        self.attach(Attachment(name, text))
+        self.add(Attachment(name, text))
 
-    @on(Editor.Pasted)
-    def _paste(self, message: Editor.Pasted) -> None:
-        message.stop()
-        self.attach_pasted(message.text)
+    def drop_last(self) -> None:
+        """Attach the newest no more."""
+        self.chips = self.chips[:-1]
 
-    @on(Editor.Emptier)
-    def _drop_last(self, message: Editor.Emptier) -> None:
-        message.stop()
-        self.chips.chips = self.chips.chips[:-1]
+    def recount(self) -> None:
+        """Have the tokens counted again, because another model will read them."""
+        self.chips = tuple(Chip.of(chip.label, chip.attachment) for chip in self.chips)
+        for chip in self.chips:
+            self.call_next(self._want_count, chip)
 
-    @on(Editor.Attachments)
-    @on(Click, "Chips")
-    def _show_attachments(self, message: Message) -> None:
-        message.stop()
-        if not self.attachments:
+    def counted(self, label: str, tokens: int) -> None:
+        """Show how many tokens an attachment really has."""
+        self.chips = tuple(
+            replace(chip, tokens=tokens, counted=True) if chip.label == label else chip
+            for chip in self.chips
+        )
+
+    def show(self, insert: Callable[[str], None]) -> None:
+        """Let the person read and drop what is attached, or `insert` it into the text."""
+        if not self.chips:
             self.notify("Nothing is attached. Type @ to add a file.", timeout=4)
             return
-        from tui.chat.prompt.attachments_screen import AttachmentsScreen
+        from tui.chat.prompt.attachments_screen import AttachmentsScreen, Outcome
 
-        self.app.push_screen(AttachmentsScreen(self.chips.chips), self._use)
+        def use(outcome: Outcome | None) -> None:
+            if outcome is not None:
+                kept, inserted = outcome
+                self.chips = tuple(chip for chip in kept if chip is not inserted)
+                if inserted is not None:
+                    insert(inserted.attachment.text)
 
-    def _use(self, outcome: "tuple[tuple[Chip, ...], Chip | None] | None") -> None:
-        if outcome is None:
-            return
-        kept, inserted = outcome
-        self.chips.chips = tuple(chip for chip in kept if chip is not inserted)
-        if inserted is not None:
-            self.editor.type_in(inserted.attachment.text)
+        self.app.push_screen(AttachmentsScreen(self.chips), use)
 
-    def _say(self, text: str) -> None:
-        self.notify(safe(text), severity="warning", timeout=8, markup=False)
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return how many lines the chips need."""
+        return len(self._lines(width))
+
+    def render(self) -> Content:
+        """Draw the chips."""
+        lines = self._lines(self.content_size.width)
+        return Content("\n").join(Content(GAP).join(line) for line in lines)
+
+    def _lines(self, width: int) -> list[list[Content]]:
+        return packed([drawn(chip, width) for chip in self.chips], width)
+
+    def _want_count(self, chip: Chip) -> None:
+        if len(chip.attachment.text) <= COUNTED:
+            self.post_message(self.CountWanted(chip.label, chip.attachment.text))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assistant.events import Answered, Failed, Finished, ModelInfo, OneOf
-from assistant.request import Mode
+from assistant.events import Answered, Event, Failed, Finished, ModelInfo, OneOf
 from models.errors import StorageError
 from tui.chat.answer_writer import AnswerWriter
+from tui.chat.chat_controller import ChatController
+from tui.chat.conversation_state import ConversationState
+from tui.chat.dialogue import Dialogue
+from tui.chat.layout import ChatLayout
 
 if TYPE_CHECKING:
     from assistant.store import Record, State
-    from tui.chat.screen import ChatScreen
     from tui.chat.several.screen import SeveralScreen
 
 
@@ -21,85 +23,93 @@ class SeveralAnswers:
     The answers are siblings in the conversation from the start, so none is lost whatever happens.
     """
 
-    def __init__(self, screen: ChatScreen) -> None:
-        self._screen = screen
+    def __init__(
+        self,
+        parts: ChatLayout,
+        state: ConversationState,
+        dialogue: Dialogue,
+        controller: ChatController,
+    ) -> None:
+        self._parts, self._state = parts, state
+        self._dialogue, self._controller = dialogue, controller
         self._shown: SeveralScreen | None = None
         self._records: list[Record] = []
-        self._kept: list[AnswerWriter] = []
+        self._writers: list[AnswerWriter] = []
         self._chosen = 0
-
-    @property
-    def busy(self) -> bool:
-        """Whether answers are under way."""
-        return bool(self._kept)
 
     def begin(self) -> None:
         """Ask; or say why that cannot be."""
-        screen, dialogue = self._screen, self._screen.dialogue
-        ready, prompt = screen.exchange.ready, screen.prompt
-        if ready is None or screen.exchange.busy or screen.exchange.waits:
+        ready, prompt, leaf = self._controller.ready, self._parts.prompt, self._state.leaf
+        if ready is None or self._controller.busy or self._controller.waits:
             what = "An answer is under way; Esc stops it" if ready else "No models are loaded yet"
-            screen.notify(f"{what}.", timeout=4, markup=False)
+            self._parts.notify(f"{what}.", timeout=4, markup=False)
             return
         if prompt.text.strip() or prompt.attachments:
-            dialogue.ask(prompt.text, prompt.attachments, screen.editing.sent())
-            screen.chats.current = dialogue.conversation
-            prompt.take()
-            screen.unfinished.sent()
-        elif dialogue.leaf is None:
-            text = f"Type a question first; it gets {screen.settings.answers} answers at once."
-            screen.notify(text, timeout=4, markup=False)
+            self._controller.keep(prompt.text, prompt.attachments)
+        elif leaf is None:
+            text = f"Type a question first; it gets {self._state.settings.answers} answers at once."
+            self._parts.notify(text, timeout=4, markup=False)
             return
-        elif dialogue.leaf.role == "assistant":
-            dialogue.cut_before(dialogue.leaf)
-        self._open(ready.target, screen.mode)
+        elif leaf.role == "assistant":
+            self._state.cut_before(leaf)
+        self._open(ready.target)
 
-    def take(self, event: OneOf | Answered) -> None:
-        """Keep and show what the engine says."""
-        if self._shown is not None:
-            self._shown.take(event)
-        if isinstance(event, Answered):
-            self._end("stopped")
-        elif self._kept:
-            self._keep(event)
+    def keep(self) -> None:
+        """Save what there is of the answers; may be called on any thread.
 
-    def failed(self, event: Failed) -> None:
-        """Keep what there is of all answers."""
-        self._end("failed")
-        if self._shown is not None:
-            self._shown.dismiss(0)
-        self._screen.conversation.note(event.message, "error")
+        Raises:
+            StorageError: it cannot be written.
+        """
+        for writer in self._writers:
+            writer.keep(self._state.store)
 
     def leave(self) -> None:
         """Keep what there is: the program ends."""
         self._close("stopped")
 
-    def _open(self, model: ModelInfo, mode: Mode) -> None:
+    def _open(self, model: ModelInfo) -> None:
         from tui.chat.several.screen import SeveralScreen
 
-        dialogue, count = self._screen.dialogue, self._screen.settings.answers
-        question = dialogue.records[-1].content
-        self._records, request = dialogue.several(model, mode, count)
-        self._kept = [AnswerWriter(dialogue.store, record) for record in self._records]
+        count, question = self._state.settings.answers, self._state.records[-1].content
+        self._records, request = self._dialogue.several(model, self._controller.mode, count)
+        self._writers = [AnswerWriter(record) for record in self._records]
         self._shown, self._chosen = SeveralScreen(question, count), 0
-        self._screen.app.push_screen(self._shown, self._choose)
-        self._screen.exchange.wish(lambda: request)
+        self._parts.app.push_screen(self._shown, self._choose)
+        self._controller.ask(request, self._take)
 
-    def _keep(self, event: OneOf) -> None:
-        kept = self._kept[event.answer]
-        try:
-            if isinstance(event.event, Finished):
-                kept.finish(event.event)
-            else:
-                kept.add(event.event)
-        except StorageError as error:
-            self._screen.keeping.lose(error)
+    def _take(self, event: Event | None) -> None:
+        """Keep and show what the engine says."""
+        match event:
+            case OneOf() | Answered():
+                if self._shown is not None:
+                    self._shown.take(event)
+                if isinstance(event, Answered):
+                    self._end("stopped")
+                elif self._writers:
+                    self._write(event)
+            case Failed():
+                self._end("failed")
+                if self._shown is not None:
+                    self._shown.dismiss(0)
+                self._state.view.note(event.message, "error")
+            case _:
+                self._controller.show(event)
+
+    def _write(self, event: OneOf) -> None:
+        writer, told = self._writers[event.answer], event.event
+        if not isinstance(told, Finished):
+            writer.add(told)
+        elif not writer.is_nothing(told):  # else `_close` drops it
+            try:
+                writer.finish(self._state.store, told)
+            except StorageError as error:
+                self._state.lost(error)
 
     def _choose(self, number: int | None) -> None:
         """Go on with an answer, once all have come to their end."""
         self._shown, self._chosen = None, number or 0
-        if self.busy:
-            self._screen.exchange.stop()
+        if self._writers:
+            self._controller.cancel()
         else:
             self._show()
 
@@ -107,28 +117,27 @@ class SeveralAnswers:
         self._close(state)
         if self._shown is None:
             self._show()
-        self._screen.status.show(activity=None)
-        self._screen.exchange.ended()
-        self._screen.refresh_bindings()
+        self._parts.status.show(activity=None)
 
     def _close(self, state: State) -> None:
-        kept, self._kept = self._kept, []
-        for each in kept:
+        """Save what there is of answers that came to no end; nothing of one that never began."""
+        writers, self._writers = self._writers, []
+        for writer in writers:
             try:
-                each.close(state)
+                writer.close(self._state.store, state)
             except StorageError as error:
-                self._screen.keeping.lose(error)
+                self._state.lost(error)
 
     def _show(self) -> None:
         """Show the conversation with the answer that was chosen; if that is empty, as it is."""
-        dialogue = self._screen.dialogue
+        state = self._state
         try:
-            if dialogue.conversation is not None:
+            if state.conversation is not None:
                 chosen = self._records[self._chosen].id
-                if chosen in {record.id for record in dialogue.store.tree(dialogue.conversation)}:
-                    dialogue.store.choose(chosen)
-            dialogue.open(dialogue.conversation)
+                if chosen in {record.id for record in state.store.tree(state.conversation)}:
+                    state.store.choose(chosen)
+            state.open(state.conversation)
         except StorageError as error:
-            self._screen.keeping.lose(error)
-        self._screen.follow()
-        self._screen.prompt.focus()
+            state.lost(error)
+        self._controller.follow()
+        self._parts.prompt.focus()

@@ -13,8 +13,7 @@ from textual.widgets import Static
 
 from assistant.events import Answered, Decoded, Finished, OneOf
 from assistant.tokens import Step
-from tui.chat.reply import MARKS
-from tui.figures import of_several
+from tui.figures import MARKS, of_several
 from tui.safe import safe
 from tui.widgets.keyline import KeyLine
 from tui.widgets.pane import Pane
@@ -133,5 +132,5 @@ class Column(Pane):
             how = "writing"
         else:
             self.tokens.grow(False)
-            how = MARKS[event.stop] or "complete"
+            how = MARKS.get(event.stop, "complete")
         self.border_subtitle = Content(f" {count} tokens · {how} ")

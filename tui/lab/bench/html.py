@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from assistant.lab.bench.report import Plot, Report, Section, Table
-from tui.lab.bench.svg import svg
+from tui.lab.bench.svg import series_colour, svg
 from tui.safe import safe
 
 WORDS = (
@@ -15,51 +16,7 @@ WORDS = (
     "model=4 is SpS with K = 4 tokens of the draft model, suffix copies from the conversation, "
     "and auto does what it measures to be fastest."
 )
-STYLE = """
-:root { color-scheme: light dark;
-  --ink: #1d2733; --soft: #5b6b7c; --line: #d5dce4; --ground: #ffffff; --card: #f6f8fa;
-  --shade: #1d273338;
-  --s0: #2563a8; --s1: #c2571a; --s2: #2b8a5a; --s3: #8b4fb3; --s4: #b3324f; --s5: #6b7a16;
-  --s6: #13808f; --s7: #7a5c3e; }
-@media screen and (prefers-color-scheme: dark) { :root {
-  --ink: #e4eaf1; --soft: #9aabbd; --line: #33404e; --ground: #12181f; --card: #1a222b;
-  --shade: #e4eaf138;
-  --s0: #6ea8e8; --s1: #ee9a5e; --s2: #62c796; --s3: #c394e6; --s4: #ee7f98; --s5: #b9c95a;
-  --s6: #5cc6d4; --s7: #c9a783; } }
-body { margin: 0 auto; max-width: 62rem; padding: 2rem 1.5rem 4rem; background: var(--ground);
-  color: var(--ink); font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; }
-h1 { font-size: 1.9rem; margin: 0 0 .3rem; } h2 { font-size: 1.35rem; margin: 2.6rem 0 .6rem; }
-h3 { font-size: 1rem; margin: 1.4rem 0 .4rem; }
-.about { color: var(--soft); margin: 0; font-size: .92rem; overflow-wrap: anywhere; }
-.words { margin: 1.2rem 0 0; }
-.scroll { overflow-x: auto; background: linear-gradient(to right, var(--ground) 40%, transparent)
-  0 0 / 3rem 100%, linear-gradient(to left, var(--ground) 40%, transparent) 100% 0 / 3rem 100%,
-  linear-gradient(to right, var(--shade), transparent) 0 0 / 1rem 100%,
-  linear-gradient(to left, var(--shade), transparent) 100% 0 / 1rem 100%;
-  background-repeat: no-repeat; background-attachment: local, local, scroll, scroll; }
-figure .scroll { --ground: var(--card); }
-table { border-collapse: collapse; width: 100%; font-size: .9rem;
-  font-variant-numeric: tabular-nums; }
-th { text-align: right; color: var(--soft); font-weight: 600; border-bottom: 2px solid var(--line);
-  padding: .3rem .6rem; white-space: nowrap; }
-td { text-align: right; padding: .28rem .6rem; border-bottom: 1px solid var(--line);
-  white-space: nowrap; }
-th.name, td.name { text-align: left; }
-tr.first td { border-top: 2px solid var(--line); }
-.note { color: var(--soft); font-size: .85rem; margin: .4rem 0 0; }
-figure { margin: 1.4rem 0; background: var(--card); border-radius: .6rem; padding: 1rem; }
-figcaption { font-weight: 600; margin-bottom: .4rem; }
-svg { display: block; width: 100%; min-width: 38rem; height: auto; }
-svg text { font: 13px system-ui, -apple-system, "Segoe UI", sans-serif; fill: var(--soft); }
-svg text.value { fill: var(--ink); paint-order: stroke; stroke: var(--card); stroke-width: 4px;
-  stroke-linejoin: round; }
-footer { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
-@media (max-width: 40rem) { body { padding: 1.2rem 1rem 3rem; } h1 { font-size: 1.5rem; } }
-@media print { body { max-width: none; padding: 0; font-size: 11pt; } svg { min-width: 0; }
-  h2, h3 { break-after: avoid; } figure, tr, .note { break-inside: avoid; }
-  .scroll { overflow: visible; background: none; } table { font-size: 8.5pt; }
-  th, td { padding-left: .2rem; padding-right: .2rem; } }
-"""
+STYLE = Path(__file__).with_name("report.css")
 
 
 def page(report: Report, facts: Mapping[str, Any]) -> str:
@@ -73,7 +30,8 @@ def page(report: Report, facts: Mapping[str, Any]) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>{title}</title>
-<style>{STYLE}</style>
+<style>
+{STYLE.read_text("utf-8")}</style>
 </head>
 <body>
 <header>
@@ -131,7 +89,17 @@ def _section(section: Section) -> Iterator[str]:
 def _figure(plot: Plot) -> str:
     note = f'<p class="note">{_text(plot.note)}</p>' if plot.note else ""
     caption = f"<figcaption>{_text(plot.title)}</figcaption>"
-    return f"<figure>{caption}{_aside(plot.title, svg(plot))}{note}</figure>"
+    legend = _legend(plot) if len(plot.series) > 1 else ""
+    return f"<figure>{caption}{legend}{_aside(plot.title, svg(plot))}{note}</figure>"
+
+
+def _legend(plot: Plot) -> str:
+    keys = "".join(
+        f'<li class="{each.style}" style="color:{series_colour(i)}">'
+        f"<span>{_text(each.name)}</span></li>"
+        for i, each in enumerate(plot.series)
+    )
+    return f'<ul class="legend">{keys}</ul>'
 
 
 def _table(table: Table) -> Iterator[str]:

@@ -12,17 +12,16 @@ import click
 from assistant.lab.bench.environment import facts
 from assistant.lab.bench.events import Compared, Measured
 from assistant.lab.bench.llama_server import LlamaServer
-from assistant.lab.bench.llama_server_api import ServerQuestion
-from assistant.lab.bench.order import interleaved
 from assistant.lab.bench.questions import Question
 from assistant.lab.bench.run_answers import RunAnswer, key, plain
-from assistant.lab.bench.systems import System
+from assistant.lab.bench.systems import System, interleaved
 from assistant.lab.jobs import Lockstep, Trial
 from assistant.request import Message, Request, Sampling, Setup
 from models.errors import ModelError
-from models.files.check import ready
+from models.files.checksum import ready
+from models.files.gguf_files import is_label
 from models.files.progress import Report, silent
-from models.files.variants import is_label, variant
+from models.files.variants import variant
 from tui.lab.bench.running import Task
 from tui.models.locate_pair import NO_DRAFT, find_models
 from tui.safe import safe
@@ -167,32 +166,26 @@ def lockstep_task(question: Question, repeat: int, trials: Mapping[str, Trial]) 
     """Return the task of a question to several systems, by name, which advance together."""
 
     def keep(compared: Compared) -> list[Any]:
-        return [
-            plain(_answer(question, repeat, name, found))
-            for name, found in zip(trials, compared.found, strict=True)
-        ]
+        answers = []
+        for name, found in zip(trials, compared.found, strict=True):
+            outcome = (None, found) if isinstance(found, str) else (found,)
+            answers.append(RunAnswer(question.name, question.kind, repeat, name, *outcome))
+        return list(map(plain, answers))
 
     keys = tuple(key(question.name, question.kind, repeat, name) for name in trials)
     return Task(keys, question.name, Lockstep(tuple(trials.values())), keep)
 
 
-def _answer(question: Question, repeat: int, system: str, found: Measured | str) -> RunAnswer:
-    if isinstance(found, str):
-        return RunAnswer(question.name, question.kind, repeat, system, None, found)
-    return RunAnswer(question.name, question.kind, repeat, system, found)
-
-
 def _peer_task(lineup: Lineup, question: Question, repeat: int, server: LlamaServer) -> Task:
-    request = lineup.trial(lineup.systems[0], question, lineup.settings.sampling, None).request
-    length = request.max_tokens or ANSWER_TOKENS
-    seed = lineup.settings.seed
-    job = partial(server.measure, ServerQuestion(request.messages, request.sampling, length, seed))
+    settings = lineup.settings
+    trial = lineup.trial(lineup.systems[0], question, settings.sampling, settings.seed)
 
     def keep(found: Measured) -> list[Any]:
-        return [plain(_answer(question, repeat, server.name, found))]
+        return [plain(RunAnswer(question.name, question.kind, repeat, server.name, found))]
 
     keys = (key(question.name, question.kind, repeat, server.name),)
-    return Task(keys, f"{server.name}, {question.name}", job, keep)
+    what = f"{server.name}, {question.name}"
+    return Task(keys, what, partial(server.measure, trial.request), keep)
 
 
 def digest(questions: Sequence[Question]) -> str:

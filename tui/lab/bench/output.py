@@ -1,19 +1,23 @@
 """Where a report goes: standard output, a JSON file, an HTML file."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import click
 
-from assistant.lab.bench.report import Report
-from assistant.lab.bench.run_answers import RunAnswer
+from assistant.lab.bench.report import Report, Section, Table
+from assistant.lab.bench.run_answers import RunAnswer, plain
 from models.errors import StorageError
 from tui.lab.bench.html import page
-from tui.lab.bench.text import lines
 from tui.safe import safe
+
+WIDTH = 79
+RATES = ("tokens_per_s", "tokens_per_eval", "acceptance_rate")
+UNTOLD = {"profile", "rounds", "pace"}
+"""Fields of an answer that only the simulator wants."""
 
 
 def show(
@@ -30,27 +34,26 @@ def show(
     """
     click.echo("\n".join(map(safe, lines(report))).rstrip())
     if json_file:
-        _write(json_file, json.dumps({**facts, **_plain(figures)}, indent=1))
+        _write(
+            json_file,
+            json.dumps({**facts, **plain(figures)}, indent=1),
+        )
     if html_file:
         _write(html_file, page(report, facts))
 
 
 def brief(found: Sequence[RunAnswer]) -> list[dict[str, Any]]:
     """Return answers without what only the simulator wants."""
-    brief = []
-    for answer in found:
-        fields = asdict(answer)
-        fields.pop("measured")
-        if answer.measured:
-            measured = asdict(answer.measured)
-            measured.pop("profile")
-            measured.pop("rounds")
-            measured.pop("pace")
-            rates = ("tokens_per_s", "tokens_per_eval", "acceptance_rate")
-            stats = {name: getattr(answer.measured.stats, name) for name in rates}
-            fields |= {**measured, "stats": {**measured["stats"], **stats}}
-        brief.append(fields)
-    return brief
+    return list(map(_brief, found))
+
+
+def _brief(answer: RunAnswer) -> dict[str, Any]:
+    fields: dict[str, Any] = plain(answer)
+    measured = fields.pop("measured")
+    if answer.measured:
+        fields |= {name: value for name, value in measured.items() if name not in UNTOLD}
+        fields["stats"] |= {name: getattr(answer.measured.stats, name) for name in RATES}
+    return fields
 
 
 def check_writable(*paths: Path | None) -> None:
@@ -72,11 +75,43 @@ def _write(path: Path, text: str) -> None:
     click.echo(safe(f"Wrote {path}"), err=True)
 
 
-def _plain(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value
+def lines(report: Report) -> Iterator[str]:
+    """Yield the sections' tables and sentences; plots are for the HTML report."""
+    for section in report.sections:
+        yield from _section(section, len(report.sections) > 1)
+
+
+def _section(section: Section, is_titled: bool) -> Iterator[str]:
+    if is_titled:
+        yield from (section.title, "=" * len(section.title), "")
+    for table in section.tables:
+        yield from _table(table)
+        yield ""
+    for text in section.text:
+        yield from wrap(text, WIDTH)
+    yield ""
+
+
+def _table(table: Table) -> Iterator[str]:
+    """Yield a table; of two columns of names, the first becomes lines of their own."""
+    groups = table.names > 1
+    rows = [row[groups:] for row in (table.header, *table.rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    yield table.title
+    yield _row(rows[0], widths, table.names - groups)
+    before = None
+    for row in table.rows:
+        if groups and row[0] != before:
+            yield row[0]
+        yield _row(row[groups:], widths, table.names - groups)
+        before = row[0]
+    if table.note:
+        yield from wrap(table.note, WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def _row(cells: Sequence[str], widths: Sequence[int], names: int) -> str:
+    padded = [
+        cell.ljust(width) if i < names else cell.rjust(width)
+        for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    ]
+    return f"  {'  '.join(padded)}".rstrip()

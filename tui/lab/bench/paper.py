@@ -7,14 +7,13 @@ from functools import partial
 from typing import Any
 
 from assistant.lab.bench import code_runner
-from assistant.lab.bench.events import Gauged
+from assistant.lab.bench.code_runner import passes
 from assistant.lab.bench.paper.plan import PlannedAnswer, asked, systems
 from assistant.lab.bench.paper.report import report, rouge
 from assistant.lab.bench.questions import Question, first_of_each, shipped
 from assistant.lab.bench.report import Report
 from assistant.lab.bench.run_answers import RunAnswer, kept
 from assistant.lab.bench.run_file import RunFile
-from assistant.lab.bench.scoring import passes
 from assistant.lab.bench.systems import ARS, System
 from assistant.lab.jobs import Gauge, Trial
 from models.errors import ModelMissing, UsageError
@@ -83,9 +82,9 @@ class Paper:
     def run(self, run: RunFile) -> tuple[Report, dict[str, object]]:
         """Measure what the run lacks, score it, and return the report."""
         running = Running(run)
-        gauge = Task(
-            (BANDWIDTH,), "the memory's bandwidth", Gauge(self._lineup.settings.threads), _rate
-        )
+        job = Gauge(self._lineup.settings.threads)
+        what = "the memory's bandwidth"
+        gauge = Task((BANDWIDTH,), what, job, lambda gauged: [gauged.bytes_per_s])
         running.run([*self._answers(), gauge])
         answers = [*kept(run.results)]
         remark = self._score(answers, running)
@@ -140,11 +139,6 @@ def _here(settings: Settings) -> list[str]:
         if path != setup.target:
             found.append(label)
     return found
-
-
-def _rate(found: Any) -> list[float]:
-    assert isinstance(found, Gauged)
-    return [found.bytes_per_s]
 
 
 def _score_key(answer: RunAnswer) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from tui.lab.bench.options import FILE, output, per_kind, settings
-from tui.lab.bench.run_file import run_file
 from tui.shell.options import shared
 
 
@@ -69,6 +68,7 @@ def paper(
     from assistant.lab.bench.questions import read
     from tui.lab.bench.output import check_writable, show
     from tui.lab.bench.paper import Paper
+    from tui.lab.bench.running import run_file
 
     files = None if labels is None else [each for each in labels.split(",") if each != "none"]
     code = read(code_file) if code_file else []

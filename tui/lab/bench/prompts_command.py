@@ -1,19 +1,13 @@
-"""`specchat bench prompts`: systems, side by side."""
+"""`specchat bench prompts` and `sweep`: systems or lookaheads, side by side."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from tui.lab.bench.options import FILE, output, per_kind, repeats, settings
-from tui.lab.bench.run_file import measured
 from tui.shell.options import shared
-
-if TYPE_CHECKING:
-    from assistant.lab.bench.llama_server import LlamaServer
-    from tui.lab.bench.lineup import Lineup
 
 
 @click.command()
@@ -23,7 +17,7 @@ if TYPE_CHECKING:
     "spec",
     metavar="SPEC",
     help="What answers, separated by commas: ars, auto, sps[=K], or sources and K, as in model=4 "
-    "or suffix+model=3; behind TARGET: with another target or quantisation, as in f16:ars.  "
+    "or suffix+model=3; after TARGET: with another target or quantisation, as in f16:ars.  "
     "[ars,sps=4,auto]",
 )
 @per_kind
@@ -65,9 +59,11 @@ def prompts(
 
     from assistant.lab.bench import prompts_report as reporting
     from assistant.lab.bench import systems
+    from assistant.lab.bench.llama_server import servers
     from assistant.lab.bench.questions import first_of_each, read, shipped
     from tui.lab.bench.lineup import answers, line_up
     from tui.lab.bench.output import brief, check_writable, show
+    from tui.lab.bench.running import measured
 
     ways = systems.parse(spec or systems.DEFAULT)
     questions = first_of_each(read(file) if file else shipped("tasks"), per_kind)
@@ -75,26 +71,63 @@ def prompts(
     lineup = line_up(ways, chosen)
     more = {"llama_server": str(server)} if server else {}
     facts = lineup.facts("prompts", questions, repeats=repeats, predict=predict, **more)
-    with _peers(server, lineup) as peers:
+    with ExitStack() as started:
+        lookaheads = [way.lookahead for way in ways]
+        others = server and servers(server.absolute(), lineup.setup, lookaheads)
+        peers = started.enter_context(others) if others else []
         found = measured(run_path, facts, answers(lineup, questions, repeats, predict, peers))
-    others = [systems.System(peer.name, "ars") for peer in peers]
-    report, standings = reporting.report(found, [*ways, *others], chosen.draft_sources)
+    compared = [*ways, *(systems.System(peer.name, "ars") for peer in peers)]
+    report, standings = reporting.report(found, compared, chosen.draft_sources)
     show(report, facts, {"standings": standings, "answers": brief(found)}, json_file, html_file)
 
 
-@contextmanager
-def _peers(binary: Path | None, lineup: "Lineup") -> "Iterator[list[LlamaServer]]":
-    """Have other programs ready, and end them."""
-    from tempfile import TemporaryFile
+@click.command()
+@click.argument("file", required=False, type=FILE)
+@click.option(
+    "--lookaheads",
+    metavar="LIST",
+    default="1,2,3,4,5,6,8",
+    show_default=True,
+    help="The lookaheads that are tried, besides ArS.",
+)
+@per_kind
+@repeats
+@output
+@shared
+@click.pass_context
+def sweep(
+    context: click.Context,
+    /,
+    file: Path | None,
+    lookaheads: str,
+    per_kind: int | None,
+    repeats: int,
+    run_path: Path | None,
+    json_file: Path | None,
+    html_file: Path | None,
+    **options: Any,
+) -> None:
+    """Try lookaheads: time for 128 tokens, tokens per round, time of a round.
 
-    from assistant.lab.bench.llama_server import servers
+    That is figure 1 of Chen et al. 2023, for a code and a summarisation task, or for the prompts in
+    FILE. Proposals are the draft model's; --source names another source.
+    """
+    chosen = settings(context, options)
 
-    if binary is None:
-        yield []
-        return
-    lookaheads = [system.lookahead for system in lineup.systems]
-    with TemporaryFile() as log, ExitStack() as started:
-        found = servers(binary.absolute(), lineup.setup, lookaheads, log)
-        for server in found:
-            started.callback(server.close)
-        yield found
+    from assistant.lab.bench import sweep_report as reporting
+    from assistant.lab.bench import systems
+    from assistant.lab.bench.questions import first_of_each, read, shipped
+    from tui.lab.bench.lineup import answers, line_up
+    from tui.lab.bench.output import brief, check_writable, show
+    from tui.lab.bench.running import measured
+
+    ways = systems.sweep((chosen.source or "model").replace(",", "+"), lookaheads)
+    usual = [each for each in shipped("tasks") if each.kind in ("code", "summary")]
+    asked = read(file) if file else usual
+    questions = first_of_each(asked, per_kind)
+    check_writable(json_file, html_file)
+    lineup = line_up(ways, chosen)
+    facts = lineup.facts("sweep", questions, repeats=repeats)
+    found = measured(run_path, facts, answers(lineup, questions, repeats, predict=False))
+    report, steps = reporting.report(found, ways)
+    show(report, facts, {"steps": steps, "answers": brief(found)}, json_file, html_file)

@@ -1,17 +1,21 @@
 """Have tasks done one after the other, keep what comes of each, and say how far it is."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import click
 
-from assistant.lab.bench.events import Compared, Gauged
+from assistant.lab.bench.run_answers import RunAnswer, kept
 from assistant.lab.bench.run_file import RunFile
 from assistant.lab.jobs import Gauge, Lockstep
 from assistant.lab.protocol import LAB
 from models.errors import SpecchatError
+from models.files.places import cache_dir
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
 from tui.widgets.text_figures import left
@@ -84,9 +88,7 @@ class Running:
                 return job()
             finally:
                 self._listening.keeps = True
-        end: type[Compared | Gauged] = Compared if isinstance(job, Lockstep) else Gauged
-        self._listening.engine.submit(job)
-        return self._listening.until(end)
+        return self._listening.run(job)
 
     def _progress(self, done: int, total: int, task: Task, left_s: float | None) -> None:
         due = not done or monotonic() - self._said > LINE_EVERY_S
@@ -96,3 +98,21 @@ class Running:
 
     def _say(self, line: str) -> None:
         click.echo(safe(line), err=True)
+
+
+def measured(path: Path | None, facts: dict[str, Any], tasks: Iterable[Task]) -> list[RunAnswer]:
+    """Return the answers of a run, after doing the tasks that it lacks."""
+    with run_file(path, facts) as run:
+        Running(run).run([*tasks])
+        return [*kept(run.results)]
+
+
+@contextmanager
+def run_file(path: Path | None, facts: dict[str, Any]) -> Iterator[RunFile]:
+    """Open the file of a run; without a path, a new one among what can be made again."""
+    if path is None:
+        now = datetime.now().strftime("%Y%m%d-%H%M%S")
+        path = cache_dir() / "bench" / f"{facts['command']}-{now}.jsonl"
+    with closing(RunFile(path, facts)) as run:
+        click.echo(safe(f"Results are kept in {path}"), err=True)
+        yield run

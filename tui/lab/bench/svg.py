@@ -1,23 +1,13 @@
 """Plots as SVG that takes its colours from the page: CSS variables, so light and dark both work."""
 
 from collections.abc import Iterator
+from html import escape
 from itertools import pairwise
 from math import ceil, radians, sin
 
 from assistant.lab.bench.report import Plot, Point, Series
-from tui.lab.bench.svg_frame import (
-    LINE,
-    ROOM,
-    TURN,
-    WIDTH,
-    Frame,
-    Key,
-    number,
-    shortened,
-    ticks,
-    wide,
-)
-from tui.lab.bench.svg_strokes import bar, dot, label, line, shown
+from tui.lab.bench.svg_frame import LINE, ROOM, TURN, WIDTH, Frame, number, shortened, ticks, wide
+from tui.safe import safe
 
 COLOURS = 8
 GAP = 0.22
@@ -32,8 +22,6 @@ def svg(plot: Plot) -> str:
         f'<svg {size} role="img" aria-label="{shown(plot.title)}">',
         *_axes(plot, frame),
         *_drawn(plot, frame),
-        *map(_swatch, frame.keys),
-        *(label(key.x + 18, key.y, key.name, "start") for key in frame.keys),
         "</svg>",
     ]
     return "\n".join(parts)
@@ -84,9 +72,9 @@ def _drawn(plot: Plot, frame: Frame) -> Iterator[str]:
     bars = [i for i, series in enumerate(plot.series) if series.style == "bars"]
     for i, series in enumerate(plot.series):
         if series.style == "bars":
-            yield from _bars(series, frame, bars.index(i), len(bars), _colour(i))
+            yield from _bars(series, frame, bars.index(i), len(bars), series_colour(i))
         else:
-            yield from _curve(series, frame, _colour(i))
+            yield from _curve(series, frame, series_colour(i))
     if plot.reference is not None:
         y = frame.y(plot.reference)
         yield line(frame.left, y, frame.right, y, "var(--ink)", 1.5, "5 4")
@@ -140,21 +128,47 @@ def _whisker(point: Point, x: float, frame: Frame, colour: str) -> Iterator[str]
     yield from (line(x - 4, y, x + 4, y, colour, 1.4) for y in (low, high))
 
 
-def _swatch(key: Key) -> str:
-    """Return what a series looks like."""
-    colour, style, y = _colour(key.number), key.series.style, key.y - 5
-    if style == "bars":
-        return bar(key.x, y - 6, 12, 12, colour)
-    if style == "points":
-        return dot(key.x + 6, y, colour)
-    if style == "dashed":
-        return line(key.x, y, key.x + 13, y, colour, 2.2, "4 3")
-    return line(key.x, y, key.x + 13, y, colour, 2.2) + dot(key.x + 6.5, y, colour)
-
-
 def _says(series: Series, point: Point) -> str:
     return f"{series.name}: {point.y:.3g}"
 
 
-def _colour(number: int) -> str:
+def series_colour(number: int) -> str:
+    """Return the colour of a series, as the page names it."""
     return f"var(--s{number % COLOURS})"
+
+
+def line(
+    x: float, y: float, to_x: float, to_y: float, colour: str, width: float, dashes: str = ""
+) -> str:
+    """Return a straight line."""
+    dashed = f";stroke-dasharray:{dashes}" if dashes else ""
+    return (
+        f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}" '
+        f'style="stroke:{colour};stroke-width:{width};stroke-linecap:round{dashed}"/>'
+    )
+
+
+def dot(x: float, y: float, colour: str, says: str = "") -> str:
+    """Return a dot; what it says is seen where the mouse rests on it."""
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.6" style="fill:{colour}">{told(says)}</circle>'
+
+
+def bar(x: float, y: float, width: float, height: float, colour: str, says: str = "") -> str:
+    """Return a filled rectangle."""
+    place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
+    return f'<rect {place} rx="2" style="fill:{colour};fill-opacity:.85">{told(says)}</rect>'
+
+
+def label(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
+    """Return a text; `more` are attributes."""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{shown(text)}</text>'
+
+
+def told(text: str) -> str:
+    """Return a text as what an element is about."""
+    return f"<title>{shown(text)}</title>" if text else ""
+
+
+def shown(text: str) -> str:
+    """Return a text that is only a text, whatever is in it."""
+    return escape(safe(text))

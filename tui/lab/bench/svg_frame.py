@@ -1,13 +1,12 @@
 """How a plot is laid out: margins as wide as what stands in them, round numbers on its axes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, cos, floor, isfinite, log10, radians, sin
 
 from rich.cells import cell_len
 
-from assistant.lab.bench.report import Plot, Series
+from assistant.lab.bench.report import Plot
 from tui.safe import safe
 
 WIDTH = 760
@@ -19,21 +18,8 @@ NARROW_ONES, BROAD_ONES = frozenset("fijlrtIJ .,:;'|!()[]/·-"), frozenset("mwMW
 LINE = 20
 TURN = 35
 """By how many degrees names of categories are turned that would touch each other."""
-SWATCH = 20
-"""What a line of the legend needs beside its name."""
-LONGEST, LONGEST_TURNED = 320, 130
+MAX_NAME, MAX_TURNED_NAME = 320, 130
 """How much of a name is shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A name in the legend, and where it begins."""
-
-    number: int
-    series: Series
-    name: str
-    x: float
-    y: float
 
 
 class Frame:
@@ -55,18 +41,17 @@ class Frame:
 
     def _lay_out(self, plot: Plot) -> None:
         self.left = 40 + max(wide(number(each, self.y_ticks)) for each in self.y_ticks)
-        self.reference_name = shortened(plot.reference_name, LONGEST_TURNED)
+        self.reference_name = shortened(plot.reference_name, MAX_TURNED_NAME)
         self.right = WIDTH - max(36.0, wide(self.reference_name) + 10)
-        names, below = [shortened(name, LONGEST) for name in plot.categories], 24.0
+        names, below = [shortened(name, MAX_NAME) for name in plot.categories], 24.0
         self.turned = any(wide(name) + 4 > self.slot(plot) for name in names)
         if self.turned:
-            names = [shortened(name, LONGEST_TURNED) for name in names]
+            names = [shortened(name, MAX_TURNED_NAME) for name in names]
             most = max(map(wide, names))
             self.left = max(self.left, most * cos(radians(TURN)))
             below = 20 + most * sin(radians(TURN))
         self.categories = tuple(names)
-        self.keys = keys_of(plot.series, self.left, self.right) if len(plot.series) > 1 else ()
-        self.top = 24 + LINE * len({key.y for key in self.keys})
+        self.top = 24.0
         self.bottom = self.top + ROOM
         self.height = ceil(self.bottom + below + (LINE + 4 if plot.x_label else 4))
 
@@ -87,20 +72,6 @@ class Frame:
     def ground(self) -> float:
         """Return where bars stand."""
         return self.y(max(0.0, self._low))
-
-
-def keys_of(series: Sequence[Series], left: float, right: float) -> tuple[Key, ...]:
-    """Return where the names of series stand, in as many lines as they need."""
-    keys: list[Key] = []
-    x, y = left, 21.0
-    for i, each in enumerate(series):
-        name = shortened(each.name, LONGEST)
-        need = SWATCH + wide(name)
-        if x > left and x + need > right:
-            x, y = left, y + LINE
-        keys.append(Key(i, each, name, x, y))
-        x += need + 14
-    return tuple(keys)
 
 
 def ticks(low: float, high: float, count: int = 5) -> list[float]:

@@ -8,7 +8,15 @@ from assistant.lab.bench import sweep_report
 from assistant.lab.bench.intervals import Interval, geometric_mean, mean, ratio_of_sums, sign_flip
 from assistant.lab.bench.paper.plan import CHEN_K, GREEDY, NUCLEUS, parts
 from assistant.lab.bench.report import Section, Table, interval, number
-from assistant.lab.bench.run_answers import QuestionTotals, RunAnswer, kinds, speedup, sums
+from assistant.lab.bench.run_answers import (
+    RunAnswer,
+    Totals,
+    kinds,
+    matched,
+    speedup,
+    sums,
+    together,
+)
 from assistant.lab.bench.systems import System
 
 Scores = Mapping[tuple[str, str, str], float]
@@ -84,43 +92,40 @@ def figure_1(
 def _line(
     kind: str, system: str, name: str, answers: Sequence[RunAnswer], scores: Scores
 ) -> list[Line]:
-    own, ars = sums(answers, system), sums(answers, "ars")
-    both = [place for place in own if place[0] == kind and place in ars]
+    both = matched(sums(answers, system), sums(answers, "ars"), kind)
     if not both:
         return []
-    points = [(own[place], ars[place]) for place in both]
     scored = [
         (scores[(*place, system)], scores[(*place, "ars")])
         for place in both
         if (*place, system) in scores and (*place, "ars") in scores
     ]
+    pairs = both.values()
     is_ars = system == "ars"
     return [
         Line(
             kind,
             name,
             mean([score for score, _ in scored]) if scored else None,
-            ratio_of_sums([(o.total("decode_s"), o.total("generated_tokens")) for o, _ in points]),
-            None if is_ars else geometric_mean([speedup(o, a) for o, a in points]),
-            None if is_ars else _estimate(points),
+            ratio_of_sums([(o.total("decode_s"), o.total("generated_tokens")) for o, _ in pairs]),
+            None if is_ars else geometric_mean([speedup(own, ars) for own, ars in pairs]),
+            None if is_ars else _estimate(*map(together, zip(*pairs, strict=True))),
             None if is_ars or not scored else sign_flip([score - ref for score, ref in scored]),
         )
     ]
 
 
-def _estimate(points: Sequence[tuple[QuestionTotals, QuestionTotals]]) -> float | None:
+def _estimate(own: Totals, ars: Totals) -> float | None:
     """Return the speed-up by the estimate, from the times and the share that were measured."""
-
-    def total(name: str, of: int = 0) -> float:
-        return sum(point[of].total(name) for point in points)
-
-    if not total("drafted"):
+    if not own.total("drafted"):
         return None
-    tokens, k = total("generated_tokens"), CHEN_K
-    step_s = sum(own.steps_s for own, _ in points) / total("drafted")
-    token_s = total("decode_s", 1) / total("rounds", 1)
-    share = tokens / total("rounds") / (k + 1)
-    return tokens * token_s / theory.estimated_seconds(tokens, share, k, step_s, token_s)
+    tokens = own.total("generated_tokens")
+    step_s, token_s = (
+        own.steps_s / own.total("drafted"),
+        ars.total("decode_s") / ars.total("rounds"),
+    )
+    share = own.tokens_per_eval / (CHEN_K + 1)
+    return tokens * token_s / theory.estimated_seconds(tokens, share, CHEN_K, step_s, token_s)
 
 
 def _same_texts(answers: Sequence[RunAnswer]) -> list[str]:

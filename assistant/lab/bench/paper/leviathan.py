@@ -1,13 +1,21 @@
 """Leviathan et al. 2023, "Fast Inference from Transformers via Speculative Decoding"."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from assistant.decoding.lookahead import theory
 from assistant.lab.bench.intervals import Interval, geometric_mean, ratio_of_sums
 from assistant.lab.bench.paper.plan import DRAFTS, GREEDY, LOOKAHEADS, parts
 from assistant.lab.bench.report import Plot, Point, Section, Series, Table, interval, number, share
-from assistant.lab.bench.run_answers import QuestionTotals, RunAnswer, kinds, speedup, sums
+from assistant.lab.bench.run_answers import (
+    RunAnswer,
+    Totals,
+    kinds,
+    matched,
+    speedup,
+    sums,
+    together,
+)
 
 NAMES = {"suffix": "copy"}
 TABLE_3 = ("task", "draft", "α [95 %]", "proposes")
@@ -91,9 +99,8 @@ def table_2(
         if parts(kind)[1] != GREEDY or kind not in rates:
             continue
         for k in LOOKAHEADS:
-            own = sums(answers, f"model={k}")
-            both = [(own[place], ars[place]) for place in own if place[0] == kind and place in ars]
-            if any(each.total("drafted") for each, _ in both):
+            both = matched(sums(answers, f"model={k}"), ars, kind).values()
+            if any(own.total("drafted") for own, _ in both):
                 found.append(_speed(kind, k, rates[kind], both, operations_ratio))
     return found
 
@@ -171,29 +178,28 @@ def _speed(
     kind: str,
     k: int,
     alpha: float,
-    both: Sequence[tuple[QuestionTotals, QuestionTotals]],
+    both: Collection[tuple[Totals, Totals]],
     operations_ratio: float,
 ) -> Speed:
-    def total(name: str, of: int = 0) -> float:
-        return sum(pair[of].total(name) for pair in both)
-
-    token_s = total("decode_s", 1) / total("rounds", 1)
-    cost_ratio = sum(own.steps_s for own, _ in both) / total("drafted") / token_s
-    batch_s = (total("decode_s") - total("draft_s")) / total("rounds")
+    own, ars = (together(sides) for sides in zip(*both, strict=True))
+    rounds, drafted = own.total("rounds"), own.total("drafted")
+    token_s = ars.total("decode_s") / ars.total("rounds")
+    cost_ratio = own.steps_s / drafted / token_s
+    batch_ratio = (own.total("decode_s") - own.total("draft_s")) / rounds / token_s
     expected = theory.expected_tokens(alpha, k)
-    evaluated = total("drafted") + total("rounds") + operations_ratio * total("drafted")
+    evaluated = drafted + rounds + operations_ratio * drafted
     return Speed(
         kind,
         k,
         alpha,
         cost_ratio,
-        batch_s / token_s,
-        total("generated_tokens") / total("rounds"),
+        batch_ratio,
+        own.tokens_per_eval,
         expected,
-        geometric_mean([speedup(own, ars) for own, ars in both]),
+        geometric_mean([speedup(each, reference) for each, reference in both]),
         theory.wall_clock_factor(alpha, k, cost_ratio),
-        expected / (k * cost_ratio + batch_s / token_s),
-        evaluated / total("generated_tokens"),
+        expected / (k * cost_ratio + batch_ratio),
+        evaluated / own.total("generated_tokens"),
         theory.operations_factor(alpha, k, operations_ratio),
     )
 

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from assistant.lab.bench.order import interleaved
 from assistant.lab.bench.questions import Question
-from assistant.lab.bench.systems import System, parse
+from assistant.lab.bench.systems import System, interleaved, parse
 from assistant.request import Sampling
 
 LOOKAHEADS = (1, 2, 4, 6, 8)
@@ -59,8 +58,7 @@ def asked(
     yield from _arm(NUCLEUS, tasks, [ars, chen])
     yield from _arm(STANDARD, tasks, [ars], DRAFTS)
     lanes = [*others, ars, chen, by_name["auto"]]
-    for each in _arm(FILES, mixed, lanes):
-        yield replace(each, sampling=SAMPLINGS[GREEDY])
+    yield from _arm(FILES, mixed, lanes)
 
 
 def parts(kind: str) -> tuple[str, str]:

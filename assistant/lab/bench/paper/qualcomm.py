@@ -7,7 +7,6 @@ from pathlib import Path
 from assistant.lab.bench.intervals import Interval, geometric_mean
 from assistant.lab.bench.paper.plan import CHEN_K, FILES, parts
 from assistant.lab.bench.report import (
-    NOTHING,
     Plot,
     Point,
     Section,
@@ -18,9 +17,17 @@ from assistant.lab.bench.report import (
     sentence,
     share,
 )
-from assistant.lab.bench.run_answers import QuestionTotals, RunAnswer, speedup, sums
+from assistant.lab.bench.run_answers import (
+    Place,
+    RunAnswer,
+    Totals,
+    matched,
+    speedup,
+    sums,
+    together,
+)
 from assistant.lab.bench.systems import System
-from models.files.labels import is_label
+from models.files.gguf_files import is_label
 
 CEILING = ("way", "GB/token", "ceiling", "tokens/s", "best prompt", "of ceiling")
 CEILING_NOTE = (
@@ -82,13 +89,19 @@ def section(
     )
     header = ("weights and method", "tokens/s", "range over prompts", "factor [95 %]")
     tables = (Table("Quantisation and speculation", header, rows), _by_kind(answers))
-    text = [_combined(found)] if len(found) > 1 else []
+    text: list[str] = []
+    if len(found) > 1:
+        best = max(found[1:], key=lambda each: each.factor.value if each.factor else 0.0)
+        text = [f"{best.name} is {interval(best.factor)} times as fast as {found[0].name}."]
     if not any(way.target for way in ways):
         text.append(
             "No other file of the target is on this machine; name some with --files, or put a "
             "16-bit one beside it, and the first column appears."
         )
-    bars = Series("tokens/s", tuple(_point(i, each) for i, each in enumerate(found)), "bars")
+    points = (
+        Point(i, each.tokens_per_s, each.slowest, each.fastest) for i, each in enumerate(found)
+    )
+    bars = Series("tokens/s", tuple(points), "bars")
     plot = Plot(
         "Tokens per second",
         "",
@@ -155,47 +168,26 @@ def sizes(ways: Sequence[System], label: str, files: Mapping[str, int]) -> dict[
     return {name: files[roles[system]] for system, name in names.items()}
 
 
-def _column(
-    name: str,
-    own: Mapping[tuple[str, str], QuestionTotals],
-    first: Mapping[tuple[str, str], QuestionTotals],
-) -> FileColumn:
+def _column(name: str, own: Mapping[Place, Totals], first: Mapping[Place, Totals]) -> FileColumn:
     speeds = [each.tokens_per_s for each in own.values()]
-    both = [speedup(own[place], first[place]) for place in own if place in first]
-    tokens = sum(each.total("generated_tokens") for each in own.values())
-    seconds = sum(each.total("decode_s") for each in own.values())
+    both = [speedup(*pair) for pair in matched(own, first).values()]
     factor = None if own is first or not both else geometric_mean(both)
-    return FileColumn(name, tokens / seconds, min(speeds), max(speeds), factor)
-
-
-def _combined(found: Sequence[FileColumn]) -> str:
-    best = max(found[1:], key=lambda each: each.factor.value if each.factor else 0.0)
-    return f"{best.name} is {interval(best.factor)} times as fast as {found[0].name}."
+    whole = together(own.values())
+    return FileColumn(name, whole.tokens_per_s, min(speeds), max(speeds), factor)
 
 
 def _by_kind(answers: Sequence[RunAnswer]) -> Table:
-    own = sums(answers, f"model={CHEN_K}")
-    rows: dict[str, list[QuestionTotals]] = {}
-    for (kind, _), each in own.items():
+    by_task: dict[str, list[Totals]] = {}
+    for (kind, _), each in sums(answers, f"model={CHEN_K}").items():
         task, arm = parts(kind)
         if arm == FILES:
-            rows.setdefault(task, []).append(each)
+            by_task.setdefault(task, []).append(each)
+    whole = {task: together(each) for task, each in by_task.items()}
     return Table(
         f"Acceptance by kind of prompt, K = {CHEN_K}",
         ("kind", "accepted", "tokens/eval"),
-        tuple((task, _rate(each), _per_eval(each)) for task, each in rows.items()),
+        tuple(
+            (task, share(own.acceptance_rate), number(own.tokens_per_eval))
+            for task, own in whole.items()
+        ),
     )
-
-
-def _rate(own: Sequence[QuestionTotals]) -> str:
-    tested = sum(each.total("tested") for each in own)
-    return share(sum(each.total("accepted") for each in own) / tested) if tested else NOTHING
-
-
-def _per_eval(own: Sequence[QuestionTotals]) -> str:
-    rounds = sum(each.total("rounds") for each in own)
-    return number(sum(each.total("generated_tokens") for each in own) / rounds)
-
-
-def _point(place: int, each: FileColumn) -> Point:
-    return Point(place, each.tokens_per_s, each.slowest, each.fastest)

@@ -1,6 +1,9 @@
 """The report of `specchat bench paper`."""
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +12,6 @@ from assistant.lab.bench.paper.chen import Scores
 from assistant.lab.bench.questions import Question
 from assistant.lab.bench.report import Report, Section
 from assistant.lab.bench.run_answers import RunAnswer
-from assistant.lab.bench.scoring import rouge_2
 from assistant.lab.bench.systems import System
 from models.gguf import read
 
@@ -76,3 +78,17 @@ def rouge(answers: Sequence[RunAnswer], questions: Mapping[str, Question]) -> Sc
         and (question := questions.get(answer.question))
         and (reference := question.reference)
     }
+
+
+def rouge_2(text: str, reference: str) -> float:
+    """Return the F1 of the pairs of neighbouring words that both have.
+
+    Lin 2004, without stemming: words are letters and digits, in small letters.
+    """
+    ours, theirs = _pairs(text), _pairs(reference)
+    common = (ours & theirs).total()
+    return 2 * common / (ours.total() + theirs.total()) if common else 0.0
+
+
+def _pairs(text: str) -> Counter[tuple[str, str]]:
+    return Counter(pairwise(re.findall(r"\w+", text.lower())))

@@ -83,7 +83,7 @@ def decode(controller: Controller, text: Text, real: Costs, rounds: int = 2000) 
         round_ = judged(proposals, [text.acceptance(p.source, i) for p in proposals], text, i)
         noise = text.rng.uniform(0.97, 1.03)
         seconds = (real.verify(len(proposals) + 1) + draft_s) * noise
-        controller.observe(round_, plan, seconds, draft_s * noise)
+        controller.observe([(round_, plan)], seconds, draft_s * noise)
         outcome.seconds += seconds
         outcome.ars_s += len(round_.tokens) * real.verify(1)
         outcome.proposed.append(len(proposals))

@@ -1,4 +1,4 @@
-"""The shipped turn on a clock of its own: target, draft and machine exist on paper alone."""
+"""The shipped rounds on a clock of their own: target, draft and machine exist on paper alone."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from assistant.decoding.control import Control
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.loops import Round
-from assistant.decoding.sources.draft import Source
+from assistant.decoding.lookahead.policy import Control, Policy
+from assistant.decoding.rules.block import BlockRule
+from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
-from assistant.engine import turn as shipped
-from assistant.request import Message, Request, Sampling
+from assistant.engine.decoding_sequence import DecodingSequence
+from assistant.engine.rounds import Rounds, SequenceRound
 from models.mapping import Mapping
 from models.prefix import shared
+from tests.assistant.engine.pressing import greedy
 
 VOCABULARY = 3000
 WRONG, UNSURE = VOCABULARY - 2, VOCABULARY - 1
@@ -151,24 +152,23 @@ class Outcome:
         return self.tokens / self.evaluations
 
 
-def answered(controller, machine: Machine, text: Text, monkeypatch):
-    """Decode an answer with the shipped turn; how long it will be nobody knows before it ends."""
-    monkeypatch.setattr(shipped, "perf_counter", lambda: machine.now)
+def answered(controller, machine: Machine, text: Text):
+    """Decode an answer; how long it will be nobody knows before it ends."""
     target, draft = (PaperModel(role, machine, text) for role in ("target", "draft"))
     tokens = text.tokens[: text.prompt]
     target.held = tokens[:-1]
     model = ModelSource(draft, Mapping.by_number(VOCABULARY, VOCABULARY))
-    answer: Any = SimpleNamespace(stats=SimpleNamespace(generated_tokens=0), tokens_left=10**6)
-    request = Request((Message("user", "on paper"),), Sampling(0))
-    sources: list[Source] = [SuffixSource(), TailSource(), model]
-    turn = shipped.Turn(target, sources, controller, request, Control("auto"), tokens, answer)
-    proposed = 0
-    for step in turn.rounds():
+    stats = SimpleNamespace(generated_tokens=0)
+    answer: Any = SimpleNamespace(stats=stats, stop=None, tokens_left=10**6)
+    drafter, rule = Cascade(SuffixSource(), TailSource(), model), BlockRule(random.Random(0))
+    sequence = DecodingSequence(0, tokens, answer, drafter, rule)
+    policy, proposed = Policy(Control("auto"), controller), 0
+    for step in Rounds(target, [sequence], policy, greedy, lambda: machine.now):
         text.said = len(tokens)
-        if isinstance(step, Round):
-            answer.stats.generated_tokens += len(step.tokens)
-            proposed += step.proposed
-            if answer.stats.generated_tokens >= text.length:
+        if isinstance(step, SequenceRound):
+            stats.generated_tokens += len(step.round.tokens)
+            proposed += step.round.proposed
+            if stats.generated_tokens >= text.length:
                 break
     draft_evaluations = draft.busy_s / machine.verify[1]
-    return Outcome(answer.stats.generated_tokens, machine.evaluations, draft_evaluations, proposed)
+    return Outcome(stats.generated_tokens, machine.evaluations, draft_evaluations, proposed)

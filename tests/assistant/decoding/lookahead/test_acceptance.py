@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assistant.decoding.lookahead.acceptance import KNOWN, SURE, Acceptance, overlap
-from assistant.decoding.lookahead.odds import log_odds
+from assistant.decoding.lookahead.acceptance import KNOWN, SURE, Acceptance, log_odds
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.row import EMPTY, Row, one_hot
 from assistant.decoding.sources.draft import Proposal, Run
@@ -19,10 +18,10 @@ def row(*probs: float) -> Row:
 
 
 def test_overlap_is_the_probability_of_acceptance():
-    assert overlap(row(0.5, 0.25, 0.25), row(0.25, 0.5, 0.25)) == 0.75
-    assert overlap(row(0.5, 0.5), one_hot(1)) == 0.5
-    assert overlap(row(0.5, 0.5), one_hot(7)) == 0
-    assert overlap(row(0.5, 0.5), EMPTY) == 0
+    assert row(0.5, 0.25, 0.25).overlap(row(0.25, 0.5, 0.25)) == 0.75
+    assert row(0.5, 0.5).overlap(one_hot(1)) == 0.5
+    assert row(0.5, 0.5).overlap(one_hot(7)) == 0
+    assert row(0.5, 0.5).overlap(EMPTY) == 0
 
 
 def test_a_run_that_was_not_taken_is_judged_by_the_targets_row_where_it_would_have_begun():

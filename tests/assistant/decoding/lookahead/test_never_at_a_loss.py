@@ -78,59 +78,53 @@ def moods_of(rng, seconds):
     )
 
 
-def lost(seed, monkeypatch, *, is_moody=False, noise=0.0, misjudged=1.0):
+def lost(seed, *, is_moody=False, noise=0.0, misjudged=1.0):
     """Return what an answer lost, and how many tokens it had."""
     rng = random.Random(seed)
     (verify, draft), text = machine_of(rng), text_of(rng)
     moods = moods_of(rng, text.length * verify[1]) if is_moody else {}
     machine = Machine(verify, draft, **moods, noise=noise, rng=rng)
     measured = {width: s * (1 if width == 1 else misjudged) for width, s in verify.items()}
-    outcome = answered(Controller(Costs(measured, draft)), machine, text, monkeypatch)
+    outcome = answered(Controller(Costs(measured, draft)), machine, text)
     return outcome.lost, outcome.tokens
 
 
 @pytest.mark.parametrize("seed", range(400))
 @pytest.mark.some(80)
-def test_where_evaluations_take_as_long_as_measured_no_answer_loses_more_than_its_budget(
-    seed, monkeypatch
-):
-    evaluations, tokens = lost(seed, monkeypatch)
+def test_where_evaluations_take_as_long_as_measured_no_answer_loses_more_than_its_budget(seed):
+    evaluations, tokens = lost(seed)
     assert evaluations <= max(ALLOWANCE, SHARE * tokens) + 0.1
 
 
 @pytest.mark.parametrize("seed", range(400))
 @pytest.mark.some(80)
-def test_whatever_the_machine_does_meanwhile_no_answer_loses_more_than_was_promised(
-    seed, monkeypatch
-):
-    evaluations, tokens = lost(seed, monkeypatch, is_moody=True, noise=0.1)
+def test_whatever_the_machine_does_meanwhile_no_answer_loses_more_than_was_promised(seed):
+    evaluations, tokens = lost(seed, is_moody=True, noise=0.1)
     assert evaluations <= EVALUATIONS + PART * tokens
 
 
 @pytest.mark.parametrize("seed", range(200))
 @pytest.mark.parametrize("misjudged", [0.6, 1.7])
 @pytest.mark.some(60)
-def test_costs_that_were_measured_wrongly_cost_no_more_than_was_promised(
-    seed, misjudged, monkeypatch
-):
-    evaluations, tokens = lost(seed, monkeypatch, noise=0.1, misjudged=misjudged)
+def test_costs_that_were_measured_wrongly_cost_no_more_than_was_promised(seed, misjudged):
+    evaluations, tokens = lost(seed, noise=0.1, misjudged=misjudged)
     assert evaluations <= EVALUATIONS + PART * tokens
 
 
 @pytest.mark.parametrize("name", ["two cores, 16-bit", "16-bit, slim draft", "flat"])
 @pytest.mark.parametrize("prompt", [60, 300])
-def test_a_good_draft_is_read_bit_by_bit_and_pays(name, prompt, monkeypatch):
+def test_a_good_draft_is_read_bit_by_bit_and_pays(name, prompt):
     verify, draft = MACHINES[name]
     speedups = []
     for seed in range(4):
         text = Text(prompt, 600, right=lambda i: 0.9, sure=8, rng=random.Random(seed))
         machine = Machine(verify, draft)
-        outcome = answered(Controller(Costs(verify, draft)), machine, text, monkeypatch)
+        outcome = answered(Controller(Costs(verify, draft)), machine, text)
         speedups.append(outcome.speedup)
     assert geometric_mean(speedups) > 1.25
 
 
-def test_a_bad_draft_is_read_less_and_less_from_answer_to_answer_and_after_a_load(monkeypatch):
+def test_a_bad_draft_is_read_less_and_less_from_answer_to_answer_and_after_a_load():
     verify, draft = MACHINES["16-bit, slim draft"]
 
     def share(acceptance):
@@ -140,7 +134,6 @@ def test_a_bad_draft_is_read_less_and_less_from_answer_to_answer_and_after_a_loa
                 Controller(Costs(verify, draft), acceptance),
                 Machine(verify, draft),
                 Text(100, 300, right=lambda i: 0.0, sure=6, rng=random.Random(seed)),
-                monkeypatch,
             )
             for seed in range(4)
         ]

@@ -2,10 +2,8 @@
 
 import pytest
 
-from assistant.decoding.control import Control
 from assistant.decoding.lookahead.controller import SHORT, Controller
-from assistant.decoding.lookahead.fixed import Fixed
-from assistant.decoding.lookahead.policy import FIXED_LOOKAHEAD, Policy
+from assistant.decoding.lookahead.policy import FIXED_LOOKAHEAD, Control, Fixed, Policy
 from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
 from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.model import Reading, anew

@@ -10,13 +10,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from assistant.decoding.lookahead.fixed import Fixed
+from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.loops import autoregressive, speculative
 from assistant.decoding.row import Row, one_hot
 from assistant.decoding.rules import coupled
 from assistant.decoding.rules.coupled import BLOCK, CoupledRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.chance import RandomSource
+from assistant.decoding.sources.frequency import RandomSource
 from assistant.decoding.sources.model import ModelSource
 from models.mapping import Mapping
 from tests.assistant.chi_square import agrees

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assistant.chat.prompt_tokens import ChatTokens
-from assistant.decoding.lookahead.fixed import Fixed
+from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.loops import autoregressive, speculative
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.sources.cascade import Cascade

@@ -5,8 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from assistant.decoding.sources.chance import RandomSource
-from assistant.decoding.sources.frequency import bigram, unigram
+from assistant.decoding.sources.frequency import RandomSource, bigram, unigram
 from assistant.decoding.warp import warp
 from assistant.request import Sampling
 

@@ -1,8 +1,100 @@
-"""What stored answers offer to continue with."""
+"""What stored answers offer to continue with; the tables say what counting by hand says."""
 
-from assistant.decoding.sources.ngram import NgramSource, strength
-from assistant.decoding.sources.ngram_learning import learn
-from assistant.decoding.sources.ngram_tables import Continuation, Tables
+from collections import Counter, defaultdict
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from assistant.decoding.sources.ngram import (
+    HEADER,
+    LEAST,
+    LENGTHS,
+    Continuation,
+    NgramSource,
+    Tables,
+    learn,
+    opened,
+    strength,
+)
+
+ANSWERS = st.lists(st.lists(st.integers(0, 3), max_size=12), max_size=8)
+LARGEST = 2**31 - 1  # token ids are stored as signed 32-bit numbers
+
+
+def counted(answers):
+    """Return how often each token followed each context."""
+    result = defaultdict(Counter)
+    for answer in answers:
+        for length in LENGTHS:
+            for end in range(length, len(answer)):
+                result[tuple(answer[end - length : end])][answer[end]] += 1
+    return result
+
+
+@settings(max_examples=200, deadline=None)
+@given(ANSWERS)
+@example([[LARGEST, 0, LARGEST, 0, LARGEST] * 2])
+@example([[5] * 40])
+def test_tables_hold_what_followed_most_often(answers):
+    expected = counted(answers)
+    tables = Tables(learn(answers))
+    often = {context for context, counts in expected.items() if max(counts.values()) >= LEAST}
+    assert len(tables) == len(often)
+    for context in often:
+        found = tables._find(context)
+        times = max(expected[context].values())
+        assert expected[context][found.token] == found.times == times
+        assert found.percent == 100 * times // expected[context].total()
+
+
+@settings(max_examples=100, deadline=None)
+@given(ANSWERS, st.lists(st.integers(0, 3), min_size=max(LENGTHS), max_size=6))
+def test_the_longest_context_that_is_known_decides(answers, context):
+    tables = Tables(learn(answers))
+    entries = (tables._find(context[-length:]) for length in sorted(LENGTHS, reverse=True))
+    assert tables.find(context) == next((entry for entry in entries if entry), None)
+
+
+def test_nothing_follows_across_the_end_of_an_answer():
+    assert len(Tables(learn([[1, 2], [3, 4]] * 5))) == 0
+
+
+def test_what_was_said_once_is_not_learnt():
+    assert len(Tables(learn([[1, 2, 3, 4, 5]]))) == 0
+    assert len(Tables(learn([[1, 2, 3, 4, 5]] * 2))) > 0
+
+
+def test_when_there_is_too_much_the_rarest_goes():
+    answers = [[1, 2, 3]] * 9 + [[4, 5, 6]] * 3
+    tables = Tables(learn(answers, most=1))
+    assert len(tables) == 1
+    assert tables.find([1, 2]) == (3, 9, 100)
+
+
+def test_counts_that_do_not_fit_stay_at_the_largest():
+    tables = Tables(learn([[1] * 70_000 + [2]]))
+    assert tables.find([1, 1]) == (1, 0xFFFF, 99)
+
+
+def test_nothing_is_learnt_from_nothing():
+    assert len(Tables(learn([]))) == len(Tables(learn([[], [1]]))) == 0
+
+
+def test_a_file_is_read_where_it_lies(tmp_path):
+    path = tmp_path / "tables"
+    path.write_bytes(learn([[1, 2, 3]] * 4))
+    assert opened(path).find([1, 2]) == (3, 4, 100)
+
+
+def test_a_file_that_is_not_whole_or_something_else_holds_nothing(tmp_path):
+    whole = learn([[1, 2, 3]] * 4)
+    path = tmp_path / "tables"
+    assert len(opened(path)) == 0
+    for content in (b"", whole[:-1], whole[: HEADER.size], b"x" + whole[1:], whole + b"\0" * 16):
+        path.write_bytes(content)
+        assert len(opened(path)) == 0, content
+        assert opened(path).find([1, 2]) is None
+    assert len(opened(tmp_path)) == 0
 
 
 def source(*answers, n_vocab=100):

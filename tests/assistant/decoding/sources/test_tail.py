@@ -1,6 +1,6 @@
 """What a rejected token leaves behind."""
 
-from assistant.decoding.lookahead.fixed import Fixed
+from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Proposal
 from assistant.decoding.sources.suffix import SuffixSource

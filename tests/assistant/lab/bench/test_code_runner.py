@@ -1,6 +1,7 @@
 """Code that a model wrote runs only under the command that the user names, and its end is known."""
 
 import ast
+import json
 import os
 import sys
 from pathlib import Path
@@ -8,7 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from assistant.lab.bench.code_runner import run
+from assistant.lab.bench.code_runner import passes, program, run
+from assistant.lab.bench.questions import DATA, Question, shipped
 from models.errors import UsageError
 
 PYTHON = (sys.executable, "-I", "-")
@@ -104,6 +106,23 @@ def test_no_shell_sees_the_command(tmp_path):
     assert not made.exists()
 
 
+@pytest.mark.parametrize("question", shipped("code"), ids=lambda question: question.name)
+def test_each_problem_is_solved_by_its_solution_and_not_by_nothing(question):
+    rows = map(json.loads, (DATA / "code.jsonl").read_text("utf-8").splitlines())
+    solution = {row["task_id"]: row["canonical_solution"] for row in rows}[question.name]
+    assert passes(f"Here it is:\n```python\n{solution}```\nDone.", question, PYTHON)
+    assert not passes(f"def {question.entry_point}(*args): pass", question, PYTHON)
+
+
+def test_bare_code_an_open_fence_and_the_rest_of_a_function_count_too():
+    code = "from typing import List\n\ndef double(x: List) -> List:\n    '''Double.'''\n"
+    test = "def check(candidate):\n    assert candidate([1]) == [1, 1]\n"
+    question = Question("q", "code", "", None, code, test, "double")
+    whole = "def double(x: List) -> List:\n    return x + x\n"
+    for text in (whole, f"```python\n{whole}", f"Sure.\n```\n{whole}\n```", "    return x + x\n"):
+        assert passes(text, question, PYTHON), program(text, question)
+
+
 STARTS = {
     "assistant/chat/template_audit.py",  # a template in Jinja's sandbox
     "assistant/lab/bench/code_runner.py",
@@ -170,7 +189,7 @@ def test_the_test_over_the_sources_notices(code):
     assert runs(ast.parse(code))
 
 
-def test_only_scoring_gives_an_answer_s_code_to_the_runner_and_only_bench_paper_scores_it():
+def test_only_bench_paper_gives_an_answer_s_code_to_the_runner():
     users: dict[str, set[str]] = {"code_runner": set(), "passes": set(), "program": set()}
     for name, tree in modules():
         for node in ast.walk(tree):
@@ -179,7 +198,7 @@ def test_only_scoring_gives_an_answer_s_code_to_the_runner_and_only_bench_paper_
                 for each in users.keys() & names:
                     users[each].add(name)
     assert users == {
-        "code_runner": {"assistant/lab/bench/scoring.py", "tui/lab/bench/paper.py"},
+        "code_runner": {"tui/lab/bench/paper.py"},
         "passes": {"tui/lab/bench/paper.py"},
         "program": set(),
     }

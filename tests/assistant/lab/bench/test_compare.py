@@ -1,6 +1,7 @@
 """Two reports side by side."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -23,7 +24,13 @@ def written(path, answers, **more):
             "kind": kind,
             "repeat": 0,
             "system": "ars",
-            "stats": {"generated_tokens": 100, "decode_s": seconds, "rounds": 100, "more": 1},
+            "stats": {
+                "mode": "ars",
+                "generated_tokens": 100,
+                "decode_s": seconds,
+                "rounds": 100,
+                "more": 1,
+            },
         }
         for question, kind, seconds in answers
     ]
@@ -37,6 +44,14 @@ def test_ratio_is_of_the_questions_that_both_have(tmp_path):
     code, everything = differences(a, b)
     assert (code.kind, code.questions, code.ratio.value) == ("code", 2, pytest.approx(1.0))
     assert everything.speeds == (pytest.approx(200 / 3), pytest.approx(200 / 3))
+
+
+def test_report_that_an_earlier_version_wrote_is_compared():
+    golden = load(Path(__file__).with_name("report.json"))
+    found = {(each.kind, each.system): each for each in differences(golden, golden)}
+    assert found.keys() == {(kind, way) for kind in ("code", "all") for way in ("ars", "model=3")}
+    assert found["code", "model=3"].speeds == pytest.approx((50, 50))
+    assert found["code", "model=3"].per_eval == (4, 4)
 
 
 def test_what_was_different_is_told(tmp_path):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from assistant.lab.bench import intervals
-from assistant.lab.bench.order import interleaved
-from assistant.lab.bench.standings import ALL, standings
-from assistant.lab.bench.systems import parse
+from assistant.lab.bench.prompts_report import standings
+from assistant.lab.bench.run_answers import ALL
+from assistant.lab.bench.systems import interleaved, parse
 from models.errors import UsageError
 from tests.assistant.lab.bench.made import answer
 
@@ -16,16 +16,13 @@ SYSTEMS = ("ars", "auto")
 
 
 def test_ratio_is_the_geometric_mean_over_questions_and_repeats_are_added_up():
-    answers = [
-        answer("a", "ars", 2.0),
-        answer("a", "auto", 1.0),
-        answer("a", "ars", 4.0, repeat=1),
-        answer("a", "auto", 2.0, repeat=1),
-        answer("b", "ars", 1.0),
-        answer("b", "auto", 2.0),
-        answer("c", "ars", 1.0, kind="chat"),
-        answer("c", "auto", 1.0, kind="chat"),
-    ]
+    answers = [answer("a", "ars", 4.0, repeat=1), answer("a", "auto", 2.0, repeat=1)]
+    for name, ars_s, auto_s, kind in (
+        ("a", 2, 1, "code"),
+        ("b", 1, 2, "code"),
+        ("c", 1, 1, "chat"),
+    ):
+        answers += [answer(name, "ars", ars_s, kind=kind), answer(name, "auto", auto_s, kind=kind)]
     found = {(each.kind, each.system): each for each in standings(answers, SYSTEMS)}
     assert found["code", "auto"].ratio.value == pytest.approx(1.0)
     assert found["code", "auto"].worst == pytest.approx(0.5)

@@ -8,6 +8,7 @@ from assistant.decoding.lookahead import theory
 from assistant.lab.bench.events import Judged, Profile
 from assistant.lab.bench.paper import chen, leviathan, qualcomm
 from assistant.lab.bench.paper.plan import DRAFTS, LOOKAHEADS, SAMPLINGS, asked, parts, systems
+from assistant.lab.bench.paper.report import rouge_2
 from assistant.lab.bench.questions import shipped
 from tests.assistant.lab.bench.made import answer
 
@@ -25,17 +26,10 @@ def ideal(question, k, reading_s=0.0):
     rounds = 100
     tokens = rounds * theory.expected_tokens(ALPHA, k)
     seconds = reading_s + rounds * (k * STEP_S + TOKEN_S)
-    return answer(
-        question,
-        f"model={k}",
-        seconds,
-        kind=GREEDY,
-        tokens=tokens,
-        rounds=rounds,
-        drafted=rounds * k,
-        draft_s=reading_s + rounds * k * STEP_S,
-        reading_s=reading_s,
-    )
+    draft_s = reading_s + rounds * k * STEP_S
+    figures = {"rounds": rounds, "drafted": rounds * k, "draft_s": draft_s}
+    more = {"kind": GREEDY, "tokens": tokens, "reading_s": reading_s}
+    return answer(question, f"model={k}", seconds, **more, **figures)
 
 
 @pytest.fixture
@@ -109,9 +103,7 @@ def test_scores_that_differ_all_one_way_speak_against_parity():
     made = [answer(name, system, 1.0, kind=GREEDY) for name in names
             for system in ("ars", "model=4")]  # fmt: skip
     scores = {
-        (GREEDY, name, system): float(system == "ars")
-        for name in names
-        for system in ("ars", "model=4")
+        (GREEDY, name, way): float(way == "ars") for name in names for way in ("ars", "model=4")
     }
     section, (_, sps) = chen.section(made, scores, "")
     assert sps.parity < 0.001
@@ -152,11 +144,8 @@ def test_factors_are_against_the_widest_weights_and_ceilings_against_bandwidth()
     ]
     section, columns = qualcomm.section(made, ways, "Q4_0")
     assert [each.name for each in columns] == ["F16 ArS", "Q4_0 ArS", "Q4_0 SpS K=4"]
-    assert [each.factor and each.factor.value for each in columns] == [
-        None,
-        pytest.approx(2),
-        pytest.approx(5),
-    ]
+    assert columns[0].factor is None
+    assert [each.factor.value for each in columns[1:]] == pytest.approx([2, 5])
     assert "Q4_0 SpS K=4 is 5.00 times as fast as F16 ArS." in section.text
     assert section.tables[1].rows == (("chat", "80%", "3.33"),)
     sizes = qualcomm.sizes(ways, "Q4_0", {"target": 10**9, "f16": 4 * 10**9, "draft": 1})
@@ -178,3 +167,23 @@ def test_everything_that_the_tables_need_is_asked_once():
         assert "ars" in names
         assert bool(each.profiled) == (parts(each.question.kind)[1] in ("greedy", "T=1"))
         assert set(each.profiled) <= set(DRAFTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "score"),
+    [
+        ("the cat sat", "the cat sat", 1.0),
+        ("The cat, sat!", "the cat sat", 1.0),
+        ("a b c", "x y z", 0.0),
+        ("", "a b", 0.0),
+        ("a b c d", "b c", 2 * 1 / (3 + 1)),  # one pair in common, of three and one
+        ("a b a b", "a b", 2 * 1 / (3 + 1)),  # a repetition counts once
+    ],
+)
+def test_rouge_2_by_hand(text, reference, score):
+    assert rouge_2(text, reference) == pytest.approx(score)
+
+
+def test_summaries_have_references_that_are_not_their_text():
+    for question in shipped("summaries"):
+        assert 0 < rouge_2(question.reference, question.text) < 0.2

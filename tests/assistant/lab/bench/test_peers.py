@@ -8,8 +8,7 @@ import psutil
 import pytest
 
 from assistant.lab.bench.llama_server import PLAIN, LlamaServer, check, servers
-from assistant.lab.bench.llama_server_api import ServerQuestion
-from assistant.request import Message, Sampling, Setup
+from assistant.request import Message, Request, Sampling, Setup
 from models.errors import ModelError, UsageError
 from tests import tiny
 
@@ -17,25 +16,25 @@ FAKE = Path(__file__).with_name("fake_server.py")
 SAMPLING = Sampling(0.5, top_k=7, top_p=0.9, min_p=0.1, repeat_penalty=1.2, repeat_window=9)
 
 
-@pytest.fixture
-def binary(tmp_path: Path) -> Path:
-    """The fake server as a program."""
-    path = tmp_path / "llama-server"
-    path.write_text(f'#!/bin/sh\nexec {sys.executable} {FAKE} "$@"\n')
-    path.chmod(0o755)
-    return path
-
-
-@pytest.fixture
-def newer(tmp_path: Path) -> Path:
-    """One that has other options, as since the end of 2025, and speculates with n-grams too."""
-    path = tmp_path / "llama-server-newer"
+def program(path: Path, *words: str) -> Path:
+    """Return the fake server as a program; asked for help, it is given the words too."""
     path.write_text(f"""#!/bin/sh
-case "$*" in *--help*) exec {sys.executable} {FAKE} newer --help;; esac
+case "$*" in *--help*) exec {sys.executable} {FAKE} {" ".join(words)} --help;; esac
 exec {sys.executable} {FAKE} "$@"
 """)
     path.chmod(0o755)
     return path
+
+
+@pytest.fixture
+def binary(tmp_path: Path) -> Path:
+    return program(tmp_path / "llama-server")
+
+
+@pytest.fixture
+def log(tmp_path):
+    with (tmp_path / "log").open("w+b") as file:
+        yield file
 
 
 @pytest.fixture
@@ -45,19 +44,14 @@ def setup(tmp_path) -> Setup:
 
 
 def asked(text="Hello"):
-    return ServerQuestion((Message("user", text),), SAMPLING, 20, 5)
+    return Request((Message("user", text),), SAMPLING, max_tokens=20, seed=5)
 
 
-def test_it_is_asked_with_the_same_settings_and_its_times_are_taken(binary, setup, tmp_path):
-    with (tmp_path / "log").open("w+b") as log:
-        plain, drafting = servers(binary, setup, [None, 3], log)
+def test_it_is_asked_with_the_same_settings_and_its_times_are_taken(binary, setup):
+    with servers(binary, setup, [None, 3]) as (plain, drafting):
         assert (plain.name, drafting.name) == ("llama-server", "llama-server=3")
-        found = plain.measure(asked())
-        request, options = json.loads(found.text)
-        spoken = drafting.measure(asked())
-        _, more = json.loads(spoken.text)
-        plain.close()
-        drafting.close()
+        found, spoken = plain.measure(asked()), drafting.measure(asked())
+    (request, options), (_, more) = json.loads(found.text), json.loads(spoken.text)
     assert request["prompt"].startswith("<|im_start|>user\nHello")
     expected = {"n_predict": 20, "temperature": 0.5, "top_k": 7, "top_p": 0.9, "min_p": 0.1}
     expected |= {"repeat_penalty": 1.2, "repeat_last_n": 9, "seed": 5, "cache_prompt": False}
@@ -72,13 +66,12 @@ def test_it_is_asked_with_the_same_settings_and_its_times_are_taken(binary, setu
     assert spoken.stats.acceptance_rate is None
 
 
-def test_it_is_asked_in_the_words_of_its_version(newer, setup, tmp_path):
-    with (tmp_path / "log").open("w+b") as log:
-        plain, drafting, copying = servers(newer, setup, [None, 3], log)
-        assert (drafting.name, copying.name) == ("llama-server=3", "llama-server:ngram")
-        told = [json.loads(each.measure(asked()).text) for each in (plain, drafting, copying)]
-        for each in (plain, drafting, copying):
-            each.close()
+def test_it_is_asked_in_the_words_of_its_version(setup, tmp_path):
+    """Since the end of 2025 it has other options, and speculates with n-grams too."""
+    newer = program(tmp_path / "llama-server-newer", "newer")
+    with servers(newer, setup, [None, 3]) as started:
+        assert [each.name for each in started[1:]] == ["llama-server=3", "llama-server:ngram"]
+        told = [json.loads(each.measure(asked()).text) for each in started]
     (first, none), (second, drafts), (third, copies) = told
     assert "--spec-type" not in none
     assert (drafts["-md"], drafts["--spec-type"]) == (str(setup.draft), "draft-simple")
@@ -88,35 +81,32 @@ def test_it_is_asked_in_the_words_of_its_version(newer, setup, tmp_path):
     assert lookaheads == [0, 3, None]
 
 
-def test_it_is_ended(binary, setup, tmp_path):
-    with (tmp_path / "log").open("w+b") as log:
-        server = LlamaServer(binary, setup, PLAIN, log)
-        server.measure(asked())
-        (child,) = [
-            each for each in psutil.Process().children() if str(FAKE) in " ".join(each.cmdline())
-        ]
-        server.close()
+def test_it_is_ended(binary, setup, log):
+    server = LlamaServer(binary, setup, PLAIN, log)
+    server.measure(asked())
+    (child,) = [
+        each for each in psutil.Process().children() if str(FAKE) in " ".join(each.cmdline())
+    ]
+    server.close()
     assert not child.is_running()
 
 
 @pytest.mark.parametrize(
     ("text", "reason"), [("Tell no timings", "no llama-server"), ("Break", "answered 500")]
 )
-def test_what_is_no_answer_is_a_model_error(binary, setup, tmp_path, text, reason):
-    with (tmp_path / "log").open("w+b") as log:
-        server = LlamaServer(binary, setup, PLAIN, log)
-        with pytest.raises(ModelError, match=reason):
-            server.measure(asked(text))
-        server.close()
+def test_what_is_no_answer_is_a_model_error(binary, setup, log, text, reason):
+    server = LlamaServer(binary, setup, PLAIN, log)
+    with pytest.raises(ModelError, match=reason):
+        server.measure(asked(text))
+    server.close()
 
 
-def test_program_that_ends_at_once_is_told_with_its_last_words(binary, tmp_path):
+def test_program_that_ends_at_once_is_told_with_its_last_words(binary, log, tmp_path):
     broken = Setup(tiny.write(tmp_path / "broken.gguf"))
-    with (tmp_path / "log").open("w+b") as log:
-        server = LlamaServer(binary, broken, PLAIN, log)
-        with pytest.raises(ModelError, match="unable to load model"):
-            server.measure(asked())
-        server.close()
+    server = LlamaServer(binary, broken, PLAIN, log)
+    with pytest.raises(ModelError, match="unable to load model"):
+        server.measure(asked())
+    server.close()
 
 
 def test_what_is_no_program_is_refused(tmp_path):

@@ -1,24 +1,34 @@
 """A run can be stopped anywhere and gone on with, and never mixes what does not belong together."""
 
 import json
+from pathlib import Path
 
 import pytest
 
+from assistant.lab.bench.events import TimedRound
+from assistant.lab.bench.prompts_report import standings
 from assistant.lab.bench.run_answers import kept, plain
 from assistant.lab.bench.run_file import RunFile, load
 from models.errors import StorageError, UsageError
 from tests.assistant.lab.bench.made import answer
 
+GOLDEN = Path(__file__).with_name("run.jsonl")
 FACTS = {"command": "prompts", "settings": {"sampling": {"temperature": 0.0}, "seed": None}}
+
+
+def written(path, **results):
+    """Write a run with some results, and return its file's content."""
+    run = RunFile(path, FACTS)
+    for key, result in results.items():
+        run.add(key, result)
+    run.close()
+    return path.read_bytes()
 
 
 def test_what_was_measured_is_there_when_it_is_gone_on_with(tmp_path):
     path = tmp_path / "deep" / "run.jsonl"
     first, second = answer("a", "ars", 2.0, lookahead_counts={0: 100}), answer("a", "auto", 1.0)
-    run = RunFile(path, FACTS)
-    for each in (first, second):
-        run.add(each.key, plain(each))
-    run.close()
+    written(path, **{each.key: plain(each) for each in (first, second)})
     again = RunFile(path, FACTS)
     assert list(kept(again.results)) == [first, second]
     again.close()
@@ -26,13 +36,25 @@ def test_what_was_measured_is_there_when_it_is_gone_on_with(tmp_path):
     assert [each.name for each in path.parent.iterdir()] == ["run.jsonl"]
 
 
+def test_run_that_an_earlier_version_wrote_is_read(tmp_path):
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(GOLDEN.read_bytes())
+    facts, results = load(path)
+    assert (facts["command"], facts["settings"]["systems"]) == ("prompts", ["ars", "model=3"])
+    assert results["bandwidth"] == 1e10
+    ars, sps, failed = found = list(kept(results))
+    assert [json.loads(json.dumps(plain(each))) for each in found] == list(results.values())[:3]
+    assert ars.measured.profile.sources["suffix"].overlaps[2:4] == (0.25, 1.0)
+    assert ars.measured.costs.verify[4] == 0.1
+    assert sps.measured.rounds[1] == TimedRound(4, 4, 0.05, 0.03)
+    assert (sps.measured.pace, sps.measured.stats.lookahead_counts) == ({4: 0.08, 8: 0.16}, {3: 2})
+    assert (failed.measured, failed.failure) == (None, "The context is full.")
+    assert standings(found, ["ars", "model=3"])[1].ratio.value == pytest.approx(2)
+
+
 def test_half_a_line_of_a_killed_run_is_cut_off_and_measured_again(tmp_path):
     path = tmp_path / "run.jsonl"
-    run = RunFile(path, FACTS)
-    run.add("one", 1)
-    run.add("two", 2)
-    run.close()
-    whole = path.read_bytes()
+    whole = written(path, one=1, two=2)
     for end in range(len(whole) - 1, whole.rfind(b"\n", 0, -1) + 1, -7):
         path.write_bytes(whole[:end])
         again = RunFile(path, FACTS)
@@ -55,8 +77,7 @@ def test_half_a_line_of_a_killed_run_is_cut_off_and_measured_again(tmp_path):
 )
 def test_run_of_other_settings_is_refused_with_the_reason(tmp_path, facts, reason):
     path = tmp_path / "run.jsonl"
-    RunFile(path, FACTS).close()
-    before = path.read_bytes()
+    before = written(path)
     with pytest.raises(UsageError, match=reason):
         RunFile(path, facts)
     assert path.read_bytes() == before
@@ -73,10 +94,7 @@ def test_file_of_something_else_is_refused_and_left_alone(tmp_path, content):
 
 def test_damage_in_the_middle_is_said(tmp_path):
     path = tmp_path / "run.jsonl"
-    run = RunFile(path, FACTS)
-    run.add("one", 1)
-    run.close()
-    path.write_bytes(path.read_bytes() + b"{broken\n")
+    path.write_bytes(written(path, one=1) + b"{broken\n")
     with pytest.raises(StorageError, match="line 3, is damaged"):
         RunFile(path, FACTS)
 
@@ -87,7 +105,7 @@ def test_two_do_not_write_the_same_run(tmp_path):
     with pytest.raises(StorageError, match="another specchat"):
         RunFile(path, FACTS)
     run.close()
-    RunFile(path, FACTS).close()
+    written(path)
 
 
 def test_results_are_on_disk_before_the_next_is_measured(tmp_path):

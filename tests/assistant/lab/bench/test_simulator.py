@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.decoding.control import Control
-from assistant.decoding.margin import margin
-from assistant.engine.load import Pool
+from assistant.decoding.lookahead.policy import Control
+from assistant.decoding.warp import margin
+from assistant.engine.weights_pool import Pool
 from assistant.lab.bench.events import Judged, Profile
 from assistant.lab.bench.prediction_report import predictions
 from assistant.lab.bench.run_answers import RunAnswer
@@ -69,7 +69,10 @@ def test_greedy_replay_has_the_very_rounds_of_the_real_answer(measured, system):
     for text in QUESTIONS:
         stats = measured[text, system.name].stats
         replayed = simulator.replay(measured[text, "ars"].profile)
-        assert (replayed.tokens, replayed.rounds) == (stats.generated_tokens, stats.rounds)
+        assert (replayed.generated_tokens, replayed.rounds) == (
+            stats.generated_tokens,
+            stats.rounds,
+        )
         assert (replayed.tested, replayed.accepted) == (stats.tested, stats.accepted)
 
 
@@ -93,8 +96,8 @@ def test_time_of_a_fixed_lookahead_is_what_one_adds_up():
     first = 1.0 + 0.125  # ArS
     second = 0.5 + 2 * 0.25 + 2.5 + 0.125  # the draft reads the prompt and what came, 4 tokens
     third = 0.375 + 2 * 0.25 + 2.5 + 0.125  # and its own last token, and the one behind it
-    assert (replayed.tokens, replayed.rounds, replayed.accepted) == (9, 3, 6)
-    assert replayed.seconds == pytest.approx(first + second + third)
+    assert (replayed.generated_tokens, replayed.rounds, replayed.accepted) == (9, 3, 6)
+    assert replayed.decode_s == pytest.approx(first + second + third)
 
 
 def test_nothing_that_is_accepted_takes_ars_and_the_waste():
@@ -102,7 +105,7 @@ def test_nothing_that_is_accepted_takes_ars_and_the_waste():
     replayed = Simulator(parse("model=1")[1], FLAT, ()).replay(never)
     # Neither the first token nor the last one is proposed.
     assert (replayed.rounds, replayed.accepted, replayed.tested) == (9, 0, 7)
-    assert replayed.seconds == pytest.approx(9 * 1.0 + 7 * 0.1)
+    assert replayed.decode_s == pytest.approx(9 * 1.0 + 7 * 0.1)
 
 
 def test_auto_leaves_what_never_pays_and_takes_what_does():
@@ -136,7 +139,7 @@ def test_auto_reads_with_the_model_where_the_target_is_sure_and_has_not_to_try_i
 
 def test_profile_tells_how_sure_the_target_was_at_each_place(open_model, tmp_path, monkeypatch):
     # Random models are very sure of everything.
-    monkeypatch.setattr("assistant.decoding.margin.EDGES", tuple(range(0, 90, 10)))
+    monkeypatch.setattr("assistant.decoding.warp.EDGES", tuple(range(0, 90, 10)))
     target = open_model(tiny.write(tmp_path / "target.gguf", seed=3, stops=False))
     prompt, answer = [1, 2, 3], [*range(50, 90)]
     cold = profiled(target, [], prompt, answer, Sampling(0), Control())
@@ -151,7 +154,7 @@ def test_ratios_do_not_depend_on_how_fast_the_machine_is():
     (model,) = parse("model=4")[1:]
     slow = PRESETS["2-core-q4"]
     one, other = (
-        Simulator(model, costs, ()).replay(answer).seconds for costs in (slow, slow.scaled(7))
+        Simulator(model, costs, ()).replay(answer).decode_s for costs in (slow, slow.scaled(7))
     )
     assert other == pytest.approx(7 * one)
 

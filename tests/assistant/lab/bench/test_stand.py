@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from assistant.decoding.control import Control
-from assistant.engine.load import Pool
+from assistant.decoding.lookahead.policy import Control
 from assistant.engine.race import laps
+from assistant.engine.weights_pool import Pool
 from assistant.events import Decoded, Stats
 from assistant.lab.bench import trial_runner as module
 from assistant.lab.bench.events import Measured
-from assistant.lab.bench.order import interleaved
-from assistant.lab.bench.run_answers import QuestionTotals, speedup
+from assistant.lab.bench.run_answers import Totals, speedup
+from assistant.lab.bench.systems import interleaved
 from assistant.lab.bench.trial_runner import STRIDE, TrialRunner
 from assistant.lab.jobs import Lockstep, Trial
 from assistant.request import Message, Mode, Request, Sampling, Setup
@@ -140,9 +140,9 @@ def test_three_per_cent_are_seen_on_a_machine_that_is_three_times_as_slow_at_tim
     assert abs(seen(False, period) - 1.03) > 0.02  # one answer after the other
 
 
-def measured(*pace: tuple[int, float]) -> QuestionTotals:
+def measured(*pace: tuple[int, float]) -> Totals:
     stats = Stats("ars", generated_tokens=pace[-1][0], decode_s=pace[-1][1])
-    return QuestionTotals("q", "k", (Measured("", "", stats, pace=dict(pace)),))
+    return Totals((Measured("", "", stats, pace=dict(pace)),))
 
 
 def test_answers_are_compared_up_to_the_last_token_that_both_have():
@@ -154,8 +154,6 @@ def test_answers_are_compared_up_to_the_last_token_that_both_have():
 
 
 def test_answers_that_were_not_in_lockstep_are_compared_as_wholes():
-    other = QuestionTotals(
-        "q", "k", (Measured("", "", Stats("ars", generated_tokens=10, decode_s=5.0)),)
-    )
+    other = Totals((Measured("", "", Stats("ars", generated_tokens=10, decode_s=5.0)),))
     assert speedup(measured((4, 1.0), (8, 2.0)), other) == pytest.approx(4.0 / 2.0)
     assert not other.is_lockstep

@@ -6,13 +6,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from assistant.decoding.lookahead.fixed import Fixed
+from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.loops import speculative
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule
-from assistant.lab.prove.expected_acceptance import coincidence, of_blocks, of_tokens, overlap
 from assistant.lab.prove.law import law
+from assistant.lab.prove.significance import coincidence, of_blocks, of_tokens
 from tests.assistant.decoding.rules.given import coupled_acceptance
 from tests.exact.exact_rows import keep_all
 from tests.exact.toy import Toy
@@ -55,4 +55,4 @@ def test_rows_coincide_as_often_as_a_sum_over_all_pairs_says(seed):
 
 def test_rows_apart_have_nothing_in_common():
     target, draft = Row(np.array([0]), np.ones(1)), Row(np.array([1]), np.ones(1))
-    assert overlap(target, draft) == coincidence(target, draft) == 0
+    assert target.overlap(draft) == coincidence(target, draft) == 0

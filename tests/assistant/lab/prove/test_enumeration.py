@@ -6,7 +6,7 @@ import pytest
 
 from assistant.decoding.rules.token import TokenRule
 from assistant.lab.prove import enumeration
-from assistant.lab.prove.mistakes import AcceptsAll
+from assistant.lab.prove.enumeration import AcceptsAll
 
 
 def test_each_rule_has_the_law_of_the_target_and_each_mistake_has_not():

@@ -7,7 +7,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from assistant.decoding.control import Control
+from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.row import Row
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import Verdict
@@ -15,15 +15,15 @@ from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
-from assistant.engine.load import Pool
+from assistant.engine.decoding_sequence import rule_of
 from assistant.engine.reply import Assistant
-from assistant.engine.turn import rule_of
+from assistant.engine.weights_pool import Pool
 from assistant.lab.jobs import Prove
 from assistant.lab.prove import (
+    batch_noise,
     enumeration,
     exact_tests,
     proof,
-    rollback,
     samples,
     side_by_side,
     turns,
@@ -31,14 +31,13 @@ from assistant.lab.prove import (
 from assistant.lab.prove import restored as restored_
 from assistant.lab.prove import several as several_
 from assistant.lab.prove.batch_noise import gap, measured, variation
+from assistant.lab.prove.enumeration import AcceptsAll
 from assistant.lab.prove.events import Check, Layer, Proved
-from assistant.lab.prove.expected_acceptance import of_tokens
-from assistant.lab.prove.mistakes import AcceptsAll
 from assistant.lab.prove.pair import StandIn, paired
 from assistant.lab.prove.proof import Amounts, Proof
 from assistant.lab.prove.samples import Sampler
 from assistant.lab.prove.side_by_side import STRAYS, TOO_FAR, TRACE, by_ars, compare, same_text
-from assistant.lab.prove.significance import Comparison
+from assistant.lab.prove.significance import Comparison, of_tokens
 from assistant.lab.prove.texts import ars, sps
 from assistant.lab.tune.events import Measuring
 from assistant.request import Sampling, Setup
@@ -77,9 +76,12 @@ def models(open_model, tiny_target, tiny_draft):
     return open_model(tiny_target), open_model(tiny_draft, max_rows=1)
 
 
-def pair_of(target, draft, sampling=HOT, seed=0):
-    source = ModelSource(draft, Mapping.by_number(target.n_vocab, draft.n_vocab))
-    return paired(Assistant(target, target.weights.vocab, [source]), sampling, 3, seed)
+def pair_of(target, draft=None, sampling=HOT, seed=0, copying=(), several=None):
+    mapping = Mapping.by_number(target.n_vocab, target.n_vocab)
+    sources = [*copying, ModelSource(draft, mapping)] if draft else []
+    assistant = Assistant(target, target.weights.vocab, sources)
+    assistant.several = several
+    return paired(assistant, sampling, 3, seed)
 
 
 @pytest.fixture
@@ -87,9 +89,9 @@ def pair(models):
     return pair_of(*models)
 
 
-def proved(job, control=None):
+def proved(job):
     said = []
-    return Proof(job, control or Control(), said.append, Pool()).run(), said
+    return Proof(job, Control(), said.append, Pool()).run(), said
 
 
 def checks(said, layer):
@@ -105,7 +107,7 @@ def test_a_sound_pair_passes_everything(tiny_target, tiny_draft):
     assert not [each for each in said if isinstance(each, Check) and each.holds is False]
     for layer in get_args(Layer):
         assert checks(said, layer), layer
-    for layer, count in (("turn", 2), ("several", 2), ("restored", 1)):
+    for layer, count in (("turn", 4), ("several", 2), ("restored", 1)):
         found = checks(said, layer)
         assert [each.holds for each in found] == [True] * count
         assert all(each.figures["proposed"] for each in found)
@@ -168,7 +170,7 @@ def test_a_cancel_stops_it_with_what_was_found(tiny_target):
 def test_samples_of_a_mistake_are_told_from_the_law(pair):
     sampler = Sampler(pair, 0, pair.prompt("Tell me a story."), 500)
     mistaken = Comparison()
-    for length in (1, samples.LENGTH):
+    for length in (1, samples.SAMPLE_TOKENS):
         sps_ = sampler.sps(sampler.streams(AcceptsAll))
         mistaken._compare("mistaken", sampler.ars(), sps_, length, sampler.rng())
     assert [each.holds for each in mistaken.results() if each.layer == "sampling"] == [False] * 2
@@ -206,7 +208,7 @@ def test_a_prompt_is_evaluated_once_for_all_answers(pair):
 
 def test_rows_after_wrong_tokens_are_those_of_a_clean_cache(pair):
     alone, _ = texts(pair)
-    for check in rollback.traces(pair, alone, (2, 4), 0.0):
+    for check in batch_noise.traces(pair, alone, (2, 4), 0.0):
         assert check.holds
         assert check.figures["identical"] == check.figures["rows"]
 
@@ -214,7 +216,7 @@ def test_rows_after_wrong_tokens_are_those_of_a_clean_cache(pair):
 def test_a_cache_in_which_wrong_tokens_leave_a_trace_is_noticed(models):
     alone, _ = texts(pair_of(*models))
     haunted = pair_of(Forgetful(models[0]), models[1])
-    assert False in [each.holds for each in rollback.traces(haunted, alone, (2, 4), 0.0)]
+    assert False in [each.holds for each in batch_noise.traces(haunted, alone, (2, 4), 0.0)]
 
 
 def test_no_batch_of_samples_is_wider_than_a_round(models, monkeypatch):
@@ -252,12 +254,9 @@ class Forgetful:
 
 
 def test_rows_that_remember_rejected_proposals_break_it(models):
-    vocab = models[0].weights.vocab
-    pair = paired(Assistant(Forgetful(models[0]), vocab), HOT, 3, 0)
-    found = {
-        each.layer: each
-        for each in compare(pair, "a task", by_ars(pair, pair.prompt("Why?"), 24, None), 0.0, None)
-    }
+    pair = pair_of(Forgetful(models[0]))
+    alone = by_ars(pair, pair.prompt("Why?"), 24, None)
+    found = {each.layer: each for each in compare(pair, "a task", alone, 0.0, None)}
     assert found["rollback"].holds is False
     assert found["greedy"].holds is False
     assert found["greedy"].note == STRAYS
@@ -287,9 +286,8 @@ def test_a_parting_is_explained_by_noise_alone(pair, noise, holds):
 
 def test_a_seed_says_the_same_by_both(pair):
     for seed in (0, 3):
-        first, trace = compare(
-            pair, "a task", by_ars(pair, pair.prompt("Why?"), 24, seed), 0.0, seed
-        )
+        alone = by_ars(pair, pair.prompt("Why?"), 24, seed)
+        first, trace = compare(pair, "a task", alone, 0.0, seed)
         assert (first.layer, first.holds, trace.holds) == ("seed", True, True)
         assert "place" not in first.figures
 
@@ -314,8 +312,7 @@ def test_distances_of_rows():
 
 
 def test_the_stand_in_is_sometimes_wrong(models):
-    target = models[0]
-    pair = paired(Assistant(target, target.weights.vocab), HOT, 3, 0)
+    pair = pair_of(models[0])
     assert isinstance(pair.source, StandIn)
     _, batched = texts(pair)
     assert 0 < batched.accepted < batched.proposed
@@ -330,14 +327,8 @@ def test_at_temperature_0_samples_are_drawn_at_1(models):
 @pytest.fixture
 def shared(open_model, tiny_target, tiny_draft):
     """A pair whose target holds several texts, and what ArS says with its seed."""
-    return pair_of_several(open_model(tiny_target, texts=4), open_model(tiny_draft, max_rows=1))
-
-
-def pair_of_several(target, draft):
-    source = ModelSource(draft, Mapping.by_number(target.n_vocab, draft.n_vocab))
-    assistant = Assistant(target, target.weights.vocab, [SuffixSource(), TailSource(), source])
-    assistant.several = target
-    return paired(assistant, HOT, 3, 5)
+    target, draft = open_model(tiny_target, texts=4), open_model(tiny_draft, max_rows=1)
+    return pair_of(target, draft, seed=5, copying=(SuffixSource(), TailSource()), several=target)
 
 
 def turned(pair, noise=0.0):
@@ -372,7 +363,7 @@ class Biased(CoupledRule):
 
 
 def test_a_turn_with_a_biased_rule_is_found(shared, monkeypatch):
-    monkeypatch.setattr("assistant.engine.turn.rule_of", lambda request: Biased(request.seed))
+    monkeypatch.setattr(turns, "rule_of", lambda request: Biased(request.seed or 0))
     for check in turned(shared):
         assert check.holds is False
         assert check.note == STRAYS

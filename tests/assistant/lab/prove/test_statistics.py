@@ -24,7 +24,7 @@ def counts(law, size, seed):
 def test_p_of_a_small_table_is_that_of_all_deals(monkeypatch):
     """Of the 6 ways of dealing out two and two, only 2 are as far apart: p is a third."""
     monkeypatch.setattr(exact_tests, "FIRST_LOOK", 60_000)
-    monkeypatch.setattr(exact_tests, "ENOUGH", 60_000)
+    monkeypatch.setattr(exact_tests, "MIN_DEALS_AS_FAR", 60_000)
     p_value = alike(Counter(a=2), Counter(b=2), rng())
     assert abs(p_value - 1 / 3) < 5.5 * math.sqrt(2 / 9 / 60_000)  # P < 4e-8
 

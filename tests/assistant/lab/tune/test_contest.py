@@ -12,13 +12,19 @@ from tests.assistant.engine.stopwatched import Stopwatched
 WIDTHS = (1, 2, 4, 8)
 
 
-def timer(seconds):
-    """Return a timer that a contest can be held with; `seconds` gives each model's next time."""
-    return lambda model, width, depth: next(seconds[model]) * width
+def contest(usual_s, other_s, widths=WIDTHS):
+    """Hold a contest of models whose evaluations take such seconds per token, over and over."""
+    usual, other = pair()
+    seconds = {usual: cycle(usual_s), other: cycle(other_s)}
+
+    def timer(model, width, depth):
+        return next(seconds[model]) * width
+
+    return settings_trial.contest(usual, other, widths, 16, timer)
 
 
 def pair():
-    return Stopwatched(lambda width, depth: 1.0), Stopwatched(lambda width, depth: 1.0)
+    return [Stopwatched(lambda width, depth: 1.0) for _ in range(2)]
 
 
 def test_noise_and_drift_hit_both_alike_and_cancel():
@@ -46,17 +52,13 @@ def test_each_goes_first_half_of_the_time():
 
 
 def test_one_lucky_evaluation_wins_nothing():
-    usual, other = pair()
-    seconds = {usual: cycle([1.0]), other: cycle([0.5, *[1.01] * 19])}
-    result = settings_trial.contest(usual, other, (1,), 16, timer(seconds))
+    result = contest([1.0], [0.5, *[1.01] * 19], (1,))
     assert result.ratio == 0.5
     assert not result.is_faster
 
 
 def test_a_little_faster_is_not_worth_being_different():
-    usual, other = pair()
-    seconds = {usual: cycle([1.0]), other: cycle([0.98])}
-    assert not settings_trial.contest(usual, other, WIDTHS, 16, timer(seconds)).is_faster
+    assert not contest([1.0], [0.98]).is_faster
 
 
 def test_the_best_of_each_setting_wins():

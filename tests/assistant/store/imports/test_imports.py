@@ -14,7 +14,7 @@ from assistant.store.imports import formats
 from assistant.store.imports.formats import read
 from assistant.store.jsonl import lines
 from models.errors import StorageError
-from tests.assistant.store.talks import talk
+from tests.assistant.store.talks import opened, talk
 
 
 def said(role: str, text: str, when: float | None = 5.0, **more: Any) -> dict[str, Any]:
@@ -250,10 +250,9 @@ def test_where_the_open_branch_is_not_to_be_found_the_newest_is_open(end):
     (whole,) = read(file({**conversation, "current_node": end}))
     shown = {message.id: message.content for message in whole.messages}
     assert shown[whole.leaf or 0] == "Let me see.\n\nIt is 42."
-    store = Store(None)
+    store = opened()
     (taken,) = store.take_in([whole])
     assert store.path(taken.number)[-1].content == "Let me see.\n\nIt is 42."
-    store.close()
 
 
 def test_conversations_may_be_wrapped_in_an_object():
@@ -269,11 +268,10 @@ def test_an_archive_holds_conversations_in_as_many_files_as_it_likes():
 
 
 def test_ones_own_export_is_told_from_the_others():
-    store = Store(None)
+    store = opened()
     conversation, _ = talk(store, "Hello")
     exported = "\n".join(lines(store.whole(conversation))).encode()
     assert [whole.title for whole in read(exported)] == ["Hello"]
-    store.close()
 
 
 CIRCLE = chatgpt(place("a", "b", said("user", "x")), place("b", "a", said("assistant", "y")))
@@ -312,7 +310,7 @@ def test_what_is_broken_is_one_sentence(data, complaint):
 
 
 def test_an_archive_that_swells_is_not_unpacked(monkeypatch):
-    monkeypatch.setattr(formats, "MOST", 100_000)
+    monkeypatch.setattr(formats, "MAX_BYTES", 100_000)
     packed = archive(conversations__json=b"[" + b" " * 200_000 + b"]")
     assert len(packed) < 1000
     with pytest.raises(StorageError, match="unpacked"):
@@ -343,7 +341,7 @@ def test_whatever_is_changed_in_a_file_is_read_or_refused(data):
 
 
 def test_what_is_there_already_is_not_added_again():
-    store = Store(None)
+    store = opened()
     (bread,) = read(file([BREAD]))
     (first,) = store.take_in([bread])
     assert first.is_new
@@ -354,23 +352,20 @@ def test_what_is_there_already_is_not_added_again():
     assert not store.take_in([bread])[0].is_new
     store.delete(first.number)
     assert store.take_in([bread])[0].is_new
-    store.close()
 
 
 def test_one_that_went_on_elsewhere_is_another():
-    store = Store(None)
+    store = opened()
     store.take_in(read(file([BREAD])))
     longer = {**BREAD, "mapping": {**BREAD["mapping"], **place("z", "d", said("assistant", "240"))}}
     assert store.take_in(read(file([longer])))[0].is_new
-    store.close()
 
 
 def test_of_conversations_one_of_which_cannot_be_added_none_is():
-    store = Store(None)
+    store = opened()
     good = read(file([BREAD]))
     line = '{"id":1,"parent":9,"role":"user","content":"x","created":1.0,"state":"complete"}'
     bad = read(f'{{"specchat":1}}\n{line}'.encode())
     with pytest.raises(StorageError, match="not there"):
         store.take_in([*good, *bad])
     assert store.summaries() == ()
-    store.close()

@@ -1,1 +1,0 @@
-"""What one's own stored answers tell of speculation."""

@@ -1,0 +1,133 @@
+"""GGUF files in folders: which of them are models, whole or in parts, and how quantised."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from models.errors import ModelMissing
+
+_MAX_DEPTH = 12
+_MAX_FOLDERS = 20_000
+_MAX_PARTS = 1000
+_PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")
+_KINDS = r"(?:bf16|f16|f32|(?:iq|q|tq)\d(?:_[a-z0-9]+)*|[mn]xfp4|nvfp4)"
+_LABEL = re.compile(_KINDS, re.IGNORECASE)
+_NAMED = re.compile(rf"(?:.*[-._/])?({_KINDS})\.gguf", re.IGNORECASE)
+
+
+def gguf_files(folder: Path) -> Iterator[Path]:
+    """Yield the GGUF models below a folder, in order; a split one by its first part."""
+    for parent, names in tree(folder):
+        yield from (parent / name for name in models_among(names) if os.path.isfile(parent / name))
+
+
+def models_among(names: list[str]) -> list[str]:
+    """Return the names of language models among those of a folder, one of each split model."""
+    firsts: dict[str, str] = {}
+    for name in sorted(names):
+        part = _PART.fullmatch(name)
+        firsts.setdefault(f"{part[1]}-of-{part[3]}" if part else name, name)
+    return [name for name in firsts.values() if _holds_weights(name)]
+
+
+def is_model(name: str) -> bool:
+    """Whether a file's name is that of a language model, or of the first part of a split one."""
+    part = _PART.fullmatch(name)
+    return _holds_weights(name) and (part is None or part[2] == "00001")
+
+
+def _holds_weights(name: str) -> bool:
+    whole = name.lower().endswith(".gguf") and not name.startswith(".")
+    return whole and "mmproj" not in name.lower()
+
+
+def is_whole(path: Path) -> bool:
+    """Whether every part of a model is there."""
+    return all(map(os.path.isfile, parts_of(path)))
+
+
+def parts_of(path: Path) -> list[Path]:
+    """Return the files that a split model consists of; none for one that is not split."""
+    part = _PART.fullmatch(path.name)
+    if part is None:
+        return []
+    count = min(int(part[3]), _MAX_PARTS)
+    return [path.with_name(f"{part[1]}-{n:05d}-of-{part[3]}.gguf") for n in range(1, count + 1)]
+
+
+def is_label(text: str) -> bool:
+    """Whether a text names a quantisation, as `f16`, `q8_0` and `q4` do."""
+    return _LABEL.fullmatch(text) is not None
+
+
+def labelled(files: Iterable[str]) -> dict[str, str]:
+    """Return the quantisation of each file that holds a whole model and names one."""
+    named = {file: match[1].upper() for file in files if (match := _NAMED.fullmatch(file))}
+    return {file: kind for file, kind in named.items() if is_model(file.split("/")[-1])}
+
+
+def choose(repo: str, files: Iterable[str], label: str) -> str:
+    """Return the file of a repository that has a quantisation; split ones are not considered.
+
+    Raises:
+        ModelMissing: there is none, or more than one; the text says what there is.
+    """
+    models = labelled(files)
+    fitting = [file for file, kind in models.items() if kind == label.upper()]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise ModelMissing(f"{repo} has {len(fitting)} files of {label}; name one: {fitting[0]}, …")
+    kinds = ", ".join(sorted(set(models.values()))) or "no file that says which it is"
+    raise ModelMissing(f"{repo} has no whole file of {label}. It has: {kinds}.")
+
+
+def tree(top: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Yield each folder and the names of its files, in order.
+
+    Links are followed, but no folder is entered twice; hidden and unreadable ones are passed over.
+    """
+    seen: set[tuple[int, int]] = set()
+    waiting = [(top, 0)]
+    while waiting and len(seen) < _MAX_FOLDERS:
+        folder, depth = waiting.pop()
+        if not _is_new(folder, seen):
+            continue
+        folders, names = _entries(folder)
+        yield folder, names
+        if depth < _MAX_DEPTH:
+            waiting += [(folder / name, depth + 1) for name in reversed(folders)]
+
+
+def _is_new(folder: Path, seen: set[tuple[int, int]]) -> bool:
+    try:
+        status = folder.stat()
+    except (OSError, ValueError):
+        return False
+    place = status.st_dev, status.st_ino
+    if place in seen:
+        return False
+    seen.add(place)
+    return True
+
+
+def _entries(folder: Path) -> tuple[list[str], list[str]]:
+    """Return the names of the folders and of the files in a folder."""
+    folders: list[str] = []
+    names: list[str] = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if not entry.name.startswith("."):
+                    (folders if _is_folder(entry) else names).append(entry.name)
+    except OSError:  # gone meanwhile, or not ours to read
+        pass
+    return sorted(folders), sorted(names)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a folder or a link to one; a link to itself is neither."""
+    if entry.is_symlink():
+        return os.path.isdir(entry.path)
+    return entry.is_dir(follow_symlinks=False)

@@ -1,0 +1,65 @@
+"""From which acceptance rate on a lookahead pays."""
+
+import pytest
+
+from assistant.decoding.lookahead.costs import Curve
+from assistant.decoding.lookahead.theory import (
+    LONGEST,
+    best_lookahead,
+    break_even,
+    cheapest,
+    expected_tokens,
+)
+
+TOKEN_S = 0.04
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 7, 15, 31])
+@pytest.mark.parametrize("round_s", [0.05, 0.07, 0.079])
+def test_at_the_break_even_a_round_takes_ars_as_long_as_it_takes(k, round_s):
+    rate = break_even(k, round_s, TOKEN_S)
+    assert expected_tokens(rate, k) * TOKEN_S == pytest.approx(round_s, rel=1e-4)
+
+
+def test_at_a_lookahead_of_one_it_is_the_extra_time_in_tokens():
+    assert break_even(1, 0.07, TOKEN_S) == pytest.approx(0.75, abs=1e-5)
+
+
+def test_a_round_that_takes_longer_than_all_its_tokens_never_pays():
+    assert break_even(1, 0.0801, TOKEN_S) is None
+    assert break_even(1, 0.08, TOKEN_S) == 1
+
+
+def test_a_round_as_short_as_a_token_always_pays():
+    assert break_even(3, TOKEN_S, TOKEN_S) == pytest.approx(0, abs=1e-5)
+
+
+def test_the_best_lookahead_leaps_over_a_dear_width_to_a_cheap_one():
+    verify = {1: 0.04, 2: 0.075, 3: 0.11, 4: 0.08}
+    assert best_lookahead(0.9, verify, 0.0) == (3, pytest.approx(3.439 * 0.04 / 0.08))
+
+
+def test_when_nothing_pays_the_best_lookahead_is_none_at_all():
+    assert best_lookahead(0.9, {1: 0.04, 2: 0.08, 4: 0.16}, 0.0) == (0, 1.0)
+    assert best_lookahead(0.9, {1: 0.04, 2: 0.05, 4: 0.06}, 0.04) == (0, 1.0)
+
+
+@pytest.mark.parametrize("step_s", [0.0, 0.01, 0.03])
+@pytest.mark.parametrize(
+    "verify",
+    [
+        {1: 0.04, 2: 0.075, 4: 0.09, 8: 0.2, 16: 0.3},
+        {1: 0.04, 2: 0.041, 16: 0.05},
+        {1: 0.04, 2: 0.08, 16: 0.64},
+    ],
+)
+def test_guesses_that_are_right_less_often_than_the_cheapest_costs_lose_at_every_lookahead(
+    verify, step_s
+):
+    curve = Curve(verify)
+    cost = cheapest(curve, step_s)
+    for k in range(1, LONGEST + 1):
+        round_s = curve(k + 1) + k * step_s
+        assert expected_tokens(min(1.0, 0.99 * cost), k) * TOKEN_S < round_s
+    least = [((curve(k + 1) + k * step_s) / TOKEN_S - 1) / k for k in range(1, LONGEST + 1)]
+    assert cost == pytest.approx(min(least))

@@ -1,0 +1,98 @@
+"""What is learnt of stored answers is private, and goes when they go."""
+
+import stat
+
+import pytest
+
+from assistant.decoding.sources import ngram_store
+from assistant.store import Store
+from assistant.store.files import place
+
+ANSWER = (1, 2, 3, 4)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def store(home):
+    opened = Store(place())
+    yield opened
+    opened.close()
+
+
+def said(store, token_ids=ANSWER, model="target"):
+    """Keep a question and its answer, and return their conversation and the answer."""
+    conversation = store.begin()
+    question = store.ask(conversation, None, "?")
+    answer = store.answer(conversation, question.id, model)
+    store.end(answer.id, "!", token_ids, (), None, "stop-token", "complete")
+    return conversation, answer.id
+
+
+def known():
+    return ngram_store.recalled("target").find(ANSWER[:2])
+
+
+def test_answers_of_all_conversations_are_learnt(store):
+    for _ in range(3):
+        said(store)
+    ngram_store.refresh(store, "target")
+    assert known() == (3, 3, 100)
+
+
+def test_each_model_has_its_own_answers(store):
+    for _ in range(3):
+        said(store, model="another/../model")
+    ngram_store.refresh(store, "target")
+    assert known() is None
+    ngram_store.refresh(store, "another/../model")
+    assert known() is None
+    assert ngram_store.recalled("another/../model").find(ANSWER[:2]) == (3, 3, 100)
+    assert len(list(ngram_store.folder().iterdir())) == 2
+
+
+def test_nobody_else_may_read_it(store):
+    ngram_store.refresh(store, "target")
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in ngram_store.folder().rglob("*")]
+    assert modes == [0o600]
+    assert stat.S_IMODE(ngram_store.folder().stat().st_mode) == 0o700
+
+
+def test_what_was_deleted_or_dropped_is_not_learnt_again(store):
+    kept = [said(store) for _ in range(4)]
+    ngram_store.refresh(store, "target")
+    assert known().times == 4
+    store.delete(kept[0][0])
+    store.drop(kept[1][1])
+    ngram_store.refresh(store, "target")
+    assert known().times == 2
+
+
+def test_forgetting_leaves_no_file(store):
+    ngram_store.clear()
+    said(store)
+    said(store)
+    ngram_store.refresh(store, "target")
+    ngram_store.clear()
+    assert list(ngram_store.folder().iterdir()) == []
+    assert known() is None
+
+
+def test_a_store_in_memory_teaches_nothing():
+    store = Store(None)
+    said(store)
+    said(store)
+    ngram_store.refresh(store, "target")
+    assert not ngram_store.folder().exists()
+
+
+def test_only_so_many_tokens_are_read(store, monkeypatch):
+    monkeypatch.setattr(ngram_store, "ENOUGH", 2 * len(ANSWER) - 1)
+    for _ in range(5):
+        said(store)
+    ngram_store.refresh(store, "target")
+    assert known().times == 2

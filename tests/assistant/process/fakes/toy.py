@@ -1,0 +1,38 @@
+"""A worker that knows one kind of job more than a chat's: all that another kind takes."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from assistant.engine.handlers import HANDLERS
+from assistant.engine.workplace import Workplace
+from assistant.events import Event
+from assistant.process.command_loop import serve
+from assistant.process.protocol import Protocol
+from assistant.process.worker import main
+from assistant.request import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Toy:
+    """Turn a word round."""
+
+    word: str
+    doing: ClassVar[str] = "played"
+    kept: ClassVar[str] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Toyed:
+    """A word that was turned round."""
+
+    word: str
+
+
+def toy(job: Toy, place: Workplace) -> Toyed:
+    return Toyed(job.word[::-1] or place)  # type: ignore[arg-type]  # which no pipe carries
+
+
+TOY = Protocol("tests.assistant.process.fakes.toy", Job | Toy, Event | Toyed)
+
+if __name__ == "__main__":
+    main(lambda commands, events: serve(commands, events, TOY, {**HANDLERS, Toy: toy}))

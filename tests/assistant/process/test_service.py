@@ -1,0 +1,127 @@
+"""What an engine does for whoever asks, be it in this process or in its own."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assistant.events import Decoded, Failed, Finished, Loading, Prepared, Ready, Stop
+from assistant.request import Setup
+from tests.asking import Asking
+from tests.assistant.process.driving import Heard, ask, near, running
+
+Both = tuple[Asking, Heard]
+
+
+@pytest.fixture(params=[near, running], ids=["in this process", "in its own"])
+def both(request: pytest.FixtureRequest) -> Iterator[Both]:
+    """An engine, and what is heard of it."""
+    with request.param() as asking:
+        yield asking
+
+
+def test_loading_reports_progress_and_ends_in_ready(both: Both, setup: Setup) -> None:
+    engine, heard = both
+    engine.submit(setup)
+    ready = heard.until(Ready)
+    assert (ready.target.path, ready.target.n_ctx) == (setup.target, 1024)
+    assert ready.draft is not None
+    assert ready.no_draft is None
+    loading = [event for event in heard.events if isinstance(event, Loading)]
+    assert {event.role for event in loading} == {"target", "draft"}
+    assert loading[-1].fraction == 1
+
+
+def test_answers_come_in_the_order_of_the_requests(both: Both, setup: Setup) -> None:
+    engine, heard = both
+    engine.submit(setup)
+    for length in (5, 9, 3):
+        engine.submit(ask(max_tokens=length))
+    heard.until(Ready)
+    assert [heard.end().stats.generated_tokens for _ in range(3)] == [5, 9, 3]
+
+
+def test_a_request_without_a_model_fails_in_a_sentence(both: Both) -> None:
+    engine, heard = both
+    engine.submit(ask())
+    assert "No model is loaded" in heard.until(Failed).message
+
+
+def test_a_failed_load_is_told_and_a_good_one_follows(
+    both: Both, setup: Setup, tmp_path: Path
+) -> None:
+    engine, heard = both
+    bad = tmp_path / "bad.gguf"
+    bad.write_bytes(b"nonsense")
+    engine.submit(Setup(bad))
+    failed = heard.until(Failed)
+    assert str(bad) in failed.message
+    assert failed.kind == "ModelError"
+    engine.submit(ask())
+    assert "No model is loaded" in heard.until(Failed).message
+    engine.submit(setup)
+    engine.submit(ask())
+    assert heard.until(Finished).stop is Stop.LENGTH
+
+
+def test_a_cancel_stops_an_answer_and_not_the_next_one(both: Both, setup: Setup) -> None:
+    engine, heard = both
+    engine.submit(setup)
+    for i in range(20):
+        engine.submit(ask(max_tokens=950))
+        heard.until(Decoded)
+        engine.cancel()
+        engine.submit(ask(max_tokens=2 + i % 3))
+        assert heard.until(Finished).stop is Stop.CANCELLED
+        assert heard.until(Finished).stats.generated_tokens == 2 + i % 3
+
+
+def test_a_cancel_stops_a_prompt_that_is_being_read(both: Both, slow: Setup) -> None:
+    engine, heard = both
+    engine.submit(slow)
+    heard.until(Ready)
+    engine.submit(ask("x" * 7000))
+    heard.until(Prepared)
+    engine.cancel()
+    finished = heard.until(Finished)
+    assert (finished.stop, finished.stats.generated_tokens) == (Stop.CANCELLED, 0)
+    engine.submit(ask())
+    assert heard.until(Finished).stop is Stop.LENGTH
+
+
+def test_a_cancel_stops_a_load_and_jobs_that_wait(both: Both, slow: Setup) -> None:
+    engine, heard = both
+    engine.submit(slow)
+    engine.cancel()
+    assert heard.until(Failed).kind == "Cancelled"
+    engine.submit(slow)
+    heard.until(Ready)
+    engine.submit(ask(max_tokens=900))
+    engine.submit(ask(max_tokens=901))
+    engine.cancel()
+    assert heard.until(Failed).message == "Stopped before it began."
+    assert heard.until(Finished).stop is Stop.CANCELLED
+
+
+def test_a_cancel_while_idle_stops_nothing_later(both: Both, setup: Setup) -> None:
+    engine, heard = both
+    engine.submit(setup)
+    heard.until(Ready)
+    engine.cancel()
+    engine.submit(ask())
+    assert heard.until(Finished).stop is Stop.LENGTH
+
+
+def test_steering_takes_effect_in_the_answer_under_way(both: Both, setup: Setup) -> None:
+    engine, heard = both
+    engine.submit(setup)
+    engine.submit(ask(max_tokens=900))
+    heard.until(Decoded)
+    engine.steer("ars")
+    while heard.until(Decoded).lookahead:
+        pass
+    engine.steer("sps", 2)
+    while heard.until(Decoded).lookahead != 2:
+        pass
+    engine.cancel()
+    heard.until(Finished)

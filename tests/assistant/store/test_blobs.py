@@ -1,0 +1,70 @@
+"""What is stored beside texts: its bytes stay as they are, or the chats of today are lost."""
+
+import zlib
+
+from assistant.attachment import Attachment
+from assistant.events import Alternative, Ghost, Origin, Stats, Tally, Token
+from assistant.store.packing import (
+    pack_attachments,
+    pack_stats,
+    pack_trace,
+    unpack_attachments,
+    unpack_stats,
+    unpack_trace,
+)
+from assistant.tokens import Step
+
+STATS = Stats(
+    "sps", 2, 6, 5, 3, 9, 4, 5, 0.5, 0.25, 2.0, {3: 2}, 0.5, 1.0, 0.0, (Tally(2, 1),),
+    {"model": Tally(5, 3)}, "tiny", 1,
+)  # fmt: skip
+ATTACHMENTS = (Attachment("a.py", "x = 1"),)
+TOP = (Alternative(7, "Hi", 0.5),)
+TRACE = (
+    Step(
+        (
+            Token(
+                7, "Hi", Origin.DRAFT, "model", 0.5, 0.25, 0, 0.125, (Alternative(7, "Hi", 0.5),)
+            ),
+            Token(8, "!", Origin.RESIDUAL, "model", 0.75, 0.5, 1),
+        ),
+        (Ghost(9, "?", "model", 1, 0.5, None, 0.9, 0.75),),
+    ),
+)
+STATS_STORED = (
+    "de0013a46d6f6465a3737073a6726f756e647302a76472616674656406a674657374656405a861636365"
+    "7074656403ad70726f6d70745f746f6b656e7309ad6361636865645f746f6b656e7304b067656e657261"
+    "7465645f746f6b656e7305a970726566696c6c5f73cb3fe0000000000000ad66697273745f746f6b656e"
+    "5f73cb3fd0000000000000a86465636f64655f73cb4000000000000000b06c6f6f6b61686561645f636f"
+    "756e7473810302a764726166745f73cb3fe0000000000000a87665726966795f73cb3ff0000000000000"
+    "aa6775657373696e675f73cb0000000000000000a9706f736974696f6e739182a674657374656402a861"
+    "6363657074656401a7736f757263657381a56d6f64656c82a674657374656405a8616363657074656403"
+    "a56472616674a474696e79a662657369646501"
+)
+ATTACHMENTS_STORED = "9182a46e616d65a4612e7079a474657874a578203d2031"
+TRACE_STORED = (
+    "9894a24869a56d6f64656ca121a13f919202019297070000010001009708020101010000919409030101"
+    "91920700c448000000000000e03f000000000000d03f000000000000c03f000000000000e83f00000000"
+    "0000e03f000000000000f87f000000000000f87f000000000000e03fcdccccccccccec3fc4040000003f"
+    "c418000000000000f87f000000000000f87f000000000000e83f"
+)
+
+
+def test_figures_are_stored_as_ever() -> None:
+    packed = pack_stats(STATS)
+    assert packed is not None
+    assert packed.hex() == STATS_STORED
+    assert unpack_stats(packed) == STATS
+
+
+def test_attachments_are_stored_as_ever() -> None:
+    packed = pack_attachments(ATTACHMENTS)
+    assert packed is not None
+    assert zlib.decompress(packed).hex() == ATTACHMENTS_STORED
+    assert unpack_attachments(packed) == ATTACHMENTS
+
+
+def test_how_an_answer_came_about_is_stored_as_ever() -> None:
+    packed = pack_trace(TRACE)
+    assert zlib.decompress(packed).hex() == TRACE_STORED
+    assert unpack_trace(packed) == TRACE

@@ -1,0 +1,143 @@
+"""The law of the rounds of a whole answer, by exact enumeration of `Rounds`: no tolerance.
+
+The draft fails on some contexts, which depend on tokens that were drawn. What was proposed before
+has to be judged all the same: a round that is thrown away because of a token has looked at it.
+"""
+
+import itertools
+from fractions import Fraction
+from types import SimpleNamespace
+
+import pytest
+
+from assistant.decoding.lookahead.controller import Controller
+from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.lookahead.policy import Control, Policy
+from assistant.decoding.rules.block import BlockRule
+from assistant.decoding.rules.coupled import CoupledRule
+from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.suffix import SuffixSource
+from assistant.engine.decoding_sequence import DecodingSequence
+from assistant.engine.rounds import Rounds, SequenceRound
+from assistant.events import Noticed, Reason
+from assistant.lab.prove.law import distance, law
+from tests.assistant.engine.pressing import CHOSEN, Counting, Pressed, greedy
+from tests.exact.coupling import Coupled, Numbers
+from tests.exact.exact_rows import keep_all
+from tests.exact.toy import Toy, chain_rule
+from tests.exact.toy_sources import FailsAfter, modelled, modelled_by
+
+START = (1,)
+FLAT = {1: 1.0, 32: 1.1}  # a machine where proposals cost next to nothing
+by_every_rule = pytest.mark.parametrize("rule", [TokenRule, BlockRule])
+
+
+def rounds_of(target, drafter, rule, policy, tokens, warp=keep_all):
+    """Return the rounds of an answer under way, whose clock stands still."""
+    under_way = SimpleNamespace(generated_tokens=1)
+    answer = SimpleNamespace(stats=under_way, stop=None, tokens_left=99)
+    sequence = DecodingSequence(0, tokens, answer, drafter, rule)
+    return iter(Rounds(target, [sequence], policy, warp, lambda: 0.0))
+
+
+def said(target, sources, rule, length, lookahead=2, steps=None, drafter=Cascade):
+    """Return the first `length` tokens of an answer; `steps` get all that the rounds yield."""
+    tokens, steps = list(START), [] if steps is None else steps
+    policy = Policy(Control("sps", lookahead), None)
+    rounds = rounds_of(target, drafter(*sources), rule, policy, tokens)
+    while len(tokens) < len(START) + length:
+        steps.append(next(rounds))
+    return tuple(tokens[len(START) :][:length])
+
+
+def failing(seed, n_vocab=2):
+    """Return a draft model that fails when its last token is 0, and a source that copies."""
+    return [modelled_by(FailsAfter(n_vocab, seed), n_vocab), SuffixSource()]
+
+
+@by_every_rule
+@pytest.mark.parametrize("seed", range(4))
+def test_a_draft_that_fails_on_what_was_drawn_leaves_the_law_of_the_target(rule, seed):
+    target = Toy(2, 3 + seed)
+    found = law(lambda rng: said(target, failing(5 + seed), rule(rng), 3))
+    assert distance(found, chain_rule(target, 3, start=START)) == 0
+
+
+@by_every_rule
+def test_it_does_so_with_three_tokens_and_more_than_one_proposal_in_hand(rule):
+    target = Toy(3, 4)
+    sources = lambda: failing(2, 3)  # noqa: E731
+    found = law(lambda rng: said(target, sources(), rule(rng), 3, lookahead=3))
+    assert distance(found, chain_rule(target, 3, start=START)) == 0
+
+
+@by_every_rule
+def test_the_mode_may_change_in_every_round_by_what_was_said(rule):
+    target, lookaheads = Toy(3, 7, "zeros"), set()
+
+    def run(rng):
+        tokens, control = list(START), Control("sps", 2)
+        policy, drafter = Policy(control, None), modelled(Toy(3, 8))
+        rounds = rounds_of(target, drafter, rule(rng), policy, tokens)
+        while len(tokens) < len(START) + 4:
+            lookaheads.add(next(rounds).round.proposed)
+            control.mode = "sps" if sum(tokens) % 2 else "ars"
+        return tuple(tokens[len(START) :][:4])
+
+    assert distance(law(run), chain_rule(target, 4, start=START)) == 0
+    assert lookaheads == {0, 2}
+
+
+def test_with_a_seed_a_draft_that_fails_changes_no_token():
+    def run(rng):
+        numbers, target = Numbers(rng), Toy(2, 3)
+        alone = said(target, [], Coupled(numbers), 2)
+        return alone == said(target, failing(5), Coupled(numbers), 2)
+
+    assert law(run) == {True: 1}
+
+
+def test_a_round_that_is_thrown_away_is_biased():
+    """The control: without what was proposed before it failed, the law is off by a quarter."""
+
+    class ThrowsAway(Cascade):
+        def propose(self, tokens, plan, warp, draw):
+            draft = super().propose(tokens, plan, warp, draw)
+            return type(draft)() if self.failure else draft
+
+    target = Toy(2, 3)
+    found = law(lambda rng: said(target, failing(5), TokenRule(rng), 2, drafter=ThrowsAway))
+    assert distance(found, chain_rule(target, 2, start=START)) == Fraction(1, 4)
+
+
+@by_every_rule
+def test_a_draft_that_failed_is_verified_reported_and_asked_no_more(rule):
+    ends = set()
+
+    def run(rng):
+        steps = []
+        said(Toy(2, 3), failing(5)[:1], rule(rng), 5, steps=steps)
+        failed = [i for i, step in enumerate(steps) if isinstance(step, Noticed)]
+        for i in failed:
+            assert "goes on without the draft model" in steps[i].text
+            before, after = steps[i - 1], steps[i + 1 :]
+            assert isinstance(before, SequenceRound)
+            assert all(each.round.proposed == 0 for each in after)
+            ends.add(before.round.proposed)
+        return len(failed)
+
+    assert set(law(run)) == {0, 1}
+    assert ends == {0, 1}  # failed at once, and with one proposal in hand
+
+
+def test_the_reason_for_a_draft_is_its_own_whatever_is_pressed_meanwhile():
+    tokens, reasons, control = [*range(50)] * 4, set(), Control()
+    policy, drafter = Policy(control, Controller(Costs(FLAT, {}))), Cascade(Pressed(control))
+    rounds = rounds_of(Counting(), drafter, CoupledRule(1), policy, tokens, greedy)
+    for _, round_, forecast in itertools.islice(rounds, 50):
+        assert round_.proposed in CHOSEN.get(forecast.reason, range(32))
+        reasons.add(forecast.reason)
+        if forecast.reason is Reason.ARS:  # no source is asked, so none presses
+            control.mode = "auto"
+    assert reasons > CHOSEN.keys()

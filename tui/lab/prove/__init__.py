@@ -1,1 +1,0 @@
-"""`specchat prove`, as a person sees it."""

@@ -1,1 +1,0 @@
-"""`specchat tune`, as a person sees it."""

@@ -1,0 +1,184 @@
+"""Downloads of models, one at a time: how far one is, how fast it goes, how long it will take."""
+
+from collections import deque
+from dataclasses import dataclass
+from functools import partial
+from threading import Thread
+from time import monotonic
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import ProgressBar, Static
+
+from models.cancel import CancelFlag
+from models.catalog import GGUF
+from models.errors import Cancelled, SpecchatError
+from models.files.progress import Progress
+from tui.safe import safe
+from tui.widgets.text_figures import duration, size
+
+OFFLINE = "Nothing is fetched while --offline, or offline in config.toml, is set."
+STOPPED = "Stopped. What has arrived is kept; fetching goes on from there."
+REPORT_EVERY_S = 0.1
+SPEED_OVER_S = 10.0
+
+
+class TransferSpeed:
+    """The speed of the last few seconds, which says more about the next ones than the average."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, int]] = deque()
+
+    def add(self, done: int, now: float) -> None:
+        """Note that `done` bytes are here; fewer than before means that something new began."""
+        if self._seen and done < self._seen[-1][1]:
+            self._seen.clear()
+        self._seen.append((now, done))
+        while len(self._seen) > 2 and now - self._seen[0][0] > SPEED_OVER_S:
+            self._seen.popleft()
+
+    @property
+    def speed(self) -> float:
+        """Bytes a second; 0 while unknown."""
+        if len(self._seen) < 2:
+            return 0.0
+        (then, before), (now, after) = self._seen[0], self._seen[-1]
+        return (after - before) / (now - then) if now > then else 0.0
+
+
+class Downloads(Vertical):
+    """Fetch models on a thread and show how far it is; ends in `Fetched` or `Failed`."""
+
+    DEFAULT_CSS = """
+    Downloads {
+        display: none;
+        height: auto;
+        padding: 0 1;
+        border-top: solid $panel-lighten-2;
+
+        & Static { height: auto; }
+        & ProgressBar, & Bar { width: 1fr; }
+        & .figures { color: $text-muted; }
+        & .notice { color: $text-warning; display: none; }
+    }
+    """
+
+    @dataclass
+    class Arrived(Message):
+        """A part of a file is here."""
+
+        what: str
+        progress: Progress
+
+    @dataclass
+    class Fetched(Message):
+        """Everything is here."""
+
+        name: str
+        """What the first file is called."""
+        then_use: bool
+
+    @dataclass
+    class Failed(Message):
+        """A download came to nothing, or was stopped."""
+
+        reason: str
+
+    def __init__(self, offline: bool) -> None:
+        super().__init__()
+        self._offline = offline
+        self._what = Static("", markup=False)
+        self._bar = ProgressBar(show_eta=False, show_percentage=True)
+        self._figures = Static(classes="figures", markup=False)
+        self._notice = Static(classes="notice", markup=False)
+        self._speed = TransferSpeed()
+        self._cancel = CancelFlag()
+        self._thread: Thread | None = None
+        self._reported = 0.0
+
+    def compose(self) -> ComposeResult:
+        """Lay out what is fetched, the bar and the figures."""
+        yield self._what
+        yield self._bar
+        yield self._figures
+        yield self._notice
+
+    @property
+    def can_start(self) -> bool:
+        """Whether a download may begin."""
+        return not self._offline and self._thread is None
+
+    def start(self, files: tuple[GGUF, ...], then_use: bool) -> str:
+        """Fetch files, the target first, perhaps to use it; return why not, or nothing."""
+        if self._offline:
+            return OFFLINE
+        if self._thread is not None:
+            return "One download at a time; Esc stops the one under way."
+        self._speed, self._cancel = TransferSpeed(), CancelFlag()
+        self._what.update("")
+        self._bar.update(total=None, progress=0)
+        self._figures.update("Connecting …")
+        self._notice.display, self.display = False, True
+        self._thread = Thread(target=self._fetch, args=(files, then_use), name="fetch", daemon=True)
+        self._thread.start()
+        return ""
+
+    def stop(self) -> bool:
+        """Stop soon what there is to stop, and say whether there is; what has arrived is kept."""
+        self._cancel.raise_()
+        return self._thread is not None
+
+    def on_unmount(self) -> None:
+        """Leave no download running."""
+        self.stop()
+
+    def _fetch(self, files: tuple[GGUF, ...], then_use: bool) -> None:
+        from models.files.pull import pull  # brings the network libraries along
+
+        try:
+            for number, gguf in enumerate(files, 1):
+                report = partial(self._report, f"{number} of {len(files)}: {gguf.file}")
+                pull(gguf.name, progress=report, cancel=self._cancel)
+            self.post_message(self.Fetched(files[0].name, then_use))
+        except Cancelled:
+            self.post_message(self.Failed(STOPPED))
+        except SpecchatError as error:
+            self.post_message(self.Failed(str(error)))
+
+    def _report(self, what: str, progress: Progress) -> None:
+        now, whole = monotonic(), progress.done == progress.total
+        if now - self._reported >= REPORT_EVERY_S or whole or progress.notice:
+            self._reported = now
+            self.post_message(self.Arrived(what, progress))
+
+    @on(Fetched)
+    @on(Failed)
+    def _end(self) -> None:
+        self._thread, self.display = None, False
+
+    @on(Arrived)
+    def _show(self, message: Arrived) -> None:
+        """Show how far the download of a file is; a notice stays until the next download."""
+        progress = message.progress
+        if progress.notice:
+            self._notice.update(safe(progress.notice))
+            self._notice.display = True
+            return
+        self._speed.add(progress.done, monotonic())
+        self._what.update(safe(message.what))
+        self._bar.update(total=progress.total or None, progress=progress.done)
+        self._figures.update(safe(figures(progress, self._speed.speed)))
+
+
+def figures(progress: Progress, speed: float) -> str:
+    """Return what there is to know about a download, in one line."""
+    parts = [progress.note] if progress.note else []
+    if progress.total:
+        parts.append(f"{size(progress.done)} of {size(progress.total)}")
+    if speed > 0:
+        parts.append(f"{size(speed)}/s")
+        if progress.total > progress.done:
+            parts.append(f"{duration((progress.total - progress.done) / speed)} left")
+    return " · ".join(parts)

@@ -1,0 +1,97 @@
+"""What a shell may complete a word with, and which command a mistyped one may have meant."""
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from difflib import get_close_matches
+
+import click
+from click.shell_completion import BashComplete, CompletionItem, split_arg_string
+
+from models import catalog
+from models.errors import SpecchatError
+from models.files.stores import stored
+from tui.settings.config_file import read
+from tui.settings.keys import Key
+
+_PATHS = ("/", "./", "../", "~")
+"""How the path of a file begins."""
+ELSEWHERE = {
+    "run": "specchat --target MODEL",
+    "chat": "specchat",
+    "ls": "specchat models list",
+    "get": "specchat models pull",
+    "download": "specchat models pull",
+    "help": "specchat --help",
+    "version": "specchat --version",
+    "settings": "specchat config",
+    "completion": "_SPECCHAT_COMPLETE=bash_source specchat",
+}
+"""What other programs call things."""
+
+
+def values(key: Key, incomplete: str) -> list[CompletionItem]:
+    """Return what the value of a key may go on as."""
+    if key.name in ("target", "draft"):
+        words = [*key.kind.offers, *(["none"] if key.name == "draft" else [])]
+        return models(incomplete, words)
+    words = [*key.kind.offers]
+    if key.name == "preset":
+        with suppress(SpecchatError):  # a shell has no place for a complaint
+            words += read().presets
+    return [CompletionItem(word) for word in words if word.startswith(incomplete)]
+
+
+def models(incomplete: str, others: Iterable[str] = ()) -> list[CompletionItem]:
+    """Return the models of the catalogue and those that some program has here; or a file."""
+    if incomplete.startswith(_PATHS):
+        return [CompletionItem(incomplete, type="file")]  # a shell knows files better
+    words = [*others, *catalog.FILES]
+    with suppress(SpecchatError, OSError):
+        words += [model.reference for model in stored()]
+    return [CompletionItem(word) for word in dict.fromkeys(words) if word.startswith(incomplete)]
+
+
+class Bash(BashComplete):
+    """Take the line as it was typed, and answer with what goes after the last colon."""
+
+    source_template = BashComplete.source_template.replace(
+        "$(env ", '$(env COMP_LINE="${COMP_LINE:0:COMP_POINT}" COMP_BREAKS="$COMP_WORDBREAKS" '
+    )
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Return the words before the one that is being typed, and that one."""
+        line = os.environ.get("COMP_LINE")
+        if line is None:
+            return super().get_completion_args()
+        words = split_arg_string(line)
+        return (words[1:], "") if line[-1:].isspace() else (words[1:-1], "".join(words[1:][-1:]))
+
+    def format_completion(self, item: CompletionItem) -> str:
+        """Return what bash puts in place of the word as it sees it."""
+        typed = self.get_completion_args()[1]
+        if item.type == "plain" and ":" in typed and ":" in os.environ.get("COMP_BREAKS", ""):
+            kept = len(typed.rpartition(":")[0]) + 1
+            item = CompletionItem(item.value[kept:], item.type)
+        return super().format_completion(item)
+
+
+def meant(name: str, context: click.Context) -> str | None:
+    """Return the command that comes closest to a name, as it is typed."""
+    if name in ELSEWHERE:
+        return ELSEWHERE[name]
+    known = _commands(context.command, context)
+    alike = [path for path in known if path.split()[-1] == name]  # "pull" is "models pull"
+    near = alike or get_close_matches(name, known, n=1)
+    return f"specchat {near[0]}" if near else None
+
+
+def _commands(group: click.Command, context: click.Context, above: str = "") -> list[str]:
+    """Return the commands below a group, each with the words in front of it."""
+    found: list[str] = []
+    if isinstance(group, click.Group):
+        for name in group.list_commands(context):
+            below = group.get_command(context, name)
+            found.append(above + name)
+            found += _commands(below, context, f"{above}{name} ") if below else []
+    return found
