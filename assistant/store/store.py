@@ -27,6 +27,7 @@ from assistant.tokens import Trace
 from models.errors import StorageError
 
 _ANSWERS_AT_ONCE = 256  # answers that are read at a time
+_MAX_LEARNED = 10_000  # conversations
 _ANSWERS = """SELECT message.id, message.created, model, content, stats
     FROM message JOIN conversation ON conversation.id = conversation
     WHERE message.id > ? AND role = 'assistant' AND stats IS NOT NULL
@@ -261,6 +262,13 @@ class Store:
                     yield StoredAnswer(created, model, content, stats)
 
     # Conversations taken out and put in
+
+    def answer_tokens(self, model: str) -> Iterator[tuple[int, ...]]:
+        """Yield the tokens of a model's answers, those of the newest conversations first."""
+        for summary in self.summaries(limit=_MAX_LEARNED):
+            for record in self.tree(summary.id):
+                if record.model == model and record.token_ids:
+                    yield record.token_ids
 
     def whole(self, conversation: int) -> FullConversation:
         """Return a conversation with all of its branches."""

@@ -81,6 +81,8 @@ async def test_nothing_is_written_when_nothing_is_to_be_kept(
     async with open_chat(target, draft, save=False) as chat:
         await chat.ask("Secret")
         assert len(chat.said) == 2
+        chat.screen.autosave.learn("target")
+    assert not (home / "ngrams").exists()
     assert not [path for path in home.rglob("*") if path.is_file() and path.suffix == ".db"]
 
 

@@ -106,9 +106,10 @@ class Autosave:
         from assistant.decoding.sources import ngram_store
 
         try:
-            if self._state.settings.learn:
-                ngram_store.refresh(self._state.store, model)
-            else:
+            store = self._state.store
+            if self._state.settings.learn and store.saves:
+                ngram_store.refresh(model, store.answer_tokens(model))
+            elif not self._state.settings.learn:
                 ngram_store.clear()
         except StorageError as error:
             self._prompt.notify(safe(str(error)), severity="warning", timeout=10, markup=False)

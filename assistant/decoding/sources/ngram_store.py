@@ -5,7 +5,7 @@ for nobody else to read, and are made anew from the store, so they know nothing 
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,12 +14,10 @@ from models.errors import StorageError
 from models.files import disk
 from models.files.places import data_dir
 
-if TYPE_CHECKING:  # a store imports this; and tables bring numpy along
+if TYPE_CHECKING:  # tables bring numpy along
     from assistant.decoding.sources.ngram import Tables
-    from assistant.store.store import Store
 
-ENOUGH = 2_000_000  # tokens; older conversations are left alone
-MOST = 10_000  # conversations
+MAX_TOKENS = 2_000_000  # older answers are left alone
 
 
 def folder() -> Path:
@@ -48,20 +46,18 @@ def recalled(model: str) -> "Tables":
     return opened(_place(model))
 
 
-def refresh(store: "Store", model: str) -> None:
-    """Learn the answers of `model` that are in the store now, and forget those that are not.
+def refresh(model: str, answers: Iterable[tuple[int, ...]]) -> None:
+    """Learn the tokens of a model's answers, the newest first, and forget all but those.
 
-    It takes a moment: call it from a thread. Nothing is learnt from a store in memory.
+    It takes a moment: call it from a thread.
 
     Raises:
-        StorageError: the store cannot be read, or the tables cannot be written.
+        StorageError: the answers cannot be read, or the tables cannot be written.
     """
     from assistant.decoding.sources.ngram import learn
 
-    if not store.saves:
-        return
     try:
-        disk.write_private(_place(model), learn(_answers(store, model)))
+        disk.write_private(_place(model), learn(_newest(answers)))
     except OSError as error:
         raise StorageError(
             f"{_place(model)} cannot be written ({error.strerror}), so nothing is learnt from "
@@ -74,13 +70,10 @@ def _place(model: str) -> Path:
     return folder() / hashlib.sha256(model.encode()).hexdigest()[:16]
 
 
-def _answers(store: "Store", model: str) -> Iterator[tuple[int, ...]]:
-    """Yield the tokens of a model's answers, those of the newest conversations first."""
-    tokens = 0
-    for summary in store.summaries(limit=MOST):
-        for record in store.tree(summary.id):
-            if record.model == model and record.token_ids:
-                tokens += len(record.token_ids)
-                yield record.token_ids
-        if tokens > ENOUGH:
+def _newest(answers: Iterable[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+    left = MAX_TOKENS
+    for tokens in answers:
+        yield tokens
+        left -= len(tokens)
+        if left < 0:
             return

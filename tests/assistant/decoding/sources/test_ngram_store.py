@@ -33,6 +33,10 @@ def said(store, token_ids=ANSWER, model="target"):
     return conversation, answer.id
 
 
+def learn(store, model="target"):
+    ngram_store.refresh(model, store.answer_tokens(model))
+
+
 def known():
     return ngram_store.recalled("target").find(ANSWER[:2])
 
@@ -40,23 +44,23 @@ def known():
 def test_answers_of_all_conversations_are_learnt(store):
     for _ in range(3):
         said(store)
-    ngram_store.refresh(store, "target")
+    learn(store)
     assert known() == (3, 3, 100)
 
 
 def test_each_model_has_its_own_answers(store):
     for _ in range(3):
         said(store, model="another/../model")
-    ngram_store.refresh(store, "target")
+    learn(store)
     assert known() is None
-    ngram_store.refresh(store, "another/../model")
+    learn(store, "another/../model")
     assert known() is None
     assert ngram_store.recalled("another/../model").find(ANSWER[:2]) == (3, 3, 100)
     assert len(list(ngram_store.folder().iterdir())) == 2
 
 
 def test_nobody_else_may_read_it(store):
-    ngram_store.refresh(store, "target")
+    learn(store)
     modes = [stat.S_IMODE(path.stat().st_mode) for path in ngram_store.folder().rglob("*")]
     assert modes == [0o600]
     assert stat.S_IMODE(ngram_store.folder().stat().st_mode) == 0o700
@@ -64,11 +68,11 @@ def test_nobody_else_may_read_it(store):
 
 def test_what_was_deleted_or_dropped_is_not_learnt_again(store):
     kept = [said(store) for _ in range(4)]
-    ngram_store.refresh(store, "target")
+    learn(store)
     assert known().times == 4
     store.delete(kept[0][0])
     store.drop(kept[1][1])
-    ngram_store.refresh(store, "target")
+    learn(store)
     assert known().times == 2
 
 
@@ -76,23 +80,15 @@ def test_forgetting_leaves_no_file(store):
     ngram_store.clear()
     said(store)
     said(store)
-    ngram_store.refresh(store, "target")
+    learn(store)
     ngram_store.clear()
     assert list(ngram_store.folder().iterdir()) == []
     assert known() is None
 
 
-def test_a_store_in_memory_teaches_nothing():
-    store = Store(None)
-    said(store)
-    said(store)
-    ngram_store.refresh(store, "target")
-    assert not ngram_store.folder().exists()
-
-
 def test_only_so_many_tokens_are_read(store, monkeypatch):
-    monkeypatch.setattr(ngram_store, "ENOUGH", 2 * len(ANSWER) - 1)
+    monkeypatch.setattr(ngram_store, "MAX_TOKENS", 2 * len(ANSWER) - 1)
     for _ in range(5):
         said(store)
-    ngram_store.refresh(store, "target")
+    learn(store)
     assert known().times == 2
