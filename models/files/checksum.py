@@ -4,6 +4,7 @@ A model is handed out only when they are.
 """
 
 import hashlib
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,7 +140,7 @@ def remember(path: Path, digest: str) -> None:
     records = {name: record for name, record in _records().items() if os.path.exists(name)}
     records[str(path.resolve())] = (*_stamp(path), digest)
     try:
-        write_private(_place(), msgspec.json.encode(records))
+        write_private(_place(), json.dumps(records))  # it takes names that are no UTF-8
     except OSError:
         return  # a cache that cannot be written costs a second checksum, nothing else
 
@@ -155,6 +156,6 @@ def _place() -> Path:
 
 def _records() -> _Records:
     try:
-        return msgspec.json.decode(_place().read_bytes(), type=_Records)
+        return msgspec.convert(json.loads(_place().read_bytes()), _Records)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
         return {}

@@ -3,6 +3,7 @@
 Headers are remembered: that of a file that has not changed is not read again.
 """
 
+import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -137,7 +138,8 @@ class _Headers:
         if self._is_new:
             files = {name: each for name, each in self._files.items() if os.path.exists(name)}
             with suppress(OSError, ValueError):
-                write_private(_place(), msgspec.json.encode(_Kept(_VERSION, files)))
+                kept = msgspec.to_builtins(_Kept(_VERSION, files))
+                write_private(_place(), json.dumps(kept))  # it takes names that are no UTF-8
 
 
 def _place() -> Path:
@@ -146,7 +148,7 @@ def _place() -> Path:
 
 def _load() -> dict[str, tuple[int, int, _Outcome]]:
     try:
-        kept = msgspec.json.decode(_place().read_bytes(), type=_Kept)
+        kept = msgspec.convert(json.loads(_place().read_bytes()), _Kept)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
         return {}
     return kept.files if kept.version == _VERSION else {}

@@ -222,8 +222,7 @@ class ChatController:
         elif request := self._dialogue.race(prompt.text, prompt.attachments, ready.target):
             return request
         else:
-            text = "Type a prompt first; it races in two lanes, ArS and SpS."
-            self._parts.notify(text, timeout=4)
+            self._parts.notify("Type a prompt first; it races, ArS against SpS.", timeout=4)
         return None
 
     def open(self, conversation: int | None, to_prompt: bool = False) -> None:
