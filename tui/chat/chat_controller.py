@@ -290,7 +290,7 @@ class ChatController:
             begin, self._wish = self._wish, None
             self.ask(begin(self.ready.target, self.mode), self.show)
         if self.wants_model:
-            self._parts.post_message(ModelWanted())
+            self._parts.app.post_message(ModelWanted())  # going up, it would end at its sender
         self._parts.refresh_bindings()
 
     def _loading(self, event: Event | None) -> None:
