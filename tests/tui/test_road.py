@@ -1,5 +1,6 @@
 """From the event to the painted token: how many hands it goes through."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -34,3 +35,10 @@ async def test_a_token_is_painted_after_few_calls(tiny_target, tiny_draft, monke
     for handler, *calls in roads:
         assert EngineSaid.__name__ in handler or handler.endswith("Program.take"), handler
         assert len(calls) <= MAX_CALLS, calls
+
+
+def test_the_road_that_is_written_down_leads_over_files_that_are_there():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    stations = re.findall(r"^((?:tui|assistant)/\S+)", text, re.MULTILINE)
+    assert 20 < len(stations) <= 30
+    assert [station for station in stations if not (ROOT / station).exists()] == []
