@@ -36,7 +36,7 @@ from assistant.request import AnyJob, Request
 from assistant.service import Hear, Ticket
 from assistant.tokens import Step
 from tests import tiny
-from tests.tui.race_recorded import Recorded, ready
+from tests.tui.race.race_recorded import Recorded, ready
 from tui.app.app import SpecchatApp
 from tui.settings.settings import Settings
 

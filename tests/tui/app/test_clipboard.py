@@ -1,0 +1,133 @@
+"""Copying, with real programs in the place of clipboard tools."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.tui.chat.prompting import at_the_prompt
+from tui.app import clipboard
+from tui.app.clipboard import OSC52_MAX_BYTES, code_blocks, copy, usable
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for tools on a machine that has none, at a display."""
+    for variable in ("SSH_CONNECTION", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME", "TERMUX_VERSION"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+def install(tools: Path, name: str, script: str) -> None:
+    (tools / name).write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n")
+    (tools / name).chmod(0o755)
+
+
+async def test_selection_is_copied_with_the_tool(tools: Path) -> None:
+    install(
+        tools, "xclip", f'echo "$@" > {tools}/how; cat > {tools}/copied; echo noise; echo no >&2'
+    )
+    async with at_the_prompt() as typist:
+        await typist.type("höh\nx")
+        await typist.pilot.press("shift+up", "ctrl+c")
+        await typist.until(lambda: typist.toasts)
+        assert typist.toasts == ["Copied 4 characters."]
+        assert (tools / "copied").read_text() == "öh\nx"
+        assert (tools / "how").read_text() == "-selection clipboard\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("exit 1", "xclip failed with exit code 1. "),
+        ("exec sleep 60", "xclip did not answer. "),
+        (None, ""),
+    ],
+)
+async def test_without_a_working_tool_the_terminal_is_asked(
+    tools: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, reason: str
+) -> None:
+    monkeypatch.setattr(clipboard, "CLIPBOARD_TIMEOUT_S", 0.2)
+    if script:
+        install(tools, "xclip", script)
+    async with at_the_prompt() as typist:
+        said = await copy(typist.app, "text")
+        assert typist.app.clipboard == "text"
+    assert said == f"{reason}Sent 4 characters to the terminal, which may ignore it (OSC 52)."
+
+
+async def test_tool_that_cannot_run_is_named(tools: Path) -> None:
+    (tools / "xclip").write_bytes(b"\x7fELF no program")
+    (tools / "xclip").chmod(0o755)
+    async with at_the_prompt() as typist:
+        said = await copy(typist.app, "text")
+    assert said.startswith("xclip cannot be run: Exec format error. Sent 4 characters")
+
+
+async def test_long_text_may_be_cut_by_the_terminal(tools: Path) -> None:
+    async with at_the_prompt() as typist:
+        said = await copy(typist.app, "x" * OSC52_MAX_BYTES)
+        assert "ignore it or cut it after 74 kB" in said
+        assert await copy(typist.app, "") == "There is nothing to copy."
+        assert (await copy(typist.app, "\ud800")).startswith("Sent 1 character to")
+
+
+def test_tool_that_does_not_reach_the_person_is_not_used(tools: Path) -> None:
+    for name in ("pbcopy", "xclip", "wl-copy"):
+        install(tools, name, "cat > /dev/null")
+    environment = dict(os.environ)
+
+    def tool(**changes: str) -> str | None:
+        found = usable({**environment, **changes})
+        return found.command[0] if found else None
+
+    assert tool() == "pbcopy"
+    assert tool(SSH_CONNECTION="x", DISPLAY="") is None
+    assert tool(SSH_CONNECTION="x", DISPLAY="localhost:10.0") == "xclip"
+    assert tool(SSH_CONNECTION="x", WAYLAND_DISPLAY="wayland-0") == "wl-copy"
+
+
+TEXT = """Try this:
+
+```python
+print("a")
+
+```
+
+1. and then
+
+   ~~~
+   b
+   ~~~
+
+> ```
+> quoted
+> ```
+
+    indented
+
+`inline` ```` ``` ````
+
+```
+open"""
+
+
+def test_code_blocks_are_found_wherever_they_are() -> None:
+    assert code_blocks(TEXT) == ('print("a")\n', "b", "quoted", "indented", "open")
+    assert code_blocks("no code") == ()
+
+
+@given(st.text())
+def test_no_text_breaks_the_search_for_code(text: str) -> None:
+    code_blocks(text)
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(alphabet="ab\t \\&;*_<>|\u00a0é", max_size=20), min_size=1, max_size=5))
+def test_a_code_block_is_copied_to_the_byte(lines: list[str]) -> None:
+    code = "\n".join(lines)
+    assert code_blocks(f"<div>\nIt is:\n```go\n{code}\n```\n</div>") == (code,)

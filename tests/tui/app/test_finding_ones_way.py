@@ -1,0 +1,356 @@
+"""The focus stays where the person is, hints are true, and every screen explains its keys."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+from textual.widgets._footer import FooterKey
+from textual.widgets._toast import Toast
+
+from assistant.events import Decoded, Finished, Lap, ModelInfo, Ready
+from assistant.request import Lane, Setup
+from tests.tui.chat.chat_driver import TINY, Chat, Watched, open_chat
+from tui.app.app import SpecchatApp
+from tui.app.help_screen import HelpScreen
+from tui.chat.conversation.answer import Answer
+from tui.chat.list.chat_rows import Shelf
+from tui.models.inventory import ModelInventory
+from tui.models.screen import ModelsScreen
+from tui.race.scoreboard import PhaseLine
+from tui.race.screen import RaceScreen
+from tui.race.track import LaneStanding
+from tui.settings.screen import SettingsScreen
+from tui.settings.settings import Settings
+
+WIDE = (120, 40)
+Pair = tuple[Path, Path]
+
+
+def told(chat: Chat) -> str:
+    return "\n".join(notice.message for notice in chat.app._notifications)
+
+
+def title(shelf: Shelf) -> str:
+    assert shelf.chosen is not None
+    return shelf.chosen.title
+
+
+async def walk(chat: Chat, *keys: str) -> None:
+    await chat.pilot.press("ctrl+up")
+    await chat.pilot.pause()
+    await chat.pilot.press(*keys)
+    await chat.pilot.pause()
+
+
+async def test_after_another_answer_the_keys_go_to_it(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ask("Which way?")
+        await walk(chat, "r")
+        await chat.until(lambda: len(chat.engine.heard(Finished)) == 2)
+        await chat.until(lambda: not chat.screen.controller.busy)
+        focused = chat.screen.focused
+        assert isinstance(focused, Answer)
+        assert focused.record == chat.screen.state.leaf
+
+
+async def test_what_undo_brings_back_has_the_focus(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ask("One")
+        await chat.ask("Two")
+        await walk(chat, "up", "d", "u")
+        two = next(turn for turn in chat.screen.conversation.turns if turn.text == "Two")
+        await chat.until(lambda: chat.screen.focused is two)
+
+
+async def test_a_deletion_that_leaves_nothing_names_a_way_back_that_works(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ask("One")
+        before = chat.said
+        await walk(chat, "up", "d")
+        assert "Ctrl+Z brings it back" in told(chat)  # u would be typed into the prompt
+        await chat.pilot.press("x", "ctrl+z")
+        assert (chat.prompt.text, chat.said) == ("", [])  # what was typed goes first
+        await chat.pilot.press("ctrl+z")
+        await chat.until(lambda: chat.said == before)
+
+
+async def test_a_fork_is_typed_into_at_once_also_beside_the_list(pair: Pair) -> None:
+    async with open_chat(*pair, size=WIDE) as chat:
+        await chat.ask("One")
+        await chat.pilot.press("f2", "escape")
+        await walk(chat, "up", "f")
+        assert chat.screen.focused is chat.prompt.editor
+        assert "Ctrl+R" in told(chat)
+        await chat.pilot.press("ctrl+r")
+        await chat.until(lambda: len(chat.engine.heard(Finished)) == 2)
+
+
+async def test_the_border_says_that_a_question_is_edited_until_it_is_sent_or_left(
+    pair: Pair,
+) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ask("One")
+        await walk(chat, "up", "e")
+        assert "asks it anew" in str(chat.prompt.border_title)
+        await chat.pilot.press("space", "@", "escape")  # the picker has the border for a while
+        assert "asks it anew" in str(chat.prompt.border_title)
+        await chat.pilot.press("escape")
+        assert not chat.prompt.border_title
+        await walk(chat, "up", "e")
+        await chat.pilot.press("enter")
+        await chat.until(lambda: len(chat.engine.heard(Finished)) == 2)
+        assert not chat.prompt.border_title
+
+
+async def test_f2_goes_back_to_a_list_that_is_open_and_closes_it_from_there(pair: Pair) -> None:
+    async with open_chat(*pair, size=WIDE) as chat:
+        await chat.ask("One")
+        chats = chat.screen.parts.chats
+        await chat.pilot.press("f2", "escape")
+        assert chats.display
+        assert chat.screen.focused is chat.prompt.editor
+        await chat.pilot.press("f2")
+        assert chats.display
+        assert chats.shelf.has_focus
+        await chat.pilot.press("f2")
+        assert not chats.display
+        assert chat.screen.focused is chat.prompt.editor
+
+
+async def test_an_open_conversation_that_is_deleted_goes_and_comes_back(pair: Pair) -> None:
+    async with open_chat(*pair, size=WIDE) as chat:
+        await chat.ask("One")
+        said, conversation = chat.said, chat.screen.state.conversation
+        await chat.pilot.press("f2")
+        await chat.until(lambda: chat.screen.parts.chats.shelf.summaries)
+        await chat.pilot.press("d")
+        await chat.until(lambda: chat.screen.state.conversation is None)
+        assert not chat.screen.conversation.turns
+        await chat.until(lambda: not chat.screen.parts.chats.shelf.summaries)
+        await chat.pilot.press("u")
+        await chat.until(lambda: chat.screen.state.conversation == conversation)
+        assert chat.said == said
+
+
+async def test_the_cursor_of_the_list_begins_on_the_open_conversation(pair: Pair) -> None:
+    async with open_chat(*pair, size=WIDE) as chat:
+        for topic in ("One", "Two", "Three"):
+            await chat.pilot.press("ctrl+n")
+            await chat.ask(topic)
+        shelf = chat.screen.parts.chats.shelf
+        await chat.pilot.press("f2")
+        await chat.until(lambda: len(shelf.summaries) == 3)
+        assert title(shelf) == "Three"
+        await chat.pilot.press("end", "f2", "f2")
+        assert title(shelf) == "Three"
+
+
+async def test_a_deleted_conversation_comes_back_after_another_was_opened(pair: Pair) -> None:
+    async with open_chat(*pair, size=WIDE) as chat:
+        await chat.ask("One")
+        await chat.pilot.press("ctrl+n")
+        await chat.ask("Two")
+        shelf = chat.screen.parts.chats.shelf
+        await chat.pilot.press("f2")
+        await chat.until(lambda: len(shelf.summaries) == 2)
+        await chat.pilot.press("d")
+        await chat.until(lambda: len(shelf.summaries) == 1)
+        await chat.pilot.press("enter")
+        await chat.until(lambda: chat.said[:1] == ["One"])
+        await chat.pilot.press("f2", "u")
+        await chat.until(lambda: len(shelf.summaries) == 2)
+
+
+async def test_the_palette_offers_each_thing_once_and_in_words(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        commands = list(chat.app.get_system_commands(chat.app.screen))
+        titles = [command.title for command in commands]
+        assert len(set(titles)) == len(titles)
+        assert {"Quit", "Theme", "New conversation", "Chats · List of conversations"} <= set(titles)
+        assert not {"Keys", "Maximize"} & set(titles)
+        assert {c.help for c in commands if c.title == "New conversation"} == {"Ctrl+N"}
+
+
+@pytest.mark.parametrize(("key", "kind"), [("f4", RaceScreen), ("f5", ModelsScreen)])
+@pytest.mark.some(1)
+async def test_f1_explains_the_keys_on_other_screens_too(pair: Pair, key: str, kind: type) -> None:
+    async with open_chat(*pair, size=WIDE) as chat:
+        await chat.ask("One")
+        await chat.pilot.press(key)
+        await chat.until(lambda: isinstance(chat.app.screen, kind))
+        await chat.pilot.press("f1")
+        await chat.until(lambda: isinstance(chat.app.screen, HelpScreen))
+        await chat.pilot.press("escape")
+        assert isinstance(chat.app.screen, kind)
+
+
+async def test_a_person_who_types_already_is_not_interrupted_by_the_models(
+    bare_machine: Path,
+) -> None:
+    async with open_chat(None) as chat:
+        chat.prompt.text = "Pressing p, n or enter now"
+        await chat.until(lambda: chat.shown(".note"))
+        assert chat.app.screen is chat.screen
+        assert "F5" in chat.shown(".note")[0]
+
+
+async def test_a_theme_from_the_palette_survives_the_settings(pair: Pair) -> None:
+    async with open_chat(*pair, size=WIDE) as chat:
+        await chat.ready()
+        chat.app.theme = "nord"  # as the palette does
+        await chat.pilot.press("f6")
+        await chat.until(lambda: isinstance(chat.app.screen, SettingsScreen))
+        await chat.pilot.press("ctrl+s")
+        await chat.until(lambda: chat.app.screen is chat.screen)
+        assert chat.app.theme == "nord"
+
+
+async def test_what_was_not_saved_is_no_longer_said_once_it_is(pair: Pair) -> None:
+    async with open_chat(*pair, size=WIDE) as chat:
+        await chat.ready()
+        await chat.pilot.press("f6")
+        await chat.until(lambda: isinstance(chat.app.screen, SettingsScreen))
+        await chat.pilot.press("9", "9", "9", "9", "ctrl+s")
+        assert "must be a number" in told(chat)
+        await chat.pilot.press("ctrl+a", "ctrl+k", "1", "ctrl+s")
+        await chat.until(lambda: chat.app.screen is chat.screen)
+        assert "must be a number" not in told(chat)
+
+
+async def test_ctrl_g_says_what_it_did_while_no_tokens_are_shown(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        await chat.pilot.press("ctrl+g")
+        assert "are shown" in told(chat)
+        await chat.pilot.press("ctrl+g")
+        assert "no longer" in told(chat)
+
+
+async def test_g_shows_the_ghosts_also_when_they_are_on_but_only_words_are_seen(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ask("One")
+        await chat.pilot.press("ctrl+g")
+        answer = chat.screen.conversation.turns[-1]
+        assert isinstance(answer, Answer)
+        assert answer.view == "words"
+        await walk(chat, "g")
+        assert (answer.view, answer.ghosts) == ("tokens", True)
+        await chat.pilot.press("g")
+        assert not answer.ghosts
+
+
+async def test_ctrl_r_says_why_there_is_nothing_to_answer(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        await chat.pilot.press("ctrl+r")
+        assert "no question" in told(chat)
+
+
+def test_a_loaded_file_that_no_store_has_is_listed_as_the_target(
+    bare_machine: Path, target: Path
+) -> None:
+    info = ModelInfo("target", target.stem, target, 1, 512, 259, 0.1)
+    stock = ModelInventory(Settings(n_ctx=512), Ready(info, None, None))
+    assert [model.path for model in stock.look()] == [target]
+    assert stock.target() is not None
+    same = ModelInventory(Settings(n_ctx=512), Ready(info, replace(info, role="draft"), None))
+    assert [same.entry(model).now for model in same.look()] == ["target"]
+
+
+def test_when_all_other_lanes_are_over_no_equal_time_is_claimed() -> None:
+    setup = Setup(Path("target.gguf"), None, 512)
+    lanes = (Lane("ArS", setup, "ars"), Lane("SpS", setup, "sps"))
+    both = [LaneStanding(lane, clock=1.0) for lane in lanes]
+    assert "1.0 s" in said(both)
+    over = both[0].after(Lap(0, 1.0, finished()))
+    assert said([over, both[1]]) == "The others are over: SpS goes on alone, by its own clock."
+
+
+def finished() -> Finished:
+    from assistant.events import Stats, Stop
+
+    return Finished("", (), Stop.STOP_TOKEN, Stats("ars"))
+
+
+def said(standings: Iterable[LaneStanding]) -> str:
+    line = PhaseLine()
+    line.racing(list(standings), stopping=False)
+    return line._text.plain
+
+
+@pytest.mark.parametrize("key", ["f1", "f5", "f6"])
+@pytest.mark.some(1)
+async def test_ctrl_c_twice_quits_from_every_screen(pair: Pair, key: str) -> None:
+    async with open_chat(*pair, size=WIDE) as chat:
+        await chat.ready()
+        await chat.pilot.press(key)
+        await chat.until(lambda: chat.app.screen is not chat.screen)
+        if key == "f6":
+            await chat.pilot.press("ctrl+c")  # copies the value, which is selected
+        await chat.pilot.press("ctrl+c")
+        assert "again to quit" in told(chat)
+        await chat.pilot.press("ctrl+c")
+        assert chat.app._exit
+
+
+async def test_ctrl_c_twice_quits_from_the_inspector(pair: Pair) -> None:
+    async with open_chat(*pair, size=WIDE) as chat:
+        await chat.ask("One")
+        await walk(chat, "i")
+        await chat.until(lambda: chat.app.screen is not chat.screen)
+        await chat.pilot.press("ctrl+c", "ctrl+c")
+        assert chat.app._exit
+
+
+async def test_escape_says_where_it_leads(pair: Pair) -> None:
+    async with open_chat(*pair, hold=(Decoded, 2)) as chat:
+        await chat.ready()
+        assert footer(chat).get("esc") is None
+        await chat.send("One")
+        await chat.held()
+        assert footer(chat)["esc"] == "Stop"
+        await chat.end()
+        await chat.pilot.press("ctrl+up")
+        await chat.until(lambda: footer(chat).get("esc") == "Back")
+        await chat.pilot.press("k", "e")
+        await chat.until(lambda: footer(chat).get("esc") == "Leave")
+        await chat.pilot.press("escape")
+        assert chat.screen.editing.question is None
+        assert chat.screen.focused is chat.prompt.editor
+
+
+def footer(chat: Chat) -> dict[str, str]:
+    return {key.key_display: key.description for key in chat.screen.query(FooterKey)}
+
+
+@pytest.mark.parametrize("theme", ["textual-dark", "textual-light", "ansi-dark", "ansi-light"])
+async def test_no_text_has_the_colour_of_its_ground(pair: Pair, theme: str) -> None:
+    async with open_chat(*pair, theme=theme) as chat:
+        await chat.ready()
+        for widget in (chat.screen.parts.status, chat.prompt):
+            for y in range(widget.size.height + 2):
+                for segment in widget.render_line(y):
+                    style = segment.style
+                    ground = style.bgcolor if style and segment.text.strip() else None
+                    if style and ground and not ground.is_default:
+                        assert style.color != ground, segment.text
+
+
+@pytest.mark.parametrize("size", [(80, 24), WIDE])
+async def test_a_toast_covers_neither_the_prompt_nor_the_newest_words(
+    pair: Pair, size: tuple[int, int]
+) -> None:
+    app = SpecchatApp(
+        replace(TINY, target=str(pair[0]), draft=str(pair[1])), engine=partial(Watched, hold=None)
+    )
+    async with app.run_test(size=size, notifications=True) as pilot:
+        chat = Chat(pilot)
+        await chat.ask("One")
+        await chat.pilot.press("ctrl+g")
+        await chat.until(lambda: chat.screen.query(Toast))
+        toast = chat.screen.query_one(Toast).region
+        assert not toast.overlaps(chat.prompt.region)
+        assert not toast.overlaps(chat.screen.conversation.turns[-1].region)

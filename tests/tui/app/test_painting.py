@@ -1,0 +1,181 @@
+"""What is written to the terminal: all that has changed, and little else."""
+
+import random
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pyte
+import pytest
+from textual.drivers.headless_driver import HeadlessDriver
+from textual.pilot import Pilot
+from textual.screen import Screen
+from textual.widgets import Static
+
+from assistant.tokens import Step
+from tests.tui.chat.turns import Page, Shown, ghost, said, token
+from tui.app.painting import Sparing, disjoint
+
+SIZE = (60, 20)
+
+
+class Recorder(HeadlessDriver):
+    """A terminal that keeps what is written to it."""
+
+    written: list[str]
+
+    @property
+    def is_headless(self) -> bool:
+        return False
+
+    def write(self, data: str) -> None:
+        if not hasattr(self, "written"):
+            self.written = []
+        self.written.append(data)
+
+
+class Painted(Page):
+    """A conversation that is painted sparingly."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.driver_class = Recorder
+
+    def get_default_screen(self) -> Screen[None]:
+        screen = super().get_default_screen()
+        screen._compositor = Sparing()
+        return screen
+
+
+class Terminal:
+    """The page, and the terminal that it is painted on."""
+
+    def __init__(self, page: Shown) -> None:
+        self.page = page
+        self._screen = pyte.Screen(*SIZE)
+        self._stream = pyte.Stream(self._screen)
+
+    def news(self) -> str:
+        """Take what has been written since the last time."""
+        driver = self.page.app._driver
+        assert isinstance(driver, Recorder)
+        text = "".join(driver.written)
+        driver.written.clear()
+        self._stream.feed(text)
+        return text
+
+    def check(self) -> None:
+        """The terminal shows what painting everything would show."""
+        assert self._shown() == [line.rstrip() for line in self.page.screen().split("\n")]
+
+    async def comes_to_show(self) -> None:
+        """It does so as soon as a toast that has had its time is gone from both."""
+        for _ in range(20):
+            if self._shown() == [line.rstrip() for line in self.page.screen().split("\n")]:
+                return
+            await self.page.pilot.pause(0.1)
+        self.check()
+
+    def _shown(self) -> list[str]:
+        self.news()
+        return [line.rstrip() for line in self._screen.display]
+
+
+async def on_terminal(do: Callable[[Terminal], Awaitable[None]]) -> None:
+    async def drive(pilot: Pilot[Any]) -> None:
+        await pilot.pause()
+        await do(Terminal(Shown(pilot)))
+        pilot.app.exit()
+
+    await Painted().run_async(headless=False, size=SIZE, auto_pilot=drive)
+
+
+def steps(rng: random.Random, count: int) -> list[Step]:
+    words = ["word ", "a ", "\n", "-", "unbroken" * 3, "  ", "é ", "x"]
+    texts = ["".join(rng.choices(words, k=rng.randint(1, 3))) for _ in range(count)]
+    return [Step((token(text),), (ghost("no "),) * rng.randint(0, 2)) for text in texts]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.some(2)
+async def test_the_terminal_shows_what_a_full_paint_would(seed: int) -> None:
+    async def do(terminal: Terminal) -> None:
+        page, rng = terminal.page, random.Random(seed)
+        page.view.ask("Why?")
+        page.view.ghosts = bool(seed % 2)
+        answer = await page.stream()
+        for step in steps(rng, 60):
+            answer.add(step)
+            await page.pilot.pause(rng.choice((0, 0, 0.03)))
+            if rng.random() < 0.05:
+                page.app.notify("something in front of the text", timeout=0.2)
+            if rng.random() < 0.05:
+                page.view.scroll_relative(y=rng.choice((-3, 3)), animate=False)
+            if rng.random() < 0.2:
+                await page.settle()
+                await terminal.comes_to_show()
+        answer.finish("an end")
+        await page.settle()
+        await terminal.comes_to_show()
+
+    await on_terminal(do)
+
+
+async def test_a_word_that_comes_is_all_that_is_written() -> None:
+    async def do(terminal: Terminal) -> None:
+        answer = await terminal.page.stream(said("The first words stand still, "))
+        terminal.news()
+        answer.add(said("novel "))
+        await terminal.page.settle()
+        written = terminal.news()
+        assert "novel" in written
+        assert "still" not in written
+        assert len(written) < 200
+
+    await on_terminal(do)
+
+
+async def test_a_line_that_comes_moves_no_other_while_there_is_room() -> None:
+    async def do(terminal: Terminal) -> None:
+        answer = await terminal.page.stream(*[said(f"line {n}\n") for n in range(40)])
+        moved = 0
+        for number in range(40, 60):
+            terminal.news()
+            answer.add(said(f"line {number}\n"))
+            await terminal.page.settle()
+            moved += "line 39" in terminal.news()
+        assert 0 < moved <= 7
+
+    await on_terminal(do)
+
+
+async def test_changes_far_apart_are_painted_without_what_is_between() -> None:
+    async def do(terminal: Terminal) -> None:
+        first, middle, last = Static("first"), Static("middle"), Static("last")
+        await terminal.page.view.mount(first, middle, last)
+        await terminal.page.settle()
+        terminal.news()
+        first.update("1st", layout=False)
+        last.update("3rd", layout=False)
+        await terminal.page.settle()
+        written = terminal.news()
+        assert "1st" in written
+        assert "3rd" in written
+        assert "middle" not in written
+
+    await on_terminal(do)
+
+
+def test_rectangles_cover_every_span_once() -> None:
+    rng = random.Random(1)
+    for _ in range(200):
+        spans = sorted(
+            (y, x, x + rng.randint(1, 3)) for y in range(6) for x in (0, 5, 9) if rng.random() < 0.6
+        )
+        cells = [(x, y) for y, x1, x2 in spans for x in range(x1, x2)]
+        covered = [
+            (x, y)
+            for region in disjoint(spans)
+            for y in region.line_range
+            for x in region.column_range
+        ]
+        assert sorted(covered) == sorted(cells)

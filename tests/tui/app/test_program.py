@@ -1,0 +1,127 @@
+"""What the apps have in common: the last look at each line, what a crash says, and the ways out.
+
+Every way out frees the models; the real terminal is covered by the tests with a pty.
+"""
+
+import os
+import random
+import signal
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.app import ComposeResult
+from textual.color import Color
+from textual.widgets import Input, Static
+
+from assistant.events import Decoded
+from tests.hostile_texts import COMMANDS, texts, valid
+from tests.tui.chat.chat_driver import Chat, open_chat
+from tui.app.program import Harmless, Program, crash_report
+
+BLACK = Color(0, 0, 0)
+FORBIDDEN = set(map(chr, COMMANDS)) | {"\n"}
+
+
+def shown(text: str) -> str:
+    return "".join(segment.text for segment in Harmless().apply([Segment(text)], BLACK))
+
+
+def test_two_thousand_lines_lose_what_commands_and_stay_as_wide() -> None:
+    for text in texts(2000):
+        line = shown(text)
+        assert not FORBIDDEN & set(line)
+        assert cell_len(line) == cell_len(valid(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["plain", "naïve 日本語 e\u0301", "שלום", "👨\u200d👩\u200d👧", "a\tb"]
+)
+def test_ordinary_lines_are_left_alone(text: str) -> None:
+    assert shown(text) == text
+
+
+class Careless(Program):
+    """An app whose widgets forget to make safe what they show."""
+
+    def compose(self) -> ComposeResult:
+        dice = random.Random(1)
+        yield Input("".join(chr(dice.choice(COMMANDS[:70])) for _ in range(60)))
+        yield Static("\x1b]0;title\x07 and \x9b2J", markup=False)
+
+
+async def test_a_widget_that_forgets_is_harmless() -> None:
+    async with Careless().run_test() as pilot:
+        lines = pilot.app.screen._compositor.render_strips()
+        painted = "".join(segment.text for line in lines for segment in line)
+        assert "]0;title" in painted
+        assert not FORBIDDEN & set(painted)
+
+
+def test_what_is_said_of_a_bug_has_no_word_of_the_conversation() -> None:
+    assert "secret" not in crash_report(KeyError("secret"))
+    assert "KeyError" in crash_report(KeyError("secret"))
+
+
+def engine_is_gone(chat: Chat) -> bool:
+    return not chat.engine.engine._thread.is_alive()
+
+
+@pytest.mark.parametrize("keys", [["ctrl+q"], ["ctrl+d"], ["ctrl+c", "ctrl+c"]])
+@pytest.mark.some(2)
+async def test_keys_that_quit_free_the_models(target: Path, keys: list[str]) -> None:
+    async with open_chat(target) as chat:
+        await chat.ready()
+        await chat.pilot.press(*keys)
+        assert not chat.app.is_running or chat.app._exit
+    assert engine_is_gone(chat)
+
+
+async def test_one_ctrl_c_only_hints(target: Path) -> None:
+    async with open_chat(target) as chat:
+        await chat.pilot.press("ctrl+c")
+        assert not chat.app._exit
+        assert len(chat.app._notifications) == 1
+
+
+async def test_ctrl_d_with_text_deletes_and_ctrl_c_with_a_selection_copies(target: Path) -> None:
+    async with open_chat(target) as chat:
+        await chat.ready()
+        chat.prompt.text = "abc"
+        await chat.pilot.press("home", "ctrl+d", "shift+end", "ctrl+c")
+        assert chat.prompt.text == "bc"
+        await chat.until(lambda: chat.app.clipboard == "bc")
+        assert not chat.app._exit
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+async def test_signal_in_the_middle_of_an_answer_ends_the_app(
+    target: Path, draft: Path, number: signal.Signals
+) -> None:
+    async with open_chat(target, draft, hold=(Decoded, 4)) as chat:
+        await chat.ready()
+        await chat.send("Go on")
+        await chat.held()
+        os.kill(os.getpid(), number)
+        await chat.until(lambda: chat.app._exit)
+        assert chat.app.return_code == 128 + number
+    assert engine_is_gone(chat)
+
+
+async def test_bug_in_a_handler_frees_the_models_and_is_not_hidden(target: Path) -> None:
+    with pytest.raises(ZeroDivisionError):  # noqa: PT012 - raised on the way out
+        async with open_chat(target) as chat:
+            await chat.ready()
+            chat.app.call_later(lambda: 1 / 0)
+            await chat.pilot.pause()
+    assert engine_is_gone(chat)
+
+
+async def test_bug_on_another_thread_ends_the_app_and_is_not_hidden(target: Path) -> None:
+    with pytest.raises(ZeroDivisionError):  # noqa: PT012 - raised on the way out
+        async with open_chat(target) as chat:
+            await chat.ready()
+            Thread(target=lambda: 1 / 0).start()
+            await chat.until(lambda: chat.app._exception)

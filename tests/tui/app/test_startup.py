@@ -1,0 +1,64 @@
+"""What the first frame waits for."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.patience import WAIT_S
+
+ROOT = Path(__file__).parents[3]
+MODELS = ("llama_cpp", "numpy", "huggingface_hub", "httpx2", "jinja2", "gguf")
+OTHERS = ("markdown_it", "pygments.lexers", "tree_sitter", "tomlkit", "psutil")
+FIRST_FRAME = """
+import asyncio, sys
+from tui.app.app import SpecchatApp
+from tui.settings.settings import Settings
+
+seen = []
+display = SpecchatApp._display
+
+def watched(app, screen, renderable):
+    if renderable is not None and screen.is_current and not seen:
+        seen.append(set(sys.modules))
+    display(app, screen, renderable)
+
+async def main():
+    SpecchatApp._display = watched
+    app = SpecchatApp(Settings(offline=True))
+    async with app.run_test() as pilot:
+        while not seen:
+            await pilot.pause()
+        app.exit()
+    print("tui.chat.prompt.prompt" in seen[0], sorted(seen[0].intersection(sys.argv[1:])))
+
+asyncio.run(main())
+"""
+
+
+def imported(tmp_path: Path, names: tuple[str, ...]) -> str:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "SPECCHAT_HOME": str(tmp_path),
+        "HF_HUB_CACHE": str(tmp_path / "hub"),
+        "SPECCHAT_MODELS": str(tmp_path / "models"),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_FRAME, *names],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=WAIT_S,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize("names", [MODELS, OTHERS], ids=["models", "others"])
+def test_first_frame_waits_for_the_interface_alone(tmp_path: Path, names: tuple[str, ...]) -> None:
+    assert imported(tmp_path, names) == "True []"

@@ -1,0 +1,384 @@
+"""Attachments: picked by key presses, read from real files."""
+
+import os
+import re
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual import events
+
+from assistant.attachment import Attachment
+from models.errors import UsageError
+from tests.tui.chat.prompting import Typist, at_the_prompt
+from tui.chat.prompt.attachments import EDITABLE, LIMIT, joined, read, weight
+from tui.chat.prompt.attachments_screen import PREVIEW, AttachmentsScreen
+from tui.chat.prompt.file_search import files_below, ranked
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with some files, in which the chat runs."""
+    home = tmp_path / "here"
+    (home / "docs").mkdir(parents=True)
+    (home / "notes.txt").write_text("blackcurrants\n")
+    (home / "docs" / "guide.md").write_text("# Guide\n")
+    (home / "docs" / "old.md").write_text("old\n")
+    (home / "data.txt").write_bytes(b"a\0b")
+    monkeypatch.chdir(home)
+    return home
+
+
+def names(typist: Typist) -> list[str]:
+    return [chip.attachment.name for chip in typist.chips]
+
+
+# Picking
+
+
+async def test_at_sign_enter_attaches_what_is_offered(folder: Path) -> None:
+    async with at_the_prompt() as typist:
+        await typist.attach("notes")
+        assert typist.prompt.text == ""
+        assert "notes.txt" in typist.row
+        assert "13 B · ≈ 4 tokens" in typist.row
+        await typist.type("What?")
+        await typist.pilot.press("enter")
+        (sent,) = typist.app.sent
+        assert sent.attachments == (Attachment("notes.txt", "blackcurrants"),)
+
+
+async def test_name_stays_in_the_sentence(folder: Path) -> None:
+    async with at_the_prompt() as typist:
+        await typist.type("Compare ")
+        await typist.attach("guide")
+        await typist.type("with ")
+        await typist.attach("old", "tab")
+        assert typist.prompt.text == "Compare docs/guide.md with docs/old.md "
+
+
+async def test_arrows_choose_among_the_files(folder: Path) -> None:
+    async with at_the_prompt() as typist:
+        await typist.pick("", "down", "down", "up", "enter")
+        await typist.until(lambda: typist.chips)
+        assert names(typist) == ["notes.txt"]  # data.txt is above it
+
+
+async def test_escape_leaves_the_at_sign_as_text(folder: Path) -> None:
+    async with at_the_prompt() as typist:
+        await typist.pick("notes", "escape")
+        assert not typist.prompt.picker.display
+        await typist.pilot.press("x", "enter")
+        assert typist.app.sent[0].text == "@notesx"
+        assert typist.app.sent[0].attachments == ()
+
+
+@pytest.mark.parametrize("text", ["me@x", "a @b c", "@b\nc"])
+async def test_picker_goes_when_the_word_is_no_file(folder: Path, text: str) -> None:
+    async with at_the_prompt() as typist:
+        await typist.type(text)
+        assert not typist.prompt.picker.display
+        assert typist.prompt.text == text
+
+
+async def test_picker_goes_with_its_at_sign_and_is_opened_by_typing_alone(folder: Path) -> None:
+    async with at_the_prompt() as typist:
+        await typist.pick("n", "backspace", "backspace")
+        assert not typist.prompt.picker.display
+        assert typist.prompt.text == ""
+        await typist.paste("@notes")
+        assert not typist.prompt.picker.display
+        typist.prompt.drop()
+        typist.prompt.history = ["@notes"]
+        await typist.pilot.press("up")
+        assert typist.prompt.text == "@notes"
+        assert not typist.prompt.picker.display
+
+
+async def test_nothing_found_is_said_and_enter_sends(folder: Path) -> None:
+    async with at_the_prompt() as typist:
+        await typist.pick("zzz")
+        assert typist.offered == ["No file goes with “zzz”."]
+        await typist.pilot.press("enter")
+        assert typist.app.sent[0].text == "@zzz"
+
+
+async def test_folders_elsewhere_are_entered(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "else" / "where").mkdir(parents=True)
+    (tmp_path / "else" / "where" / "far.txt").write_text("far")
+    async with at_the_prompt() as typist:
+        await typist.pick(f"{tmp_path}/el", "enter")
+        assert typist.prompt.text == f"@{tmp_path}/else/"
+        await typist.until(lambda: typist.prompt.picker.searched == f"{tmp_path}/else/")
+        await typist.pilot.press("enter")
+        await typist.until(lambda: typist.prompt.picker.searched == f"{tmp_path}/else/where/")
+        await typist.pilot.press("enter")
+        await typist.until(lambda: typist.chips)
+        assert typist.chips[0].attachment == Attachment(f"{tmp_path}/else/where/far.txt", "far")
+
+
+async def test_home_is_a_place_to_look(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(folder))
+    async with at_the_prompt() as typist:
+        await typist.pick("~", "enter")
+        await typist.until(lambda: typist.prompt.picker.searched == "~/")
+        await typist.type("gui")
+        await typist.until(lambda: typist.prompt.picker.searched == "~/gui")
+        assert typist.offered == ["No file goes with “~/gui”."]
+
+
+async def test_what_is_sent_at_once_waits_for_the_file(folder: Path) -> None:
+    async with at_the_prompt() as typist:
+        await typist.type("Why ")
+        await typist.pick("notes")
+        for _ in range(2):  # as fast as a terminal sends them
+            typist.prompt.editor.post_message(events.Key("enter", "\r"))
+        await typist.until(lambda: typist.app.sent)
+        assert [len(sent.attachments) for sent in typist.app.sent] == [1]
+
+
+async def test_hostile_names_are_shown_and_not_obeyed(folder: Path) -> None:
+    (folder / "\x1b]0;x\x07[bold]odd.txt").write_text("odd")
+    async with at_the_prompt() as typist:
+        await typist.type("See ")
+        await typist.attach("odd")
+        shown = "".join([*typist.offered, typist.row, typist.prompt.text])
+        assert shown.count("␛]0;x␇[bold]odd.txt") >= 2
+        assert "\x1b" not in shown
+
+
+# Chips
+
+
+async def test_backspace_in_an_empty_prompt_removes_the_last(folder: Path) -> None:
+    async with at_the_prompt() as typist:
+        await typist.attach("notes")
+        await typist.attach("old")
+        await typist.type("x")
+        await typist.pilot.press("backspace", "backspace")
+        assert names(typist) == ["notes.txt"]
+        await typist.pilot.press("backspace", "backspace")
+        assert not typist.prompt.attached.display
+
+
+async def test_same_file_again_takes_the_place_of_the_old_text(folder: Path) -> None:
+    async with at_the_prompt() as typist:
+        await typist.attach("notes")
+        (folder / "notes.txt").write_text("new")
+        await typist.pick("notes", "enter")
+        await typist.until(lambda: typist.prompt.attachments[0].text == "new")
+        assert names(typist) == ["notes.txt"]
+
+
+async def test_exact_counts_replace_the_guess(folder: Path) -> None:
+    async with at_the_prompt() as typist:
+        await typist.pick("notes", "enter")
+        await typist.until(lambda: typist.app.wanted)
+        (wanted,) = typist.app.wanted
+        assert wanted.text == "blackcurrants"
+        typist.prompt.counted(wanted.label, 5)
+        assert "5 tokens" in typist.row
+        assert "≈" not in typist.row
+        typist.prompt.recount()  # another model
+        await typist.until(lambda: len(typist.app.wanted) == 2)
+        assert "≈ 4 tokens" in typist.row
+
+
+async def test_too_much_for_the_context_is_said_before_it_is_sent() -> None:
+    async with at_the_prompt() as typist:
+        typist.prompt.room = 1500
+        await typist.paste("x" * 5000)
+        too_long = typist.prompt.query_one("#too-long")
+        assert not too_long.display
+        await typist.paste("y" * 5000)
+        assert too_long.display
+        assert str(too_long.render()).startswith("Too long: ≈ 2,500 tokens, room for 1,500.")
+        await typist.pilot.press("backspace")
+        await typist.pilot.pause()
+        assert not too_long.display
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+async def test_chips_fit_every_width(width: int) -> None:
+    async with at_the_prompt(size=(width, 24)) as typist:
+        for name in ("a" * 100, "漢字" * 30, "short", "x\ny"):
+            typist.prompt.attached.add(Attachment(name, "text"))
+        await typist.pilot.pause()
+        chips = typist.prompt.attached
+        lines = chips.render().split("\n")
+        assert all(line.cell_length <= chips.content_size.width for line in lines)
+        assert len(lines) == chips.content_size.height
+
+
+# The screen of the attachments
+
+
+async def test_attachments_are_read_removed_and_inserted_by_keys() -> None:
+    async with at_the_prompt() as typist:
+        for name, text in (("a", "first"), ("b", "second [bold]\x1b"), ("c", "third")):
+            typist.prompt.attached.add(Attachment(name, text))
+        await typist.type("See: ")
+        await typist.pilot.press("ctrl+l", "up")
+        screen = typist.app.screen
+        assert isinstance(screen, AttachmentsScreen)
+        assert str(screen.preview.render()) == "second [bold]␛"
+        await typist.pilot.press("d", "escape")
+        assert names(typist) == ["a", "c"]
+        await typist.pilot.press("ctrl+l", "i")
+        assert names(typist) == ["a"]
+        assert typist.prompt.text == "See: third"
+        await typist.pilot.press("ctrl+l", "delete")
+        assert typist.chips == ()
+        assert typist.app.screen is not screen
+
+
+async def test_long_attachment_is_shown_short_and_not_inserted() -> None:
+    async with at_the_prompt() as typist:
+        await typist.paste("x" * (EDITABLE + PREVIEW))
+        await typist.pilot.press("ctrl+l", "i")
+        screen = typist.app.screen
+        assert isinstance(screen, AttachmentsScreen)
+        assert f"… and {EDITABLE:,} characters more" in str(screen.preview.render())
+        assert "too many to edit" in typist.toasts[-1]
+        await typist.pilot.press("escape")
+        assert len(typist.chips) == 1
+
+
+async def test_without_attachments_the_key_says_how_to_add_one() -> None:
+    async with at_the_prompt() as typist:
+        await typist.pilot.press("ctrl+l")
+        assert typist.toasts == ["Nothing is attached. Type @ to add a file."]
+
+
+# Files that cannot be attached
+
+
+async def test_file_that_cannot_be_attached_is_explained(folder: Path) -> None:
+    async with at_the_prompt() as typist:
+        await typist.pick("data", "enter")
+        await typist.until(lambda: typist.toasts)
+        assert typist.toasts == ["data.txt is not text; only text can be part of a question."]
+        await typist.pick("notes")
+        (folder / "notes.txt").unlink()
+        await typist.pilot.press("enter")
+        await typist.until(lambda: len(typist.toasts) == 2)
+        assert typist.toasts[1] == "notes.txt cannot be read: No such file or directory."
+        assert typist.chips == ()
+
+
+def test_unreadable_files_are_explained(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("socket")
+        for name in ("pipe", "socket", "docs", "/dev/zero"):
+            with pytest.raises(UsageError, match="is not a file"):
+                read(Path(name))
+    with pytest.raises(UsageError, match="not the name of a file"):
+        read(Path("a\0b"))
+    (folder / "loop").symlink_to("loop")
+    with pytest.raises(UsageError, match="cannot be read"):
+        read(Path("loop"))
+
+
+def test_file_that_is_too_big_is_explained(folder: Path) -> None:
+    with (folder / "big.txt").open("wb") as file:
+        file.truncate(LIMIT + 1)
+    with pytest.raises(UsageError, match=r"^big.txt has more than 10 MB; attach a part of it.$"):
+        read(Path("big.txt"))
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"\xef\xbb\xbfwith a mark\n\n", "with a mark"),
+        (b"caf\xe9", "caf\ufffd"),
+        (b"a\r\nb", "a\r\nb"),
+        (b"", ""),
+    ],
+)
+def test_files_are_read_as_text(folder: Path, data: bytes, text: str) -> None:
+    (folder / "x").write_bytes(data)
+    assert read(Path("x")) == Attachment("x", text)
+
+
+def test_names_that_are_no_text_become_text(folder: Path) -> None:
+    path = Path(os.fsdecode(b"\xff.txt"))
+    path.write_text("x")
+    assert read(path).name.encode() == b"?.txt"
+
+
+# The message that the model sees
+
+
+@given(st.lists(st.text("`a\n", max_size=12)))
+def test_no_text_ends_its_own_fence(texts: list[str]) -> None:
+    message = joined("Why?", [Attachment("x", text) for text in texts])
+    found = re.findall(r"(?:^|\n\n)x:\n(`{3,})\n(.*?)\n\1(?=\n\nx:\n`|\Z)", message, re.DOTALL)
+    assert [text for _, text in found] == texts
+    assert all(fence not in text for fence, text in found)
+
+
+def test_attachments_alone_make_a_message() -> None:
+    assert joined("", [Attachment("a.txt", "text")]) == "a.txt:\n```\ntext\n```"
+    assert joined(" ", []) == ""
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (999_950, "1.0 MB")]
+)
+def test_sizes_are_said_in_few_digits(count: int, said: str) -> None:
+    assert weight("x" * count) == said
+
+
+# Finding files
+
+
+def test_folders_of_machines_and_links_to_folders_are_not_searched(folder: Path) -> None:
+    for skipped in (".git", "node_modules", ".venv", "a/__pycache__"):
+        (folder / skipped).mkdir(parents=True)
+        (folder / skipped / "x.txt").write_text("x")
+    (folder / "around").symlink_to(folder)
+    (folder / "picture.PNG").write_text("x")
+    assert files_below(folder) == ("data.txt", "notes.txt", "docs/guide.md", "docs/old.md")
+
+
+def test_what_git_ignores_is_not_offered(folder: Path) -> None:
+    subprocess.run(["git", "init", "-q"], check=True, cwd=folder)
+    (folder / ".gitignore").write_text("docs/\nnotes*\n")
+    assert files_below(folder) == (".gitignore", "data.txt")
+    assert files_below(folder / "docs") == ("guide.md", "old.md")  # where all of it is ignored
+
+
+def test_vanished_folder_offers_nothing(tmp_path: Path) -> None:
+    assert files_below(tmp_path / "gone") == ()
+
+
+def test_letters_that_stand_together_count_most() -> None:
+    names = [match.name for match in ranked(["docs/old.md", "[bold]odd.txt"], "odd", 9)]
+    assert names == ["[bold]odd.txt", "docs/old.md"]
+
+
+async def test_mouse_picks_a_file(folder: Path) -> None:
+    async with at_the_prompt() as typist:
+        await typist.pick("")
+        await typist.pilot.click(typist.prompt.picker, offset=(3, 1))
+        await typist.until(lambda: typist.chips)
+        assert names(typist) == ["notes.txt"]
+        assert typist.prompt.text == ""
+
+
+def test_name_itself_counts_more_than_its_folders() -> None:
+    files = ["application/x.py", "a/p/p.py", "tui/app.py", "app.pyi", "tui/App.css"]
+    assert [match.name for match in ranked(files, "app", 9)][:2] == ["app.pyi", "tui/app.py"]
+    assert {match.name for match in ranked(files, "app", 9)} == set(files)
+
+
+@given(st.lists(st.text("abC/İ", max_size=12)), st.text("abci", min_size=1, max_size=4))
+def test_what_is_found_has_the_letters_in_order(files: list[str], typed: str) -> None:
+    for match in ranked(files, typed, 100):
+        assert list(match.marked) == sorted(set(match.marked))
+        assert len(match.marked) == len(typed)
+        assert [match.name.lower()[mark] for mark in match.marked] == list(typed)

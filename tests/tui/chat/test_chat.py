@@ -1,0 +1,196 @@
+"""The chat, by its keys, on real models."""
+
+from pathlib import Path
+
+import pytest
+
+from assistant.events import Decoded, Failed, Finished, Prepared, Ready, Stop
+from tests.tui.chat.chat_driver import Chat, open_chat
+from tui.app.help_screen import HelpScreen
+from tui.chat.conversation.answer import Answer
+from tui.chat.conversation.user_turn import UserTurn
+from tui.safe import safe
+
+
+def answers(chat: Chat) -> list[Answer]:
+    """The answers on the screen, the newest last."""
+    return [turn for turn in chat.screen.conversation.turns if isinstance(turn, Answer)]
+
+
+def turns(chat: Chat) -> list[str]:
+    """What the turns on the screen say."""
+    return [turn.text for turn in chat.screen.conversation.turns]
+
+
+async def test_enter_sends_and_the_answer_is_shown(target: Path, draft: Path) -> None:
+    async with open_chat(target, draft) as chat:
+        await chat.ready()
+        await chat.pilot.press(*"Hi", "enter")
+        await chat.until(lambda: chat.engine.heard(Finished))
+        await chat.until(lambda: not chat.screen.state.busy)
+        text = chat.engine.heard(Finished)[0].text
+        assert turns(chat) == chat.said == ["Hi", text]
+        assert chat.prompt.text == ""
+
+
+async def test_prompt_sent_while_loading_is_answered_when_the_models_are_there(
+    target: Path, draft: Path
+) -> None:
+    async with open_chat(target, draft, hold=(Ready, 1)) as chat:
+        await chat.held()
+        await chat.send("Am I early?")
+        assert [turn.text for turn in chat.screen.query(UserTurn) if turn.busy] == ["Am I early?"]
+        await chat.end()
+        await chat.until(lambda: chat.engine.heard(Finished))
+        assert not any(turn.busy for turn in chat.screen.query(UserTurn))
+
+
+async def test_mode_changes_in_the_middle_of_an_answer(target: Path, draft: Path) -> None:
+    async with open_chat(target, draft, mode="ars", hold=(Decoded, 6)) as chat:
+        await chat.ready()
+        await chat.send("Faster, please")
+        await chat.held()
+        await chat.pilot.press("ctrl+t", "ctrl+t")
+        assert chat.screen.mode == "sps"
+        await chat.end()
+        lookaheads = [event.lookahead for event in chat.engine.heard(Decoded)]
+        assert lookaheads[:6] == [0] * 6
+        assert lookaheads[6] == 3
+        assert len(chat.engine.requests) == 1
+
+
+async def test_escape_stops_the_answer_and_keeps_its_text(target: Path, draft: Path) -> None:
+    async with open_chat(target, draft, hold=(Decoded, 4)) as chat:
+        await chat.ready()
+        await chat.send("Go on")
+        await chat.held()
+        await chat.pilot.press("escape")
+        await chat.end()
+        finished = chat.engine.heard(Finished)[0]
+        assert (finished.stop, finished.stats.rounds) == (Stop.CANCELLED, 4)
+        assert chat.shown(".footnote")[0].startswith("stopped · ")
+        assert chat.said[-1] == finished.text != ""
+        await chat.ask("And then?")
+        assert chat.engine.requests[1].messages[1].content == finished.text
+        assert chat.engine.heard(Prepared)[1].cached_tokens > 0
+
+
+async def test_second_turn_evaluates_only_what_is_new(target: Path, draft: Path) -> None:
+    async with open_chat(target, draft) as chat:
+        await chat.ask("One")
+        await chat.ask("Two")
+        first, second = chat.engine.heard(Prepared)
+        assert first.cached_tokens == 0
+        assert second.cached_tokens >= first.prompt_tokens
+
+
+async def test_without_a_draft_the_reason_is_shown_and_the_answer_comes(target: Path) -> None:
+    async with open_chat(target) as chat:
+        await chat.ask("Alone?")
+        assert any("from the conversation alone" in note for note in chat.shown(".note.warning"))
+        assert "model" not in chat.engine.heard(Finished)[0].stats.sources
+        assert "no draft" not in str(chat.screen.parts.status.render())
+
+
+async def test_where_nothing_may_propose_that_is_said_and_the_answer_comes(target: Path) -> None:
+    async with open_chat(target, source="model") as chat:
+        await chat.ask("Alone?")
+        assert any("without speculation" in note for note in chat.shown(".note.warning"))
+        assert {event.lookahead for event in chat.engine.heard(Decoded)} == {0}
+        assert "no draft" in str(chat.screen.parts.status.render())
+
+
+async def test_failed_prompt_is_back_in_the_prompt_and_the_app_lives_on(
+    target: Path, draft: Path
+) -> None:
+    async with open_chat(target, draft) as chat:
+        too_long = "a b " * 1000
+        await chat.ask(too_long)
+        assert chat.engine.heard(Failed)[0].kind == "ContextFull"
+        assert chat.prompt.text == too_long
+        assert len(chat.shown(".note.error")) == 1
+        assert not chat.app._notifications  # once is enough
+        assert chat.said == []
+        chat.prompt.drop()
+        await chat.ask("Short")
+        assert len(chat.said) == 2
+
+
+async def test_model_that_cannot_be_loaded_gives_the_waiting_prompt_back(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"GGUF and nothing else")
+    async with open_chat(broken, hold=(Failed, 1)) as chat:
+        await chat.held()
+        await chat.send("Hello?")
+        chat.engine.go_on.set()
+        await chat.until(lambda: chat.shown(".note.error"))
+        assert chat.prompt.text == "Hello?"
+        assert turns(chat) == []
+
+
+async def test_stop_before_the_first_word_gives_the_prompt_back(target: Path, draft: Path) -> None:
+    async with open_chat(target, draft, hold=(Ready, 1)) as chat:
+        await chat.held()
+        await chat.send("Wait, no")
+        await chat.pilot.press("escape")
+        assert chat.prompt.text == "Wait, no"
+        assert turns(chat) == []
+
+
+async def test_new_conversation_leaves_the_old_one_in_the_list(target: Path, draft: Path) -> None:
+    async with open_chat(target, draft, system="Be brief.", hold=(Decoded, 4)) as chat:
+        await chat.ready()
+        await chat.send("Long story")
+        await chat.held()
+        await chat.pilot.press("ctrl+n")
+        assert turns(chat) == []
+        await chat.end()
+        store = chat.screen.state.store
+        (summary,) = store.summaries()
+        question, answer = store.path(summary.id)
+        assert (question.content, answer.state) == ("Long story", "stopped")
+        assert answer.content == chat.engine.heard(Finished)[0].text != ""
+        await chat.ask("Another one")
+        assert [m.role for m in chat.engine.requests[1].messages] == ["system", "user"]
+        assert len(store.summaries()) == 2
+
+
+async def test_control_characters_are_shown_not_obeyed(target: Path, draft: Path) -> None:
+    async with open_chat(target, draft) as chat:
+        await chat.ask("[red]\x1b[31mred\x07")
+        assert chat.shown(".said") == [safe("[red]\x1b[31mred\x07")]
+        assert "\x1b" not in "".join(chat.shown("Static"))
+        assert chat.engine.requests[0].messages[0].content == "[red]\x1b[31mred\x07"
+
+
+async def test_reader_who_has_scrolled_up_stays_there(target: Path, draft: Path) -> None:
+    async with open_chat(target, draft, max_tokens=200, hold=(Decoded, 60)) as chat:
+        await chat.ready()
+        await chat.send("\n".join("abcdefghijklmnopqrstuvwxyz"))
+        await chat.held()
+        view = chat.screen.conversation
+        assert view.max_scroll_y > 0
+        assert view.scroll_y == view.max_scroll_y
+        await chat.pilot.press("ctrl+home")
+        await chat.until(lambda: view.scroll_y == 0)
+        await chat.end()
+        assert view.scroll_y == 0
+        await chat.pilot.press("ctrl+end")
+        await chat.until(lambda: view.scroll_y == view.max_scroll_y)
+
+
+async def test_app_can_be_quit_from_the_help(target: Path) -> None:
+    async with open_chat(target) as chat:
+        await chat.pilot.press("f1")
+        assert isinstance(chat.app.screen, HelpScreen)
+        await chat.pilot.press("ctrl+q")
+        assert chat.app._exit
+
+
+@pytest.mark.parametrize("size", [(200, 60), (40, 10), (10, 3), (1, 1)])
+@pytest.mark.some(2)
+async def test_every_size_works(target: Path, draft: Path, size: tuple[int, int]) -> None:
+    async with open_chat(target, draft, size=size) as chat:
+        await chat.ask("Small?")
+        await chat.pilot.press("f1", "escape", "ctrl+o", "escape")
+        assert len(chat.said) == 2

@@ -1,0 +1,330 @@
+"""Turns and how one walks along them, by keys."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from assistant.events import Stats
+from assistant.store.values import Attachment
+from assistant.tokens import Step, Trace
+from tests.patience import WAIT_S
+from tests.tui.chat.turns import (
+    RESIDUAL,
+    answer,
+    no_trace,
+    open_page,
+    question,
+    said,
+    talk,
+    token,
+    tokens_of,
+    user_turns,
+)
+from tui.chat.conversation.answer import Answer
+from tui.chat.conversation.older_turns import KEPT, MAX_SHOWN, PAGE
+from tui.chat.conversation.turn import Turn
+from tui.chat.conversation.user_turn import SHOWN, UserTurn
+
+
+async def test_head_says_who_when_and_which_branch() -> None:
+    async with open_page(question(1), replace(answer(2), created=0.0, siblings=(2, 5, 9))) as page:
+        lines = page.screen().splitlines()
+        assert any(line.split()[:2] == ["▌", "You"] or " You · " in line for line in lines)
+        assert any("tiny" in line and "1970" in line and "branch 1/3" in line for line in lines)
+
+
+async def test_a_long_name_leaves_room_for_when_and_which_branch() -> None:
+    async with open_page(size=(56, 24)) as page:
+        long = replace(answer(2), created=0.0, siblings=(2, 5, 9), model="A model " * 20)
+        await page.open([question(1), long])
+        for focused in (False, True):
+            if focused:
+                page.view.focus_last()
+                await page.settle()
+            line = next(line for line in page.screen().splitlines() if "A model" in line)
+            assert "… ·" in line
+            assert "1970" in line
+            assert "branch 1/3" in line
+        await page.pilot.resize_terminal(120, 24)
+        await page.settle()
+        assert "A model A model A model A model" in page.screen()
+
+
+async def test_focus_is_seen_without_colour() -> None:
+    async with open_page(question(1), answer(2)) as page:
+        before = page.screen()
+        page.view.focus_last()
+        await page.settle()
+        assert "▸ tiny" in page.screen()
+        assert "▸" not in before
+        assert page.screen().count("█") > before.count("█")
+
+
+async def test_keys_of_a_user_turn_ask_for_what_they_say() -> None:
+    async with open_page(question(1, "Why?", (1, 3)), answer(2)) as page:
+        page.view.turns[0].focus()
+        await page.pilot.press(*"cefdrniyvg", "left", "right")
+        assert page.wanted == [
+            (verb, "Why?") for verb in ("copy", "edit", "fork", "delete", "newer")
+        ]
+
+
+async def test_keys_of_an_answer_ask_for_what_they_say() -> None:
+    async with open_page() as page:
+        text = "```\nx\n```"
+        old = replace(answer(2, text, state="stopped"), siblings=(1, 2, 3))
+        await page.open([question(9), old], {2: (said(text),)})
+        page.view.turns[1].focus()
+        await page.pilot.press(*"cyernfdi", "left", "right")
+        assert [verb for verb, _ in page.wanted] == [
+            *("copy", "copy-code", "regenerate", "continue", "fork", "delete"),
+            *("inspect", "older", "newer"),
+        ]
+
+
+async def test_footer_offers_only_what_applies_and_only_while_focused() -> None:
+    async with open_page(question(1), answer(2, siblings=(2,))) as page:
+        assert page.keys() == {}
+        page.view.focus_last()
+        await page.settle()
+        assert set(page.keys()) == set("cvgirfd")
+        await page.pilot.press("k")
+        await page.settle()
+        assert set(page.keys()) == set("cefd")
+        page.view.query(UserTurn).last().add_class("waiting")
+        streaming = await page.stream(said("x"))
+        streaming.focus()
+        await page.settle()
+        assert set(page.keys()) == set("cvgi")
+        streaming.finish("", "failed")
+        await page.settle()
+        assert set(page.keys()) == set("cvginrfd")
+
+
+async def test_up_and_down_walk_and_leave_at_the_end() -> None:
+    async with open_page(*talk(4)) as page:
+        assert page.view.focus_last()
+        await page.pilot.press("k", "up", "k")
+        assert page.app.focused is page.view.turns[0]
+        await page.pilot.press("up", "j", "down", "j")
+        assert page.app.focused is page.view.turns[3]
+        assert page.app.left == 0
+        await page.pilot.press("down")
+        await page.settle()
+        assert page.app.left == 1
+
+
+async def test_arrow_scrolls_a_turn_longer_than_the_screen_before_it_leaves_it() -> None:
+    async with open_page() as page:
+        long = "\n\n".join(f"paragraph {number}" for number in range(60))
+        await page.open([question(1, "first"), answer(2, long)])
+        page.view.focus_last()
+        bottom = page.view.scroll_y
+        await page.pilot.press("up")
+        await page.settle()
+        assert page.app.focused is page.view.turns[1]
+        assert page.view.scroll_y < bottom
+        await page.pilot.press(*["up"] * 50)
+        await page.settle()
+        assert page.app.focused is page.view.turns[0]
+        await page.pilot.press("down")
+        await page.settle()
+        assert "paragraph 0" in page.screen()
+        assert page.app.focused is page.view.turns[1]
+
+
+async def test_newest_turns_of_a_stored_conversation_are_there_at_once() -> None:
+    async with open_page() as page:
+        page.view.open(talk(1000), no_trace)
+        assert len(page.view.turns) == PAGE
+        await page.settle()
+        assert "answer 1000" in page.screen()
+        assert page.view.scroll_y == page.view.max_scroll_y
+
+
+async def test_older_turns_come_at_the_top_and_the_reader_keeps_the_place() -> None:
+    async with open_page(*talk(100)) as page:
+        page.view.scroll_to(y=4, animate=False)
+        await page.settle()
+        assert len(page.view.turns) == PAGE
+        assert page.screen().splitlines()[1].split() == ["answer", "82"]
+        page.view.scroll_to(y=1, animate=False)
+        await page.settle()
+        assert len(page.view.turns) == 2 * PAGE
+        assert page.screen().splitlines()[1].split() == ["▌", "question", "81"]
+
+
+async def test_way_to_the_top_ends_where_older_turns_have_come() -> None:
+    async with open_page(*talk(100)) as page:
+        page.view.scroll_home(duration=0.1)
+        await page.pilot.pause(0.5)
+        await page.settle()
+        assert len(page.view.turns) == 2 * PAGE
+        assert "question 81" in page.screen()
+
+
+async def test_walking_up_comes_to_the_very_first_turn() -> None:
+    async with open_page() as page:
+        await page.open(talk(PAGE + 4))
+        page.view.focus_last()
+        for _ in range(PAGE + 8):
+            await page.pilot.press("k")
+        await page.settle()
+        assert page.app.focused is page.view.turns[0]
+        assert page.view.turns[0].text == "question 1"
+
+
+async def test_turns_that_fill_no_screen_bring_older_ones_by_themselves() -> None:
+    async with open_page(*talk(60), size=(80, 200)) as page:
+        await page.settle()
+        assert len(page.view.turns) == 60
+
+
+async def test_very_many_turns_on_the_screen_are_taken_away_again() -> None:
+    async with open_page(*talk(300)) as page:
+        while len(page.view.turns) <= MAX_SHOWN:
+            page.view.bring()
+        page.view.anchor()
+        await page.settle()
+        page.view.ask("next")
+        await page.settle()
+        assert len(page.view.turns) < MAX_SHOWN
+        assert page.view.turns[-1].text == "next"
+        page.view.scroll_home(animate=False)
+        await page.settle()
+        first = int(page.view.turns[0].text.removeprefix("question "))
+        assert 301 - MAX_SHOWN - PAGE <= first < 301 - KEPT
+        assert user_turns(page) == [*(f"question {id}" for id in range(first, 300, 2)), "next"]
+
+
+async def test_a_turn_that_is_not_on_the_screen_can_be_walked_to() -> None:
+    async with open_page(*talk(100)) as page:
+        page.view.walk_to(7)
+        await page.settle()
+        await page.settle()
+        assert page.app.focused is not None
+        assert page.app.focused.text == "question 7"  # type: ignore[attr-defined]
+        assert "question 7" in page.screen()
+
+
+async def test_text_below_is_hinted_at_and_the_reader_stays() -> None:
+    async with open_page(*talk(30)) as page:
+        streaming = await page.stream(said("start"))
+        page.view.scroll_relative(y=-10, animate=False)
+        await page.settle()
+        place = page.view.scroll_y
+        assert "new text below" not in page.screen()
+        for number in range(30):
+            streaming.add(said(f"\nline {number}"))
+        await page.settle()
+        assert page.view.scroll_y == place
+        assert "↓ new text below" in page.screen()
+        streaming.finish("done")
+        await page.settle()
+        assert page.view.scroll_y == place
+        await page.pilot.click(page.view.hint)
+        await page.settle()
+        assert "done" in page.screen()
+        assert "new text below" not in page.screen()
+
+
+async def test_reader_inside_an_answer_stays_at_the_passage_when_it_is_complete() -> None:
+    async with open_page() as page:
+        page.view.ask("?")
+        lines = [said(f"paragraph **{number}**\nof\nthe\ntext\n\n") for number in range(60)]
+        streaming = await page.stream(*lines)
+        page.view.scroll_to(y=150, animate=False)
+        await page.settle()
+        assert "30" in page.screen()
+        streaming.finish("done")
+        await page.settle()
+        assert streaming.view == "words"
+        assert "30" in page.screen()
+        assert "**30**" not in page.screen()
+
+
+async def test_bottom_is_followed_while_text_arrives() -> None:
+    async with open_page(*talk(30)) as page:
+        streaming = await page.stream(said("start"))
+        for number in range(40):
+            streaming.add(said(f"\nline {number}"))
+        async with asyncio.timeout(WAIT_S):
+            while "line 39" not in page.screen():
+                await page.settle()
+
+
+async def test_another_branch_leaves_the_turns_before_it_in_place() -> None:
+    async with open_page() as page:
+        records = talk(10)
+        await page.open(records)
+        before = page.view.turns
+        other = [*records[:8], question(20, "another", (9, 20)), answer(21, "other")]
+        await page.open(other)
+        after = page.view.turns
+        assert after[:8] == before[:8]
+        assert [turn.text for turn in after[8:]] == ["another", "other"]
+        assert before[8] not in after
+
+
+async def test_attachments_are_listed_and_long_pastes_shortened() -> None:
+    async with open_page() as page:
+        files = (Attachment("no[te]s.md", "x" * 12_345), Attachment("b\x1b.txt", "é"))
+        page.view.ask("a" * (SHOWN * 10), attachments=files)
+        await page.settle()
+        assert "@no[te]s.md · 12.3 kB" in page.screen()
+        assert "@b␛.txt · 2 B" in page.screen()
+        page.view.scroll_home(animate=False)
+        turn = page.view.turns[0]
+        assert len(turn.text) == SHOWN * 10
+        assert len(str(turn.query_one(".said").render())) < SHOWN + 100
+
+
+async def test_stored_answer_shows_how_it_came_about_when_asked() -> None:
+    async with open_page() as page:
+        stats = Stats("sps", rounds=2, tested=4, accepted=2, generated_tokens=4, decode_s=1.0)
+        step = Step((token("**b**"), token("!", RESIDUAL)))
+        traces: dict[int, Trace] = {2: (step,)}
+        await page.open([question(1), answer(2, "**b**!", stats=stats, stop="length")], traces)
+        shown = page.view.turns[1]
+        assert isinstance(shown, Answer)
+        assert "cut at the length limit · 4 tokens" in page.screen()
+        assert shown.steps == []
+        shown.focus()
+        await page.pilot.press("v")
+        await page.settle()
+        assert tokens_of(shown) == "**b**!"
+        assert "draft ✓ · residual" in page.screen()
+        assert shown.steps == [step]
+
+
+async def test_store_that_is_slow_holds_nothing_up() -> None:
+    slow = asyncio.Event()
+
+    def trace(id: int) -> Trace:
+        asyncio.run_coroutine_threadsafe(slow.wait(), loop).result()
+        return (said("late"),)
+
+    async with open_page() as page:
+        loop = asyncio.get_running_loop()
+        page.view.open([question(1), answer(2, "late")], trace)
+        await page.settle()
+        page.view.focus_last()
+        await page.pilot.press("v", "c")
+        assert page.wanted == [("copy", "late")]
+        slow.set()
+        await page.settle()
+
+
+@pytest.mark.parametrize("size", [(200, 60), (40, 10), (12, 4), (1, 1)])
+@pytest.mark.some(2)
+async def test_every_size_works(size: tuple[int, int]) -> None:
+    async with open_page(size=size) as page:
+        table = "| a | b |\n|-|-|\n| 1 | 2 |\n\n- x\n  - y\n\n```py\ncode\n```\n\n> quote\n"
+        await page.open([question(1), answer(2, table), *talk(4)])
+        page.view.ghosts = True
+        await page.stream(said("word " * 100))
+        page.view.focus_last()
+        await page.pilot.press("k", "k", "v", "g")
+        await page.settle()
+        assert isinstance(page.app.focused, Turn)

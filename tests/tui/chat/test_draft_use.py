@@ -1,0 +1,134 @@
+"""A draft that is no help is mentioned, once and with its reason, where one was expected."""
+
+from pathlib import Path
+
+import gguf
+import pytest
+
+from assistant.events import Finished, ModelInfo, Stats, Tally
+from tests import tiny
+from tests.tui.chat.chat_driver import open_chat
+from tests.tui.shell.program import HOT, run
+from tui.chat import draft_use
+from tui.settings.settings import Settings, SettingSource
+
+DRAFT = ModelInfo("draft", "Draft", Path("/models/draft.gguf"), 10**8, 512, 260, 0.1)
+HELPLESS = Stats("sps", drafted=30, tested=14, sources={"model": Tally(14, 0)}, draft_s=1.0)
+NAMED = {"draft": SettingSource("option", "--draft")}
+
+
+@pytest.fixture
+def mamba(tmp_path: Path) -> Path:
+    return tiny.write(tmp_path / "mamba.gguf", "mamba")
+
+
+def ask(target: Path, *options: object) -> tuple[int, str, str]:
+    return run("ask", "--target", target, *HOT, "--max-tokens", 12, *options, "hello")
+
+
+@pytest.mark.parametrize("mode", ["ars", "sps", "auto"])
+def test_a_draft_that_cannot_serve_is_named_with_what_to_do_whatever_the_mode(target, mamba, mode):
+    code, _, err = ask(target, "--draft", mamba, "--mode", mode)
+    assert code == 0
+    assert err.count("mamba.gguf is a recurrent model, which cannot take tokens back.") == 1
+    assert f"specchat models pair {target}" in err
+    assert ("Proposals come from the conversation alone." in err) is (mode != "ars")
+
+
+def test_with_a_target_that_takes_no_tokens_back_nothing_is_said_to_propose(mamba, draft):
+    code, _, err = ask(mamba, "--draft", draft)
+    assert code == 0
+    assert "mamba.gguf is a recurrent model" in err
+    assert "Answers come without speculation." in err
+    assert "Proposals come" not in err
+    assert "models pair" not in err  # no draft would fit
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--mode", "ars"), "mode ars decodes without guesses"),
+        (("--lookahead", "0"), "lookahead 0 allows no guesses"),
+        (("--mode", "sps", "--source", "suffix"), "source suffix leaves it out"),
+        (("--mode", "sps", "--n", "2"), "several answers take their guesses"),
+        (("--max-tokens", "1"), "the answer was too short"),
+    ],
+)
+@pytest.mark.some(3)
+def test_a_draft_that_was_asked_for_and_not_used_is_named_with_the_reason(
+    target, draft, options, reason
+):
+    _, out, err = ask(target, "--draft", draft, *options)
+    assert f"The draft {draft.name} was not used: {reason}" in err
+    assert "was not used" not in out
+
+
+def test_a_draft_that_auto_left_alone_is_said_to_have_promised_too_little():
+    text = draft_use.unused(Stats("auto", generated_tokens=60), DRAFT, Settings(), 1)
+    assert text == (
+        "The draft draft.gguf was not used: its guesses were not expected to earn back their time "
+        "(--mode sps uses it anyway)."
+    )
+
+
+def test_a_draft_that_nobody_named_for_this_run_may_go_unused_without_a_word():
+    stats = Stats("ars", generated_tokens=9)
+    assert draft_use.unused(stats, DRAFT, Settings(mode="ars"), 1)
+    assert draft_use.is_named(Settings(draft="x", sources=NAMED))
+    for kind in ("file", "preset", "default"):
+        assert not draft_use.is_named(Settings(draft="x", sources={"draft": SettingSource(kind)}))
+
+
+@pytest.mark.parametrize(
+    ("tally", "said"),
+    [(Tally(14, 0), True), (Tally(8, 0), True), (Tally(7, 0), False), (Tally(99, 1), False)],
+)
+def test_a_draft_of_which_nothing_was_accepted_is_counted_out(tally, said):
+    text = draft_use.rejected(Stats("sps", sources={"model": tally}), DRAFT)
+    wanted = f"None of the {tally.tested} proposals of draft.gguf that were checked was right."
+    assert text == (wanted if said else None)
+
+
+def test_a_draft_that_read_or_proposed_was_used():
+    assert draft_use.unused(HELPLESS, DRAFT, Settings(mode="sps"), 1) is None
+    assert draft_use.unused(Stats("auto", draft_s=0.1), DRAFT, Settings(), 1) is None
+
+
+def test_ask_says_that_nothing_was_accepted_and_where_to_find_another(target, tmp_path):
+    stranger = tiny.write(tmp_path / "stranger.gguf", seed=9)
+    for tensor in gguf.GGUFReader(stranger, "r+").tensors:
+        if tensor.name == "output_norm.weight":
+            tensor.data[:] *= -1  # what it is surest of, it says least
+    cold = ("--temperature", "0", "--source", "model", "-k", 3, "--max-tokens", 60)
+    _, out, err = ask(target, "--draft", stranger, "--mode", "sps", *cold)
+    assert "proposals of stranger.gguf that were checked was right" in err
+    assert f"specchat models pair {target}" in err
+    assert "stranger" not in out
+
+
+async def test_the_chat_says_once_of_a_pair_that_nothing_was_accepted(
+    target: Path, draft: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(draft_use, "rejected", lambda stats, draft: "None was right.")
+    async with open_chat(target, draft) as chat:
+        await chat.ask("One")
+        await chat.ask("Two")
+        notes = [note for note in chat.shown(".note.warning") if "None was right." in note]
+        assert notes == ["None was right. F5 chooses another draft, or none."]
+
+
+async def test_the_chat_says_nothing_of_a_draft_that_helps(target: Path, draft: Path) -> None:
+    async with open_chat(target, draft) as chat:
+        await chat.ask("One")
+        assert chat.engine.heard(Finished)[0].stats.sources["model"].accepted
+        assert chat.shown(".note.warning") == []
+
+
+async def test_the_chat_does_not_claim_proposals_where_nothing_can_propose(
+    mamba: Path, draft: Path
+) -> None:
+    async with open_chat(mamba, draft) as chat:
+        await chat.ask("Alone?")
+        (note,) = chat.shown(".note.warning")
+        assert note.endswith("Answers come without speculation.")
+        assert "no draft" in str(chat.screen.parts.status.render())

@@ -1,0 +1,149 @@
+"""What the model said is what one reads: no visible character that it wrote is missing."""
+
+import itertools
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from tests.tui.chat.turns import Shown, answer, open_page, said
+from tests.tui.chat.written import is_shown
+from tui.chat.conversation.answer import Answer
+from tui.chat.conversation.markdown_view import Words
+
+VERBATIM = [
+    "391.", "1.", "7)", "-", "+", "*", "***", "---", "_ _ _", "- - -", "- -", "1. -", "#", "##",
+    ">", "> >", "2*3*4", "2**3**4", "(a)*(b)*(c)", "f(x)*g(y)*h(z)", "a.*b.*c", ".*foo.*bar",
+    "n!*k!*m!", "__init__", "__init__.py", "__main__ and __name__", "_private_ and _x", "x__y__z",
+    "snake_case_name", "$x_1 * y_1$", r"\( a_1*b_1*c \)", r"\[ \mathbf{x}_{i} + \mathbf{y}_{j} \]",
+    r"a & b \\ c", r"\*stars\* \# \_ \` \\", "&amp; &lt;b&gt; &#65; &nbsp;", "<div>x</div>",
+    "<script>alert(1)</script>", "List<String> and <b>bold</b> &lt;i&gt;",
+    "<!-- gone -->", "<br>", "<http://a.example/b>", "[a]: http://b.example 'title'", "[a][b]",
+    "[^1]: note", "Title\n=====", "# Heading #", "## ##", "**", "****", "** **", "**\u200b**",
+    "``", "` `", "~~", "a~~b~~c", "~~~~", "```", "```python", "```\n```", "~~~\n\n~~~", "| |\n|-|",
+    "|a|\n|-|\n|1|2|", "![x](y 'z')", "[a](b 'c')", "[a](<b c>)", "[a](b\\)c)", "[a](b&amp;c)",
+    "a `b\nc` d", "one\ntwo\nthree", "a  \nb\\\nc", "a    b\tc", "def f(x):\n    return  x",
+    "├── a\n│   └── b", "x = a\n+ b", "https://a.example/__init__/b*c*d",
+    "https://a.example/%C3%96/\u00d6", "a\u00a0b",  "#5 is not #6",
+    "5 > 3\n3 < 5", "|a|b|\n|c|d|",
+]  # fmt: skip
+"""Answers of which no character is formatting."""
+FORMATTED = {
+    "**bold** *italic* ~~gone~~ `code`": "bold italic gone code",
+    "__very bold__ _and so on_": "very bold and so on",
+    "***both***": "both",
+    "**R**ead (*now*)": "Read (now)",
+    "重点**内容**在": "重点内容在",
+    "1986. was a year": "1986. was a year",
+    "01. one": "01. one",
+    "10. ten": "10. ten",
+    "9. nine\n10. ten": "9. nine\n10. ten",
+    "1. a\n1. b\n5. c": "1. a\n1. b\n5. c",
+    "2) b\n   7. g\n   9. i": "2) b\n7. g\n9. i",
+    "1. a\n2.\n3. c": "1. a\n2.\n3. c",
+    "- a\n-\n- c": "• a\n-\n• c",
+    "- a\n\n  ***\n- b": "• a\n***\n• b",
+    "# Title\ntext": "Title\ntext",
+    "> a\n> b": "▌ a\n▌ b",
+    '[words](http://a.example/x "y")': 'words (http://a.example/x "y")',
+    "![cat](c.png)": "[picture: cat] (c.png)",
+    "```python x=1\n\n  __init__\n```": "▌ python x=1\n▌\n▌   __init__",
+    "~~~\n```\n~~~": "▌ ```",
+    "    indented": "▌ indented",
+    "Text\n---\nmore": f"Text\n{'─' * 93}\nmore",
+}
+
+
+def rows(page: Shown) -> list[str]:
+    """The rows of the answer's words on the screen, without empty ones."""
+    words = page.app.query_one(Words).region
+    found = page.screen().split("\n")[words.y : words.bottom]
+    return [row for row in (row[words.x : words.right].rstrip() for row in found) if row]
+
+
+@pytest.mark.parametrize("text", VERBATIM)
+async def test_what_is_no_formatting_is_on_the_screen_as_it_was_written(text: str) -> None:
+    async with open_page(answer(2, text), size=(100, 24)) as page:
+        assert rows(page) == [line.rstrip() for line in text.expandtabs().split("\n") if line]
+
+
+@pytest.mark.parametrize(("text", "shown"), FORMATTED.items())
+async def test_formatting_takes_nothing_but_its_own_marks(text: str, shown: str) -> None:
+    async with open_page(answer(2, text), size=(100, 24)) as page:
+        assert [row.strip() for row in rows(page)] == shown.split("\n")
+        assert is_shown(page.app.query_one(Words), text)
+
+
+BEGINNINGS = [
+    "", "", "", "", "- ", "* ", "+ ", "1. ", "10. ", "7) ", "> ", ">> ", "# ", "### ", "    ",
+    "\t", "  ", "   - ", "      1. ", "- - ", "> - ", "- > ", "1.", "-", "|", "- # ", "> 1. ",
+    "\u200b", "- [ ] ",
+]  # fmt: skip
+PARTS = [
+    "alpha", "beta", "2*3*4", "__init__", "_it was_", "**bold**", "**", "*", "_", "`", "`code`",
+    "``", "~~x~~", "~~", "&amp;", "\\*", "\\", "<b>", "</b>", "<http://x.example>",
+    "[a](http://b.example)", "[a](b \"c\")", "![a](b)", "[r]", "[r]: d", "http://x.example/_a_*b*",
+    "$x_1$", "|", "\\|", "|", " ", "  ", "(", ")", "]", "#", "1.", "-", "重点", "é", ":", "!", "'",
+    "***", "___", "```", "a*", "*b", "a_", "_b", "**c", "d**",
+]  # fmt: skip
+LINES = [
+    "---", "***", "- - -", "===", "```", "```py", "~~~", "|-|-|", ":-:|-", "a|b", "1|2|3", "", "",
+    "", "-", "#", ">", "1.", "\\[", "$$", "391.", "* * *", "<!--", "-->", "    ",
+]  # fmt: skip
+
+
+def documents(count: int, seed: int) -> Iterator[str]:
+    """Yield texts in which anything may follow anything."""
+    dice = random.Random(seed)
+    for _ in range(count):
+        lines = []
+        for _ in range(dice.randint(1, 7)):
+            if dice.random() < 0.35:
+                lines.append(dice.choice(BEGINNINGS[:12]) * dice.randint(0, 1) + dice.choice(LINES))
+            else:
+                parts = (dice.choice(PARTS) + " " * dice.randint(0, 1) for _ in range(5))
+                lines.append(dice.choice(BEGINNINGS) + "".join(parts))
+        if any(map(str.strip, lines)):
+            yield "\n".join(lines)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.some(2)
+async def test_of_any_markdown_every_character_is_shown_or_is_a_mark_of_what_is_shown(
+    seed: int,
+) -> None:
+    for width in (120, 40):
+        async with open_page(size=(width, 60)) as page:
+            for id, text in enumerate(documents(60, seed), 2):
+                await page.open([answer(id, text)])
+                assert is_shown(page.app.query_one(Words), text), text
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.some(2)
+async def test_an_answer_that_comes_in_pieces_looks_as_it_does_at_once(seed: int) -> None:
+    dice = random.Random(seed)
+    for text in documents(12, seed + 100):
+        async with open_page(size=(100, 60)) as page:
+            shown = await page.stream()
+            shown.view = "words"
+            while text:
+                size = dice.randint(1, 30)
+                shown.add(said(text[:size]))
+                text = text[size:]
+                await page.pilot.pause(0.02)
+            shown.finish("")
+            await page.settle()
+            streamed = rows(page)
+            await page.open([answer(2, shown.text)])
+            assert streamed == rows(page), page.app.query_one(Answer).text
+
+
+async def test_blocks_that_were_written_apart_are_apart() -> None:
+    async with open_page(
+        answer(2, "one\n\ntwo\n\n# three\n\n1. four\n\n> five\n\nsix"), size=(60, 30)
+    ) as page:
+        seen = [row.strip() for row in page.screen().split("\n")]
+        blocks = ["one", "two", "three", "1. four", "▌ five", "six"]
+        places = [seen.index(block) for block in blocks]
+        assert [b - a for a, b in itertools.pairwise(places)] == [2] * 5

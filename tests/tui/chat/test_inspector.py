@@ -1,0 +1,313 @@
+"""The token inspector, by its keys, on answers of the real engine."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.app import App
+from textual.geometry import Size
+from textual.pilot import Pilot
+
+from assistant.events import Alternative, Event, Ghost, Origin, Token
+from assistant.tokens import Step, Trace
+from tests.tui.chat import recorded
+from tests.tui.chat.recorded import watched
+from tui.chat.inspector.entries import entries
+from tui.chat.inspector.screen import EMPTY, Inspector
+from tui.chat.inspector.token_facts import facts, probability
+from tui.chat.inspector.token_layout import TokenLayout
+from tui.chat.inspector.token_page import TokenPage
+
+ROWS = (Alternative(7, " cat", 0.412), Alternative(8, "\n", 0.3))
+KEPT = Token(5, " the", Origin.DRAFT, "model", 0.91, 0.83, 0, 0.412, ROWS, ROWS)
+REJECTED = Ghost(6, " dog", "model", 1, 0.83, 0.412, 0.91)
+UNTESTED = Ghost(9, " ran", "model", 2, 0.5, None, None)
+RESIDUAL = Token(7, " cat", Origin.RESIDUAL, "model", 0.412, 0.1, 1, 0.91, ROWS, ROWS)
+STORY: Trace = (
+    Step((Token(4, "See", Origin.TARGET, None, 1.0, None),)),
+    Step((KEPT, RESIDUAL), (REJECTED, UNTESTED)),
+    Step((KEPT, Token(3, "!\n", Origin.TARGET, None, 0.2, None, 1, None, ROWS))),
+)
+BLOCK: Trace = (
+    Step(
+        (
+            replace(KEPT, uniform=None, threshold=1.0),
+            replace(KEPT, position=1, threshold=0.5),
+            replace(RESIDUAL, position=2, threshold=0.25),
+        ),
+        (
+            replace(REJECTED, position=2, threshold=0.25),
+            replace(UNTESTED, position=3, target_prob=0.3, uniform=0.8, threshold=0.1),
+            replace(UNTESTED, position=4, target_prob=0.0, threshold=0.0),
+        ),
+    ),
+)
+SEEDED: Trace = (
+    Step(
+        (replace(KEPT, uniform=None), replace(RESIDUAL, origin=Origin.TARGET, uniform=None)),
+        (replace(REJECTED, uniform=None),),
+    ),
+)
+
+
+class Host(App[None]):
+    """An app that opens the inspector."""
+
+    def __init__(self, trace: Trace, title: str = "Merge two lists") -> None:
+        super().__init__()
+        self.inspector = Inspector(trace, title)
+
+    def on_mount(self) -> None:
+        self.push_screen(self.inspector)
+
+    @property
+    def page(self) -> TokenPage:
+        return self.inspector.query_one(TokenPage)
+
+    @property
+    def facts(self) -> str:
+        return "\n".join(line.plain for line in self.inspector._facts._shown)
+
+
+def plain(*words: str) -> Trace:
+    """An answer in which nothing was proposed."""
+    tokens = (Token(i, word, Origin.TARGET, None, 1.0, None) for i, word in enumerate(words))
+    return tuple(Step((token,)) for token in tokens)
+
+
+@asynccontextmanager
+async def inspecting(
+    trace: Trace, *title: str, **how: Any
+) -> AsyncIterator[tuple[Host, Pilot[None]]]:
+    host = Host(trace, *title)
+    async with host.run_test(**how) as pilot:
+        await pilot.pause()
+        yield host, pilot
+
+
+@pytest.fixture(scope="module")
+def answer(target: Path, draft: Path) -> list[Event]:
+    return recorded.record(target, draft, tokens=200)
+
+
+async def test_every_token_and_every_ghost_can_be_reached(answer: list[Event]) -> None:
+    trace = recorded.trace(answer)[:15]
+    wanted = [i for s in trace for i in (*s.tokens, *s.ghosts)]
+    assert any(step.ghosts for step in trace)
+    async with inspecting(trace) as (host, pilot):
+        seen = [host.page.entries[0].item]
+        for _ in wanted[1:]:
+            await pilot.press("right")
+            seen.append(host.page.entries[host.page.cursor].item)
+            assert f"id {seen[-1].id} " in host.facts
+        assert sorted(map(id, seen)) == sorted(map(id, wanted))
+        await pilot.press("right")
+        assert host.page.cursor == len(wanted) - 1
+
+
+async def test_up_and_down_keep_to_the_column_and_home_and_end_to_the_line() -> None:
+    words = ["one", " two", " three\n", "four\n", "\n", "five", " six", " seven"]
+    async with inspecting(plain(*words)) as (host, pilot):
+        where = []
+        for key in ("right", "right", "down", "down", "up", "up", "down", "home", "end", "up"):
+            await pilot.press(key)
+            where.append(host.page.cursor)
+        assert where == [1, 2, 3, 4, 3, 2, 3, 3, 3, 0]
+        await pilot.press("G")
+        assert host.page.cursor == 7
+        await pilot.press("home", "ctrl+home")
+        assert host.page.cursor == 0
+
+
+async def test_down_passes_a_token_of_several_lines() -> None:
+    async with inspecting(plain("one\n\n\n", "two\n", "three")) as (host, pilot):
+        await pilot.press("down", "down")
+        assert host.page.cursor == 2
+        await pilot.press("up", "up")
+        assert host.page.cursor == 0
+
+
+async def test_n_and_p_go_from_rejection_to_rejection(answer: list[Event]) -> None:
+    trace = recorded.trace(answer)[:40]
+    rejections = [
+        place
+        for place, entry in enumerate(entries(trace))
+        if isinstance(entry.item, Ghost) and entry.item.target_prob is not None
+    ]
+    async with inspecting(trace) as (host, pilot):
+        seen = []
+        for _ in rejections:
+            await pilot.press("n")
+            seen.append(host.page.cursor)
+        assert seen == rejections
+        await pilot.press("n")
+        assert host.page.cursor == rejections[-1]
+        assert "No rejection after this one." in [n.message for n in host._notifications]
+        await pilot.press("p")
+        assert host.page.cursor == rejections[-2]
+
+
+async def test_click_goes_to_the_token_under_the_mouse() -> None:
+    async with inspecting(STORY) as (host, pilot):
+        await pilot.click("#tokens", offset=(2 + len("See the do"), 1))
+        assert host.page.entries[host.page.cursor].item is REJECTED
+
+
+async def test_escape_closes() -> None:
+    async with inspecting(STORY) as (host, pilot):
+        await pilot.press("escape")
+        assert not isinstance(host.screen, Inspector)
+
+
+async def test_answer_without_a_record_says_so() -> None:
+    async with inspecting(()) as (host, pilot):
+        await pilot.press("right", "down", "n", "end")
+        assert str(host.inspector.query_one("#inspector-empty").render()) == EMPTY
+        await pilot.press("escape")
+        assert not isinstance(host.screen, Inspector)
+
+
+async def test_title_and_tokens_cannot_command_the_terminal() -> None:
+    evil = Token(1, "[red]\x1b[31m", Origin.TARGET, None, 1.0, None, 0, None, ROWS)
+    async with inspecting((Step((evil,)),), "[b]\x1b[1m") as (host, _):
+        title = str(host.inspector.query_one("#inspector-title").render())
+        assert title == "Tokens of “[b]␛[1m”"
+        assert host.page.line(0).plain == "[red]␛[31m"
+        assert "\x1b" not in host.facts
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (20, 6), (1, 1)])
+async def test_every_size_works(answer: list[Event], size: tuple[int, int]) -> None:
+    async with inspecting(recorded.trace(answer), size=size) as (_, pilot):
+        await pilot.press("right", "down", "n", "pagedown", "pageup", "end", "G")
+        await pilot.resize_terminal(60, 20)
+        await pilot.press("up")
+
+
+async def test_only_lines_on_the_screen_are_made(
+    answer: list[Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with inspecting(recorded.trace(answer) * 25, size=(80, 24)) as (host, pilot):
+        assert len(host.page.entries) > 5000
+        made = watched(host.page, "line", monkeypatch)
+        await pilot.press("right")
+        assert len(made) <= 2
+        await pilot.press("G")
+        assert len(made) <= 2 + host.page.size.height
+
+
+async def test_cursor_is_seen_without_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with inspecting(STORY) as (host, pilot):
+        await pilot.press("right", "right")
+        spans = [str(span.style) for span in host.page.line(0).spans]
+        assert spans[1] == "bold reverse underline"
+        assert len(set(spans)) == 4
+
+
+def test_ghosts_stand_between_what_was_kept_and_what_was_drawn() -> None:
+    items = [entry.item for entry in entries(STORY)]
+    assert items[1:5] == [KEPT, REJECTED, UNTESTED, RESIDUAL]
+
+
+def said(place: int, width: int = 76, story: Trace = STORY) -> str:
+    shown = entries(story)
+    return "\n".join(
+        line.plain for line in facts(shown[place], place + 1, len(shown), Size(width, 12))
+    )
+
+
+def test_accepted_token_shows_the_inequality_that_kept_it() -> None:
+    assert "proposed by the draft model and kept" in said(1)
+    assert "Position 1 of round 2; 3 were proposed." in said(1)
+    assert "acceptance 1.000 = min(1, 0.910 / 0.830)" in said(1)
+    assert "uniform 0.412 × draft 0.830 < target 0.910: accepted" in said(1)
+
+
+def test_rejected_proposal_shows_the_inequality_that_threw_it_out() -> None:
+    assert "“·cat” came instead." in said(2)
+    assert "uniform 0.910 × draft 0.830 ≥ target 0.412: rejected" in said(2)
+    assert "acceptance 0.496" in said(2)
+    assert "▸·cat" not in said(2)
+    assert "41.2%" in said(2)  # of the rows of its place
+
+
+def test_untested_proposal_says_that_nobody_tested_it() -> None:
+    assert "never tested" in said(3)
+    assert "uniform" not in said(3)
+
+
+def test_residual_names_the_proposal_that_it_replaces() -> None:
+    assert "in place of “·dog”, which it rejected" in said(4)
+    assert "“·dog”: uniform 0.910" in said(4)
+    assert "▸·cat" in said(4)
+    assert "↵" in said(4)
+
+
+def test_block_rule_says_up_to_where_a_draft_was_kept() -> None:
+    assert "kept with what follows it" in said(0, story=BLOCK)
+    assert "uniform" not in said(0, story=BLOCK)
+    assert "acceptance" not in said(0, story=BLOCK)
+    assert "acceptance 0.500 unless more is kept" in said(1, story=BLOCK)
+    assert "uniform 0.412 < threshold 0.500: kept up to here" in said(1, story=BLOCK)
+    assert "uniform 0.910 ≥ threshold 0.250: not kept this far" in said(2, story=BLOCK)
+    assert "“·dog”: uniform 0.910 ≥ threshold 0.250: not kept this far" in said(5, story=BLOCK)
+
+
+def test_only_the_first_proposal_thrown_away_is_replaced_by_the_token_after_it() -> None:
+    assert "“·cat” came instead." in said(2, story=BLOCK)
+    assert "↵" in said(2, story=BLOCK)  # of the rows of its place
+    for place in (3, 4):
+        assert "the answer went on without it" in said(place, story=BLOCK)
+        assert "row" not in said(place, story=BLOCK)  # those behind it are not kept
+    assert "uniform 0.800 ≥ threshold 0.100: not kept this far" in said(3, story=BLOCK)
+    assert "rejected: the target forbids it" in said(4, story=BLOCK)
+
+
+def test_with_a_seed_the_token_that_the_target_draws_decides() -> None:
+    assert "with a seed, kept because the target draws the same token here" in said(0, story=SEEDED)
+    assert "with a seed, rejected because the target draws another" in said(1, story=SEEDED)
+    assert "in place of “·dog”, which it rejected" in said(2, story=SEEDED)
+    for place in range(3):
+        assert "acceptance" not in said(place, story=SEEDED)
+        assert "uniform" not in said(place, story=SEEDED)
+
+
+def test_targets_own_tokens_say_why_nothing_was_replaced() -> None:
+    assert "nothing was proposed" in said(0)
+    assert "No alternatives were kept" in said(0)
+    assert "Round 1, without proposals." in said(0)
+    assert "every proposal of the round was accepted" in said(6)
+    assert "Position 2 of round 3; 1 was proposed." in said(6)
+
+
+@pytest.mark.parametrize("width", [46, 76, 120])
+def test_no_fact_is_wider_than_its_place(width: int) -> None:
+    assert max(len(line) for n in range(7) for line in said(n, width).split("\n")) <= width
+
+
+def test_lines_break_before_words_and_lose_nothing() -> None:
+    texts = ["Hel", "lo", " wor", "ld", " and", " 漢字漢字", "↵\n", "x" * 25, "↵\n", "end"]
+    layout = TokenLayout(10)
+    layout.add(texts)
+    lines = ["".join(piece.text for piece in line) for line in layout.lines]
+    assert lines[:2] == ["Hello", " world and"]
+    assert "".join(lines) == "".join(texts).replace("\n", "")
+    for line in layout.lines:
+        assert all(a.start + a.width == b.start for a, b in pairwise(line))
+        assert sum(piece.width for piece in line) <= 10
+    for entry, place in enumerate(layout.places):
+        assert layout.at(place, layout.column(entry)) == entry
+
+
+def test_tiny_probabilities_do_not_become_nothing() -> None:
+    assert [probability(p) for p in (1.0, 0.4124, 0.0, 0.000012)] == [
+        "1.000",
+        "0.412",
+        "0.000",
+        "1.2e-05",
+    ]

@@ -1,0 +1,221 @@
+"""What is on disk, and what the next start finds."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from assistant.events import Decoded, Finished
+from assistant.store import Store, place
+from tests.tui.chat.chat_driver import open_chat
+
+
+async def test_the_next_start_goes_on_where_the_person_left(target: Path, draft: Path) -> None:
+    async with open_chat(target, draft) as chat:
+        await chat.ask("Remember me")
+        said = chat.said
+        chat.prompt.text = "half a thou"
+        await chat.pilot.press("ctrl+q")
+    async with open_chat(target, draft) as chat:
+        await chat.ready()
+        assert chat.said == said
+        assert [turn.text for turn in chat.screen.conversation.turns] == said
+        assert chat.prompt.text == "half a thou"
+        chat.prompt.drop()
+        await chat.pilot.press("up")
+        assert chat.prompt.text == "Remember me"
+        chat.prompt.drop()
+        await chat.ask("And now?")
+        assert [m.content for m in chat.engine.requests[0].messages] == [*said, "And now?"]
+        # Its tokens are those it was decoded as, in another process too.
+        assert chat.engine.requests[0].messages[1].token_ids
+
+
+async def test_quitting_in_the_middle_of_an_answer_keeps_it(target: Path, draft: Path) -> None:
+    async with open_chat(target, draft, hold=(Decoded, 6)) as chat:
+        await chat.ready()
+        await chat.send("Tell me")
+        await chat.held()
+        await chat.until(lambda: chat.screen.conversation.turns[-1].text)
+        seen = chat.screen.conversation.turns[-1].text
+        await chat.pilot.press("ctrl+q")
+    async with open_chat(target, draft) as chat:
+        await chat.ready()
+        question, answer = chat.screen.state.records
+        assert (question.content, answer.content, answer.state) == ("Tell me", seen, "stopped")
+
+
+async def test_a_question_is_on_disk_before_the_engine_hears_of_it(
+    target: Path, draft: Path
+) -> None:
+    async with open_chat(target, draft, hold=(Decoded, 1)) as chat:
+        await chat.ready()
+        await chat.send("Sent")
+        await chat.until(lambda: chat.engine.requests)
+        other = Store(place())
+        (summary,) = other.summaries()
+        assert other.path(summary.id)[0].content == "Sent"
+        other.close()
+        await chat.end()
+
+
+async def test_an_answer_is_kept_while_it_streams(target: Path, draft: Path) -> None:
+    async with open_chat(target, draft, hold=(Decoded, 8)) as chat:
+        await chat.ready()
+        await chat.send("Stream")
+        await chat.held()
+        await chat.until(lambda: chat.screen.conversation.turns[-1].text)
+        seen = chat.screen.conversation.turns[-1].text
+        other = Store(place())
+        (summary,) = other.summaries()
+        await chat.until(lambda: other.path(summary.id)[-1].content == seen)
+        assert other.path(summary.id)[-1].state == "streaming"
+        other.close()
+        await chat.end()
+
+
+async def test_nothing_is_written_when_nothing_is_to_be_kept(
+    target: Path, draft: Path, home: Path
+) -> None:
+    async with open_chat(target, draft, save=False) as chat:
+        await chat.ask("Secret")
+        assert len(chat.said) == 2
+        chat.screen.autosave.learn("target")
+    assert not (home / "ngrams").exists()
+    assert not [path for path in home.rglob("*") if path.is_file() and path.suffix == ".db"]
+
+
+async def test_a_store_that_cannot_be_opened_is_said_and_the_chat_goes_on(
+    target: Path, draft: Path, home: Path
+) -> None:
+    home.write_text("in the way")
+    async with open_chat(target, draft) as chat:
+        await chat.ask("Still there?")
+        assert len(chat.said) == 2
+        assert "not saved" in "".join(chat.shown("#name"))
+
+
+async def test_a_disk_that_fills_up_costs_no_word(target: Path, draft: Path) -> None:
+    async with open_chat(target, draft) as chat:
+        await chat.ask("One")
+        said = chat.said
+        store = chat.screen.state.store
+        store._database._sql.execute("PRAGMA query_only = 1")  # every write fails
+        await chat.ask("Two")
+        assert chat.said[:3] == [*said, "Two"]
+        assert len(chat.engine.heard(Finished)) == 2
+        assert "not saved" in "".join(chat.shown("#name"))
+        await chat.ask("Three")
+        assert len(chat.said) == 6
+
+
+async def test_a_disk_that_fills_up_while_another_conversation_is_shown_is_said(
+    target: Path, draft: Path
+) -> None:
+    async with open_chat(target, draft, hold=(Decoded, 4)) as chat:
+        await chat.ready()
+        await chat.send("Long story")
+        await chat.held()
+        await chat.pilot.press("ctrl+n")
+        chat.screen.state.store._database._sql.execute("PRAGMA query_only = 1")
+        await chat.send("Meanwhile")  # goes on in memory, where the long story has no place
+        assert chat.said == ["Meanwhile"]
+        await chat.end()
+        await chat.until(lambda: len(chat.said) == 2 and not chat.screen.state.busy)
+        assert "not saved" in "".join(chat.shown("#name"))
+
+
+async def test_the_end_of_an_answer_that_is_not_shown_and_cannot_be_kept_is_said(
+    target: Path, draft: Path
+) -> None:
+    async with open_chat(target, draft, hold=(Decoded, 4)) as chat:
+        await chat.ready()
+        await chat.send("Long story")
+        await chat.held()
+        await chat.pilot.press("ctrl+n")
+        chat.screen.state.store._database._sql.execute("PRAGMA query_only = 1")
+        await chat.end()
+        assert chat.said == []
+        assert "not saved" in "".join(chat.shown("#name"))
+
+
+async def test_another_conversation_is_opened_from_the_list(target: Path, draft: Path) -> None:
+    async with open_chat(target, draft, size=(120, 40)) as chat:
+        await chat.ask("First topic")
+        first = chat.said
+        await chat.pilot.press("ctrl+n")
+        await chat.ask("Second topic")
+        await chat.pilot.press("f2")
+        await chat.until(lambda: len(chat.screen.parts.chats.shelf.summaries) == 2)
+        await chat.pilot.press("down", "enter")
+        await chat.until(lambda: chat.said == first)
+        assert [turn.text for turn in chat.screen.conversation.turns] == first
+
+
+async def test_the_first_conversation_is_listed_while_it_is_answered(
+    target: Path, draft: Path
+) -> None:
+    async with open_chat(target, draft, size=(120, 40), hold=(Decoded, 2)) as chat:
+        await chat.ready()
+        await chat.pilot.press("f2")
+        await chat.until(lambda: "No conversations" in "".join(chat.shown("#chats-hint")))
+        await chat.send("Listed at once")
+        await chat.held()
+        await chat.until(lambda: chat.screen.parts.chats.shelf.summaries)
+        assert "".join(chat.shown("#chats-hint")) == ""
+        await chat.end()
+
+
+async def test_what_is_listed_is_what_can_be_opened_when_the_disk_has_filled_up(
+    target: Path, draft: Path
+) -> None:
+    async with open_chat(target, draft, size=(120, 40)) as chat:
+        await chat.ask("Kept")
+        await chat.pilot.press("ctrl+n")
+        chat.screen.state.store._database._sql.execute("PRAGMA query_only = 1")
+        await chat.ask("In memory")
+        await chat.pilot.press("f2")
+        shelf = chat.screen.parts.chats.shelf
+        await chat.until(lambda: [each.title for each in shelf.summaries] == ["In memory"])
+
+
+async def test_an_answer_goes_on_in_its_place_when_its_conversation_is_opened_again(
+    target: Path, draft: Path
+) -> None:
+    async with open_chat(target, draft, hold=(Decoded, 4)) as chat:
+        await chat.ready()
+        await chat.send("Long")
+        await chat.held()
+        await chat.until(lambda: chat.screen.conversation.turns[-1].text)
+        chat.screen.state.show()  # as after any change of the path
+        await chat.end()
+        whole = chat.engine.heard(Finished)[0].text
+        assert whole.startswith(chat.screen.conversation.turns[-1].text)
+        assert len(whole) - len(chat.screen.conversation.turns[-1].text) <= 1  # cut in a character
+
+
+async def test_conversations_are_kept_when_the_models_are_there_before_them(
+    target: Path, draft: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, make = threading.Event(), Store.__init__
+
+    def slowly(self: Store, path: Path | None) -> None:
+        if path is None:
+            time.sleep(0.5)  # so that whoever makes one of its own would come last
+        else:
+            found.wait(60)
+        make(self, path)
+
+    monkeypatch.setattr(Store, "__init__", slowly)
+    async with open_chat(target, draft) as chat:
+        await chat.until(lambda: chat.screen.controller.ready)
+        await chat.pilot.pause(0.1)
+        found.set()
+        await chat.ready()
+        await chat.pilot.pause(0.6)
+        await chat.ask("Keep this")
+    store = Store(place())
+    (summary,) = store.summaries()
+    assert store.path(summary.id)[0].content == "Keep this"
+    store.close()

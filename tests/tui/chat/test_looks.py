@@ -1,0 +1,113 @@
+"""How the chat looks, at three sizes and in two themes."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+from textual.pilot import Pilot
+
+from assistant.events import Event
+from assistant.request import AnyJob, Request
+from tests.patience import WAIT_S
+from tests.tui.race.race_recorded import PROMPT, Recorded, laps, ready
+from tui.app.app import SpecchatApp
+from tui.settings.settings import Settings
+
+Snap = Callable[..., bool]
+SIZES = [(80, 24), (120, 40), (200, 60)]
+THEMES = ["textual-dark", "textual-light"]
+NOON = 1_900_000_000.0
+
+
+class Playback(Recorded):
+    """An engine that answers as one once did."""
+
+    def said(self, job: AnyJob) -> Iterator[Event]:
+        if isinstance(job, Request):
+            yield from (lap.event for lap in laps(1))
+        else:
+            yield ready(True)
+
+
+@pytest.fixture(autouse=True)
+def noon(monkeypatch: pytest.MonkeyPatch, target, draft) -> None:
+    """Let every message have been said at the same time of the same day."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    monkeypatch.setattr(time, "time", lambda: NOON)
+    monkeypatch.setattr("tui.chat.conversation.turn.time", lambda: NOON)
+    monkeypatch.setattr("tui.chat.conversation.turn_head.time", lambda: NOON)
+
+
+def app(target, draft, theme: str) -> SpecchatApp:
+    settings = replace(Settings(), target=str(target), draft=str(draft), theme=theme, mode="sps")
+    return SpecchatApp(settings, engine=Playback)
+
+
+async def answered(pilot: Pilot[None]) -> None:
+    """Ask, and wait until the answer is painted."""
+    running = pilot.app
+    assert isinstance(running, SpecchatApp)
+    chat = running.chat
+    async with asyncio.timeout(WAIT_S):
+        while not (chat.controller.ready and chat.autosave.begun):
+            await pilot.pause(0.02)
+        chat.prompt.editor.cursor_blink = False
+        chat.prompt.text = PROMPT
+        await pilot.press("enter")
+        while len(chat.state.records) < 2 or chat.controller.busy:
+            await pilot.pause(0.02)
+    await calm(pilot)
+
+
+async def calm(pilot: Pilot[None]) -> None:
+    """Wait until all work is done and the screen has stayed the same for a while."""
+    seen = ["", " "]
+    while seen[-1] != seen[-2] or seen[-1] != seen[-3]:
+        waiting = [worker for worker in pilot.app.workers if worker.node is not pilot.app]
+        await pilot.app.workers.wait_for_complete(waiting)
+        await pilot.pause(0.15)
+        seen.append(pilot.app.export_screenshot())
+
+
+async def seen_as_tokens(pilot: Pilot[None]) -> None:
+    """Show what the draft had right and wrong, and the chats beside it."""
+    await answered(pilot)
+    await pilot.press("ctrl+up")
+    await pilot.pause()
+    await pilot.press("v", "ctrl+g")  # in this order, no toast is needed
+    await calm(pilot)
+    await pilot.press("escape")
+    await calm(pilot)
+
+
+async def with_the_list(pilot: Pilot[None]) -> None:
+    """Open the list of chats."""
+    await answered(pilot)
+    await pilot.press("f2")
+    async with asyncio.timeout(WAIT_S):
+        while "Today" not in pilot.app.export_screenshot():
+            await pilot.pause(0.1)
+    await calm(pilot)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.some(3)
+def test_an_answer_seen_as_tokens(
+    snap_compare: Snap, target, draft, theme: str, size: tuple[int, int]
+) -> None:
+    shown = app(target, draft, theme)
+    assert snap_compare(shown, terminal_size=size, run_before=seen_as_tokens)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.some(3)
+def test_an_answer_seen_as_words_beside_the_list(
+    snap_compare: Snap, target, draft, theme: str, size: tuple[int, int]
+) -> None:
+    shown = app(target, draft, theme)
+    assert snap_compare(shown, terminal_size=size, run_before=with_the_list)

@@ -1,0 +1,287 @@
+"""The prompt, by its keys."""
+
+import random
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual import events
+from textual._xterm_parser import XTermParser
+
+from tests.tui.chat.prompting import at_the_prompt
+from tui.chat.prompt.attachments import LIMIT, from_json, to_json
+from tui.chat.prompt.editor import MAX_CHARACTERS, MAX_LINES
+from tui.chat.prompt.input_history import InputHistory
+from tui.chat.prompt.paste_parser import Parser
+
+
+@pytest.mark.parametrize("key", ["ctrl+j", "alt+enter", "shift+enter"])
+async def test_new_line_keys_do_not_send(key: str) -> None:
+    async with at_the_prompt() as typist:
+        await typist.pilot.press("a", key, "b")
+        assert typist.prompt.text == "a\nb"
+        assert typist.app.sent == []
+
+
+async def test_enter_sends_what_is_not_blank_and_makes_room() -> None:
+    async with at_the_prompt() as typist:
+        await typist.pilot.press("space", "enter", "ctrl+j", "enter")
+        assert typist.app.sent == []
+        typist.prompt.drop()
+        await typist.type("one\ntwo")
+        await typist.pilot.press("enter")
+        assert [sent.text for sent in typist.app.sent] == ["one\ntwo"]
+        assert typist.prompt.text == ""
+
+
+async def test_what_was_typed_after_enter_stays() -> None:
+    async with at_the_prompt() as typist:
+        # as fast as a terminal sends them
+        for key in "abc":
+            typist.prompt.editor.post_message(events.Key(key, key))
+        typist.prompt.editor.post_message(events.Key("enter", "\r"))
+        typist.prompt.editor.post_message(events.Key("d", "d"))
+        await typist.until(lambda: typist.app.sent)
+        assert typist.app.sent[0].text == "abc"
+        assert typist.prompt.text == "d"
+
+
+# History
+
+
+async def test_arrows_go_through_what_was_sent() -> None:
+    async with at_the_prompt() as typist:
+        typist.prompt.history = ["first"]
+        await typist.type("second")
+        await typist.pilot.press("enter", "up")
+        assert typist.prompt.text == "second"
+        await typist.pilot.press("up")
+        assert typist.prompt.text == "first"
+        await typist.pilot.press("up", "down")
+        assert typist.prompt.text == "second"
+        await typist.pilot.press("down")
+        assert typist.prompt.text == ""
+        assert typist.prompt.history == ["first", "second"]
+
+
+async def test_unsent_text_comes_back_however_recalled_prompts_were_changed() -> None:
+    async with at_the_prompt() as typist:
+        typist.prompt.history = ["first", "second"]
+        await typist.type("unsent")
+        await typist.pilot.press("up", "x", "up", "y", "down", "down")
+        assert typist.prompt.text == "unsent"
+        await typist.pilot.press("up")
+        assert typist.prompt.text == "secondx"
+        await typist.pilot.press("enter", "up", "up")
+        assert typist.prompt.text == "second"
+
+
+async def test_up_moves_through_wrapped_and_many_lines_before_it_recalls() -> None:
+    async with at_the_prompt() as typist:
+        typist.prompt.history = ["earlier"]
+        typist.prompt.text = "word " * 40  # three lines as shown
+        typist.prompt.editor.move_cursor(typist.prompt.editor.document.end)
+        await typist.pilot.press("up", "up")
+        assert typist.prompt.text.startswith("word")
+        await typist.pilot.press("up")
+        assert typist.prompt.text == "earlier"
+        typist.prompt.history = ["first", "a\nb\nc"]
+        await typist.pilot.press("up", "up")
+        assert typist.prompt.text == "first"
+
+
+@given(
+    entries=st.lists(st.text(max_size=3)),
+    moves=st.lists(st.tuples(st.sampled_from([1, -1]), st.text(max_size=3))),
+    unsent=st.text(max_size=3),
+)
+def test_no_walk_through_history_loses_a_text(
+    entries: list[str], moves: list[tuple[int, str]], unsent: str
+) -> None:
+    history, back, texts = InputHistory(entries), 0, {0: unsent}
+    for steps, typed in moves:
+        texts[back] = texts.get(back, entries[-back] if back else "") + typed
+        text = history.step(steps, texts[back])
+        if text is not None:
+            back += steps
+            assert text == texts.get(back, entries[-back] if back else "")
+        else:
+            assert not 0 <= back + steps <= len(entries)
+
+
+# Pasting
+
+
+@pytest.mark.parametrize("text", ["x" * MAX_CHARACTERS, "\n" * (MAX_LINES - 1), "a\r\nb\rc"])
+async def test_short_pastes_are_edited(text: str) -> None:
+    async with at_the_prompt() as typist:
+        await typist.paste(text)
+        assert typist.prompt.text == text.replace("\r\n", "\n").replace("\r", "\n")
+        assert typist.chips == ()
+
+
+@pytest.mark.parametrize("text", ["x" * (MAX_CHARACTERS + 1), "\n" * MAX_LINES])
+async def test_long_pastes_become_attachments(text: str) -> None:
+    async with at_the_prompt() as typist:
+        await typist.type("Why? ")
+        await typist.paste(text)
+        await typist.pilot.press("enter")
+        (sent,) = typist.app.sent
+        assert sent.text == "Why? "
+        assert [attachment.text for attachment in sent.attachments] == [text]
+        assert typist.chips == ()
+
+
+async def test_pasted_megabyte_says_how_much_it_is_and_leaves_the_text_short() -> None:
+    async with at_the_prompt() as typist:
+        await typist.paste("word " * 200_000)
+        assert "pasted text" in typist.row
+        assert "1.0 MB · ≈ 250,000 tokens" in typist.row
+        assert typist.prompt.text == ""
+        assert typist.app.wanted == []  # counting that many would hold up answers
+        await typist.paste("x" * 5000)
+        assert [chip.attachment.name for chip in typist.chips] == ["pasted text", "pasted text 2"]
+
+
+async def test_paste_beyond_the_limit_is_refused_with_the_counts() -> None:
+    async with at_the_prompt() as typist:
+        await typist.paste("x" * (LIMIT + 1))
+        assert typist.chips == ()
+        assert "10,000,001 characters; 10,000,000 fit" in typist.toasts[0]
+
+
+async def test_pasted_commands_to_the_terminal_are_shown_and_not_obeyed() -> None:
+    async with at_the_prompt() as typist:
+        await typist.paste("a\x1b]52;c;eA==\x07b\u202e")
+        assert typist.prompt.text == "a␛]52;c;eA==␇b\ufffd"
+
+
+def typed_in_pieces(parser: XTermParser, data: str, cuts: list[int]) -> list[str]:
+    """What a parser makes of data that arrives in pieces."""
+    bounds = [0, *sorted(cut for cut in cuts if 0 < cut < len(data)), len(data)]
+    said = [
+        message
+        for start, end in pairwise(bounds)
+        if start < end
+        for message in parser.feed(data[start:end])
+    ]
+    return [
+        f"paste {message.text}"
+        if isinstance(message, events.Paste)
+        else f"{type(message).__name__} {getattr(message, 'key', '')}"
+        for message in said
+    ]
+
+
+pieces = st.lists(
+    st.sampled_from(
+        ["\x1b[200~", "\x1b[201~", "\x1b", "\x1b[A", "\x1b\r", "[20", "0~", "é\r\n", "x", "\x00"]
+    )
+    | st.text("ab\n", max_size=4)
+)
+
+
+@given(parts=pieces, cuts=st.lists(st.integers(0, 80)))
+def test_pieces_of_a_paste_are_read_as_textual_reads_them(
+    parts: list[str], cuts: list[int]
+) -> None:
+    data = "".join(parts) + "z"
+    assert typed_in_pieces(Parser(), data, cuts) == typed_in_pieces(XTermParser(), data, cuts)
+
+
+def test_the_text_of_a_paste_is_not_read_by_the_character(monkeypatch: pytest.MonkeyPatch) -> None:
+    slowly: list[str] = []
+    feed = XTermParser.feed
+
+    def watched(self: XTermParser, data: str) -> Any:
+        slowly.append(data)
+        return feed(self, data)
+
+    monkeypatch.setattr(XTermParser, "feed", watched)
+    parser = Parser()
+    for data in ("a\x1b[200~", "x" * 4096, "y" * 4096 + "\x1b[20", "1~", "b"):
+        list(parser.feed(data))
+    assert "".join(slowly) == "a\x1b[200~\x1b[201~b"
+
+
+async def test_the_app_reads_the_terminal_with_this_parser() -> None:
+    from textual.drivers import linux_driver
+
+    assert vars(linux_driver)["XTermParser"] is Parser
+
+
+# What survives
+
+
+async def test_unfinished_input_survives_a_restart() -> None:
+    async with at_the_prompt() as typist:
+        await typist.type("half a sen")
+        await typist.paste("long " * 1000)
+        assert typist.app.edits > 0
+        state = typist.prompt.state()
+    async with at_the_prompt(state) as typist:
+        assert typist.prompt.text == "half a sen"
+        assert typist.chips[0].attachment.text == "long " * 1000
+        await typist.type("tence")
+        assert typist.prompt.text == "half a sentence"
+
+
+async def test_unsent_text_is_what_survives_while_an_earlier_prompt_is_looked_at() -> None:
+    async with at_the_prompt() as typist:
+        typist.prompt.history = ["earlier"]
+        await typist.type("unsent")
+        await typist.pilot.press("up")
+        assert from_json(typist.prompt.state())[0] == "unsent"
+        await typist.pilot.press("x")
+        assert from_json(typist.prompt.state())[0] == "earlierx"
+
+
+@pytest.mark.parametrize(
+    "state", ["", "null", "3", "{}", '{"text": 1}', '{"text": "", "attachments": [["a"]]}', "\x00"]
+)
+async def test_state_that_makes_no_sense_is_left_alone(state: str) -> None:
+    async with at_the_prompt(state) as typist:
+        assert typist.prompt.text == ""
+        assert typist.chips == ()
+
+
+@given(st.text())
+def test_every_text_survives_being_written(text: str) -> None:
+    assert from_json(to_json(text, ())) == (text, ())
+
+
+async def test_what_came_to_nothing_is_given_back_unless_something_else_was_begun() -> None:
+    async with at_the_prompt() as typist:
+        await typist.paste("long " * 1000)
+        attachments = typist.prompt.attachments
+        await typist.type("why?")
+        await typist.pilot.press("enter")
+        assert typist.prompt.give_back("why?", attachments)
+        assert (typist.prompt.text, typist.prompt.attachments) == ("why?", attachments)
+        assert not typist.prompt.give_back("other")
+
+
+async def test_book_given_back_becomes_an_attachment_that_stays_quick_to_edit() -> None:
+    async with at_the_prompt() as typist:
+        book = "".join(random.Random(1).choices("abc \n", k=100_000))
+        assert typist.prompt.give_back(book)
+        assert typist.prompt.text == ""
+        assert typist.prompt.attachments[0].text == book
+
+
+async def test_dropped_prompt_is_gone_and_not_remembered() -> None:
+    async with at_the_prompt() as typist:
+        await typist.paste("long " * 1000)
+        await typist.type("why?")
+        typist.prompt.drop()
+        assert (typist.prompt.text, typist.prompt.attachments) == ("", ())
+        assert typist.prompt.history == []
+
+
+async def test_what_was_typed_before_the_rest_came_back_follows_it() -> None:
+    async with at_the_prompt() as typist:
+        await typist.type("tence")
+        typist.prompt.restore(to_json("half a sen", ()))
+        assert typist.prompt.text == "half a sentence"

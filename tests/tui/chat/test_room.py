@@ -1,0 +1,131 @@
+"""What has room on the screen, and what gives way."""
+
+from pathlib import Path
+
+import pytest
+from textual.widgets._footer import FooterKey
+
+from tests.tui.chat.chat_driver import Chat, open_chat
+from tui.widgets.keyline import KeyLine
+
+Pair = tuple[Path, Path]
+
+
+def screen(chat: Chat) -> str:
+    """The text on the screen, line by line."""
+    lines = chat.app.screen._compositor.render_full_update().strips
+    return "\n".join("".join(strip.text for strip in line) for line in lines)
+
+
+def footer(chat: Chat) -> dict[str, str]:
+    return {key.key_display: key.description for key in chat.screen.query(FooterKey)}
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 200])
+@pytest.mark.some(3)
+async def test_every_key_of_the_footer_is_seen_whole(pair: Pair, width: int) -> None:
+    async with open_chat(*pair, size=(width, 24), asked=("One",)) as chat:
+        for keys in ((), ("ctrl+up",), ("f2",)):
+            await chat.pilot.press("escape", *keys)
+            await chat.pilot.pause(0.2)
+            whole = chat.screen.query_one(KeyLine).region
+            assert footer(chat)["f1"] == "Help"
+            if keys:
+                assert footer(chat)["esc"] == "Back"
+            for key in chat.screen.query(FooterKey):
+                assert whole.contains_region(key.region), key.description
+
+
+async def test_the_footer_names_every_key_where_there_is_room(pair: Pair) -> None:
+    async with open_chat(*pair, size=(200, 60), asked=("One",)) as chat:
+        await chat.pilot.press("ctrl+up")
+        await chat.until(lambda: "Delete" in footer(chat).values())
+        assert {"Copy", "View", "Fork", "Settings", "palette"} <= set(footer(chat).values())
+        app = chat.pilot.app
+        await chat.pilot.resize_terminal(60, 20)
+        await chat.until(lambda: "Settings" not in footer(chat).values())
+        assert {"Copy", "Help", "Back"} <= set(footer(chat).values())
+        assert app.is_running
+
+
+@pytest.mark.parametrize("key", ["f2", "f3"])
+async def test_on_a_narrow_screen_the_conversation_keeps_its_width(pair: Pair, key: str) -> None:
+    async with open_chat(*pair, size=(60, 20), asked=("One",)) as chat:
+        body, view = chat.screen.parts.body, chat.screen.conversation
+        assert view.outer_size.width == 60
+        await chat.pilot.press(key)
+        await chat.pilot.pause()
+        side = chat.screen.parts.chats if key == "f2" else chat.screen.parts.panel
+        assert side.region == body.region
+        assert view.outer_size.width == 60
+        await chat.pilot.press("escape")
+        await chat.pilot.pause()
+        assert not side.display
+        assert chat.screen.focused is chat.prompt.editor
+
+
+async def test_a_screen_that_becomes_narrow_shows_the_conversation(pair: Pair) -> None:
+    async with open_chat(*pair, size=(130, 30), asked=("One",)) as chat:
+        await chat.pilot.press("f2", "escape")
+        await chat.pilot.resize_terminal(60, 20)
+        await chat.until(lambda: not chat.screen.parts.body.covered)
+        await chat.pilot.resize_terminal(130, 30)
+        await chat.until(lambda: chat.screen.parts.panel.display)
+        await chat.pilot.press("f2")
+        await chat.pilot.resize_terminal(60, 20)
+        await chat.until(lambda: chat.screen.parts.body.covered)
+        assert chat.screen.parts.chats.has_focus_within
+
+
+async def test_where_both_sides_do_not_fit_the_one_asked_for_takes_the_place(pair: Pair) -> None:
+    async with open_chat(*pair, size=(80, 24)) as chat:
+        await chat.ready()
+        chats, panel, view = (
+            chat.screen.parts.chats,
+            chat.screen.parts.panel,
+            chat.screen.conversation,
+        )
+        await chat.pilot.press("f3", "f2")
+        await chat.pilot.pause()
+        assert (chats.display, panel.display) == (True, False)
+        assert view.size.width >= 40
+        await chat.pilot.press("f3")
+        await chat.pilot.pause()
+        assert (chats.display, panel.display) == (False, True)
+        assert chat.screen.focused is chat.prompt.editor
+    async with open_chat(*pair, size=(120, 24)) as chat:
+        await chat.ready()
+        await chat.pilot.press("f2")
+        await chat.pilot.pause()
+        assert chat.screen.parts.chats.display
+        assert chat.screen.parts.panel.display
+
+
+@pytest.mark.parametrize("size", [(20, 5), (30, 8), (40, 10)])
+async def test_what_is_typed_is_seen_on_a_screen_of_a_few_lines(
+    pair: Pair, size: tuple[int, int]
+) -> None:
+    async with open_chat(*pair, size=(80, 24), asked=("One",)) as chat:
+        await chat.pilot.resize_terminal(*size)
+        await chat.until(lambda: chat.screen.size == size)
+        await chat.pilot.press(*"here")
+        await chat.pilot.pause(0.1)
+        editor, body = chat.prompt.editor.region, chat.screen.parts.body.region
+        assert editor.height >= 1
+        assert body.height >= 3
+        assert chat.screen.region.contains_region(chat.prompt.region)
+        assert "here" in screen(chat)
+        assert chat.screen.query_one(KeyLine).region.height == 1
+        await chat.pilot.resize_terminal(80, 24)
+        await chat.until(
+            lambda: chat.screen.parts.banner.display and chat.screen.parts.status.display
+        )
+        assert chat.prompt.region.height == 3
+
+
+async def test_keys_of_a_screen_that_is_closed_are_left_alone(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        line = chat.screen.query_one(KeyLine)
+        line.bindings_changed(chat.screen)
+        await line.remove()
+        await line._follow()

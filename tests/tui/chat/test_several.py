@@ -1,0 +1,203 @@
+"""Several answers at once in the chat: side by side, all kept, one gone on with."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.app import App
+
+from assistant.events import Answered, Event, Finished, OneOf, Prepared, Ready
+from assistant.store import Store
+from tests.tui.chat.chat_driver import Chat, open_chat
+from tui.chat.screen import ChatScreen
+from tui.chat.several.screen import SeveralScreen
+from tui.settings.settings import Settings
+
+Pair = tuple[Path, Path]
+COUNT = Settings().answers
+
+
+def siblings(chat: Chat) -> list[str]:
+    """Return what all answers to the last question say."""
+    dialogue = chat.screen.state
+    records = {record.id: record for record in dialogue.store.tree(dialogue.conversation or 0)}
+    return [records[each].content for each in dialogue.records[-1].siblings]
+
+
+def ended(chat: Chat) -> dict[int, Finished]:
+    told = chat.engine.heard(OneOf)
+    return {each.answer: each.event for each in told if isinstance(each.event, Finished)}
+
+
+async def begin(chat: Chat, question: str) -> None:
+    """Ask for several answers."""
+    await chat.ready()
+    chat.prompt.focus()
+    chat.prompt.text = question
+    await chat.pilot.press("ctrl+s")
+
+
+@asynccontextmanager
+async def held(pair: Pair, before: type[Event], number: int, **changes: Any) -> AsyncIterator[Chat]:
+    """Ask for several answers, and stop the engine before an event."""
+    async with open_chat(*pair, hold=(before, number), max_tokens=400, **changes) as chat:
+        await begin(chat, "Which way?")
+        await chat.held()
+        yield chat
+
+
+async def several(chat: Chat, question: str) -> SeveralScreen:
+    """Ask for several answers, and wait for their end."""
+    await chat.ready()
+    over = len(chat.engine.heard(Answered))
+    await begin(chat, question)
+    await chat.until(lambda: len(chat.engine.heard(Answered)) > over)
+    await chat.until(lambda: not chat.screen.controller.busy)
+    assert isinstance(chat.app.screen, SeveralScreen)
+    return chat.app.screen
+
+
+async def chosen(chat: Chat) -> None:
+    await chat.until(lambda: isinstance(chat.app.screen, ChatScreen))
+    await chat.until(lambda: not chat.screen.controller.busy)
+
+
+async def test_the_chosen_answer_is_gone_on_with_and_the_others_stay_beside_it(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        await several(chat, "Which way?")
+        assert chat.engine.requests[-1].answers == COUNT
+        await chat.pilot.press("right", "right", "enter")
+        await chosen(chat)
+        ends = [ended(chat)[i].text for i in range(COUNT)]
+        assert len(set(ends)) == COUNT
+        assert siblings(chat) == ends
+        assert chat.said == ["Which way?", ends[2]]
+        await chat.ask("On we go")
+        assert [m.content for m in chat.engine.requests[-1].messages][:2] == ["Which way?", ends[2]]
+
+
+async def test_the_last_question_is_answered_several_times_where_the_prompt_is_empty(
+    pair: Pair,
+) -> None:
+    async with open_chat(*pair, asked=("Which way?",)) as chat:
+        first = chat.said[-1]
+        await several(chat, "")
+        await chat.pilot.press("left", "enter")  # round, to the last
+        await chosen(chat)
+        assert len(siblings(chat)) == COUNT + 1
+        assert siblings(chat)[0] == first
+        assert chat.said == ["Which way?", ended(chat)[COUNT - 1].text]
+        assert first not in siblings(chat)[1:]  # with a seed, too
+
+
+async def test_esc_stops_keeps_all_and_shows_the_first(pair: Pair) -> None:
+    async with held(pair, OneOf, 20) as chat:
+        await chat.pilot.press("right", "escape")
+        chat.engine.go_on.set()
+        await chosen(chat)
+        ends = ended(chat)
+        assert all(0 < end.stats.generated_tokens < 400 for end in ends.values())
+        assert siblings(chat) == [ends[i].text for i in range(COUNT)]
+        assert chat.said == ["Which way?", ends[0].text]
+        assert chat.screen.focused is chat.prompt.editor
+        await chat.ask("Still there?")
+
+
+async def test_enter_in_the_middle_stops_the_others_and_keeps_them(pair: Pair) -> None:
+    async with held(pair, OneOf, 20) as chat:
+        await chat.pilot.press("right", "enter")
+        chat.engine.go_on.set()
+        await chosen(chat)
+        assert chat.said == ["Which way?", ended(chat)[1].text]
+        assert len(siblings(chat)) == COUNT
+
+
+async def test_a_stop_before_the_first_word_leaves_the_question(pair: Pair) -> None:
+    async with held(pair, Prepared, 1) as chat:
+        await chat.pilot.press("escape")
+        chat.engine.go_on.set()
+        await chosen(chat)
+        assert chat.said == ["Which way?"]
+        await chat.pilot.press("ctrl+r")
+        await chat.until(lambda: chat.engine.heard(Finished))
+
+
+async def test_what_there_is_of_all_answers_is_kept_when_the_app_is_closed(
+    pair: Pair, home: Path
+) -> None:
+    async with held(pair, OneOf, 20) as chat:
+        await chat.pilot.pause(0.1)
+    store = Store(home / "chats.db")
+    question, first = store.path(1)
+    kept = {record.id: record for record in store.tree(1)}
+    assert [kept[each].state for each in first.siblings] == ["stopped"] * COUNT
+    assert all(kept[each].content for each in first.siblings)
+    assert question.content == "Which way?"
+    store.close()
+
+
+async def test_without_a_question_the_key_says_why_nothing_happens(pair: Pair) -> None:
+    async with open_chat(*pair, answers=3) as chat:
+        await begin(chat, "")
+        assert isinstance(chat.app.screen, ChatScreen)
+        assert not chat.engine.requests
+        (note,) = chat.app._notifications
+        assert note.message == "Type a question first; it gets 3 answers at once."
+
+
+async def test_without_a_model_the_key_says_why_nothing_happens(pair: Pair) -> None:
+    async with open_chat(*pair, hold=(Ready, 1)) as chat:
+        await chat.held()
+        chat.prompt.text = "Which way?"
+        await chat.pilot.press("ctrl+s")
+        assert isinstance(chat.app.screen, ChatScreen)
+        assert chat.prompt.text == "Which way?"
+        assert "No models are loaded yet." in [note.message for note in chat.app._notifications]
+
+
+async def test_there_are_as_many_answers_as_the_settings_say(pair: Pair) -> None:
+    async with open_chat(*pair, answers=3) as chat:
+        screen = await several(chat, "Which way?")
+        assert chat.engine.requests[-1].answers == 3
+        assert [str(column.border_title) for column in screen.columns] == [
+            " 1 of 3 ",
+            " 2 of 3 ",
+            " 3 of 3 ",
+        ]
+        await chat.pilot.press("enter")
+        await chosen(chat)
+        assert len(siblings(chat)) == 3
+
+
+SIZES = [
+    (4, (200, 40), 4, 4),
+    (4, (80, 24), 2, 4),
+    (4, (40, 10), 1, 1),
+    (4, (12, 3), 1, 1),
+    (3, (80, 24), 3, 3),
+    (5, (80, 24), 3, 5),
+    (8, (80, 24), 3, 8),
+    (8, (200, 40), 4, 8),
+    (2, (40, 24), 1, 2),
+]
+
+
+@pytest.mark.parametrize(("count", "size", "columns", "seen"), SIZES)
+async def test_answers_stand_side_by_side_where_there_is_room(
+    count: int, size: tuple[int, int], columns: int, seen: int
+) -> None:
+    screen = SeveralScreen("Which way?", count)
+    async with App[None]().run_test(size=size) as pilot:
+        await pilot.app.push_screen(screen)
+        await pilot.pause()
+        shown = [column for column in screen.columns if column.display]
+        assert len(shown) == seen
+        assert len({column.region.x for column in shown}) == columns
+        await pilot.press("right")
+        assert [column.number for column in screen.columns if column.has_focus] == [1]
+        assert screen.columns[1].display
+        await pilot.resize_terminal(81, 25)
+        await pilot.pause()
+        assert sum(column.display for column in screen.columns) == count

@@ -1,0 +1,220 @@
+"""The speculation panel, on what the real engine says."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from msgspec import structs
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from assistant.events import Decoded, Event, Forecast, Ready, Reason, Stats, Tally
+from tests.tui.chat import recorded
+from tests.tui.chat.recorded import watched
+from tui.chat.panel.outlook import DOING
+from tui.chat.panel.panel import Speculation, SpeedHistory
+from tui.chat.panel.panel_text import Reading, lines
+from tui.widgets.text_figures import bar, shares, sparkline
+
+MEASURED = Forecast(Reason.LIKELY, 1.31, 0.05)
+FAST = Stats(
+    "auto",
+    rounds=40,
+    drafted=120,
+    tested=100,
+    accepted=80,
+    generated_tokens=120,
+    decode_s=4.0,
+    draft_s=1.0,
+    verify_s=2.6,
+    positions=(Tally(40, 36), Tally(35, 28), Tally(25, 16)),
+    sources={"model": Tally(90, 76), "suffix": Tally(10, 4)},
+)
+
+
+class Host(App[None]):
+    """An app with the panel beside something else."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [("f3", "panel", "Panel")]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.panel = Speculation()
+
+    def compose(self) -> ComposeResult:
+        yield self.panel
+        yield Static("A conversation")
+
+    def action_panel(self) -> None:
+        self.panel.toggle()
+
+
+@asynccontextmanager
+async def shown(size: tuple[int, int]) -> AsyncIterator[tuple[Speculation, Pilot[None]]]:
+    host = Host()
+    async with host.run_test(size=size) as pilot:
+        await pilot.pause()
+        yield host.panel, pilot
+
+
+@pytest.fixture(scope="module")
+def answer(target: Path, draft: Path) -> list[Event]:
+    return recorded.record(target, draft)
+
+
+def told(panel: Speculation) -> str:
+    return "\n".join(line.plain for line in panel._shown)
+
+
+def show(panel: Speculation, round_: Decoded) -> None:
+    panel.take(round_)
+    panel.paint()
+
+
+def decoded(
+    stats: Stats = FAST, forecast: Forecast | None = MEASURED, lookahead: int = 3
+) -> Decoded:
+    return Decoded((), (), lookahead, 300, stats, forecast)
+
+
+async def test_panel_explains_itself_until_an_answer_comes(answer: list[Event]) -> None:
+    async with shown((140, 40)) as (panel, _):
+        assert "While an answer comes" in told(panel)
+        panel.ready(recorded.ready(answer))
+        show(panel, recorded.rounds(answer)[-1])
+        assert "Tokens per evaluation" in told(panel)
+        panel.clear()
+        assert "While an answer comes" in told(panel)
+
+
+async def test_panel_says_what_the_engine_counted(answer: list[Event]) -> None:
+    async with shown((140, 50)) as (panel, _):
+        panel.ready(recorded.ready(answer))
+        for round_ in recorded.rounds(answer):
+            show(panel, round_)
+        last = recorded.rounds(answer)[-1]
+        text = told(panel)
+        assert f"{last.stats.tokens_per_eval:.2f}" in text
+        assert f"{last.stats.acceptance_rate:.0%} of {last.stats.tested} tested" in text
+        assert f"{last.context_used} of 512" in text
+        assert last.forecast is not None
+        assert DOING[last.forecast.reason] in " ".join(text.split())
+
+
+async def test_the_end_shows_the_lookahead_of_rounds_that_had_room_for_it() -> None:
+    async with shown((140, 50)) as (panel, pilot):
+        panel.take(decoded(lookahead=3))
+        clipped = decoded(replace(FAST, rounds=41), Forecast(Reason.CHOSEN), lookahead=0)
+        panel.take(clipped)
+        panel.take(structs.replace(clipped, forecast=None))  # what a stop string held back
+        last = panel.over()
+        await pilot.pause()
+        assert "lookahead 3" in told(panel)
+        assert DOING[MEASURED.reason] in " ".join(told(panel).split())
+        assert last is not None
+        assert last.stats.rounds == 41
+
+
+async def test_the_end_of_an_answer_by_ars_shows_no_lookahead() -> None:
+    async with shown((140, 50)) as (panel, _):
+        for rounds in (1, 2):
+            panel.take(decoded(Stats("ars", rounds=rounds), None, lookahead=0))
+        panel.over()
+        assert "lookahead 0" in told(panel)
+
+
+async def test_only_changed_lines_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with shown((140, 50)) as (panel, _):
+        show(panel, decoded())
+        changed = watched(panel, "change_lines", monkeypatch)
+        more = replace(FAST, rounds=41, tested=110, accepted=90)
+        show(panel, decoded(more))
+        before = [line.plain for line in lines(Reading(decoded()), panel.room, 99)]
+        assert changed[0]
+        assert all("per evaluation" in before[y] or "Accepted" in before[y] for y in changed[0])
+
+
+@pytest.mark.parametrize(("width", "fits"), [(80, False), (119, False), (120, True), (200, True)])
+async def test_panel_hides_where_there_is_no_room_unless_asked_for(width: int, fits: bool) -> None:
+    async with shown((width, 24)) as (panel, pilot):
+        assert panel.display is fits
+        await pilot.press("f3")
+        assert panel.display is not fits
+        await pilot.resize_terminal(100 if fits else 150, 24)
+        await pilot.pause()
+        assert panel.display is not fits
+
+
+async def test_panel_comes_and_goes_with_the_width() -> None:
+    async with shown((150, 24)) as (panel, pilot):
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert not panel.display
+        await pilot.resize_terminal(150, 24)
+        await pilot.pause()
+        assert panel.display
+
+
+async def test_panel_that_was_closed_shows_the_newest_when_it_is_opened() -> None:
+    async with shown((150, 50)) as (panel, pilot):
+        show(panel, decoded())
+        await pilot.press("f3")
+        show(panel, decoded(replace(FAST, rounds=60)))
+        await pilot.press("f3")
+        await pilot.pause()
+        assert "2.00" in told(panel)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (40, 10), (10, 3), (1, 1)])
+async def test_every_size_works(answer: list[Event], size: tuple[int, int]) -> None:
+    async with shown(size) as (panel, _):
+        panel.wanted = True
+        for round_ in recorded.rounds(answer):
+            show(panel, round_)
+
+
+@pytest.mark.parametrize("height", [10, 20, 60])
+def test_no_line_is_wider_than_the_panel(height: int) -> None:
+    for stats in (FAST, replace(FAST, positions=(Tally(9, 8),) * 12), Stats("ars")):
+        shown = lines(Reading(decoded(stats), [1.0] * 99, 131_072, None), 37, height)
+        assert max(line.cell_length for line in shown) <= 37
+
+
+@pytest.mark.parametrize("decode_s", [2.0, 3.0, 6.0, 9.0])
+@pytest.mark.parametrize("reason", Reason)
+def test_panel_at_80x24_shows_everything_without_scrolling(reason: Reason, decode_s: float) -> None:
+    stats = replace(FAST, decode_s=decode_s, guessing_s=decode_s, lookahead_counts={3: 40})
+    last = decoded(stats, Forecast(reason, 1.31, 0.05, 0.7, 0.5))
+    assert len(lines(Reading(last, [1.0] * 20, 8192), 37, 17)) <= 17
+
+
+def test_draft_of_a_foreign_name_cannot_command_the_terminal(answer: list[Event]) -> None:
+    ready = structs.replace(recorded.ready(answer), draft=None, no_draft="\x1b[31m is no draft.")
+    assert isinstance(ready, Ready)
+    shown = lines(Reading(decoded(), no_draft=ready.no_draft), 37, 40)
+    assert "\x1b" not in "".join(line.plain for line in shown)
+
+
+def test_pace_covers_the_whole_answer_with_bounded_values() -> None:
+    pace = SpeedHistory(most=10)
+    for second in range(1, 501):
+        pace.add(float(second), 20 * second)
+    assert len(pace.rates) <= 10
+    assert pace.rates == pytest.approx([20.0] * len(pace.rates))
+
+
+def test_shares_add_up_to_the_width() -> None:
+    assert shares([1, 1, 1], 10) == (3, 4, 3)
+    assert shares([0, 0], 10) == (0, 0)
+    assert sum(shares([0.51, 0.47, 0.02], 37)) == 37
+
+
+def test_bars_show_anything_above_nothing() -> None:
+    assert (bar(0, 10), bar(0.001, 10), bar(0.5, 10), bar(2, 3)) == ("", "╸", "━━━━━", "━━━")
+    assert sparkline([0, 5, 10]) == "▁▅█"
+    assert sparkline([]) == ""

@@ -1,0 +1,138 @@
+"""How tokens look by where they came from, while they stream and afterwards."""
+
+import pytest
+
+from assistant.tokens import Step
+from tests.tui.chat.turns import (
+    RESIDUAL,
+    TARGET,
+    characters,
+    ghost,
+    open_page,
+    said,
+    token,
+    tokens_of,
+)
+from tui.safe import safe
+from tui.widgets.token_styles import COLOURED, GHOST, OTHER, PLAIN, kind, legend, styles
+
+REJECTED = Step((token("a"), token("b"), token("c", RESIDUAL)), (ghost("x"), ghost("y\n")))
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [("model", "draft"), ("suffix", "suffix"), ("ngram", "ngram"), ("oracle", OTHER)],
+)
+def test_accepted_draft_has_the_look_of_its_source(source: str, expected: str) -> None:
+    assert kind(token("a", source=source)) == expected
+    assert kind(token("a", RESIDUAL, source)) == RESIDUAL
+    assert kind(token("a", TARGET, None)) == TARGET
+
+
+def test_every_look_differs_from_the_others_with_colour_and_without() -> None:
+    for looks in (styles(False), styles(True)):
+        assert len(set(looks.values())) == len(looks)
+    assert not any("$" in look for look in PLAIN.values())
+    without_hue = [
+        tuple(word for word in look.split() if word in ("bold", "italic", "underline", "strike"))
+        for kind, look in COLOURED.items()
+        if kind not in ("draft", TARGET)
+    ]
+    assert len(set(without_hue)) == len(without_hue)
+
+
+def test_legend_lists_what_applies_and_nothing_else() -> None:
+    assert legend(COLOURED, {GHOST, "draft"}).plain == "draft ✓ · rejected ✗"
+    assert legend(COLOURED).plain == "draft ✓ · residual · target"
+    assert legend(COLOURED, ()).plain == ""
+
+
+async def test_ghosts_stand_struck_before_the_token_that_replaced_them() -> None:
+    async with open_page() as page:
+        answer = await page.stream(REJECTED)
+        assert tokens_of(answer) == "abc▍"
+        answer.focus()
+        await page.pilot.press("g")
+        await page.settle()
+        assert characters(answer)[:-1] == [
+            ("a", COLOURED["draft"]),
+            ("b", COLOURED["draft"]),
+            ("x", COLOURED[GHOST]),
+            ("y", COLOURED[GHOST]),
+            ("⏎", COLOURED[GHOST]),
+            ("c", COLOURED[RESIDUAL]),
+        ]
+        assert "rejected ✗" in page.screen()
+        await page.pilot.press("g")
+        await page.settle()
+        assert tokens_of(answer) == "abc▍"
+        assert "rejected" not in page.screen()
+
+
+async def test_ghosts_of_all_answers_are_switched_together() -> None:
+    async with open_page() as page:
+        first = await page.stream(REJECTED)
+        page.view.ghosts = True
+        second = await page.stream(REJECTED)
+        assert tokens_of(first) == tokens_of(second) == "abxy⏎c▍"
+
+
+async def test_everything_is_there_however_many_rounds_come_at_once() -> None:
+    async with open_page() as page:
+        lines = [f"line {number} of a long answer\n" for number in range(300)]
+        texts = [*lines, *["no end to this one "] * 600]
+        answer = await page.stream(*map(said, texts[:200]))
+        for text in texts[200:]:
+            answer.add(said(text))
+        answer.auto = False
+        answer.finish("")
+        await page.settle()
+        assert tokens_of(answer).split() == "".join(texts).split()
+
+
+async def test_blank_lines_and_indents_are_kept() -> None:
+    text = "".join(f"    step {number}\n\n" for number in range(200))
+    async with open_page() as page:
+        answer = await page.stream(*[said(line) for line in text.splitlines(keepends=True)])
+        answer.auto = False
+        answer.finish("")
+        await page.settle()
+        assert tokens_of(answer).split("\n") == [*text.rstrip("\n").split("\n"), ""]
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "\x1b[31mred\x1b]0;title\x07",
+        "[red]not red[/red] [@click=app.quit]press[/]",
+        "z\u0337\u0322a\u0335\u0327l\u0338go",
+        "\u202eevil\u2066",
+        "\ud800 lone",
+    ],
+)
+async def test_hostile_text_is_seen_not_obeyed_even_split_across_tokens(hostile: str) -> None:
+    async with open_page() as page:
+        page.view.ask(hostile)
+        answer = await page.stream(*[said(character) for character in hostile])
+        assert tokens_of(answer) == safe(hostile) + "▍"
+        assert page.screen().count(safe(hostile)) == 2
+        answer.finish(hostile)
+        await page.settle()
+        assert "\x1b" not in page.screen()
+        assert "\u202e" not in page.screen()
+        assert page.app._exit is False
+
+
+async def test_megabyte_without_a_line_break_is_shown_bit_by_bit() -> None:
+    async with open_page() as page:
+        answer = page.view.begin("tiny")
+        answer.add(said("word " * 200_000))
+        await page.pilot.pause()
+        assert len(answer.text) == 1_000_000
+        view = answer.views.tokens
+        assert 0 < len(view.lines) < 10_000
+        while sum(line.cell_length + 1 for line in view.lines) < 999_000:
+            await page.pilot.pause(0.05)
+        answer.finish("")
+        await page.pilot.press("pageup")
+        assert page.view.is_running

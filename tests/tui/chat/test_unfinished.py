@@ -1,0 +1,131 @@
+"""What is typed and not sent: it stays where it was typed, whatever happens."""
+
+from assistant.attachment import Attachment
+from assistant.store import Store, place, unsent
+from tests.tui.chat.chat_driver import Chat, open_chat
+
+PINNED = Attachment("notes.txt", "Buy milk.")
+
+
+async def edit_the_question(chat: Chat) -> None:
+    """Begin to change the only question there is."""
+    await chat.pilot.press("ctrl+up", "up", "e")
+    await chat.pilot.pause()
+
+
+async def open_conversation(chat: Chat, number: int | None) -> None:
+    chat.screen.controller.open(number)
+    await chat.pilot.pause()
+
+
+async def test_every_conversation_and_a_new_one_has_its_own_also_after_a_restart(pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ask("One")
+        one = chat.screen.state.conversation
+        chat.prompt.text = "half of one"
+        chat.prompt.attached.add(PINNED)
+        await chat.pilot.press("ctrl+n")
+        assert (chat.prompt.text, chat.prompt.attachments) == ("", ())
+        await chat.ask("Two")
+        two = chat.screen.state.conversation
+        chat.prompt.text = "half of two"
+        await open_conversation(chat, None)
+        chat.prompt.text = "half of something new"
+        await open_conversation(chat, one)
+        assert (chat.prompt.text, chat.prompt.attachments) == ("half of one", (PINNED,))
+        await chat.pilot.press("ctrl+q")
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        assert (chat.prompt.text, chat.prompt.attachments) == ("half of one", (PINNED,))
+        await open_conversation(chat, two)
+        assert (chat.prompt.text, chat.prompt.attachments) == ("half of two", ())
+        await open_conversation(chat, None)
+        assert chat.prompt.text == "half of something new"
+
+
+async def test_what_was_sent_is_not_unfinished_any_more(pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ask("One")
+        one = chat.screen.state.conversation
+        await open_conversation(chat, None)
+        assert chat.prompt.text == ""
+        await open_conversation(chat, one)
+        chat.prompt.text = "More"
+        await open_conversation(chat, None)
+        await open_conversation(chat, one)
+        await chat.ask(chat.prompt.text)
+        await open_conversation(chat, None)
+        await open_conversation(chat, one)
+        assert (chat.said[2], chat.prompt.text) == ("More", "")
+
+
+async def test_a_change_of_a_question_that_is_left_is_there_when_one_comes_back(pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ask("One")
+        said = chat.said
+        chat.prompt.text = "meanwhile"
+        await edit_the_question(chat)
+        assert chat.prompt.text == "One"
+        chat.prompt.text = "One and a half"
+        await chat.pilot.press("escape")
+        assert (chat.prompt.text, chat.said) == ("meanwhile", said)
+        assert any("change is kept" in note.message for note in chat.app._notifications)
+        await edit_the_question(chat)
+        assert chat.prompt.text == "One and a half"
+        await chat.pilot.press("enter")
+        await chat.until(lambda: chat.said[0] == "One and a half")
+        assert chat.prompt.text == "meanwhile"
+        await chat.until(lambda: not chat.screen.state.busy)
+
+
+async def test_a_question_that_was_left_unchanged_is_as_it_was(pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ask("One")
+        await edit_the_question(chat)
+        await chat.pilot.press("escape")
+        assert chat.prompt.text == ""
+        assert not chat.app._notifications
+        chat.screen.autosave.keep()
+        assert "One" not in str(chat.screen.unsent._kept)
+
+
+async def test_a_change_of_a_question_goes_on_after_a_restart(pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ask("One")
+        said = chat.said
+        await edit_the_question(chat)
+        chat.prompt.text = "One and a half"
+        await chat.pilot.press("ctrl+q")
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        assert (chat.prompt.text, chat.said) == ("One and a half", said)
+        await chat.pilot.press("escape")
+        assert chat.prompt.text == ""
+        await edit_the_question(chat)
+        await chat.pilot.press("enter")
+        await chat.until(lambda: chat.said[0] == "One and a half")
+        await chat.until(lambda: not chat.screen.state.busy)
+
+
+async def test_it_is_on_disk_before_the_app_ends(pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ask("One")
+        chat.prompt.text = "more"
+        other = Store(place())
+        number = chat.screen.state.conversation
+        await chat.until(lambda: "more" in (other.recall(unsent(number, None)) or ""))
+        assert other.recall("open") == str(number)
+        other.close()
+
+
+async def test_a_conversation_that_has_been_deleted_for_good_is_no_reason_to_complain(pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ask("One")
+    store = Store(place())
+    store.delete(store.summaries()[0].id)
+    store.purge()
+    store.close()
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        assert chat.said == []
+        assert "not saved" not in "".join(chat.shown("#name"))

@@ -1,0 +1,300 @@
+"""Answers as Markdown: what a model wrote may neither hide nor run anything."""
+
+import asyncio
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it.token import Token
+from textual.content import Content
+from textual.widgets import Markdown, Static
+
+from assistant.tokens import Step
+from tests.patience import WAIT_S
+from tests.tui.chat.turns import (
+    Shown,
+    answer,
+    open_page,
+    question,
+    said,
+    token,
+    tokens_of,
+    words_of,
+)
+from tui.chat.conversation.answer import Answer
+from tui.chat.conversation.markdown_blocks import Fence
+from tui.chat.conversation.markdown_reading import MAX_CHARACTERS, after, divided, read
+
+CODE = "Look:\n\n```python\nprint('hi')\n```\n\n- **bold** and `code`\n"
+
+
+async def test_complete_answer_becomes_words_and_v_switches_back() -> None:
+    async with open_page() as page:
+        shown = await page.stream(Step((token("**b"), token("old**"))))
+        assert "**bold**" in page.screen()
+        shown.finish("12 tokens")
+        await page.settle()
+        assert "**" not in page.screen()
+        assert "bold" in page.screen()
+        assert "12 tokens" in page.screen()
+        shown.focus()
+        await page.pilot.press("v")
+        await page.settle()
+        assert "**bold**" in page.screen()
+        assert "draft ✓" in page.screen()
+        await page.pilot.press("v")
+        await page.settle()
+        assert "**" not in page.screen()
+
+
+async def test_default_for_all_answers_can_be_tokens() -> None:
+    async with open_page() as page:
+        page.view.view = "tokens"
+        shown = await page.stream(said("**bold**"))
+        shown.finish("")
+        await page.settle()
+        assert "**bold**" in page.screen()
+        page.view.view = "auto"
+        await page.settle()
+        assert "**" not in page.screen()
+
+
+async def test_code_is_highlighted_and_wrapped_with_its_language_or_without() -> None:
+    long = "x = " + " + ".join(["1"] * 60)
+    async with open_page(answer(2, f"{CODE}\n```\n{long}\n```\n")) as page:
+        fences = list(page.app.query(Fence))
+        assert [fence.lexer for fence in fences] == ["python", ""]
+        label = fences[0].query_one("#code-content", Static).content
+        assert isinstance(label, Content)
+        assert any("$text-success" in str(span.style) for span in label.spans)
+        assert page.screen().count("1 + 1") > 1
+        assert page.screen().count(" 1") >= 20
+
+
+@pytest.mark.parametrize(
+    "reference", ["&#x202e;", "&#27;", "&#x9b;", "&rlm;", "`\u202e`", "```\u202e\n\x1b\n```"]
+)
+async def test_character_references_bring_no_control_character_back(reference: str) -> None:
+    for token_ in read(f"# a{reference}b\n\n[{reference}](http://a/{reference})\n") or ():
+        for part in (token_, *(token_.children or ())):
+            assert not {"\u202e", "\x1b", "\x9b", "\u200f"} & set(f"{part.content}{part.attrs}")
+    async with open_page(
+        answer(2, f"x {reference} y\n\n| {reference} |\n|-|\n| {reference} |\n")
+    ) as page:
+        assert not {"\u202e", "\x1b", "\x9b", "\u200f"} & set(page.screen())
+
+
+async def test_markup_in_a_table_is_text_also_under_the_mouse() -> None:
+    async with open_page(
+        answer(2, "| [/] | [@click=app.quit]x[/] |\n|-|-|\n| [red]a | [/b] |\n")
+    ) as page:
+        assert "[@click=app.quit]x[/]" in page.screen()
+        for cell in page.app.query(".cell, .header"):
+            assert cell.tooltip is None
+            await page.pilot.hover(cell)
+        await page.pilot.click(next(iter(page.app.query(".header"))))
+        assert page.app._exit is False
+
+
+async def test_link_shows_its_target_and_opens_only_when_clicked_twice() -> None:
+    async with open_page(answer(2, "[my bank](https://evil.example/x)")) as page:
+        assert "my bank (https://evil.example/x)" in page.screen()
+        block = page.app.query_one("MarkdownParagraph")
+        await page.pilot.click(block, offset=(2, 0))
+        assert page.app.opened == []
+        assert "https://evil.example/x" in next(n.message for n in page.app._notifications)
+        await page.pilot.click(block, offset=(2, 0))
+        assert page.app.opened == ["https://evil.example/x"]
+
+
+@pytest.mark.parametrize("address", ["file:///etc/passwd", "javascript:alert(1)", "vbs:x", "/x"])
+async def test_what_is_no_web_address_is_never_opened(address: str) -> None:
+    async with open_page(answer(2, "text")) as page:
+        page_of_words = page.app.query_one(Markdown)
+        for _ in range(2):
+            page_of_words.post_message(Markdown.LinkClicked(page_of_words, address))
+            await page.settle()
+        assert page.app.opened == []
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("[note]: http://a.b/c 'told'", "told"),
+        ("- " * 15 + "told", "told"),
+        # Letters that look like others are told apart.
+        (
+            "[words](http://\u0430.example)",
+            "words (http://\u0430.example = http://xn--80a.example)",
+        ),
+    ],
+)
+async def test_nothing_is_read_but_not_shown(text: str, shown: str) -> None:
+    async with open_page(answer(2, text)) as page:
+        assert shown in page.screen()
+
+
+async def test_a_table_that_is_too_wide_for_the_screen_is_shown_as_it_was_written() -> None:
+    table = f"|name|{'|'.join(f'column{i}' for i in range(9))}|\n{'|-' * 10}|\n{'|1' * 10}|"
+    for width, is_source in ((120, False), (40, True), (160, False)):
+        async with open_page(size=(width, 30)) as page:
+            await page.open([answer(2, table)])
+            assert ("|-|-|" in page.screen()) is is_source
+            for i in range(9):
+                assert f"column{i}" in page.screen().replace("\n", "").replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "word " * (MAX_CHARACTERS // 5 + 1),
+        "a\n\n" * 3000,
+        "|a|b|c|\n|-|-|-|\n" + "|1|2|3|\n" * 500,
+        "- " * 15 + "x\n" + ("- " * 15 + "x\n") * 300,
+    ],
+    ids=["long", "many blocks", "big table", "deep lists"],
+)
+async def test_what_is_too_much_for_markdown_is_shown_as_it_came(text: str) -> None:
+    async with open_page(answer(2, text)) as page:
+        assert not page.app.query(Markdown)
+        shown = page.app.query_one(Answer)
+        assert "Too long for Markdown" in "".join(
+            str(line.render()) for line in shown.query(".too-much")
+        )
+        page.view.scroll_home(animate=False)
+        await page.settle()
+        assert text.split("\n")[0].strip()[:30] in page.screen()
+
+
+async def test_megabyte_of_a_stored_answer_leaves_the_keys_alive() -> None:
+    async with open_page() as page:
+        page.view.open([question(1), answer(2, "word " * 200_000)], lambda id: ())
+        await page.pilot.pause(0.2)
+        page.view.focus_last()
+        await page.pilot.press("c", "k", "k")
+        assert page.wanted[0][0] == "copy"
+        assert len(page.wanted[0][1]) == 1_000_000
+
+
+async def test_words_of_an_answer_that_goes_on_are_made_anew() -> None:
+    async with open_page() as page:
+        await page.open([question(1), answer(2, "one", state="stopped")], {2: (said("one"),)})
+        shown = page.app.query_one(Answer)
+        shown.add(said(" and two"))
+        await page.settle()
+        assert shown.busy
+        assert tokens_of(shown) == "one and two▍"
+        shown.finish("")
+        await page.settle()
+        assert "one and two" in words_of(shown)
+        assert [step.text for step in shown.steps] == ["one", " and two"]
+
+
+async def reads(page: Shown, shown: Answer, text: str) -> str:
+    """Wait until a text can be read in an answer; return all of it."""
+    async with asyncio.timeout(WAIT_S):
+        while text not in words_of(shown):
+            await page.pilot.pause(0.05)
+    await page.settle()
+    return words_of(shown)
+
+
+async def test_an_answer_under_way_is_read_as_words_and_goes_on_so() -> None:
+    async with open_page() as page:
+        shown = await page.stream(said("# Title\n\n**bo"))
+        shown.focus()
+        await page.pilot.press("v")
+        await reads(page, shown, "Title")
+        assert "▍" not in page.screen()
+        shown.add(said("ld** text\n\n```python\nx = 1\n"))
+        await reads(page, shown, "bold text")
+        assert "**" not in page.screen()
+        assert next(iter(page.app.query(Fence))).lexer == "python"
+        shown.add(said("y = 2\n```\n\nThe end"))
+        shown.finish("12 tokens")
+        read_to_the_end = await reads(page, shown, "The end")
+        assert read_to_the_end.count("Title") == 1
+        assert read_to_the_end.count("x = 1") == 1
+        assert "12 tokens" in page.screen()
+
+
+async def test_v_leads_back_to_the_tokens_of_an_answer_under_way() -> None:
+    async with open_page() as page:
+        shown = await page.stream(said("**bold**"))
+        shown.focus()
+        await page.pilot.press("v")
+        await reads(page, shown, "bold")
+        await page.pilot.press("v")
+        shown.add(said(" and more"))
+        await page.settle()
+        assert tokens_of(shown) == "**bold** and more▍"
+        await page.pilot.press("v")
+        await reads(page, shown, "bold and more")
+        shown.finish("")
+        await reads(page, shown, "bold and more")
+
+
+async def test_the_reader_of_an_answer_under_way_stays_at_the_passage_when_v_is_pressed() -> None:
+    async with open_page(size=(60, 12)) as page:
+        shown = await page.stream(said("".join(f"line {i} of it\n\n" for i in range(60))))
+        shown.focus(scroll_visible=False)
+        page.view.release_anchor()
+        page.view.scroll_to(y=50, animate=False)
+        await page.settle()
+        seen = {line.strip() for line in page.screen().splitlines() if "line" in line}
+        for _ in range(2):
+            await page.pilot.press("v")
+            await page.settle()
+            shown.add(said("more\n\n"))
+            await page.pilot.pause(0.4)
+            now = {line.strip() for line in page.screen().splitlines() if "line" in line}
+            assert seen & now
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * (MAX_CHARACTERS + 1), "a\n\n" * 3000], ids=["line", "blocks"]
+)
+async def test_an_answer_that_grows_too_long_for_markdown_goes_on_as_it_came(text: str) -> None:
+    async with open_page() as page:
+        shown = await page.stream(said("**bold**\n\n"))
+        shown.focus()
+        await page.pilot.press("v")
+        assert "**" not in await reads(page, shown, "bold")
+        shown.add(said(text))
+        await page.pilot.pause(0.5)
+        await page.settle()
+        shown.add(said("The end"))
+        shown.finish("")
+        await page.settle()
+        assert "Too long for Markdown" in page.screen()
+        assert "The end" in page.screen()
+
+
+@given(st.text(alphabet="ab1 -+*`|>#.\n[](){}~_\t\\", max_size=300), st.data())
+def test_blocks_that_are_complete_are_those_of_the_whole_text(
+    text: str, data: st.DataObject
+) -> None:
+    entire = read(text)
+
+    def blocks(tokens: list[Token]) -> list[tuple[str, ...]]:
+        return [
+            (token.type, token.content, token.info, str(token.meta), *kinds(token.children or ()))
+            for token in tokens
+        ]
+
+    def kinds(tokens: Iterable[Token]) -> list[str]:
+        return [f"{token.type} {token.content}" for token in tokens]
+
+    coming, done = "", []
+    while text:
+        size = data.draw(st.integers(1, 40))
+        coming, text = coming + text[:size], text[size:]
+        tokens = read(coming)
+        assert tokens is not None
+        complete, rest = divided(tokens, coming.count("\n"))
+        done += blocks(complete)
+        coming = after(coming, rest)
+    tokens = read(coming)
+    assert tokens is not None
+    assert done + blocks(tokens) == blocks(entire or [])

@@ -1,0 +1,93 @@
+"""`specchat tune` as a shell sees it."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests import tiny
+from tests.patience import WAIT_S
+from tests.tui.shell.program import run, start
+
+TUNE = ("tune", "--threads", "1")
+ROLES = {"target", "draft", "file"}
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory) -> Path:
+    """A target that takes seconds to tune for."""
+    path = tmp_path_factory.mktemp("slow") / "slow.gguf"
+    return tiny.write(path, n_ctx=2048, layers=48, stops=False)
+
+
+def test_json_has_the_curves_what_pays_and_what_was_tried(
+    target: Path, draft: Path, home: Path
+) -> None:
+    code, out, err = run(*TUNE, "--target", target, "--draft", draft, "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["paths"] == [str(target), str(draft)]
+    assert {trial["role"] for trial in found["trials"]} <= ROLES
+    near = found["depths"][0]
+    assert near["verify"].keys() >= {"1", "2", "4", "8", "32"}
+    assert near["draft"]["1"] > 0
+    assert near["payoffs"][0].keys() == {"lookahead", "with_draft", "copying"}
+    assert "measuring the target: " in err.splitlines()[0]
+    assert "measuring the cost curves" in err
+    assert "left" in err
+    files = {path.name for path in (home / "cache").iterdir()} if found["is_kept"] else set()
+    assert files == ({"costs.json", "tuning.json"} if found["is_kept"] else set())
+
+
+def test_text_says_what_it_means_without_colour(target: Path) -> None:
+    code, out, err = run(*TUNE, "--target", target, "--draft", "none")
+    assert code == 0, err
+    assert "tokens at once" in out
+    assert "A lookahead pays" in out
+    assert "tokens/s without speculation" in out
+    assert "\x1b" not in out + err
+
+
+def test_interrupt_ends_it_with_130_and_leaves_nothing(slow: Path, home: Path) -> None:
+    process = start(*TUNE, "--target", slow, "--draft", "none")
+    assert process.stderr is not None
+    while "measuring" not in process.stderr.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=WAIT_S)
+    assert (process.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    assert not list(home.rglob("*.json*"))
+
+
+def test_death_of_the_engine_is_a_model_error_and_the_terminal_is_fine(slow: Path) -> None:
+    ours, theirs = pty.openpty()
+    process = start(
+        *TUNE, "--target", slow, "--draft", "none", stdout=subprocess.DEVNULL, stderr=theirs
+    )
+    os.close(theirs)
+    said = b""
+    while b"measuring" not in said:
+        said += os.read(ours, 4096)
+    (engine,) = _children(process.pid)
+    os.kill(engine, signal.SIGABRT)
+    assert process.wait(60) == 3
+    while b"measured this machine" not in said:
+        said += os.read(ours, 4096)
+    os.close(ours)
+    assert said.rindex(b"\x1b[?25h") > said.rindex(b"\x1b[?25l")  # the cursor is back
+
+
+def test_missing_model_is_a_model_error(bare_machine: Path) -> None:
+    code, out, err = run(*TUNE)
+    assert (code, out) == (3, "")
+    assert "specchat models pull" in err
+
+
+def _children(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for task in tasks for child in task.read_text().split()]

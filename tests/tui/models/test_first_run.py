@@ -1,0 +1,159 @@
+"""What a person meets on a machine without a model, and how the first one is chosen."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from models import catalog
+from models.files.progress import Progress
+from tests.tui.chat.chat_driver import Chat, open_chat
+from tui.models.downloads import TransferSpeed, figures
+from tui.models.locate_pair import find_models
+from tui.models.screen import ModelsScreen
+from tui.settings.config_file import config_path, read
+from tui.settings.fields import explain
+from tui.settings.form import Form
+from tui.settings.model_choice import keep
+from tui.settings.settings import Settings, SettingSource, load
+
+DEFAULT = catalog.DEFAULT.target.name
+
+
+async def chooser(chat: Chat) -> ModelsScreen:
+    await chat.until(lambda: isinstance(chat.app.screen, ModelsScreen))
+    screen = chat.app.screen
+    assert isinstance(screen, ModelsScreen)
+    await chat.until(lambda: "looking" not in lines(screen)[0])
+    return screen
+
+
+def lines(screen: ModelsScreen) -> list[str]:
+    return [str(option.prompt) for option in screen.browser.list.options]
+
+
+async def test_without_a_model_the_default_pair_is_offered_and_nothing_fetched(
+    bare_machine: Path,
+) -> None:
+    async with open_chat(None) as chat:
+        screen = await chooser(chat)
+        await chat.until(lambda: "1.61 GB" in str(screen.browser.details.render()))
+        details = str(screen.browser.details.render())
+        assert "with its draft qwen2.5-coder-0.5b" in details
+        assert "2 min at 100 Mbit/s" in details
+        assert str(bare_machine / "hub")[:10] in details
+        await chat.pilot.press("escape")
+        assert not (bare_machine / "hub").exists()
+        assert not (bare_machine / "models").exists()
+
+
+async def test_prompt_without_a_model_asks_again_and_is_not_lost(bare_machine: Path) -> None:
+    async with open_chat(None) as chat:
+        await chooser(chat)
+        await chat.pilot.press("escape")
+        await chat.send("Anybody there?")
+        await chooser(chat)
+        await chat.pilot.press("escape")
+        assert chat.prompt.text == "Anybody there?"
+
+
+async def test_model_on_disk_is_offered_first_and_answers_the_prompt_that_waits(
+    bare_machine: Path, target: Path
+) -> None:
+    (bare_machine / "models").mkdir()
+    shutil.copy(target, bare_machine / "models" / "mine.gguf")
+    async with open_chat(None) as chat:
+        await chooser(chat)
+        await chat.pilot.press("escape")
+        await chat.send("Anybody there?")
+        screen = await chooser(chat)
+        await chat.until(lambda: "mine.gguf" in str(screen.browser.details.render()))
+        await chat.pilot.press("enter")
+        await chat.until(lambda: len(chat.said) == 2)
+
+
+@pytest.fixture
+def mine(bare_machine: Path, target: Path) -> Path:
+    """The only model of a machine."""
+    (bare_machine / "models").mkdir()
+    return Path(shutil.copy(target, bare_machine / "models" / "mine.gguf"))
+
+
+async def choose(chat: Chat) -> None:
+    """Take the first model that is offered."""
+    screen = await chooser(chat)
+    await chat.until(lambda: "mine.gguf" in str(screen.browser.details.render()))
+    await chat.pilot.press("enter")
+    await chat.until(lambda: str(chat.app.settings.target).endswith("mine.gguf"))
+
+
+async def kept(chat: Chat) -> None:
+    """Wait until the choice is written."""
+    await chat.until(lambda: "choice" not in {worker.group for worker in chat.app.workers})
+
+
+async def test_the_next_start_begins_with_the_model_that_was_chosen(mine: Path) -> None:
+    async with open_chat(None) as chat:
+        await choose(chat)
+        await kept(chat)
+        assert explain(Form(chat.app.settings, read()), "target")[1].startswith("From config.toml")
+    assert load({}).target == str(mine)
+    assert find_models(load({}))[0].target == mine
+
+
+async def test_a_choice_in_a_run_that_was_told_its_target_is_for_that_run(mine: Path) -> None:
+    told = {"target": SettingSource("option", "--target")}
+    async with open_chat(Path("nowhere.gguf"), sources=told) as chat:
+        await choose(chat)
+        await kept(chat)
+    assert not config_path().exists()
+
+
+async def test_a_choice_that_cannot_be_kept_counts_all_the_same(mine: Path) -> None:
+    config_path().parent.mkdir(parents=True)
+    config_path().write_text("oops")
+    async with open_chat(None) as chat:
+        await choose(chat)
+        await chat.until(
+            lambda: any(
+                "config.toml:1" in note.message and "until you quit" in note.message
+                for note in chat.app._notifications
+            )
+        )
+    assert config_path().read_text() == "oops"
+
+
+@pytest.mark.parametrize(
+    ("before", "target", "draft", "kept"),
+    [
+        (None, "other", "small", {"target": "other"}),
+        (None, DEFAULT, None, {}),
+        (None, DEFAULT, "small", {"draft": "small"}),
+        ("other", "other", "none", {"target": "other", "draft": "none"}),
+        ("other", "third", "small", {"target": "third"}),
+        ("other", DEFAULT, None, {}),
+    ],
+)
+def test_a_draft_is_kept_for_the_target_it_was_chosen_for(
+    bare_machine: Path, before: str | None, target: str, draft: str | None, kept: dict[str, str]
+) -> None:
+    if before:
+        keep(Settings(), before, None)
+    keep(Settings(target=before), target, draft)
+    auto = {"target": "auto", "draft": "auto"}
+    assert {**auto, **read().values} == {**auto, **kept}
+
+
+def test_figures_tell_amount_speed_and_time_left() -> None:
+    text = figures(Progress(400_000_000, 1_600_000_000, "hub"), 12_000_000)
+    assert text == "hub · 400 MB of 1.60 GB · 12 MB/s · 2 min left"
+
+
+def test_speed_is_that_of_the_last_seconds() -> None:
+    pace = TransferSpeed()
+    assert pace.speed == 0
+    for second, done in ((0, 0), (10, 10), (20, 1010), (30, 2010)):
+        pace.add(done, second)
+    assert pace.speed == 100
+    pace.add(0, 31)  # the next file
+    assert pace.speed == 0

@@ -1,0 +1,103 @@
+"""What a person may write for the lanes of a race, and what each becomes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assistant.request import Lane, Message, Request, Setup
+from models.errors import ModelError, UsageError
+from tests import tiny
+from tests.tui.chat.chat_driver import TINY
+from tui.race.lanes import RACE_TOKENS, LaneSpec, duel, line_up, parse
+
+
+@pytest.mark.parametrize(
+    ("spec", "entries", "names"),
+    [
+        ("ars,sps", [(None, "ars", None), (None, "sps", None)], ["ArS", "SpS"]),
+        (" ARS , Sps=3 ", [(None, "ars", None), (None, "sps", 3)], ["ArS", "SpS K=3"]),
+        (
+            "f16:ars,q4:ars,q4:sps",
+            [("f16", "ars", None), ("q4", "ars", None), ("q4", "sps", None)],
+            ["F16 ArS", "Q4 ArS", "Q4 SpS"],
+        ),
+        (
+            "/a/big.gguf:auto,org/repo:file.gguf:sps=12",
+            [("/a/big.gguf", "auto", None), ("org/repo:file.gguf", "sps", 12)],
+            ["big auto", "file SpS K=12"],
+        ),
+    ],
+)
+def test_spec_is_a_list_of_lanes(spec, entries, names):
+    assert parse(spec) == tuple(LaneSpec(*each) for each in entries)
+    assert [entry.name for entry in parse(spec)] == names
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "", "ars", "ars,", "a,b", "ars,f16", "ars;sps", "ars,:sps", "ars,ars=3", "ars,auto=2",
+        "ars,sps=0", "ars,sps=32", "ars,sps=x", "ars,ars,ars,ars,ars",
+    ],
+)  # fmt: skip
+def test_spec_that_makes_no_sense_is_a_usage_error(spec):
+    with pytest.raises(UsageError):
+        parse(spec)
+
+
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a target in two quantisations, and a draft."""
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
+    tiny.write(tmp_path / "target.gguf", name="Toy", file_type=2)
+    tiny.write(tmp_path / "big.gguf", name="Toy", file_type=1)
+    tiny.write(tmp_path / "draft.gguf", name="Draft", like=0, seed=1)
+    return tmp_path
+
+
+def test_lanes_differ_in_target_mode_and_lookahead_alone(models):
+    target, draft = models / "target.gguf", models / "draft.gguf"
+    settings = replace(TINY, target=str(target), draft=str(draft), max_tokens=None, lookahead=2)
+    settings = replace(settings, system="Be brief.")
+    race = line_up(parse(f"f16:ars,q4:sps,sps=5,{draft}:auto"), settings, "Why?")
+    targets = [models / "big.gguf", target, target, draft]
+    assert [lane.setup.target for lane in race.lanes] == targets
+    modes = [("ars", None), ("sps", 2), ("sps", 5), ("auto", 2)]
+    assert [(lane.mode, lane.lookahead) for lane in race.lanes] == modes
+    assert {lane.setup.draft for lane in race.lanes} == {draft}
+    assert {(lane.setup.n_ctx, lane.setup.threads) for lane in race.lanes} == {(512, 1)}
+    assert [message.content for message in race.request.messages] == ["Be brief.", "Why?"]
+    assert (race.request.max_tokens, race.request.seed) == (RACE_TOKENS, TINY.seed)
+    assert race.request.sampling == TINY.sampling
+
+
+def test_sps_lane_without_a_draft_is_an_error_that_says_why(models):
+    settings = replace(TINY, target=str(models / "target.gguf"))
+    with pytest.raises(ModelError, match="SpS needs a draft"):
+        line_up(parse("ars,sps"), settings, "Why?")
+    assert len(line_up(parse("ars,auto"), settings, "Why?").lanes) == 2
+    assert len(line_up(parse("ars,sps"), replace(settings, draft="none"), "Why?").lanes) == 2
+
+
+def test_duel_is_ars_against_sps_of_the_pair_at_hand(models):
+    setup = Setup(models / "target.gguf", models / "draft.gguf")
+    request = Request((Message("user", "Why?"),), seed=3)
+    race = duel(setup, replace(TINY, lookahead=4), request)
+    assert race.lanes == (Lane("ArS", setup, "ars"), Lane("SpS", setup, "sps", 4))
+    assert race.request == replace(request, max_tokens=RACE_TOKENS)
+    assert duel(setup, TINY, replace(request, max_tokens=7)).request.max_tokens == 7
+
+
+def test_lanes_without_a_seed_share_one_that_is_drawn(models):
+    setup = Setup(models / "target.gguf", models / "draft.gguf")
+    settings = replace(TINY, target=str(setup.target), draft=str(setup.draft), seed=None)
+    question = Request((Message("user", "Why?"),))
+    races = [
+        *(duel(setup, settings, question) for _ in range(2)),
+        line_up(parse("ars,sps"), settings, "Why?"),
+    ]
+    seeds = [race.request.seed for race in races]
+    assert None not in seeds
+    assert len(set(seeds)) == 3  # else two of 2**32 were alike: once in 10**9

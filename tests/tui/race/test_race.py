@@ -1,0 +1,301 @@
+"""The race screen, by its keys, on real models."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from assistant.events import Event, Finished, Lap, Lined, RaceOver, Stop
+from assistant.request import Message, Race, Request, Setup
+from tests import tiny
+from tests.tui.chat.chat_driver import HOT, TINY, Watched
+from tests.tui.rest import until
+from tui.chat.conversation.token_view import TokenView
+from tui.race.app import RaceApp
+from tui.race.lane_view import LaneView
+from tui.race.lanes import duel, line_up, parse
+from tui.race.screen import RaceScreen
+from tui.race.verdict import HEADERS
+from tui.safe import safe
+
+SETTINGS = replace(TINY, max_tokens=40)
+
+
+class Course:
+    """A race under test, and its engine."""
+
+    def __init__(self, pilot: Pilot[None], app: RaceApp) -> None:
+        self.pilot, self.app, self.screen = pilot, app, app.race
+
+    @property
+    def engine(self) -> Watched:
+        assert isinstance(self.app._engine, Watched)
+        return self.app._engine
+
+    async def until(self, condition: Any) -> None:
+        await until(self.pilot, condition)
+
+    async def over(self) -> None:
+        """Skip the replay when it comes, and wait for the outcome."""
+        self.engine.go_on.set()
+        await self.until(lambda: self.engine.heard(RaceOver) and self.phase != "racing")
+        await self.pilot.press("s")
+        await self.until(lambda: self.phase == "over" and "outcome" in self.line_classes)
+        views = self.screen.query(TokenView)
+        await self.until(lambda: not any(view._coming for view in views))  # all is painted
+
+    @property
+    def phase(self) -> str:
+        return self.screen.phase
+
+    @property
+    def line_classes(self) -> frozenset[str]:
+        return self.screen.line.classes
+
+    @property
+    def line(self) -> str:
+        return str(self.screen.line.render())
+
+    @property
+    def board(self) -> list[str]:
+        return str(self.screen.board.render()).split("\n")
+
+    def texts(self) -> list[str]:
+        views = self.screen.query(LaneView).results(LaneView)
+        return ["".join(line.plain for line in view.query_one(TokenView).lines) for view in views]
+
+    def offered(self) -> set[str]:
+        """What the footer offers."""
+        return {
+            active.binding.description
+            for active in self.screen.active_bindings.values()
+            if active.binding.show and active.enabled
+        }
+
+
+@pytest.fixture
+def race(target: Path, draft: Path) -> Race:
+    setup = Setup(target, draft, n_ctx=512, threads=1)
+    question = (Message("user", "Who is faster?"),)
+    request = Request(question, HOT, max_tokens=SETTINGS.max_tokens, seed=SETTINGS.seed)
+    return duel(setup, SETTINGS, request)
+
+
+class Hands:
+    """The world's clock, moved by the test: a tiny race takes no time worth watching."""
+
+    now = 0.0
+
+
+@pytest.fixture
+def hands(monkeypatch: pytest.MonkeyPatch) -> Hands:
+    hands = Hands()
+    monkeypatch.setattr("tui.race.track.monotonic", lambda: hands.now)
+    return hands
+
+
+@asynccontextmanager
+async def racing(
+    race: Race, size: tuple[int, int] = (80, 24), hold: tuple[type[Event], int] | None = None
+) -> AsyncIterator[Course]:
+    app = RaceApp(race, SETTINGS, engine=partial(Watched, hold=hold))
+    async with app.run_test(size=size) as pilot:
+        yield Course(pilot, app)
+
+
+async def test_lanes_show_what_the_engine_said_in_each(race: Race) -> None:
+    async with racing(race) as course:
+        await course.over()
+        finished = [
+            lap.event for lap in course.engine.heard(Lap) if isinstance(lap.event, Finished)
+        ]
+        assert len(finished) == 2
+        said = ["".join(safe(event.text).split()) for event in finished]  # lines break at spaces
+        await course.until(
+            lambda: sorted("".join(text.split()) for text in course.texts()) == sorted(said)
+        )
+
+
+async def test_scoreboard_has_a_row_for_each_lane_whose_figures_are_the_engines(race: Race) -> None:
+    async with racing(race, size=(120, 40)) as course:
+        await course.over()
+        header, ars, sps = course.board
+        assert header.split("  ")[0].strip() == "lane"
+        assert all(name in header for name in HEADERS)
+        ends = {
+            lap.lane: lap.event.stats
+            for lap in course.engine.heard(Lap)
+            if isinstance(lap.event, Finished)
+        }
+        for row, stats in ((ars, ends[0]), (sps, ends[1])):
+            assert f"{stats.generated_tokens}" in row.split()
+            assert f"{stats.tokens_per_s:.1f}" in row.split()
+            assert f"{stats.tokens_per_eval:.2f}" in row.split()
+        assert "1.00×" in ars
+        assert f"{ends[1].tokens_per_s / ends[0].tokens_per_s:.2f}×" in sps
+        assert "SpS was" in course.line
+
+
+async def test_while_racing_it_says_that_lanes_take_turns(race: Race) -> None:
+    async with racing(race, hold=(Lap, 30)) as course:
+        await course.until(lambda: course.engine.held and course.phase == "racing")
+        await course.until(lambda: "take turns" in course.line)
+        assert course.offered() >= {"Stop"}
+        assert not course.offered() & {"Close", "Replay", "Pause"}
+
+
+async def test_escape_stops_the_lanes_keeps_their_text_and_then_closes(race: Race) -> None:
+    long = replace(race, request=replace(race.request, max_tokens=400))
+    async with racing(long, hold=(Lap, 30)) as course:
+        await course.until(lambda: course.engine.held and course.phase == "racing")
+        await course.pilot.press("escape")
+        assert "Stop" not in course.offered()
+        course.engine.go_on.set()
+        await course.until(lambda: course.phase == "over")
+        ends = [lap.event for lap in course.engine.heard(Lap) if isinstance(lap.event, Finished)]
+        assert [event.stop for event in ends] == [Stop.CANCELLED] * 2
+        assert any(course.texts())
+        assert {"Close", "Replay"} <= course.offered()
+        await course.pilot.press("escape")
+        await course.until(lambda: course.app._exit)
+
+
+async def test_replay_shows_every_lane_at_its_own_speed(race: Race, hands: Hands) -> None:
+    async with racing(race) as course:
+        await course.over()
+        whole = course.texts()
+        await course.pilot.press("r")
+        assert {"Pause", "Skip", "Stop"} <= course.offered()
+        tracks, length = course.screen.lanes.tracks, course.screen.replay.length
+        assert length == max(track.length for track in tracks)
+        for share in (0.3, 0.6, 0.9):
+            hands.now = share * length
+            await course.until(
+                lambda: all(
+                    t.standing.clock == pytest.approx(min(hands.now, t.length)) for t in tracks
+                )
+            )
+            now = course.screen.replay.at
+            for number, track in enumerate(tracks):
+                laps = [lap for lap in course.engine.heard(Lap) if lap.lane == number]
+                past = [lap.event for lap in laps if lap.clock <= now]
+                counted = [event.stats for event in past if hasattr(event, "stats")]
+                assert track.standing.stats == (counted[-1] if counted else None)
+        assert course.phase == "replay"
+        assert "true speed" in course.line
+        hands.now = length + 1
+        await course.until(lambda: course.phase == "over")
+        await course.until(lambda: course.texts() == whole)
+
+
+async def test_replay_can_be_paused_and_skipped(race: Race, hands: Hands) -> None:
+    async with racing(race) as course:
+        await course.over()
+        await course.pilot.press("r", "space")
+        hands.now = 1000.0
+        await course.until(lambda: "Paused" in course.line)
+        assert course.screen.replay.at == 0
+        await course.pilot.press("space")
+        assert course.screen.replay.at == 0
+        assert course.phase == "replay"
+        await course.pilot.press("s")
+        await course.until(lambda: course.phase == "over")
+        assert "Replay" in course.offered()
+
+
+async def test_race_is_replayed_unasked(race: Race, hands: Hands, monkeypatch) -> None:
+    monkeypatch.setattr("tui.race.screen.REPLAY_FROM", 0.0)
+    async with racing(race) as course:
+        await course.until(lambda: "true speed" in course.line)
+        hands.now = 1000.0
+        await course.until(lambda: "SpS was" in course.line)
+
+
+async def test_escape_in_a_replay_ends_the_replay_alone(race: Race, hands: Hands) -> None:
+    async with racing(race) as course:
+        await course.over()
+        await course.pilot.press("r")
+        assert course.phase == "replay"
+        await course.pilot.press("escape")
+        await course.until(lambda: course.phase == "over")
+        assert not course.app._exit
+
+
+async def test_lane_that_fails_says_why_and_the_other_goes_on(race: Race, tmp_path: Path) -> None:
+    other = tiny.write(tmp_path / "misfit.gguf", kind="mamba")
+    sps = replace(race.lanes[1], setup=replace(race.lanes[1].setup, draft=other))
+    lanes = (race.lanes[0], sps, race.lanes[1])
+    alone = replace(race.request, sources=("model",))  # or the conversation itself would propose
+    async with racing(replace(race, lanes=lanes, request=alone)) as course:
+        await course.over()
+        said = [str(widget.render()) for widget in course.screen.query(".said")]
+        assert "misfit.gguf" in said[1]
+        assert said[0] == said[2] == ""
+        assert "SpS did not run." in course.line
+        assert len([text for text in course.texts() if text]) == 2
+
+
+async def test_race_that_cannot_start_says_why(race: Race, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"GGUF and nothing else")
+    lanes = tuple(replace(lane, setup=Setup(broken)) for lane in race.lanes)
+    async with racing(replace(race, lanes=lanes)) as course:
+        await course.until(lambda: "broken.gguf" in course.line)
+        assert course.phase == "over"
+        assert "Replay" not in course.offered()
+        await course.pilot.press("escape")
+        await course.until(lambda: course.app._exit)
+
+
+async def test_rejected_drafts_are_shown_on_demand(race: Race) -> None:
+    async with racing(race) as course:
+        await course.over()
+        plain = course.texts()
+        await course.pilot.press("g")
+        await course.until(lambda: len(course.texts()[1]) > len(plain[1]))
+        assert course.texts()[0] == plain[0]
+        assert "rejected" in str(course.screen.legend.render())
+        await course.pilot.press("g")
+        await course.until(lambda: course.texts() == plain)
+
+
+async def test_control_characters_of_the_prompt_are_shown_not_obeyed(race: Race) -> None:
+    prompt = "[red]\x1b[31mred\x07"
+    asked = replace(race, request=replace(race.request, messages=(Message("user", prompt),)))
+    async with racing(asked) as course:
+        assert str(course.screen.query_one("#race-prompt").render()) == safe(prompt)
+
+
+@pytest.mark.parametrize(
+    ("size", "lanes", "columns"),
+    [
+        ((80, 24), 2, 2), ((80, 24), 3, 3), ((80, 24), 4, 2), ((70, 24), 3, 1), ((200, 60), 4, 4),
+        ((40, 20), 2, 1), ((40, 10), 2, 2), ((10, 3), 2, 2), ((1, 1), 2, 2),
+    ],
+)  # fmt: skip
+@pytest.mark.some(4)
+async def test_every_size_works_and_lanes_stand_side_by_side_where_they_fit(
+    target: Path, draft: Path, size: tuple[int, int], lanes: int, columns: int
+) -> None:
+    spec = ",".join(["ars", "sps", "sps=1", "auto"][:lanes])
+    settings = replace(SETTINGS, target=str(target), draft=str(draft))
+    async with racing(line_up(parse(spec), settings, "Who?"), size=size) as course:
+        await course.over()
+        tops = {view.region.y for view in course.screen.lanes.views}
+        assert len(tops) == lanes // columns
+        await course.pilot.press("r", "space", "g", "s")
+        await course.until(lambda: course.phase == "over")
+
+
+async def test_screen_knows_its_race_before_the_engine_does(race: Race) -> None:
+    async with racing(race, hold=(Lined, 1)) as course:
+        await course.until(lambda: course.engine.held)
+        titles = [str(view.border_title) for view in course.screen.lanes.views]
+        assert "ArS" in titles[0]
+        assert "SpS" in titles[1]
+        assert isinstance(course.app.screen, RaceScreen)

@@ -1,0 +1,38 @@
+"""How the outcome of a race looks, at three sizes and in two themes."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.patience import WAIT_S
+from tests.tui.race.race_recorded import RACE, WORDS, Recorded
+from tui.chat.conversation.token_view import TokenView
+from tui.race.app import RaceApp
+from tui.settings.settings import Settings
+
+
+async def outcome(pilot: Pilot[None]) -> None:
+    """Skip the replay, and wait until everything is painted."""
+    app = pilot.app
+    assert isinstance(app, RaceApp)
+    async with asyncio.timeout(WAIT_S):
+        while app.race.phase != "replay":
+            await pilot.pause(0.01)
+        await pilot.press("s")
+        while "outcome" not in app.race.line.classes or not painted(app):
+            await pilot.pause(0.01)
+    await pilot.pause(0.2)
+
+
+def painted(app: RaceApp) -> bool:
+    shown = "".join(line.plain for view in app.race.query(TokenView) for line in view.lines)
+    return shown.count(WORDS[-1].strip()) == len(RACE.lanes)
+
+
+@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+def test_race_looks_as_it_did(snap_compare, theme: str, size: tuple[int, int]) -> None:
+    app = RaceApp(RACE, replace(Settings(), theme=theme), engine=Recorded)
+    assert snap_compare(app, terminal_size=size, run_before=outcome)

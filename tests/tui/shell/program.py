@@ -1,0 +1,48 @@
+"""The program as a shell starts it, and the targets and heat its tests give it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import tiny
+from tests.patience import WAIT_S
+
+ROOT = Path(__file__).parents[3]
+MAIN = "from tui.__main__ import main; main()"
+# A random model is most sure of a few bytes; heat makes its text vary.
+HOT = (
+    "--temperature", "14", "--top-k", "0", "--top-p", "1", "--threads", "1", "--ctx", "512",
+    "--seed", "5",
+)  # fmt: skip
+
+ENDLESS = ("--temperature", "1.5", "--threads", "1", "--ctx", "30000")  # no stop token in sight
+
+
+def start(*arguments: object, **options) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-c", MAIN, *map(str, arguments)],
+        stdin=options.pop("stdin", subprocess.DEVNULL),
+        stdout=options.pop("stdout", subprocess.PIPE),
+        stderr=options.pop("stderr", subprocess.PIPE),
+        cwd=ROOT,
+        env={**os.environ, **options.pop("env", {})},
+        text=True,
+        **options,
+    )
+
+
+def run(*arguments: object, stdin: str | None = None, **options) -> tuple[int, str, str]:
+    pipe = subprocess.DEVNULL if stdin is None else subprocess.PIPE
+    process = start(*arguments, stdin=pipe, **options)
+    out, err = process.communicate(stdin, timeout=WAIT_S)
+    return process.returncode, out, err
+
+
+@pytest.fixture(scope="module")
+def endless(tmp_path_factory) -> Path:
+    """A target with so much context that no answer ends before the test does."""
+    path = tmp_path_factory.mktemp("endless") / "target.gguf"
+    return tiny.write(path, stops=False, n_ctx=30_000)

@@ -1,0 +1,102 @@
+"""`specchat ask --chat`: a conversation that goes on from one command to the next."""
+
+import json
+import os
+import signal
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from assistant.store import Store
+from models.errors import UsageError
+from tests.patience import WAIT_S
+from tests.tui.shell.program import ENDLESS, HOT, endless, run, start
+from tui.safe import safe
+from tui.shell.ask_command import ask
+
+__all__ = ["endless"]
+FEW = (*HOT, "--max-tokens", "5")
+
+
+def said(home) -> list[list[str]]:
+    store = Store(home / "chats.db")
+    found = [[each.content for each in store.path(chat.id)] for chat in store.summaries()]
+    store.close()
+    return found
+
+
+def test_a_conversation_is_begun_and_gone_on_with(target, home):
+    known = ("ask", "--target", target, "--draft", "none", *FEW)
+    code, out, err = run(*known, "--chat", "new", "--system", "Be brief.", "First?")
+    assert code == 0
+    assert "conversation 1" in err
+    code, printed, _ = run(*known, "--chat", "last", "--json", "Second?")
+    report = json.loads(printed)
+    assert report["conversation"] == 1
+    (path,) = said(home)
+    assert [path[0], *path[2:]] == ["First?", "Second?", report["text"]]
+    assert safe(path[1]) == out.removesuffix("\n")
+    # All that was said is in the prompt; the tiny vocabulary is bytes.
+    assert report["stats"]["prompt_tokens"] > len("Be brief.First?Second?") + 5
+    store = Store(home / "chats.db")
+    answer = store.path(1)[1]
+    assert (answer.stats.generated_tokens, answer.stop, answer.state) == (5, "length", "stopped")
+    assert len(store.trace(answer.id)) == 5
+    assert store.system(1) == "Be brief."
+    store.close()
+
+
+def test_what_is_not_kept_knows_the_conversation_all_the_same(target, home):
+    known = ("ask", "--target", target, "--draft", "none", *FEW)
+    run(*known, "--chat", "new", "First?")
+    before = said(home)
+    _, printed, _ = run(*known, "--chat", "1", "--no-save", "--json", "Second?")
+    assert json.loads(printed)["stats"]["prompt_tokens"] > len("First?Second?") + 5
+    assert said(home) == before
+
+
+def test_an_interrupt_keeps_question_and_answer(endless, home):
+    process = start("ask", "--target", endless, *ENDLESS, "--chat", "new", "Well?")
+    begun = process.stdout.read(3)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=WAIT_S)
+    assert process.returncode == 130
+    ((question, answer),) = said(home)
+    assert question == "Well?"
+    assert safe(answer).startswith(begun)
+
+
+def test_a_kill_leaves_what_was_said_a_second_ago(endless, home):
+    process = start("ask", "--target", endless, *ENDLESS, "--chat", "new", "Well?")
+    assert process.stdout.read(100)
+    time.sleep(2.5)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    ((question, answer),) = said(home)
+    assert question == "Well?"
+    assert len(answer) > 10
+
+
+@pytest.mark.parametrize("chat", ["last", "7"])
+def test_a_conversation_that_is_not_there_is_said_and_none_is_made(home, chat):
+    with pytest.raises(UsageError, match=r"no conversation.*--chat new"):
+        CliRunner().invoke(ask, ["hi", "--chat", chat], catch_exceptions=False)
+    assert not home.exists()
+
+
+def test_one_that_was_deleted_is_not_gone_on_with(home):
+    store = Store(home / "chats.db")
+    number = store.begin("x")
+    store.delete(number)
+    store.close()
+    for chat in ("last", str(number)):
+        with pytest.raises(UsageError, match="no conversation"):
+            CliRunner().invoke(ask, ["hi", "--chat", chat], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("chat", ["0", "-1", "first", "", "1.5", "9" * 30, "²"])
+def test_what_names_no_conversation_is_a_usage_error(chat):
+    result = CliRunner().invoke(ask, ["hi", "--chat", chat])
+    assert result.exit_code == 2
+    assert "last, new or a number" in result.output

@@ -1,0 +1,131 @@
+"""`specchat ask --n`: several answers, one below the other, in a list, or kept side by side."""
+
+import json
+import signal
+
+import pytest
+
+from assistant.events import Origin, Token
+from assistant.store import Store
+from tests import tiny
+from tests.patience import WAIT_S
+from tests.tui.shell.program import HOT, endless, run, start
+from tui.safe import safe
+from tui.shell.printing import Printing
+
+__all__ = ["endless"]
+FEW = (*HOT, "--max-tokens", "12", "--seed", "3")
+
+
+def words(text: str) -> list[Token]:
+    return [Token(0, text, Origin.TARGET, None, 1.0, None)]
+
+
+def test_the_first_answer_streams_and_the_others_wait_for_their_turn(capsys):
+    printing = Printing(quiet=False, count=3)
+    printing.add(0, words("one"))
+    printing.add(1, words("two"))
+    assert capsys.readouterr().out == "--- 1 of 3 ---\none"
+    printing.end(2)
+    printing.add(0, words(", one"))
+    printing.end(0)
+    assert capsys.readouterr().out == ", one\n\n--- 2 of 3 ---\ntwo"
+    printing.add(1, words(", two"))
+    printing.end(1)
+    assert capsys.readouterr().out == ", two\n\n--- 3 of 3 ---\n\n"
+
+
+def test_answers_that_came_to_no_end_are_printed_as_far_as_they_came(capsys):
+    printing = Printing(quiet=False, count=3)
+    printing.end_all()
+    assert capsys.readouterr().out == ""
+    printing.add(0, words("one"))
+    printing.add(2, words("three"))
+    printing.end_all()
+    out = capsys.readouterr().out
+    assert out == "--- 1 of 3 ---\none\n\n--- 2 of 3 ---\n\n\n--- 3 of 3 ---\nthree\n"
+
+
+def test_one_answer_has_no_heading(capsys):
+    printing = Printing(quiet=False, count=1)
+    printing.add(0, words("one"))
+    printing.end(0)
+    assert capsys.readouterr().out == "one\n"
+
+
+def test_several_answers_are_those_that_their_seeds_give(target):
+    known = ("ask", "--target", target, "--draft", "none", *HOT, "--max-tokens", "12", "--mode=ars")
+    _, printed, err = run(*known, "--seed", "3", "--n", "3", "--json", "hello")
+    assert err == ""
+    report = json.loads(printed)
+    assert set(report) == {"answers", "together", "target", "draft", "sampling", "seed"}
+    assert set(report["together"]) == {"rounds", "tokens", "decode_s", "tokens_per_s"}
+    assert report["together"]["tokens"] == 36
+    for i, answer in enumerate(report["answers"]):
+        alone = json.loads(run(*known, "--seed", 3 + i, "--json", "hello")[1])
+        assert answer["text"] == alone["text"]
+        assert set(answer) == {"text", "stop", "tokens", "stats"}
+    code, out, err = run(*known, "--seed", "3", "--n", "3", "hello")
+    assert code == 0
+    assert "36 tokens in 3 answers" in err
+    parts = [f"--- {i + 1} of 3 ---\n{safe(a['text'])}\n" for i, a in enumerate(report["answers"])]
+    assert out == "\n".join(parts)
+
+
+@pytest.mark.parametrize("n", ["0", "9", "two"])
+def test_an_impossible_number_of_answers_is_refused(target, n):
+    code, out, err = run("ask", "--target", target, "--n", n, "hello")
+    assert (code, out) == (2, "")
+    assert "--n" in err
+
+
+def test_all_answers_are_kept_side_by_side_and_the_first_is_gone_on_with(target, home):
+    known = ("ask", "--target", target, "--draft", "none", *FEW)
+    run(*known, "--chat", "new", "--n", "3", "First?")
+    report = json.loads(run(*known, "--chat", "last", "--n", "3", "--json", "Second?")[1])
+    store = Store(home / "chats.db")
+    path = store.path(1)
+    assert [len(record.siblings) or 1 for record in path] == [1, 3, 1, 3]
+    assert path[3].id == min(path[3].siblings)
+    kept = {record.id: record for record in store.tree(1)}
+    texts = [kept[sibling].content for sibling in path[3].siblings]
+    assert texts == [answer["text"] for answer in report["answers"]]
+    assert all(store.trace(sibling) for sibling in path[3].siblings)
+    store.close()
+
+
+def test_an_interrupt_keeps_what_every_answer_has(endless, home):
+    # The likeliest token is never the last one, and ArS takes seconds to fill the context.
+    cold = ("--temperature", "0", "--mode", "ars")
+    process = start("ask", "--target", endless, *cold, "--chat", "new", "--n", "3", "Well?")
+    assert process.stdout.read(40).startswith("--- 1 of 3 ---")  # some of each is there by then
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=WAIT_S)
+    assert process.returncode == 130
+    assert "--- 3 of 3 ---" in out
+    store = Store(home / "chats.db")
+    question, first = store.path(1)
+    assert question.content == "Well?"
+    kept = {record.id: record for record in store.tree(1)}
+    assert [kept[each].state for each in first.siblings] == ["stopped"] * 3
+    assert all(kept[each].content for each in first.siblings)
+    store.close()
+
+
+def test_a_model_with_one_text_says_that_they_come_in_turn(tmp_path):
+    path = tiny.write(tmp_path / "mamba.gguf", "mamba", stops=False)
+    code, out, err = run("ask", "--target", path, "--draft", "none", *FEW, "--n", "2", "hello")
+    assert code == 0
+    assert "the answers come in turn" in err
+    assert "--- 2 of 2 ---" in out
+
+
+@pytest.mark.parametrize(
+    "text", ["all:\n\tgcc  x\n", "  2*3*4 [b]\\ \n\n", "x" * 300, "\u00a0\u200b重"]
+)
+def test_an_answer_on_a_pipe_is_what_the_model_said_and_the_end_of_a_line(capsys, text):
+    printing = Printing(quiet=False, count=1)
+    for piece in (text[:7], text[7:]):
+        printing.add(0, words(piece))
+    printing.end(0)
+    assert capsys.readouterr().out == text + "\n"

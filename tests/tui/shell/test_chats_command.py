@@ -1,0 +1,169 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from assistant.store import Store
+from models.errors import StorageError, UsageError
+from tests.assistant.store.talks import talk
+from tests.test_layers import light
+from tests.tui.shell.program import run as run_program
+from tui.safe import safe
+from tui.shell.chats_command import chats
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def filled(home):
+    store = Store(home / "chats.db")
+    talk(store, "How is bread baked?", "And \x1b]0;cake\x07?")
+    talk(store, "A poem \u202eplease")
+    store.close()
+    return home / "chats.db"
+
+
+def run(*arguments, **options):
+    result = CliRunner().invoke(chats, arguments, **options)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_chats_are_listed_newest_first(filled):
+    lines = run().stdout.splitlines()
+    assert lines[0].endswith("A poem \ufffdplease")
+    assert lines[1].split()[0] == "1"
+    assert [each["id"] for each in json.loads(run("list", "--json").stdout)] == [2, 1]
+    assert len(run("list", "--limit", "1").stdout.splitlines()) == 1
+
+
+def test_looking_makes_no_file(home):
+    assert "no conversations" in run("list").stderr
+    assert "Nothing" in run("search", "x").stderr
+    assert not home.exists()
+
+
+def test_a_search_shows_where_it_matched(filled):
+    result = run("search", "answer", "bre")
+    assert "How is bread baked?" in result.stdout
+    assert "Answer to How is bread" in result.stdout
+    assert [each["id"] for each in json.loads(run("search", "poem", "--json").stdout)] == [2]
+
+
+def test_a_conversation_is_shown_without_commanding_the_terminal(filled):
+    text = run("show", "1").stdout
+    assert "How is bread baked?" in text
+    assert "␛]0;cake␇" in text
+    assert safe(text) == text
+    shown = json.loads(run("show", "1", "--json").stdout)
+    assert [each["role"] for each in shown["messages"]] == ["user", "assistant"] * 2
+
+
+def test_exports_go_to_a_new_private_file_and_come_back(filled, tmp_path):
+    out = tmp_path / "out.jsonl"
+    run("export", "--all", "-o", str(out))
+    assert out.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(UsageError, match="exists"):
+        run("export", "1", "-o", str(out))
+    run("delete", "1", "2", "--yes")
+    assert len(run("import", str(out)).stdout.splitlines()) == 2
+    assert len(json.loads(run("list", "--json").stdout)) == 2
+    again = run("import", "-", input=out.read_bytes()).stdout.splitlines()
+    assert all(line.endswith("(there already)") for line in again)
+    assert len(json.loads(run("list", "--json").stdout)) == 2
+
+
+def test_the_form_of_an_export_is_asked_for_or_follows_from_the_name(filled, tmp_path):
+    assert run("export", "1").stdout.startswith("---\ntitle:")
+    assert json.loads(run("export", "1", "--format", "jsonl").stdout.splitlines()[0])["specchat"]
+    run("export", "1", "-o", str(tmp_path / "one.md"))
+    assert (tmp_path / "one.md").read_text().startswith("---\ntitle:")
+    for arguments in (("export",), ("export", "1", "--all")):
+        with pytest.raises(UsageError, match="numbers"):
+            run(*arguments)
+
+
+def test_an_export_that_fails_leaves_no_half_file(filled, tmp_path):
+    with pytest.raises(StorageError, match="no conversation 9"):
+        run("export", "1", "9", "-o", str(tmp_path / "half.md"))
+    assert not (tmp_path / "half.md").exists()
+    with pytest.raises(StorageError, match="cannot be written"):
+        run("export", "1", "-o", str(tmp_path / "none" / "x.md"))
+
+
+def test_a_file_that_is_no_export_adds_nothing(filled):
+    good = run("export", "1", "--format", "jsonl").stdout
+    with pytest.raises(StorageError, match="Line"):
+        run("import", "-", input=f"{good}nonsense\n")
+    with pytest.raises(UsageError, match="no conversation"):
+        run("import", "-", input="")
+    assert len(json.loads(run("list", "--json").stdout)) == 2
+
+
+def test_several_files_are_imported_together_and_a_broken_one_is_named(filled, tmp_path):
+    first, second, bad = (tmp_path / name for name in ("1.jsonl", "2.jsonl", "3.jsonl"))
+    run("export", "1", "-o", str(first))
+    run("export", "2", "-o", str(second))
+    bad.write_text("nonsense")
+    run("delete", "1", "2", "--yes")
+    with pytest.raises(StorageError, match=r"3\.jsonl: This is no export"):
+        run("import", str(first), str(bad))
+    assert json.loads(run("list", "--json").stdout) == []
+    assert len(run("import", str(first), str(second)).stdout.splitlines()) == 2
+
+
+def test_delete_asks_and_then_leaves_nothing_in_the_file(filled):
+    assert "poem" in run("delete", "2", input="n\n").stderr
+    assert len(json.loads(run("list", "--json").stdout)) == 2
+    with pytest.raises(UsageError, match="--yes"):
+        run("delete", "2", input="")
+    assert len(json.loads(run("list", "--json").stdout)) == 2
+    run("delete", "2", "--yes")
+    assert [each["id"] for each in json.loads(run("list", "--json").stdout)] == [1]
+    assert b"poem" not in filled.read_bytes()
+    with pytest.raises(StorageError, match="no conversation 2"):
+        run("delete", "2", "--yes")
+
+
+def test_a_number_is_a_number():
+    for bad in ("0", "-1", "x", "9" * 40):
+        assert run("show", bad).exit_code == 2
+
+
+@pytest.mark.parametrize("arguments", [("list",), ("search", "bread"), ("show", "1")])
+def test_chats_load_nothing_heavy(filled, arguments):
+    assert "bread" in light("chats", *arguments)
+
+
+def test_a_store_that_cannot_be_used_is_exit_code_4(home):
+    home.mkdir()
+    (home / "chats.db").mkdir()
+    code, _, err = run_program("chats")
+    assert code == 4
+    assert "is not a file" in err
+    assert "Traceback" not in err
+
+
+WRITTEN = "  391.\n\n\t2*3*4 &amp; \\(x\\) __init__  \n```\n\n- \n***\n<b>\u00a0\n\n"
+
+
+def test_an_answer_is_shown_and_exported_to_the_byte(home, tmp_path):
+    store = Store(home / "chats.db")
+    number, records = talk(store, "How much?")
+    asked = store.ask(number, records[-1].id, "Once more", ())
+    store.end(
+        store.answer(number, asked.id, "tiny").id, WRITTEN, (), (), None, "stop-token", "complete"
+    )
+    store.close()
+    run("export", "1", "-o", str(tmp_path / "chat.md"))
+    shown = run("show", "1").stdout
+    assert shown.endswith(f"## Assistant\n\n{WRITTEN}\n")
+    assert shown == run("export", "1").stdout == (tmp_path / "chat.md").read_text()
+    assert json.loads(run("show", "1", "--json").stdout)["messages"][-1]["content"] == WRITTEN
+    exported = run("export", "1", "--format", "jsonl").stdout.splitlines()
+    assert json.loads(exported[-1])["content"] == WRITTEN

@@ -1,0 +1,279 @@
+"""The command line as a shell sees it: what it prints, where, and with which exit code."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from models.errors import Bug
+from models.files import checksum
+from tests import tiny
+from tests.patience import WAIT_S
+from tests.tui.shell.program import ENDLESS, HOT, MAIN, ROOT, run, start
+from tui.shell.cli import main
+
+
+def ask(target: Path, draft: Path, *arguments: object, **options) -> tuple[int, str, str]:
+    return run("ask", "--target", target, "--draft", draft, *HOT, *arguments, **options)
+
+
+def test_answer_goes_to_standard_output_and_the_rest_to_standard_error(target, draft):
+    code, out, err = ask(target, draft, "--mode", "sps", "--max-tokens", 20, "hello")
+    assert code == 0
+    assert "20 tokens" in err
+    assert "tokens/evaluation" in err
+    assert "accepted" in err
+    assert "tokens/s" not in out
+    assert "\x1b" not in out + err
+
+
+def test_json_has_every_field_and_its_figures_agree(target, draft):
+    code, out, err = ask(
+        target, draft, "--mode", "sps", "-k", 3, "--max-tokens", 30, "--seed", 5, "--json", "hello"
+    )
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    assert set(report) == {
+        "text", "stop", "tokens", "stats", "target", "draft", "sampling", "seed"
+    }  # fmt: skip
+    tokens, stats = report["tokens"], report["stats"]
+    assert {frozenset(token) for token in tokens} == {
+        frozenset({"id", "text", "origin", "source", "target_prob", "draft_prob"})
+    }
+    assert set(stats) == {
+        "mode", "rounds", "drafted", "tested", "accepted", "acceptance_rate", "tokens_per_eval",
+        "prompt_tokens", "cached_tokens", "generated_tokens", "prefill_s", "first_token_s",
+        "decode_s", "tokens_per_s", "lookahead_counts",
+    }  # fmt: skip
+    assert "".join(token["text"] for token in tokens) == report["text"]
+    assert report["stop"] == "length"
+    assert len(tokens) == stats["generated_tokens"] == 30
+    origins = [token["origin"] for token in tokens]
+    assert origins.count("draft") == stats["accepted"] <= stats["tested"] <= stats["drafted"]
+    assert stats["tokens_per_eval"] == 30 / stats["rounds"]
+    assert sum(stats["lookahead_counts"].values()) == stats["rounds"]
+    assert all((token["draft_prob"] is None) == (token["source"] is None) for token in tokens)
+    assert all(0 < token["target_prob"] <= 1 for token in tokens)
+    assert report["target"]["sha256"] == checksum.sha256(target)
+    assert report["draft"]["path"] == str(draft)
+    assert report["seed"] == 5
+    assert report["sampling"]["temperature"] == 14
+
+
+@pytest.mark.parametrize("mode", ["ars", "sps", "auto"])
+def test_same_seed_and_settings_give_the_same_tokens(target, draft, mode):
+    asked = ("--mode", mode, "--seed", 7, "--max-tokens", 25, "--json", "hello")
+    first, second = (json.loads(ask(target, draft, *asked)[1]) for _ in range(2))
+    first, second = ([token["id"] for token in answer["tokens"]] for answer in (first, second))
+    assert first == second
+
+
+def test_prompt_pipe_and_files_make_one_question(target, draft, tmp_path):
+    note = tmp_path / "note.txt"
+    note.write_text("from a file")
+    asked = ("--max-tokens", 1, "--json")
+    alone = json.loads(ask(target, draft, *asked, "abc")[1])["stats"]["prompt_tokens"]
+    both = json.loads(ask(target, draft, *asked, "abc", stdin="def\n")[1])["stats"]["prompt_tokens"]
+    files = json.loads(ask(target, draft, *asked, "abc", "-f", note)[1])["stats"]["prompt_tokens"]
+    assert both == alone + len("\n\ndef")  # the tiny vocabulary is bytes
+    assert files == alone + len(f"\n\n{note}:\n```\nfrom a file\n```")
+
+
+def test_options_count_in_front_of_the_command_too(target):
+    code, out, _ = run(
+        "--target", target, "--draft", "none", "--max-tokens", 3, "ask", *HOT, "--json", "hello"
+    )
+    assert code == 0
+    assert json.loads(out)["stats"]["generated_tokens"] == 3
+
+
+def test_without_a_draft_it_says_so_and_answers(target):
+    code, out, err = run("ask", "--target", target, *HOT, "--max-tokens", 5, "hello")
+    assert code == 0
+    assert out
+    assert "Proposals come from the conversation alone" in err
+
+
+def test_draft_of_another_vocabulary_proposes_what_both_can_say(target, tmp_path):
+    controls = ("<|im_stop|>", "<|im_start|>", "<|endoftext|>")
+    other = tiny.write(tmp_path / "other.gguf", seed=1, controls=controls)
+    asked = ("--mode", "sps", "--source", "model", "--max-tokens", 30, "--json", "hello")
+    code, out, err = run("ask", "--target", target, "--draft", other, *HOT, *asked)
+    assert (code, err) == (0, "")
+    assert json.loads(out)["stats"]["drafted"] > 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (["ask"], 2, "There is no question. Give one as PROMPT: specchat ask "),
+        (["ask", "hi", "--temperature", "-1"], 2, "must be a number from 0 to 100: '-1'"),
+        (["ask", "hi", "--lookahead", "99"], 2, "whole number from 0 to 31: '99'"),
+        (["ask", "hi", "--mode", "fast"], 2, "mode must be one of auto, sps, ars: 'fast'"),
+        (["ask", "hi", "-f", "no/such/file"], 2, "no/such/file cannot be read"),
+        (["ask", "hi", "-f", sys.executable], 2, "is not text"),
+        (["frobnicate"], 2, "No such command"),
+        (["ask", "hi", "--target", "no/such/model.gguf"], 3, "There is no file"),
+        (["ask", "hi", "--target", __file__], 3, "is not a GGUF"),
+        ([], 2, "needs a terminal"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_an_exit_code(arguments, code, complaint):
+    found, out, err = run(*arguments)
+    assert found == code
+    assert out == ""
+    assert complaint in err
+    assert "Traceback" not in err
+
+
+def test_a_bug_that_the_engine_tells_of_is_one_sentence_too(monkeypatch, capsys):
+    """Its process lives on, so the error comes as any other does."""
+
+    def invoke(context):
+        raise Bug("This is a bug in specchat: KeyError.")
+
+    monkeypatch.setattr("sys.argv", ["specchat", "ask", "hi"])
+    monkeypatch.setattr("tui.shell.cli.specchat.invoke", invoke)
+    monkeypatch.setattr("tui.shell.cli.signal.signal", lambda number, handler: None)
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert (end.value.code, *capsys.readouterr()) == (
+        1,
+        "",
+        "specchat: This is a bug in specchat: KeyError.\n",
+    )
+
+
+def test_with_no_model_on_disk_the_command_that_fetches_it_is_named(tmp_path):
+    bare = {"HF_HUB_CACHE": str(tmp_path / "hub"), "SPECCHAT_MODELS": str(tmp_path / "models")}
+    code, out, err = run("ask", "hi", env=bare)
+    assert (code, out) == (3, "")
+    assert "specchat models pull qwen2.5-coder-1.5b" in err
+
+
+def test_control_c_keeps_what_was_said_and_exits_130(endless):
+    process = start("ask", "--target", endless, "--draft", "none", *ENDLESS, "hello")
+    beginning = process.stdout.read(1)
+    process.send_signal(signal.SIGINT)
+    rest, err = process.communicate(timeout=WAIT_S)
+    assert process.returncode == 130
+    assert len(beginning + rest) > 1
+    assert "cancelled" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("seconds", [0.3, 0.5, 0.7, 0.9])
+def test_control_c_at_any_moment_exits_130(endless, seconds):
+    process = start("ask", "--target", endless, "--draft", endless, *ENDLESS, "hello")
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=WAIT_S)
+    assert process.returncode in (130, -signal.SIGINT)  # the latter before Python is up
+    assert "Traceback" not in err
+
+
+def test_control_c_while_python_imports_is_no_traceback():
+    program = (
+        "import sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(name, *rest):\n"
+        "        if name == 'tui.shell.options': raise KeyboardInterrupt\n"
+        f"sys.meta_path.insert(0, Interrupted)\n{MAIN}"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_a_terminated_answer_gives_the_cursor_back(endless):
+    master, slave = pty.openpty()
+    process = start("ask", "--target", endless, "--draft", "none", *ENDLESS, "hello", stderr=slave)
+    os.close(slave)
+    shown = b""
+    while b"\x1b[?25l" not in shown:
+        shown += os.read(master, 1000)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=WAIT_S)
+    with suppress(OSError):  # nobody holds the other end any more
+        while data := os.read(master, 1000):
+            shown += data
+    os.close(master)
+    assert process.returncode == 143
+    assert shown.rindex(b"\x1b[?25h") > shown.rindex(b"\x1b[?25l")
+
+
+def test_reader_that_goes_away_is_no_error(endless):
+    process = start("ask", "--target", endless, "--draft", "none", *ENDLESS, "hello")
+    process.stdout.read(1)
+    process.stdout.close()
+    assert process.wait(60) == 141
+    assert "Traceback" not in process.stderr.read()
+    process.stderr.close()
+
+
+def test_doctor_tells_what_is_missing_and_the_command_that_mends_it(tmp_path):
+    bare = {"HF_HUB_CACHE": str(tmp_path / "hub"), "SPECCHAT_MODELS": str(tmp_path / "models")}
+    code, out, err = run("doctor", "--json", env=bare)
+    findings = json.loads(out)
+    assert (code, err) == (3, "")
+    assert {finding["topic"] for finding in findings} >= {"llama.cpp", "processor", "memory"}
+    assert [finding["mend"] for finding in findings if finding["verdict"] == "bad"] == [
+        "specchat models pull qwen2.5-coder-1.5b",
+        "specchat models pull qwen2.5-coder-0.5b",
+    ]
+
+
+@pytest.mark.weights
+def test_the_default_pair_answers(default_pair):
+    code, out, err = run(
+        "ask", "--json", "--temperature", "0", "--mode", "sps", "-k", 3, "--max-tokens", 40,
+        "Write a C program that prints hello world. Code only.",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    assert "printf" in report["text"]
+    assert report["stats"]["accepted"] > 0
+    assert [report[role]["path"] for role in ("target", "draft")] == list(map(str, default_pair))
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("pull", "specchat models pull"),
+        ("search", "specchat chats search"),
+        ("list", "specchat models list"),
+        ("aks", "specchat ask"),
+        ("model", "specchat models"),
+        ("run", "specchat --target MODEL"),
+        ("ls", "specchat models list"),
+        ("help", "specchat --help"),
+    ],
+)
+def test_the_name_that_another_program_has_for_a_command_leads_to_ours(capsys, name, meant):
+    assert refused(capsys, name, "x").endswith(f"No such command {name!r}. Did you mean: {meant}\n")
+
+
+def test_a_name_that_is_like_none_is_refused_all_the_same(capsys):
+    assert refused(capsys, "xyzzy").endswith("No such command 'xyzzy'.\n")
+
+
+def test_a_number_that_is_none_is_refused_in_words(capsys):
+    assert "'x' is not a valid whole number" in refused(capsys, "ask", "hi", "--n", "x")
+    assert "'x' is not a valid whole number" in refused(capsys, "chats", "show", "x")
+
+
+def refused(capsys, *arguments):
+    """Run a command that is a wrong usage, and return what is said."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", ["specchat", *arguments])
+        patch.setattr("tui.shell.cli.signal.signal", lambda number, handler: None)
+        with pytest.raises(SystemExit) as end:
+            main()
+    assert end.value.code == 2
+    return capsys.readouterr().err

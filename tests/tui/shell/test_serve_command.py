@@ -1,0 +1,145 @@
+"""`specchat serve` as a shell and other programs see it."""
+
+import errno
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import openai
+import psutil
+import pytest
+from click.testing import CliRunner
+
+from models.errors import ModelMissing, StorageError, UsageError
+from tests.assistant.process.test_landlock import attempt
+from tests.patience import WAIT_S
+from tests.tui.shell.program import MAIN, ROOT, start
+from tui.shell.serve_command import serve
+
+STRACE = shutil.which("strace")
+FEW = ("--threads", "1", "--ctx", "512", "--port", "0", "--mode", "ars")
+
+
+@contextmanager
+def serving(*arguments: object, **options) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+    process = start("serve", *FEW, *arguments, **options)
+    try:
+        assert process.stdout
+        yield process, process.stdout.readline().strip()
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def complete(url: str, model: str, key: str = "none") -> Any:
+    client = openai.OpenAI(base_url=url, api_key=key, max_retries=0)
+    hello: Any = [{"role": "user", "content": "Hello"}]
+    return client.chat.completions.create(model=model, messages=hello, max_tokens=5)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_it_serves_until_it_is_told_to_end(target, number, code):
+    with serving("--target", target) as (process, url):
+        assert url.startswith("http://127.0.0.1:")
+        assert complete(url, "target").usage.completion_tokens == 5
+        workers = psutil.Process(process.pid).children(recursive=True)
+        with socket.create_connection(("127.0.0.1", int(url[:-3].rpartition(":")[2]))) as client:
+            client.sendall(b"GET /v1/models HTTP/1.1\r\nHost:")  # in the middle of a request
+            process.send_signal(number)
+            out, err = process.communicate(timeout=WAIT_S)
+            with suppress(ConnectionResetError):  # what it sent may not have been read
+                assert client.recv(10) == b""
+        assert process.returncode == code
+    assert workers
+    assert not [each for each in workers if each.is_running()]
+    assert out == ""
+    assert "POST /v1/chat/completions 200" in err
+    assert "Traceback" not in err
+
+
+def test_others_need_the_token_that_is_printed(target):
+    with serving("--target", target, "--host", "0.0.0.0") as (process, url):
+        told = process.stderr.readline() + process.stderr.readline()
+        token = told.rpartition("token: ")[2].strip()
+        local = url.replace("0.0.0.0", "127.0.0.1")
+        assert complete(local, "target", token).usage.completion_tokens == 5
+        with pytest.raises(openai.AuthenticationError):
+            complete(local, "target", token[:-1])
+
+
+def test_a_token_that_is_given_is_demanded_on_this_machine_too_and_not_shown(target, tmp_path):
+    (tmp_path / "token").write_text("open-sesame\n")
+    told = ("--target", target, "--token-file", tmp_path / "token")
+    with serving(*told) as (process, url):
+        assert complete(url, "target", "open-sesame").usage.completion_tokens == 5
+        with pytest.raises(openai.AuthenticationError):
+            complete(url, "target")
+        process.send_signal(signal.SIGTERM)
+        assert "sesame" not in process.communicate()[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "error", "complaint"),
+    [
+        (["--host", "example.org"], {}, UsageError, "must be localhost or an address"),
+        (["--host", "203.0.113.7"], {}, UsageError, "cannot be used"),
+        (["--token-file", "no/such/file"], {}, StorageError, "no/such/file"),
+        ([], {"SPECCHAT_TOKEN": "two words"}, UsageError, "one word"),
+        (["--target", "no/such.gguf"], {}, ModelMissing, "There is no file"),
+    ],
+)
+def test_what_cannot_be_served_is_one_sentence(arguments, environment, error, complaint):
+    with pytest.raises(error, match=complaint):
+        refused("--port", "0", *arguments, **environment)
+
+
+def refused(*arguments: str, **environment: str) -> None:
+    CliRunner(env=environment).invoke(serve, arguments, catch_exceptions=False)
+
+
+def test_a_port_that_is_taken_is_told_before_anything_is_loaded():
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        pytest.raises(UsageError, match="Choose another with --port"),
+    ):
+        refused("--port", str(taken.getsockname()[1]), "--target", "no/such.gguf")
+
+
+@pytest.mark.skipif(STRACE is None, reason="strace is not installed")
+def test_it_listens_and_never_connects(target, tmp_path):
+    trace = tmp_path / "trace"
+    traced = [STRACE, "-f", "-qq", "-e", "trace=connect,listen", "-o", str(trace)]
+    program = [sys.executable, "-c", MAIN, "serve", *FEW, "--target", str(target)]
+    process = subprocess.Popen(
+        [*traced, *program], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    try:
+        complete(process.stdout.readline().strip(), "target")
+    finally:
+        for child in psutil.Process(process.pid).children():
+            child.send_signal(signal.SIGTERM)
+        process.communicate(timeout=WAIT_S)
+    assert "listen(" in trace.read_text()
+    assert "AF_INET" not in trace.read_text()
+
+
+@pytest.mark.skipif(attempt() == "unsupported", reason="needs Landlock for networks")
+def test_what_serves_could_not_connect_if_it_wanted_to(target, tmp_path):
+    """The code below runs in its process, after the models are loaded."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import socket, tui.shell.serve as serving\n"
+        "def tell(self, ready, port):\n"
+        "    client = socket.socket()\n"
+        "    print('errno', client.connect_ex(('127.0.0.1', port)), flush=True)\n"
+        "serving.Serving._tell = tell\n"
+    )
+    environment = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    with serving("--target", target, env=environment) as (_, line):
+        assert line == f"errno {errno.EACCES}"
