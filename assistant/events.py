@@ -85,7 +85,7 @@ class Token:
 class Ghost:
     """A proposal that was thrown away.
 
-    The first of a round was tested. Under the block rule so were those behind it, up to one that
+    The first of a round was tested. Under the block rule so were those after it, up to one that
     the target forbids.
     """
 

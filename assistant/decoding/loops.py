@@ -19,7 +19,7 @@ class Rejected:
     """A proposal that was thrown away, and how far verification came with it."""
 
     proposal: Proposal
-    target_row: Row | None  # None: behind a rejection, where nothing is tested
+    target_row: Row | None  # None: after a rejection, where nothing is tested
     uniform: float | None
     threshold: float | None = None
 
@@ -42,7 +42,7 @@ class Round:
     """What one evaluation of the target yielded: accepted proposals and one token more."""
 
     tokens: tuple[Sampled, ...]
-    rejected: tuple[Rejected, ...] = ()  # and those behind the rejected one
+    rejected: tuple[Rejected, ...] = ()  # and those after the rejected one
 
     @property
     def accepted(self) -> int:

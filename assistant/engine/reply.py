@@ -176,7 +176,7 @@ class Assistant:
         return [self.sources[name] for name in request.sources if name in self.sources]
 
     def _room(self, request: Request) -> int:
-        """Return how long a prompt may be, so that answers of some length fit behind it."""
+        """Return how long a prompt may be, so that answers of some length fit after it."""
         n_ctx = self.target.n_ctx
         answers = request.answers * (request.max_tokens or TYPICAL_ANSWER)
         return n_ctx - min(answers, n_ctx // 4)

@@ -10,7 +10,7 @@ from math import inf, log2
 from assistant.decoding.lookahead.acceptance import Acceptance, RecentMean
 from assistant.decoding.lookahead.budget import Budget, Reference
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.theory import LONGEST, cheapest, fastest
+from assistant.decoding.lookahead.theory import LONGEST_WEIGHED, cheapest, fastest
 from assistant.decoding.lookahead.throughput_plan import ALONE, BatchShare, ThroughputPlan
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Plan
@@ -179,7 +179,7 @@ class Controller:
             return -inf
         better = HALF * log2(way.context / (self._known or whole))
         pace = max(self._pace.value, 1 / token_s)
-        verify = {width: self._costs.verify(width) for width in range(1, LONGEST + 2)}
+        verify = {width: self._costs.verify(width) for width in range(1, LONGEST_WEIGHED + 2)}
         saved_s = sum(
             weight * max(0.0, 1 / pace - 1 / fastest(chance, verify, self._costs.draft(1))[1])
             for weight, chance in self._acceptance.possible("model", better)

@@ -8,12 +8,12 @@ from time import perf_counter
 from assistant.decoding.lookahead.costs import is_curve
 from models.base import Model
 
-PATIENCE = 2.0
+TARGET_LIMIT_S = 2.0
 """Seconds after which no other width is begun; a large target is measured at fewer widths."""
-PATIENCE_FOR_DRAFT = 0.4
+DRAFT_LIMIT_S = 0.4
 SHALLOW = 16
 """Tokens before those that are timed."""
-LEAST = (1, 4)
+NEEDED_WIDTHS = (1, 4)
 """Widths without which there is no curve, however long they take."""
 WIDTHS = ((1, 4), (2, 16), (8, 3), (5, 32), (6, 12, 9))
 """The target's widths as they matter: a round's, a long copy's, and then where steps may be."""
@@ -71,8 +71,8 @@ def time_target(target: Model, clock: Clock = perf_counter) -> Times:
         ModelError: it cannot evaluate.
     """
     if not target.can_roll_back:  # it never verifies more than one token
-        return Times(_fastest(target, ((1,),), (1,), PATIENCE, clock), looks=1)
-    return Times(_fastest(target, WIDTHS, LEAST, PATIENCE, clock), looks=1)
+        return Times(_fastest(target, ((1,),), (1,), TARGET_LIMIT_S, clock), looks=1)
+    return Times(_fastest(target, WIDTHS, NEEDED_WIDTHS, TARGET_LIMIT_S, clock), looks=1)
 
 
 def time_draft(draft: Model, clock: Clock = perf_counter) -> Times:
@@ -82,7 +82,7 @@ def time_draft(draft: Model, clock: Clock = perf_counter) -> Times:
         Cancelled: somebody stopped it.
         ModelError: it cannot evaluate.
     """
-    return Times(_fastest(draft, READINGS, (1,), PATIENCE_FOR_DRAFT, clock), looks=1)
+    return Times(_fastest(draft, READINGS, (1,), DRAFT_LIMIT_S, clock), looks=1)
 
 
 def seconds(model: Model, width: int, depth: int = SHALLOW, clock: Clock = perf_counter) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 TYPICAL = 0.8
 """The acceptance rate that is reckoned with where none is known."""
-LONGEST = 15
+LONGEST_WEIGHED = 15
 """Proposals of a round that are thought of here: verify width 16."""
 STEPS = 20
 """Halvings of the interval in which the acceptance rate lies: to a millionth."""
@@ -128,4 +128,6 @@ def cheapest(verify: Callable[[int], float], step_s: float) -> float:
     often than this cannot save time, whatever the lookahead.
     """
     token_s = verify(1)
-    return min(((verify(k + 1) - token_s) / k + step_s) / token_s for k in range(1, LONGEST + 1))
+    return min(
+        ((verify(k + 1) - token_s) / k + step_s) / token_s for k in range(1, LONGEST_WEIGHED + 1)
+    )

@@ -31,7 +31,7 @@ class ThroughputPlan:
     """A plan that takes an offer when it makes the round faster, in expected tokens per second.
 
     An offer is looked at over its whole length, so that a step of the staircase that costs more
-    than one token is taken if the tokens behind it pay for it. What other rounds yield has no say:
+    than one token is taken if the tokens after it pay for it. What other rounds yield has no say:
     the tokens that are not proposed here have to be decoded all the same.
 
     Args:

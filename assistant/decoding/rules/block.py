@@ -7,11 +7,11 @@ rows d, a beginning x1 ... xi has
     share(x1 ... xi)  =  min(1, share(x1 ... xi-1) t(xi) / d(xi)),   1 for none
     left(x1 ... xi)   =  sum over y of (share t(y) - d(y))+
 
-in which t and d are the rows behind it. From the longest beginning down, the first one is kept
+in which t and d are the rows after it. From the longest beginning down, the first one is kept
 whose uniform number is below left / (left + 1 - share), and the token after it is drawn from what
 left sums up. Beginnings need not pass one by one: a token may be kept that would have failed alone.
 
-Whenever x1 ... xi was proposed, it is kept, with more behind it or not, with probability share: a
+Whenever x1 ... xi was proposed, it is kept, with more after it or not, with probability share: a
 longer one is kept with probability
 
     sum over y of d(y) min(1, share t(y) / d(y))  =  sum of min(d, share t)  =  share - left

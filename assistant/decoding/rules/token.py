@@ -9,7 +9,7 @@ A token x comes out with probability
 
     min(t(x), d(x))  +  (1 - sum of min(t, d)) * (t(x) - d(x))+ / sum of (t - d)+   =   t(x)
 
-The first term is a proposal accepted, d(x) min(1, t(x) / d(x)). The factor behind it gathers every
+The first term is a proposal accepted, d(x) min(1, t(x) / d(x)). The factor after it gathers every
 way of having none: a rejection, or a draft that ended. So drafts of any length, the one-hot rows of
 a table, and the extra token after full acceptance (the draft ended for sure: its row is empty, and
 the residual is the target's own row) are all this one rule. It holds if the decision to propose at

@@ -25,10 +25,10 @@ MAGIC = b"specchat n-grams 1".ljust(24, b"\0")
 
 USUAL = 80  # percent of the cases, to speak of a habit
 ALWAYS = 95
-LEAST = 2  # times that a token must have followed; what was said once teaches nothing
-MOST = 2_000_000  # entries, of 16 bytes each
+MIN_TIMES = 2  # times that a token must have followed; what was said once teaches nothing
+MAX_ENTRIES = 2_000_000  # entries, of 16 bytes each
 
-_END = -1  # no token; stands between two answers, and behind the last
+_END = -1  # no token; stands between two answers, and after the last
 _MASK = 2**64 - 1
 _FACTOR = 0x9E3779B97F4A7C15  # of Knuth's multiplicative hashing: 2^64 over the golden ratio
 
@@ -128,7 +128,7 @@ def strength(entry: Continuation) -> int:
     return often + 4 if entry.percent >= ALWAYS else often
 
 
-def learn(answers: Iterable[Sequence[int]], most: int = MOST) -> bytes:
+def learn(answers: Iterable[Sequence[int]], most: int = MAX_ENTRIES) -> bytes:
     """Return the content of the tables' file: what followed what in `answers`.
 
     If there are more than `most` entries, those with the lowest counts are left out.
@@ -159,7 +159,7 @@ def _table(text: npt.NDArray[np.int64], length: int) -> npt.NDArray[np.uint64]:
     count, token = best >> 32, best & 0xFFFFFFFF
     percent = 100 * count // np.add.reduceat(counts, contexts)
     values = np.minimum(count, 0xFFFF) << 48 | percent << 32 | token
-    return np.stack([keys[contexts], values])[:, count >= LEAST]
+    return np.stack([keys[contexts], values])[:, count >= MIN_TIMES]
 
 
 def _starts(*columns: Column) -> npt.NDArray[np.intp]:

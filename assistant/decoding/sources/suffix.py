@@ -9,7 +9,7 @@ SHORTEST = 2  # tokens in common, to speak of a repetition
 UNMISTAKABLE = 8  # tokens in common, for the latest of several ways to go on to be worth a try
 EDGES = (SHORTEST, 3, 4, 5, 7, 10, 16, 32)  # of the classes of evidence, in tokens in common
 DEPTH = 16  # how many ever shorter suffixes get to know that they occurred again
-PATIENCE = 64  # and how many are tried to go on from
+MAX_TRIED = 64  # and how many are tried to go on from
 
 
 class SuffixMatch(NamedTuple):
@@ -17,11 +17,11 @@ class SuffixMatch(NamedTuple):
 
     state: int
     length: int
-    end: int  # the place behind one of its occurrences, as a rule the latest
-    followers: int  # how many different tokens have come behind it
+    end: int  # the place after one of its occurrences, as a rule the latest
+    followers: int  # how many different tokens have come after it
 
 
-NOTHING = SuffixMatch(0, 0, 0, 0)
+NO_MATCH = SuffixMatch(0, 0, 0, 0)
 
 
 class Automaton:
@@ -35,7 +35,7 @@ class Automaton:
 
     def __init__(self) -> None:
         self.text: list[int] = []
-        self.match = NOTHING
+        self.match = NO_MATCH
         """The longest suffix of the text that has occurred in it before."""
         self._next: list[dict[int, int]] = [{}]
         self._link = [-1]
@@ -63,25 +63,25 @@ class Automaton:
             state = self._link[state]
 
     def follow(self, match: SuffixMatch, token: int) -> SuffixMatch:
-        """Return the longest suffix of a match and `token` behind it that occurs in the text.
+        """Return the longest suffix of a match and `token` after it that occurs in the text.
 
         In a text that repeats itself endlessly, one that is much shorter is not looked for.
         """
         state, length = match.state, match.length
-        for _ in range(PATIENCE):
+        for _ in range(MAX_TRIED):
             if (found := self._next[state].get(token)) is not None:
                 return self._match(found, length + 1)
             if not state:
                 break
             state = self._link[state]
             length = self._longest[state]
-        return NOTHING
+        return NO_MATCH
 
     def _match(self, state: int, length: int) -> SuffixMatch:
         return SuffixMatch(state, length, self._end[state], len(self._next[state]))
 
     def _branch(self, at: int, token: int) -> int:
-        """Return the state of the longest stretch of `at` and `token` behind it, alone."""
+        """Return the state of the longest stretch of `at` and `token` after it, alone."""
         whole = self._next[at][token]
         length = self._longest[at] + 1
         if self._longest[whole] == length:
@@ -131,8 +131,8 @@ class SuffixSource(Copying):
         run: list[int] = []
         evidence: list[int] = []
         while len(run) < room and is_telling(match):
-            behind = match.end - len(tokens)
-            run.append(tokens[match.end] if behind < 0 else run[behind])
+            beyond = match.end - len(tokens)
+            run.append(tokens[match.end] if beyond < 0 else run[beyond])
             evidence.append(strength(match))
             match = automaton.follow(match, run[-1])
         return Run(self.name, tuple(run), tuple(evidence)) if run else None

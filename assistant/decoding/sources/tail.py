@@ -1,4 +1,4 @@
-"""The end of a draft whose middle was wrong: it may be right behind the token that replaced it."""
+"""The end of a draft whose middle was wrong: it may be right after the token that replaced it."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from assistant.decoding.sources.draft import Copying, Proposal, Run
 
 
 class TailSource(Copying):
-    """Copy what was proposed behind a rejected token.
+    """Copy what was proposed after a rejected token.
 
     What a tail proposed in turn has no tail: drafts that were wrong twice are rarely right.
     """
@@ -40,6 +40,6 @@ class TailSource(Copying):
         return Run(self.name, tuple(rest), tuple(evidence))
 
 
-def strength(before: int, behind: int) -> int:
-    """Return the class, from 0 to 9, of so many right tokens before and behind the wrong one."""
-    return 2 * min(behind, 4) + (before >= 2)
+def strength(before: int, after: int) -> int:
+    """Return the class, from 0 to 9, of so many right tokens before and after the wrong one."""
+    return 2 * min(after, 4) + (before >= 2)

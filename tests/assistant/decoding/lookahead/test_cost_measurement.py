@@ -33,7 +33,7 @@ def test_nothing_new_is_begun_once_patience_is_over():
     model = Stopwatched(lambda width, depth: 0.05 * width)
     time_target(model, model.clock)
     last = 0.05 * model.widths[-1]
-    assert model.now < cost_measurement.PATIENCE + 1.0 + last
+    assert model.now < cost_measurement.TARGET_LIMIT_S + 1.0 + last
 
 
 def test_a_target_that_cannot_take_tokens_back_is_timed_at_one():

@@ -4,7 +4,7 @@ import pytest
 
 from assistant.decoding.lookahead.costs import Curve
 from assistant.decoding.lookahead.theory import (
-    LONGEST,
+    LONGEST_WEIGHED,
     best_lookahead,
     break_even,
     cheapest,
@@ -58,8 +58,8 @@ def test_guesses_that_are_right_less_often_than_the_cheapest_costs_lose_at_every
 ):
     curve = Curve(verify)
     cost = cheapest(curve, step_s)
-    for k in range(1, LONGEST + 1):
+    for k in range(1, LONGEST_WEIGHED + 1):
         round_s = curve(k + 1) + k * step_s
         assert expected_tokens(min(1.0, 0.99 * cost), k) * TOKEN_S < round_s
-    least = [((curve(k + 1) + k * step_s) / TOKEN_S - 1) / k for k in range(1, LONGEST + 1)]
+    least = [((curve(k + 1) + k * step_s) / TOKEN_S - 1) / k for k in range(1, LONGEST_WEIGHED + 1)]
     assert cost == pytest.approx(min(least))

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from assistant.decoding.sources.ngram import (
     HEADER,
-    LEAST,
     LENGTHS,
+    MIN_TIMES,
     Continuation,
     NgramSource,
     Tables,
@@ -38,7 +38,7 @@ def counted(answers):
 def test_tables_hold_what_followed_most_often(answers):
     expected = counted(answers)
     tables = Tables(learn(answers))
-    often = {context for context, counts in expected.items() if max(counts.values()) >= LEAST}
+    often = {context for context, counts in expected.items() if max(counts.values()) >= MIN_TIMES}
     assert len(tables) == len(often)
     for context in often:
         found = tables._find(context)
