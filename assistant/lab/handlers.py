@@ -5,10 +5,8 @@ from assistant.engine.workplace import Handler, Workplace
 from assistant.lab.bench.environment import bandwidth
 from assistant.lab.bench.events import Compared, Gauged
 from assistant.lab.bench.trial_runner import TrialRunner
-from assistant.lab.jobs import Gauge, Lockstep, Prove, Tune
-from assistant.lab.prove.events import Proved
+from assistant.lab.protocol import Gauge, Lockstep, Prove, Proved, Tune, Tuned
 from assistant.lab.prove.proof import Proof
-from assistant.lab.tune.events import Tuned
 from assistant.lab.tune.tune import Tuner
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from assistant.lab.prove.events import Check, Proved
+from assistant.lab.protocol import Check, Proved
 from assistant.request import Sampling
 from models.errors import EngineDied
 from tests import tiny

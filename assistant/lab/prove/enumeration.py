@@ -22,7 +22,7 @@ from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Draft
 from assistant.decoding.sources.model import ModelSource
-from assistant.lab.prove.events import Check
+from assistant.lab.protocol import Check
 from assistant.lab.prove.law import distance, law
 from models.mapping import Mapping as TokenMapping
 

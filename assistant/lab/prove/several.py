@@ -8,7 +8,7 @@ from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.engine.decoding_sequence import DecodingSequence, own_sources, rule_of, warp_of
 from assistant.engine.rounds import Rounds, SequenceRound
-from assistant.lab.prove.events import Check
+from assistant.lab.protocol import Check
 from assistant.lab.prove.pair import ProvedPair
 from assistant.lab.prove.side_by_side import by_ars, redrawn, untouched
 from assistant.lab.prove.texts import DecodedText, begun

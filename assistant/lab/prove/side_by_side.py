@@ -14,8 +14,8 @@ import numpy as np
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.rules.token import TokenRule
+from assistant.lab.protocol import Check, Layer
 from assistant.lab.prove.batch_noise import gap
-from assistant.lab.prove.events import Check, Layer
 from assistant.lab.prove.pair import ProvedPair, warped
 from assistant.lab.prove.texts import DecodedText, ars, replayed, sps
 from assistant.request import Sampling

@@ -10,8 +10,8 @@ from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule, carried
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.draft import Proposal
+from assistant.lab.protocol import FALSE_ALARM, Check
 from assistant.lab.prove.enumeration import MISTAKES
-from assistant.lab.prove.events import FALSE_ALARM, Check
 from assistant.lab.prove.exact_tests import alike, as_expected, holm, roughly_alike
 from assistant.lab.prove.samples import SAMPLE_TOKENS, AcceptanceTrial, Counts, Sample, Sampler
 

@@ -1,7 +1,6 @@
 """Measure drafts beside their target: what a step costs, and how often a proposal is accepted."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,35 +8,15 @@ import numpy as np
 
 from assistant.chat.prompt_tokens import ChatTokens
 from assistant.decoding.lookahead.cost_measurement import in_turns
-from assistant.lab.slim.forecast import SpeedForecast, forecast
-from assistant.lab.slim.passages import Passage, answered, overlaps
+from assistant.lab.opening import Opener
+from assistant.lab.slim.passages import Passage, SpeedForecast, answered, forecast, overlaps
 from assistant.request import Message, Sampling
 from models.gguf import FileVocabulary, read_vocabulary
-from models.llama.model import MAX_ROWS, LlamaModel
-from models.llama.weights import Weights
+from models.llama.model import LlamaModel
 from models.mapping import Mapping
 
-N_CTX = 1024
 GREEDY = Sampling(temperature=0)
 WIDTHS = (1, 2, 4, 8)
-
-
-@dataclass(frozen=True, slots=True)
-class ModelOptions:
-    """How models are run."""
-
-    threads: int | None = None
-    gpu_layers: int | None = None
-
-    @contextmanager
-    def opened(self, path: Path, rows: int = MAX_ROWS) -> Iterator[LlamaModel]:
-        """Load a model for as long as the block takes; raises what that raises."""
-        with ExitStack() as opened:
-            weights = Weights(path, gpu_layers=self.gpu_layers)
-            opened.callback(weights.close)
-            model = LlamaModel(weights, n_ctx=N_CTX, max_rows=rows, threads=self.threads)
-            opened.callback(model.close)
-            yield model
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +42,13 @@ class DraftBench:
         target: Path,
         reference: LlamaModel,
         sampling: Sampling,
-        machine: ModelOptions,
+        opener: Opener,
         questions: Sequence[str],
         length: int,
     ) -> None:
-        self._machine = machine
         self._samplings = (sampling, GREEDY)
         self._vocabulary: FileVocabulary = read_vocabulary(target)
-        with machine.opened(target) as model:
+        with opener.open(target) as model:
             vocab = model.weights.vocab
             chat = ChatTokens(vocab)
             self._passages: list[Passage] = [

@@ -18,7 +18,7 @@ from assistant.decoding.sources.tail import TailSource
 from assistant.engine.decoding_sequence import rule_of
 from assistant.engine.reply import Assistant
 from assistant.engine.weights_pool import Pool
-from assistant.lab.jobs import Prove
+from assistant.lab.protocol import Check, Layer, Measuring, Prove, Proved
 from assistant.lab.prove import (
     batch_noise,
     enumeration,
@@ -28,18 +28,15 @@ from assistant.lab.prove import (
     side_by_side,
     turns,
 )
-from assistant.lab.prove import restored as restored_
 from assistant.lab.prove import several as several_
 from assistant.lab.prove.batch_noise import gap, measured, variation
 from assistant.lab.prove.enumeration import AcceptsAll
-from assistant.lab.prove.events import Check, Layer, Proved
 from assistant.lab.prove.pair import StandIn, paired
 from assistant.lab.prove.proof import Amounts, Proof
 from assistant.lab.prove.samples import Sampler
 from assistant.lab.prove.side_by_side import STRAYS, TOO_FAR, TRACE, by_ars, compare, same_text
 from assistant.lab.prove.significance import Comparison, of_tokens
 from assistant.lab.prove.texts import ars, sps
-from assistant.lab.tune.events import Measuring
 from assistant.request import Sampling, Setup
 from models.base import SequenceTokens
 from models.errors import Cancelled, ModelError
@@ -342,7 +339,7 @@ def together(pair, noise=0.0):
 
 
 def restored(pair, noise=0.0):
-    return list(restored_.restored(pair, 24, noise))
+    return list(turns.restored(pair, 24, noise))
 
 
 @pytest.mark.parametrize("layer", [turned, together, restored])
@@ -444,7 +441,7 @@ def test_rows_that_a_restore_changes_a_little_are_found(shared, monkeypatch):
         go_on(pair, text, mode, length)
         text.rows[text.end - 1] = text.rows[text.end - 1] + np.float32(0.01)
 
-    monkeypatch.setattr(restored_, "go_on", off)
+    monkeypatch.setattr(turns, "go_on", off)
     (check,) = restored(shared)
     assert (check.holds, check.note) == (False, TRACE)
     (check,) = restored(shared, noise=0.02)
