@@ -7,8 +7,7 @@ import numpy as np
 
 from assistant.decoding.row import Row
 from assistant.lab.protocol import Check
-from assistant.lab.prove.pair import ProvedPair, warped
-from assistant.lab.prove.texts import DecodedText, emptied
+from assistant.lab.prove.pair import DecodedText, ProvedPair, emptied, warped
 from models.base import Logits, Model
 
 

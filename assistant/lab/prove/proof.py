@@ -14,13 +14,11 @@ from assistant.lab.progress_meter import Meter
 from assistant.lab.protocol import Check, LabEvent, Prove, Proved
 from assistant.lab.prove import batch_noise, enumeration
 from assistant.lab.prove.batch_noise import measured
-from assistant.lab.prove.pair import TASKS, TURNS, ProvedPair, paired
+from assistant.lab.prove.pair import TASKS, TURNS, DecodedText, ProvedPair, ars, paired
 from assistant.lab.prove.samples import Sampler
-from assistant.lab.prove.several import several
 from assistant.lab.prove.side_by_side import by_ars, compare
 from assistant.lab.prove.significance import Comparison
-from assistant.lab.prove.texts import DecodedText, ars
-from assistant.lab.prove.turns import restored, turns
+from assistant.lab.prove.turns import restored, several, turns
 from assistant.request import Sampling, Setup
 from models.errors import Cancelled
 

@@ -16,8 +16,7 @@ from assistant.decoding.rules.rule import Rule
 from assistant.decoding.rules.token import TokenRule
 from assistant.lab.protocol import Check, Layer
 from assistant.lab.prove.batch_noise import gap
-from assistant.lab.prove.pair import ProvedPair, warped
-from assistant.lab.prove.texts import DecodedText, ars, replayed, sps
+from assistant.lab.prove.pair import DecodedText, ProvedPair, ars, replayed, sps, warped
 from assistant.request import Sampling
 from models.base import Logits
 

@@ -1,4 +1,4 @@
-"""An answer as it is shipped: with its controller and every source, and restored from disk."""
+"""Answers as they are shipped: with the controller and every source, several at once, restored."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,16 +18,23 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Plan
 from assistant.decoding.warp import Warp, one_hot
 from assistant.engine.answer import Answer
-from assistant.engine.decoding_sequence import DecodingSequence, rule_of, warp_of
+from assistant.engine.decoding_sequence import DecodingSequence, own_sources, rule_of, warp_of
 from assistant.engine.resume import Resuming
 from assistant.engine.rounds import Rounds, SequenceRound
 from assistant.engine.stopwatch import Stopwatch
 from assistant.lab.protocol import Check
-from assistant.lab.prove.pair import TASKS, ProvedPair, warped
-from assistant.lab.prove.side_by_side import by_ars, replayed_with, untouched
-from assistant.lab.prove.texts import DecodedText, RecordingModel, begun, emptied
+from assistant.lab.prove.pair import (
+    TASKS,
+    DecodedText,
+    ProvedPair,
+    RecordingModel,
+    begun,
+    emptied,
+    warped,
+)
+from assistant.lab.prove.side_by_side import by_ars, redrawn, replayed_with, untouched
 from assistant.request import SOURCES, Mode, Request, RuleName
-from models.base import Logits, Model
+from models.base import Logits, Model, MultiSequenceModel, SequenceTokens
 
 WAYS: tuple[tuple[str, Mode, RuleName | None], ...] = (
     ("mode auto", "auto", None),
@@ -76,11 +83,6 @@ def request_of(pair: ProvedPair, mode: Mode, length: int, answers: int = 1) -> R
     )
 
 
-def answer_to(pair: ProvedPair, request: Request, text: DecodedText) -> Answer:
-    """Return the answer that a request begins after a text."""
-    return Answer(request, pair.vocab, Stopwatch(pair.target), text.end, 0)
-
-
 def drawn_by_seed(pair: ProvedPair) -> Warp:
     """Return a warp whose rows have all their mass on the token that the seed draws from them.
 
@@ -96,32 +98,45 @@ def drawn_by_seed(pair: ProvedPair) -> Warp:
 
 
 def go_on(
-    pair: ProvedPair, text: DecodedText, mode: Mode, length: int, unseeded: RuleName | None = None
+    pair: ProvedPair,
+    texts: Sequence[DecodedText],
+    request: Request,
+    target: RecordingModel,
+    warp: Warp | None = None,
 ) -> None:
-    """Go on with a text by the shipped rounds, up to where its answer ends.
+    """Go on with texts by the shipped rounds, up to where their answers end.
 
-    An `unseeded` rule decodes rows that leave it no choice; see `drawn_by_seed`.
+    `target` holds them all, and `warp` stands in for the request's own; see `drawn_by_seed`.
     """
-    control, target = Control(mode), RecordingModel(pair.target)
-    request = request_of(pair, mode, length)
-    warp = warp_of(request, control)
-    if unseeded:
-        request, warp = replace(request, seed=None, rule=unseeded), drawn_by_seed(pair)
-    answer = answer_to(pair, request, text)
-    drafter = Cascade(*pair.sources)
-    sequence = DecodingSequence(0, text.tokens, answer, drafter, rule_of(request))
-    for step in Rounds(target, [sequence], Policy(control, Hopeful()), warp):
+    control = Control(request.mode)
+    answers = [Answer(request, pair.vocab, Stopwatch(pair.target), each.end, 0) for each in texts]
+    several = len(texts) > 1
+    sequences = [
+        DecodingSequence(
+            i,
+            text.tokens,
+            answers[i],
+            Cascade(*(own_sources(pair.sources) if several else pair.sources)),
+            rule_of(request, i),
+        )
+        for i, text in enumerate(texts)
+    ]
+    policy = Policy(control, Hopeful())
+    for step in Rounds(target, sequences, policy, warp or warp_of(request, control)):
         if isinstance(step, SequenceRound):
-            text.add(step.round, target.rows)
-            answer.add(step.round)
+            number = step.sequence.number
+            texts[number].add(step.round, target.rows[number])
+            answers[number].add(step.round)
 
 
 def turns(pair: ProvedPair, alone: DecodedText, length: int, noise: float) -> Iterator[Check]:
     """Have the shipped rounds say, by each mode and rule, the beginning of what ArS said."""
     prompt = alone.tokens[: alone.begin]
     for name, mode, unseeded in WAYS:
-        text = begun(pair, prompt)
-        go_on(pair, text, mode, length, unseeded)
+        text, request, warp = begun(pair, prompt), request_of(pair, mode, length), None
+        if unseeded:
+            request, warp = replace(request, seed=None, rule=unseeded), drawn_by_seed(pair)
+        go_on(pair, [text], request, RecordingModel(pair.target), warp)
         replay = replayed_with(pair, text, pair.warm, CoupledRule(pair.seed))
         yield untouched("turn", name, alone, text, replay, noise)
 
@@ -151,7 +166,8 @@ def restored(pair: ProvedPair, length: int, noise: float) -> Iterator[Check]:
     if not _put_aside_and_brought_back(pair, text):
         yield Check("restored", name, None, note="there was no room for a snapshot")
         return
-    go_on(pair, text, "sps", length - length // 2)
+    request = request_of(pair, "sps", length - length // 2)
+    go_on(pair, [text], request, RecordingModel(pair.target))
     replay = replayed_with(pair, text, pair.warm, CoupledRule(pair.seed))
     yield untouched("restored", name, alone, text, replay, noise)
 
@@ -169,3 +185,63 @@ def _put_aside_and_brought_back(pair: ProvedPair, text: DecodedText) -> bool:
                 resuming.keep()
             resuming.close()
     return pair.target.cached(text.tokens) == text.end - 1
+
+
+ANSWERS = 2
+
+
+def several(pair: ProvedPair, alone: DecodedText, length: int, noise: float) -> Iterator[Check]:
+    """Have several answers be said together, each of which ArS says with its own seed."""
+    if pair.several is None or pair.several.most_texts < ANSWERS:
+        yield Check("several", "several answers", None, note="this model holds one text at a time")
+        return
+    prompt = alone.tokens[: alone.begin]
+    texts, batches = _together(pair, pair.several, prompt, length)
+    rows = _replayed(pair, pair.several, texts, batches)
+    for i, text in enumerate(texts):
+        seed = pair.seed + i
+        said = by_ars(pair, prompt, length, seed) if i else alone
+        replay = redrawn(text, rows[i], pair.warm, CoupledRule(seed))
+        name = f"answer {i + 1} of {ANSWERS}"
+        yield untouched("several", name, said, text, replay, noise)
+
+
+def _together(
+    pair: ProvedPair, model: MultiSequenceModel, prompt: list[int], length: int
+) -> tuple[list[DecodedText], list[tuple[int, ...]]]:
+    """Return the texts, and which of them were in each batch."""
+    model.settle(())
+    texts, target = [begun(pair, prompt) for _ in range(ANSWERS)], RecordingModel(model)
+    go_on(pair, texts, request_of(pair, "sps", length, ANSWERS), target)
+    model.settle(())
+    return texts, target.batches
+
+
+def _replayed(
+    pair: ProvedPair,
+    model: MultiSequenceModel,
+    texts: Sequence[DecodedText],
+    batches: Sequence[tuple[int, ...]],
+) -> list[list[tuple[int, Logits]]]:
+    """Return each text's places and rows, computed anew in the same batches.
+
+    What was proposed and rejected is not in them: a filler has its place.
+    """
+    begun(pair, texts[0].tokens[: texts[0].begin])
+    filler = texts[0].tokens[0]
+    left = [iter(text.batches) for text in texts]
+    rows: list[list[tuple[int, Logits]]] = [[] for _ in texts]
+    for batch in batches:
+        parts = {i: next(left[i]) for i in batch}
+        found = model.logits_of(
+            {
+                i: SequenceTokens(
+                    [*texts[i].tokens[: start + used - 1], *[filler] * (width - used)], width
+                )
+                for i, (start, width, used) in parts.items()
+            }
+        )
+        for i, (start, _, used) in parts.items():
+            rows[i] += ((start + j, found[i][j].copy()) for j in range(used))
+    model.settle(())
+    return rows

@@ -11,8 +11,9 @@ from assistant.decoding.lookahead import cost_measurement
 from assistant.decoding.warp import warp
 from assistant.lab.opening import Opener
 from assistant.lab.slim import search as searching
-from assistant.lab.slim.draft_bench import GREEDY, DraftFigures
-from assistant.lab.slim.passages import (
+from assistant.lab.slim.draft_bench import (
+    GREEDY,
+    DraftFigures,
     Passage,
     SpeedForecast,
     answered,
