@@ -34,7 +34,7 @@ from assistant.lab.prove.pair import StandIn, ars, paired, sps
 from assistant.lab.prove.proof import Amounts, Proof
 from assistant.lab.prove.samples import Sampler
 from assistant.lab.prove.side_by_side import STRAYS, TOO_FAR, TRACE, by_ars, compare, same_text
-from assistant.lab.prove.significance import Comparison, of_tokens
+from assistant.lab.prove.significance import Comparison, one_by_one
 from assistant.request import Sampling, Setup
 from models.base import SequenceTokens
 from models.errors import Cancelled, ModelError
@@ -187,7 +187,7 @@ def test_acceptance_that_is_off_is_told(pair, monkeypatch):
 
 def of_halves(round_):
     """Yield trials with the chances of the rows before they were doubled."""
-    for trial in of_tokens(round_):
+    for trial in one_by_one(round_):
         yield trial._replace(chance=trial.chance / 2)
 
 

@@ -4,12 +4,11 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from assistant.decoding.rules.rule import Verdict
-from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.reply import Assistant
 from assistant.lab.prove import turns
+from assistant.lab.prove.enumeration import AcceptsAll
 from assistant.lab.prove.pair import paired
 from assistant.lab.prove.side_by_side import STRAYS, by_ars
 from assistant.request import Sampling
@@ -17,14 +16,6 @@ from models.llama.model import LlamaModel
 from models.llama.weights import Weights
 from models.mapping import Mapping
 from tests import tiny
-
-
-class AcceptsAll(TokenRule):
-    """Never reject."""
-
-    def verify(self, draft, target_rows, position):
-        rows, count = tuple(target_rows), len(draft.proposals)
-        return Verdict(count, rows[count], rows, (None,) * count)
 
 
 def proved(rule, folder):
