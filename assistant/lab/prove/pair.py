@@ -200,17 +200,31 @@ def _decoded(
     return text
 
 
-def replayed(pair: ProvedPair, text: DecodedText) -> Iterator[tuple[int, Logits]]:
-    """Yield each place and its row, computed anew in batches as wide as those of the text.
+def replayed(
+    pair: ProvedPair, texts: Sequence[DecodedText], batches: Sequence[tuple[int, ...]] = ()
+) -> list[list[tuple[int, Logits]]]:
+    """Return each text's places and rows, computed anew in batches as wide as those of the texts.
 
-    What was proposed and rejected is not in them: after the text's own tokens comes a filler. So
-    each row is the one that the target has by itself, in a batch of that width.
+    What was proposed and rejected is not in them: after a text's own tokens comes a filler. So each
+    row is the one that the target has by itself, in a batch of that width. `batches` tells which of
+    several texts each had.
     """
-    target, filler = emptied(pair.target), text.tokens[0]
-    target.logits(text.tokens[: text.begin - 1], rows=0)
-    for start, width, used in text.batches:
-        known = text.tokens[: start + used - 1]
-        context = [*known, *[filler] * (width - used)]
-        rows = target.logits(context, rows=width)
-        for i in range(used):
-            yield start + i, rows[i]
+    begun(pair, texts[0].tokens[: texts[0].begin])
+    filler = texts[0].tokens[0]
+    left = [iter(text.batches) for text in texts]
+    rows: list[list[tuple[int, Logits]]] = [[] for _ in texts]
+    for batch in batches or [(0,)] * len(texts[0].batches):
+        parts = {i: next(left[i]) for i in batch}
+        asked = {
+            i: SequenceTokens(
+                [*texts[i].tokens[: start + used - 1], *[filler] * (width - used)], width
+            )
+            for i, (start, width, used) in parts.items()
+        }
+        if batches and pair.several:
+            found = dict(pair.several.logits_of(asked))
+        else:
+            found = {0: pair.target.logits(asked[0].tokens, asked[0].rows)}
+        for i, (start, _, used) in parts.items():
+            rows[i] += ((start + j, found[i][j].copy()) for j in range(used))
+    return rows

@@ -19,7 +19,7 @@ from assistant.lab.prove.samples import Sampler
 from assistant.lab.prove.side_by_side import by_ars, compare
 from assistant.lab.prove.significance import Comparison
 from assistant.lab.prove.turns import restored, several, turns
-from assistant.request import Sampling, Setup
+from assistant.request import Sampling
 from models.errors import Cancelled
 
 N_CTX = 1024
@@ -58,7 +58,8 @@ class Proof:
         self._loader = Loader(setup, control, emit, pool)
         self._amounts = amounts = THOROUGH if job.thorough else QUICK
         self._turns, self._tasks = TURNS[: amounts.turns], TASKS[: amounts.tasks]
-        self._weight = _bytes(setup) / USUAL_SIZE * amounts.length / QUICK.length
+        size = sum(path.stat().st_size for path in (setup.target, setup.draft) if path)
+        self._weight = size / USUAL_SIZE * amounts.length / QUICK.length
         self._first: DecodedText | None = None  # by seed, which all that is shipped is to say
         self._times: dict[str, float] = {}
         self._meter = Meter(self._planned(), emit)
@@ -156,7 +157,3 @@ class Proof:
             yield None
         for check in comparison.results():
             self._emit(check)
-
-
-def _bytes(setup: Setup) -> float:
-    return sum(path.stat().st_size for path in (setup.target, setup.draft) if path)

@@ -65,7 +65,7 @@ def replayed_with(
     pair: ProvedPair, text: DecodedText, sampling: Sampling, rule: Rule
 ) -> ReplayResult:
     """Draw each token of a text again, from rows of the same widths."""
-    return redrawn(text, replayed(pair, text), sampling, rule)
+    return redrawn(text, replayed(pair, [text])[0], sampling, rule)
 
 
 def redrawn(

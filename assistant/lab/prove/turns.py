@@ -30,11 +30,12 @@ from assistant.lab.prove.pair import (
     RecordingModel,
     begun,
     emptied,
+    replayed,
     warped,
 )
 from assistant.lab.prove.side_by_side import by_ars, redrawn, replayed_with, untouched
 from assistant.request import SOURCES, Mode, Request, RuleName
-from models.base import Logits, Model, MultiSequenceModel, SequenceTokens
+from models.base import Logits, Model, MultiSequenceModel
 
 WAYS: tuple[tuple[str, Mode, RuleName | None], ...] = (
     ("mode auto", "auto", None),
@@ -197,7 +198,8 @@ def several(pair: ProvedPair, alone: DecodedText, length: int, noise: float) -> 
         return
     prompt = alone.tokens[: alone.begin]
     texts, batches = _together(pair, pair.several, prompt, length)
-    rows = _replayed(pair, pair.several, texts, batches)
+    rows = replayed(pair, texts, batches)
+    pair.several.settle(())
     for i, text in enumerate(texts):
         seed = pair.seed + i
         said = by_ars(pair, prompt, length, seed) if i else alone
@@ -215,33 +217,3 @@ def _together(
     go_on(pair, texts, request_of(pair, "sps", length, ANSWERS), target)
     model.settle(())
     return texts, target.batches
-
-
-def _replayed(
-    pair: ProvedPair,
-    model: MultiSequenceModel,
-    texts: Sequence[DecodedText],
-    batches: Sequence[tuple[int, ...]],
-) -> list[list[tuple[int, Logits]]]:
-    """Return each text's places and rows, computed anew in the same batches.
-
-    What was proposed and rejected is not in them: a filler has its place.
-    """
-    begun(pair, texts[0].tokens[: texts[0].begin])
-    filler = texts[0].tokens[0]
-    left = [iter(text.batches) for text in texts]
-    rows: list[list[tuple[int, Logits]]] = [[] for _ in texts]
-    for batch in batches:
-        parts = {i: next(left[i]) for i in batch}
-        found = model.logits_of(
-            {
-                i: SequenceTokens(
-                    [*texts[i].tokens[: start + used - 1], *[filler] * (width - used)], width
-                )
-                for i, (start, width, used) in parts.items()
-            }
-        )
-        for i, (start, _, used) in parts.items():
-            rows[i] += ((start + j, found[i][j].copy()) for j in range(used))
-    model.settle(())
-    return rows

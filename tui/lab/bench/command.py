@@ -4,9 +4,8 @@ from pathlib import Path
 
 import click
 
+from tui.lab.bench.measuring_commands import paper, prompts, sweep
 from tui.lab.bench.options import FILE, html, json
-from tui.lab.bench.paper_command import paper
-from tui.lab.bench.prompts_command import prompts, sweep
 
 
 @click.group()

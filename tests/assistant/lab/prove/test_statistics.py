@@ -1,7 +1,6 @@
 """The figures of a proof: exact tests, acceptance in closed form, and the small enumeration."""
 
 import math
-import runpy
 from collections import Counter, defaultdict
 from fractions import Fraction
 
@@ -176,9 +175,3 @@ def test_a_blind_enumeration_is_noticed(monkeypatch):
     monkeypatch.setattr(enumeration, "MISTAKES", [("none at all", TokenRule, 1)])
     (blind,) = enumeration.checks()
     assert (blind.layer, blind.holds) == ("mistakes", False)
-
-
-def test_a_person_can_run_it_alone(capsys):
-    runpy.run_path(enumeration.__file__, run_name="__main__")
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.endswith("0.0000") for line in lines] == [True] * 4 + [False] * 3
