@@ -1,38 +1,19 @@
 """How the laboratories do their jobs."""
 
 from assistant.engine.handlers import HANDLERS as CORE
-from assistant.engine.workplace import Handler, Workplace
+from assistant.engine.workplace import Handler
 from assistant.lab.bench.environment import bandwidth
-from assistant.lab.bench.events import Compared, Gauged
+from assistant.lab.bench.events import Gauged
 from assistant.lab.bench.trial_runner import TrialRunner
-from assistant.lab.jobs import Gauge, Lockstep, Prove, Tune
-from assistant.lab.prove.events import Proved
+from assistant.lab.protocol import Gauge, Lockstep, Prove, Tune
 from assistant.lab.prove.proof import Proof
-from assistant.lab.tune.events import Tuned
 from assistant.lab.tune.tune import Tuner
-
-
-def _tune(job: Tune, place: Workplace) -> Tuned:
-    return Tuner(job, place.control.cancel, place.emit).run()
-
-
-def _measure(job: Lockstep, place: Workplace) -> Compared:
-    runner = place.kept(TrialRunner)  # its models stay loaded for the next trials
-    return runner.measure(job)
-
-
-def _gauge(job: Gauge, place: Workplace) -> Gauged:
-    return Gauged(bandwidth(job.threads))
-
-
-def _prove(job: Prove, place: Workplace) -> Proved:
-    return Proof(job, place.control, place.emit, place.pool).run()
-
 
 HANDLERS: dict[type, Handler] = {
     **CORE,
-    Tune: _tune,
-    Lockstep: _measure,
-    Gauge: _gauge,
-    Prove: _prove,
+    Tune: lambda job, place: Tuner(job, place.control.cancel, place.emit).run(),
+    # Its models stay loaded for the next trials.
+    Lockstep: lambda job, place: place.kept(TrialRunner).measure(job),
+    Gauge: lambda job, place: Gauged(bandwidth(job.threads)),
+    Prove: lambda job, place: Proof(job, place.control, place.emit, place.pool).run(),
 }

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from time import perf_counter
 
 from assistant.decoding.lookahead.cost_measurement import seconds
-from assistant.lab.tune.events import Measuring
+from assistant.lab.protocol import Measuring
 from models.base import Model
 
 EARLY = 0.02

@@ -14,7 +14,7 @@ MEDDLING = several.test_two_answers_have_the_law_of_two_samples_though_one_plans
 PLANNED = several.test_two_answers_that_the_controller_plans_have_the_law_of_two_samples
 
 UNSEEDED = proofs.test_a_rule_without_a_seed_says_what_ars_says_where_nothing_is_left_to_chance
-ACCEPTS_ALL = "__import__('sys').modules['tests.assistant.lab.prove.test_turns'].AcceptsAll(rng)"
+ACCEPTS_ALL = "__import__('sys').modules['assistant.lab.prove.enumeration'].AcceptsAll(rng)"
 
 WEIGHED = "if isinstance(plan, ThroughputPlan):"
 NOT_TWICE = """\

@@ -11,7 +11,7 @@ from tui.safe import safe
 from tui.shell.options import settings, shared
 
 if TYPE_CHECKING:
-    from assistant.lab.events import LabEvent
+    from assistant.lab.protocol import LabEvent
     from tui.lab.prove_report import ProofOutcome
     from tui.settings.settings import Settings
 
@@ -49,10 +49,7 @@ def watch(settings: "Settings", thorough: bool) -> "ProofOutcome":
         SpecchatError: the models cannot be found.
         KeyboardInterrupt: Ctrl-C before anything was compared, or twice.
     """
-    from assistant.lab.jobs import Prove
-    from assistant.lab.protocol import LAB
-    from assistant.lab.prove.events import Check
-    from assistant.lab.tune.events import Measuring
+    from assistant.lab.protocol import LAB, Check, Measuring, Prove
     from tui.lab.prove_report import ProofOutcome
     from tui.shell.engine_console import EngineConsole, Stopped
 

@@ -106,9 +106,11 @@ def _try_all(
     hear: "Callable[[RecipeTrial], None]",
 ) -> "tuple[list[RecipeTrial], Path | None]":
     """Return the trials, each of which is heard at once, and the file that is kept, if any."""
-    from assistant.lab.slim.draft_bench import ModelOptions
+    from assistant.lab.opening import Opener
     from assistant.lab.slim.sample_text import counted, own_text
     from assistant.lab.slim.search import search, steps, winner
+    from assistant.request import Setup
+    from models.cancel import CancelFlag
     from models.drafts import mark
     from models.slim.workshop import workshop
 
@@ -117,9 +119,10 @@ def _try_all(
     say("counting which tokens are used")
     own = list(own_text(files, chats))
     with workshop(small.path, lambda: counted(small.path, own)) as made:
-        machine = ModelOptions(chosen.threads, chosen.gpu_layers)
+        setup = Setup(large.path, threads=chosen.threads, gpu_layers=chosen.gpu_layers)
+        opener = Opener(setup, CancelFlag())
         trials: list[RecipeTrial] = []
-        for trial in search(large.path, made, small.summary, chosen.sampling, machine, say):
+        for trial in search(large.path, made, small.summary, chosen.sampling, opener, say):
             trials.append(trial)
             hear(trial)
         best = winner(trials)

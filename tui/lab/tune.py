@@ -12,14 +12,13 @@ from tui.safe import safe
 from tui.shell.options import settings, shared
 
 if TYPE_CHECKING:
-    from assistant.lab.events import LabEvent
-    from assistant.lab.tune.events import Depth, Outlook, SettingTrial, Source, Tuned
+    from assistant.lab.protocol import Depth, LabEvent, Outlook, OutlookSource, SettingTrial, Tuned
     from tui.settings.settings import Settings
 
 ROLES = ("target", "draft")
 FASTER = 1.03
 """The speed-up from which on another file is recommended."""
-SOURCES: "dict[Source, str]" = {"draft": "drafted", "copying": "copied"}
+SOURCES: "dict[OutlookSource, str]" = {"draft": "drafted", "copying": "copied"}
 
 
 @click.command()
@@ -45,9 +44,7 @@ def measure(settings: "Settings") -> "Tuned":
         SpecchatError: the models cannot be used, or what was found cannot be kept.
         KeyboardInterrupt: Ctrl-C; nothing was kept.
     """
-    from assistant.lab.jobs import Tune
-    from assistant.lab.protocol import LAB
-    from assistant.lab.tune.events import Measuring, Tuned
+    from assistant.lab.protocol import LAB, Measuring, Tune, Tuned
     from models.files.variants import siblings
     from tui.shell.engine_console import EngineConsole
 
@@ -129,7 +126,7 @@ def _meaning(tuned: "Tuned") -> Iterator[str]:
     yield from _verdict(tuned)
 
 
-def _promises(depth: "Depth", source: "Source") -> str:
+def _promises(depth: "Depth", source: "OutlookSource") -> str:
     outlooks = [outlook for outlook in depth.outlooks if outlook.source == source]
     if not outlooks:
         return f"Behind {depth.tokens:,} tokens, there is no draft."

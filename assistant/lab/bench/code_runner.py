@@ -57,14 +57,11 @@ def program(text: str, question: Question) -> str:
     code = fenced[1] if fenced else text
     if not re.search(rf"^\s*def {re.escape(question.entry_point or '')}\b", code, re.MULTILINE):
         code = f"{question.code}{code}"
-    elif question.code and "import" in question.code:
-        code = f"{_imports(question.code)}\n{code}"
+    elif question.code:
+        lines = question.code.splitlines()
+        imports = [line for line in lines if line.startswith(("import ", "from "))]
+        code = "\n".join([*imports, code])
     return f"{code}\n\n{question.test}\n\ncheck({question.entry_point})\n"
-
-
-def _imports(code: str) -> str:
-    lines = code.splitlines()
-    return "\n".join(line for line in lines if line.startswith(("import ", "from ")))
 
 
 def run(code: str, runner: Sequence[str], seconds: float = RUN_S, start_s: float = START_S) -> bool:

@@ -6,8 +6,7 @@ from statistics import geometric_mean
 
 from assistant.lab.bench.report import MISSING, Report, Section, Table, number
 from assistant.lab.bench.run_answers import ALL, RunAnswer
-from assistant.lab.bench.simulated_machines import Machine
-from assistant.lab.bench.simulator import Simulator
+from assistant.lab.bench.simulator import Machine, Simulator
 from assistant.lab.bench.systems import System
 from assistant.request import USUAL_SOURCES
 from models.errors import UsageError

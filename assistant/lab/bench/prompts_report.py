@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from assistant.lab.bench.intervals import Interval, geometric_mean
 from assistant.lab.bench.prediction_report import predictions
-from assistant.lab.bench.report import Plot, Report, Section, Table, bars, interval, number, share
+from assistant.lab.bench.report import Report, Section, Table, bars, interval, number, share
 from assistant.lab.bench.run_answers import (
     ALL,
     RunAnswer,
@@ -99,6 +99,7 @@ CAVEAT = (
     "answers and the cost curve, without having seen the system answer; "
     "per eval are tokens per evaluation of the target."
 )
+PLOT_NOTE = "Geometric mean over the prompts of a kind, and its 95 % bootstrap interval."
 ALONE = "*"
 CAVEAT_ALONE = (
     f" {ALONE} answers one prompt after the other beside the rest, and not in turns with them: its "
@@ -112,11 +113,13 @@ def report(
     """Return what was measured, as a report and as figures; `sources` are the settings' own."""
     names = [system.name for system in systems]
     found = standings(answers, names, predictions(answers, systems, sources))
+    ratios = [(each.kind, each.system, each.ratio) for each in found]
+    plot = bars("Speed as a multiple of ArS", "× ArS", ratios, "ArS", PLOT_NOTE)
     section = Section(
         "Speed by kind of prompt",
         tuple(_sentences(answers, found)),
         (_table(found),),
-        (_plot(found),) if any(each.ratio for each in found) else (),
+        (plot,) if plot.series else (),
     )
     return Report("How fast answers come, by kind of prompt", (section,)), found
 
@@ -159,13 +162,3 @@ def _sentences(answers: Sequence[RunAnswer], found: Sequence[SystemStanding]) ->
         reasons = sorted({answer.failure or "" for answer in failed})
         texts.append(f"{len(failed)} answers came to nothing: {' '.join(reasons)}")
     return texts
-
-
-def _plot(found: Sequence[SystemStanding]) -> Plot:
-    return bars(
-        "Speed as a multiple of ArS",
-        "× ArS",
-        ((each.kind, each.system, each.ratio) for each in found),
-        "ArS",
-        "Geometric mean over the prompts of a kind, and its 95 % bootstrap interval.",
-    )

@@ -19,7 +19,7 @@ from assistant.engine.weights_pool import Pool
 from assistant.events import Decoded, Event, Finished, Noticed, Ready, Spoken, Stop
 from assistant.lab.bench.events import Compared, CostCurves, Measured, Profile, TimedRound
 from assistant.lab.bench.source_profile import profile
-from assistant.lab.jobs import Lockstep, Trial
+from assistant.lab.protocol import Lockstep, Trial
 from assistant.request import Setup
 from models.errors import Cancelled, ContextFull, ModelError
 from models.llama.model import LlamaModel

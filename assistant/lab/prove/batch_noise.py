@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assistant.decoding.row import Row
-from assistant.lab.prove.events import Check
-from assistant.lab.prove.pair import ProvedPair, warped
-from assistant.lab.prove.texts import DecodedText, emptied
+from assistant.lab.protocol import Check
+from assistant.lab.prove.pair import DecodedText, ProvedPair, emptied, warped
 from models.base import Logits, Model
 
 

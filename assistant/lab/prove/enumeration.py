@@ -1,7 +1,4 @@
-"""The shipped loop and rules on a small example: every outcome and its exact probability.
-
-`python -m assistant.lab.prove.enumeration` prints how far each rule is from the target's law.
-"""
+"""The shipped loop and rules on a small example: every outcome and its exact probability."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +19,7 @@ from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Draft
 from assistant.decoding.sources.model import ModelSource
-from assistant.lab.prove.events import Check
+from assistant.lab.protocol import Check
 from assistant.lab.prove.law import distance, law
 from models.mapping import Mapping as TokenMapping
 
@@ -137,8 +134,3 @@ def unwarped(logits: Any, _history: Sequence[int]) -> Row:
     """Return probabilities as they are, without the zeros."""
     ids = np.flatnonzero(logits)
     return Row(ids, logits[ids])
-
-
-if __name__ == "__main__":
-    for check in checks():
-        print(f"{check.what:<56}total variation {check.figures['variation']:.4f}")

@@ -1,18 +1,23 @@
-"""The person's own pair, as it is proved: what it is asked, and who proposes."""
+"""The person's own pair, as it is proved: what it is asked, who proposes, and what it says."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from assistant.chat.prompt_tokens import ChatTokens
+from assistant.decoding.lookahead.policy import Fixed
+from assistant.decoding.loops import Round, autoregressive, speculative
 from assistant.decoding.row import Row
+from assistant.decoding.rules.rule import Rule
+from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import Warp, warp
 from assistant.engine.reply import Assistant
 from assistant.request import Message, Sampling
-from models.base import Logits, Model, MultiSequenceModel, Vocab
+from models.base import Logits, Model, MultiSequenceModel, SequenceTokens, Vocab
 from models.mapping import Mapping
 
 TURNS = (
@@ -97,3 +102,129 @@ def warped(sampling: Sampling) -> Warp:
         return warp(logits, sampling, history)
 
     return warp_
+
+
+@dataclass(slots=True)
+class DecodedText:
+    """A prompt and what was decoded after it."""
+
+    tokens: list[int]
+    begin: int  # where the answer begins
+    rows: dict[int, Logits] = field(default_factory=dict)  # of each place: what was drawn from
+    batches: list[tuple[int, int, int]] = field(default_factory=list)
+    """Of each evaluation: the place of its first row, how many rows, and how many were used."""
+    accepted: int = 0
+    proposed: int = 0
+
+    @property
+    def end(self) -> int:
+        """How many tokens there are."""
+        return len(self.tokens)
+
+    def add(self, round_: Round, rows: Logits) -> None:
+        """Note where a round's tokens, which are the last ones, were drawn from."""
+        used = len(round_.tokens)
+        start = self.end - used
+        self.batches.append((start, len(rows), used))
+        self.rows.update((start + i, rows[i]) for i in range(used))
+        self.accepted += round_.accepted
+        self.proposed += round_.proposed
+
+
+class RecordingModel:
+    """A model whose last rows are kept, and which texts each batch of several had."""
+
+    def __init__(self, model: Model) -> None:
+        self._model: Any = model
+        self.rows: dict[int, Logits] = {}
+        """By text; where there is only one, it is 0."""
+        self.batches: list[tuple[int, ...]] = []
+
+    def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
+        """Return what the model returns."""
+        self.rows = {0: self._model.logits(tokens, rows).copy()}
+        return self.rows[0]
+
+    def logits_of(self, texts: dict[int, SequenceTokens]) -> dict[int, Logits]:
+        """Return what a model of several texts returns."""
+        self.rows = {i: rows.copy() for i, rows in self._model.logits_of(texts).items()}
+        self.batches.append(tuple(texts))
+        return self.rows
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+
+def ars(
+    pair: ProvedPair, prompt: Sequence[int], length: int, sampling: Sampling, rule: Rule
+) -> DecodedText:
+    """Decode by ArS, from an empty cache on."""
+    text, target = begun(pair, prompt), RecordingModel(pair.target)
+    loop = autoregressive(target, text.tokens, warped(sampling), rule)
+    return _decoded(text, loop, target, length)
+
+
+def sps(
+    pair: ProvedPair, prompt: Sequence[int], length: int, sampling: Sampling, rule: Rule
+) -> DecodedText:
+    """Decode by SpS with the model's proposals, from an empty cache on."""
+    text, target = begun(pair, prompt), RecordingModel(pair.target)
+    loop = speculative(
+        target,
+        Cascade(pair.source),
+        text.tokens,
+        lambda: Fixed(pair.lookahead),
+        warped(sampling),
+        rule,
+    )
+    return _decoded(text, loop, target, length)
+
+
+def emptied(model: Model) -> Model:
+    """Return a model that has forgotten everything."""
+    model.logits([0], rows=0)
+    return model
+
+
+def begun(pair: ProvedPair, prompt: Sequence[int]) -> DecodedText:
+    """Return a text of which only the prompt has been read, but for its last token."""
+    emptied(pair.target).logits(prompt[:-1], rows=0)
+    return DecodedText(list(prompt), len(prompt))
+
+
+def _decoded(
+    text: DecodedText, loop: Iterator[Round], target: RecordingModel, length: int
+) -> DecodedText:
+    while text.end < text.begin + length:
+        text.add(next(loop), target.rows[0])
+    return text
+
+
+def replayed(
+    pair: ProvedPair, texts: Sequence[DecodedText], batches: Sequence[tuple[int, ...]] = ()
+) -> list[list[tuple[int, Logits]]]:
+    """Return each text's places and rows, computed anew in batches as wide as those of the texts.
+
+    What was proposed and rejected is not in them: after a text's own tokens comes a filler. So each
+    row is the one that the target has by itself, in a batch of that width. `batches` tells which of
+    several texts each had.
+    """
+    begun(pair, texts[0].tokens[: texts[0].begin])
+    filler = texts[0].tokens[0]
+    left = [iter(text.batches) for text in texts]
+    rows: list[list[tuple[int, Logits]]] = [[] for _ in texts]
+    for batch in batches or [(0,)] * len(texts[0].batches):
+        parts = {i: next(left[i]) for i in batch}
+        asked = {
+            i: SequenceTokens(
+                [*texts[i].tokens[: start + used - 1], *[filler] * (width - used)], width
+            )
+            for i, (start, width, used) in parts.items()
+        }
+        if batches and pair.several:
+            found = dict(pair.several.logits_of(asked))
+        else:
+            found = {0: pair.target.logits(asked[0].tokens, asked[0].rows)}
+        for i, (start, _, used) in parts.items():
+            rows[i] += ((start + j, found[i][j].copy()) for j in range(used))
+    return rows

@@ -10,21 +10,16 @@ from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.rules.token import TokenRule
 from assistant.engine.load import Loader
 from assistant.engine.weights_pool import Pool
-from assistant.lab.events import LabEvent
-from assistant.lab.jobs import Prove
 from assistant.lab.progress_meter import Meter
+from assistant.lab.protocol import Check, LabEvent, Prove, Proved
 from assistant.lab.prove import batch_noise, enumeration
 from assistant.lab.prove.batch_noise import measured
-from assistant.lab.prove.events import Check, Proved
-from assistant.lab.prove.pair import TASKS, TURNS, ProvedPair, paired
-from assistant.lab.prove.restored import restored
+from assistant.lab.prove.pair import TASKS, TURNS, DecodedText, ProvedPair, ars, paired
 from assistant.lab.prove.samples import Sampler
-from assistant.lab.prove.several import several
 from assistant.lab.prove.side_by_side import by_ars, compare
 from assistant.lab.prove.significance import Comparison
-from assistant.lab.prove.texts import DecodedText, ars
-from assistant.lab.prove.turns import turns
-from assistant.request import Sampling, Setup
+from assistant.lab.prove.turns import restored, several, turns
+from assistant.request import Sampling
 from models.errors import Cancelled
 
 N_CTX = 1024
@@ -63,7 +58,8 @@ class Proof:
         self._loader = Loader(setup, control, emit, pool)
         self._amounts = amounts = THOROUGH if job.thorough else QUICK
         self._turns, self._tasks = TURNS[: amounts.turns], TASKS[: amounts.tasks]
-        self._weight = _bytes(setup) / USUAL_SIZE * amounts.length / QUICK.length
+        size = sum(path.stat().st_size for path in (setup.target, setup.draft) if path)
+        self._weight = size / USUAL_SIZE * amounts.length / QUICK.length
         self._first: DecodedText | None = None  # by seed, which all that is shipped is to say
         self._times: dict[str, float] = {}
         self._meter = Meter(self._planned(), emit)
@@ -161,7 +157,3 @@ class Proof:
             yield None
         for check in comparison.results():
             self._emit(check)
-
-
-def _bytes(setup: Setup) -> float:
-    return sum(path.stat().st_size for path in (setup.target, setup.draft) if path)

@@ -21,8 +21,7 @@ from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.warp import Row, Warp
-from assistant.lab.prove.pair import ProvedPair, warped
-from assistant.lab.prove.texts import emptied
+from assistant.lab.prove.pair import ProvedPair, emptied, warped
 from assistant.request import Sampling
 from models.base import Model
 

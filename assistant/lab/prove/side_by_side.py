@@ -14,10 +14,9 @@ import numpy as np
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.rules.token import TokenRule
+from assistant.lab.protocol import Check, Layer
 from assistant.lab.prove.batch_noise import gap
-from assistant.lab.prove.events import Check, Layer
-from assistant.lab.prove.pair import ProvedPair, warped
-from assistant.lab.prove.texts import DecodedText, ars, replayed, sps
+from assistant.lab.prove.pair import DecodedText, ProvedPair, ars, replayed, sps, warped
 from assistant.request import Sampling
 from models.base import Logits
 
@@ -66,7 +65,7 @@ def replayed_with(
     pair: ProvedPair, text: DecodedText, sampling: Sampling, rule: Rule
 ) -> ReplayResult:
     """Draw each token of a text again, from rows of the same widths."""
-    return redrawn(text, replayed(pair, text), sampling, rule)
+    return redrawn(text, replayed(pair, [text])[0], sampling, rule)
 
 
 def redrawn(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -10,8 +11,8 @@ from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule, carried
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.draft import Proposal
+from assistant.lab.protocol import FALSE_ALARM, Check
 from assistant.lab.prove.enumeration import MISTAKES
-from assistant.lab.prove.events import FALSE_ALARM, Check
 from assistant.lab.prove.exact_tests import alike, as_expected, holm, roughly_alike
 from assistant.lab.prove.samples import SAMPLE_TOKENS, AcceptanceTrial, Counts, Sample, Sampler
 
@@ -20,18 +21,8 @@ MISTAKEN = {what: rule for what, rule, _ in MISTAKES[:2]}
 SIMULATIONS = 400
 
 
-def of_tokens(round_: Round) -> Iterator[AcceptanceTrial]:
-    """Yield the trials of the token rule: each proposal after those that were accepted."""
-    yield from _one_by_one(round_, Row.overlap)
-
-
-def of_twins(round_: Round) -> Iterator[AcceptanceTrial]:
-    """Yield those of the coupled rule, where both rows draw with the same numbers."""
-    yield from _one_by_one(round_, coincidence)
-
-
 def of_blocks(round_: Round) -> Iterator[AcceptanceTrial]:
-    """Yield those of the block rule: each proposal, whether those before it are kept or not.
+    """Yield the trials of the block rule: each proposal, whether those before it are kept or not.
 
     After a beginning of some share, another token is kept with it with probability
     sum of min(share target, draft); see `assistant.decoding.rules.block`.
@@ -43,7 +34,13 @@ def of_blocks(round_: Round) -> Iterator[AcceptanceTrial]:
         share = carried(share, target, proposal)
 
 
-def _one_by_one(round_: Round, chance: Callable[[Row, Row], float]) -> Iterator[AcceptanceTrial]:
+def one_by_one(
+    round_: Round, chance: Callable[[Row, Row], float] = Row.overlap
+) -> Iterator[AcceptanceTrial]:
+    """Yield the trials of the token rule: each proposal after those that were accepted.
+
+    Those of the coupled rule have another `chance`: both rows draw with the same numbers.
+    """
     for place, (target, proposal) in enumerate(_judged(round_)):
         yield AcceptanceTrial(place, chance(target, proposal.row), place < round_.accepted)
         if place == round_.accepted:
@@ -91,9 +88,9 @@ class Comparison:
         """Sample after a prompt, and test what came."""
         ars = sampler.ars()
         for rule, rules, trials in (
-            ("token", sampler.streams(TokenRule), of_tokens),
+            ("token", sampler.streams(TokenRule), one_by_one),
             ("block", sampler.streams(BlockRule), of_blocks),
-            ("coupled", sampler.twins(), of_twins),
+            ("coupled", sampler.twins(), partial(one_by_one, chance=coincidence)),
         ):
             sps = sampler.sps(rules, trials)
             for length in (1, SAMPLE_TOKENS):

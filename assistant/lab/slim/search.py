@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assistant.lab.slim.draft_bench import DraftBench, DraftFigures, ModelOptions
+from assistant.lab.opening import Opener
+from assistant.lab.slim.draft_bench import DraftBench, DraftFigures
 from assistant.lab.slim.sample_text import QUESTIONS
 from assistant.request import Sampling
 from models.errors import ModelError
@@ -49,7 +50,7 @@ def search(
     workshop: Workshop,
     summary: ModelSummary,
     sampling: Sampling,
-    machine: ModelOptions,
+    opener: Opener,
     say: Callable[[str], object],
 ) -> Iterator[RecipeTrial]:
     """Yield a trial of the source as it is, then one of each draft that is made of it.
@@ -61,8 +62,8 @@ def search(
         StorageError: there is no room for what is made.
     """
     say("reading what the target answers")
-    with machine.opened(workshop.source) as reference:
-        bench = DraftBench(target, reference, sampling, machine, QUESTIONS, ANSWER_TOKENS)
+    with opener.open(workshop.source) as reference:
+        bench = DraftBench(target, reference, sampling, opener, QUESTIONS, ANSWER_TOKENS)
         say(str(Recipe()))
         best = RecipeTrial(Recipe(), bench.measure(reference))
         yield best
@@ -71,7 +72,7 @@ def search(
             for step in alternatives:
                 recipe = _added(best.recipe, step)
                 say(str(recipe))
-                trials.append(_try(recipe, workshop, bench, machine))
+                trials.append(_try(recipe, workshop, bench, opener))
                 yield trials[-1]
             best = better(best, trials)
 
@@ -100,11 +101,9 @@ def _added(recipe: Recipe, step: Recipe) -> Recipe:
     )
 
 
-def _try(
-    recipe: Recipe, workshop: Workshop, bench: DraftBench, machine: ModelOptions
-) -> RecipeTrial:
+def _try(recipe: Recipe, workshop: Workshop, bench: DraftBench, opener: Opener) -> RecipeTrial:
     try:
-        with machine.opened(workshop.make(recipe)) as draft:
+        with opener.open(workshop.make(recipe)) as draft:
             return RecipeTrial(recipe, bench.measure(draft))
     except ModelError as error:
         return RecipeTrial(recipe, None, str(error))

@@ -1,4 +1,4 @@
-"""The cost curves of a pair at two depths, measured with care."""
+"""The cost curves of a pair at two depths, measured with care, and what they mean for decoding."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Literal
 
 from assistant.decoding.lookahead.cost_measurement import SHALLOW, Times, varied
+from assistant.decoding.lookahead.theory import TYPICAL, best_lookahead, break_even, fastest
+from assistant.lab.opening import Opener
 from assistant.lab.progress_meter import Meter, effort
-from assistant.lab.tune.opening import Opener
+from assistant.lab.protocol import Depth, Outlook, OutlookSource, Payoff
 from assistant.request import Setup
 from assistant.tuning import Tuning
 from models.llama.model import MAX_ROWS, LlamaModel
@@ -85,3 +87,46 @@ def open_curve(
             models[depth] = model
     meter.skip(DEEP * side.weight)
     return MeasuredCurve(side, models)
+
+
+LOOKAHEADS = (1, 2, 3, 4, 5, 7, 11, 15, 31)
+ACCEPTANCE_RATES = (0.6, 0.8, 0.9)
+
+
+def at_depth(
+    tokens: int, verify: Mapping[int, float], draft: Mapping[int, float] | None = None
+) -> Depth:
+    """Return costs, and from which acceptance rate on they pay."""
+    step_s = draft[1] if draft else None
+    payoffs = tuple(
+        Payoff(
+            k,
+            break_even(k, verify[k + 1] + k * step_s, verify[1]) if step_s else None,
+            break_even(k, verify[k + 1], verify[1]),
+        )
+        for k in LOOKAHEADS
+        if k + 1 in verify
+    )
+    prices: dict[OutlookSource, float | None] = {"draft": step_s, "copying": 0.0}
+    outlooks = tuple(
+        Outlook(rate, source, *best_lookahead(rate, verify, price))
+        for source, price in prices.items()
+        if price is not None
+        for rate in ACCEPTANCE_RATES
+    )
+    return Depth(tokens, verify, draft or {}, payoffs, outlooks)
+
+
+def speedup(
+    ratios: Mapping[int, float],
+    verify: Mapping[int, float],
+    draft: Mapping[int, float] | None = None,
+) -> float:
+    """Return how much faster another target answers, each of the two with its best lookahead.
+
+    `ratios` has its seconds over those of the target in use, `verify`, by width.
+    """
+    step_s = draft[1] if draft else 0.0
+    usual = {width: verify[width] for width in ratios}
+    other = {width: verify[width] * ratio for width, ratio in ratios.items()}
+    return fastest(TYPICAL, other, step_s)[1] / fastest(TYPICAL, usual, step_s)[1]

@@ -9,13 +9,11 @@ from pathlib import Path
 from assistant.decoding.lookahead.cost_measurement import SHALLOW, varied
 from assistant.decoding.lookahead.machine_cache import remember_times
 from assistant.engine.tuned_settings import keep
-from assistant.lab.jobs import Tune
+from assistant.lab.opening import Opener
 from assistant.lab.progress_meter import Meter, effort
+from assistant.lab.protocol import Measuring, SettingTrial, Tune, Tuned
 from assistant.lab.tune import cost_curves, settings_trial
-from assistant.lab.tune.cost_curves import MeasuredCurve, Side, sides
-from assistant.lab.tune.events import Measuring, SettingTrial, Tuned
-from assistant.lab.tune.opening import Opener
-from assistant.lab.tune.outlook import at_depth, speedup
+from assistant.lab.tune.cost_curves import MeasuredCurve, Side, at_depth, sides, speedup
 from assistant.lab.tune.settings_trial import Candidate, Result
 from assistant.tuning import Tuning
 from models import memory

@@ -9,14 +9,23 @@ import pytest
 
 from assistant.decoding.lookahead import cost_measurement
 from assistant.decoding.warp import warp
+from assistant.lab.opening import Opener
 from assistant.lab.slim import search as searching
-from assistant.lab.slim.draft_bench import GREEDY, DraftFigures, ModelOptions
-from assistant.lab.slim.forecast import SpeedForecast, expected_tokens, forecast
-from assistant.lab.slim.passages import Passage, answered, overlaps
+from assistant.lab.slim.draft_bench import (
+    GREEDY,
+    DraftFigures,
+    Passage,
+    SpeedForecast,
+    answered,
+    expected_tokens,
+    forecast,
+    overlaps,
+)
 from assistant.lab.slim.sample_text import OWN_WEIGHT, counts, own_text, written_everywhere
 from assistant.lab.slim.search import GAIN, RecipeTrial, better, search, steps, winner
-from assistant.request import Sampling
+from assistant.request import Sampling, Setup
 from assistant.store import Store, place
+from models.cancel import CancelFlag
 from models.errors import ModelError, UsageError
 from models.gguf import read_vocabulary, summarise
 from models.mapping import Mapping
@@ -226,9 +235,9 @@ def test_search_builds_on_the_best_so_far(tmp_path, monkeypatch):
     source = tiny.write(tmp_path / "source.gguf", layers=8, words=words)
     summary = replace(summarise(source), n_vocab=1000)
     said: list[str] = []
-    machine = ModelOptions(threads=1)
+    opener = Opener(Setup(source, threads=1), CancelFlag())
     with workshop(source, lambda: np.zeros(359, np.int64)) as made:
-        trials = list(search(source, made, summary, Sampling(), machine, said.append))
+        trials = list(search(source, made, summary, Sampling(), opener, said.append))
     assert [(str(each.recipe), each.speedup) for each in trials] == [
         ("as it is", 1.0),
         ("Q8_0", 0.0),

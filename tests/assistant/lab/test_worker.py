@@ -8,9 +8,17 @@ import pytest
 from assistant.events import Failed, Finished, Ready
 from assistant.lab.bench.events import Compared, Gauged, Measured
 from assistant.lab.handlers import HANDLERS
-from assistant.lab.jobs import Gauge, LabJob, Lockstep, Prove, Trial, Tune
-from assistant.lab.protocol import LAB
-from assistant.lab.tune.events import Measuring, Tuned
+from assistant.lab.protocol import (
+    LAB,
+    Gauge,
+    LabJob,
+    Lockstep,
+    Measuring,
+    Prove,
+    Trial,
+    Tune,
+    Tuned,
+)
 from assistant.request import Setup
 from tests.assistant.process.driving import ask, running
 

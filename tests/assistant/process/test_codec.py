@@ -16,9 +16,7 @@ from hypothesis import strategies as st
 
 from assistant.events import Event, Failed, Lap, Lined
 from assistant.lab.bench.events import Gauged
-from assistant.lab.events import LabEvent
-from assistant.lab.jobs import Gauge, LabJob
-from assistant.lab.protocol import LAB
+from assistant.lab.protocol import LAB, Gauge, LabEvent, LabJob
 from assistant.process.frames import MOST, Frames, TooLong, framed
 from assistant.process.protocol import CHAT, Begun, Last, Ping, Pong
 from assistant.process.wire import Codec, Garbled

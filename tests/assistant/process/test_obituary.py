@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from assistant.lab.jobs import Gauge, LabJob, Lockstep, Prove, Tune
+from assistant.lab.protocol import Gauge, LabJob, Lockstep, Prove, Tune
 from assistant.process.crash_report import CAUSES, obituary
 from assistant.request import AnyJob, Count, Race, Setup
 from tests.assistant.process.driving import ask

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from assistant.lab.prove.events import Check, Proved
+from assistant.lab.protocol import Check, Proved
 from assistant.request import Sampling
 from models.errors import EngineDied
 from tests import tiny
@@ -88,12 +88,6 @@ def test_death_of_the_engine_is_a_model_error_after_what_was_found(slow: Path) -
     assert process.returncode == 3
     assert "it failed before its end" in out
     assert err.splitlines()[-1].startswith("specchat: The engine's process ended while it compared")
-
-
-def test_a_missing_model_is_a_model_error(bare_machine: Path) -> None:
-    code, out, err = run(*PROVE)
-    assert (code, out) == (3, "")
-    assert "specchat models pull" in err
 
 
 def test_all_that_was_found_is_said_in_80_columns() -> None:

@@ -9,8 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from assistant.lab.slim import search as searching
-from assistant.lab.slim.draft_bench import DraftFigures
-from assistant.lab.slim.forecast import SpeedForecast
+from assistant.lab.slim.draft_bench import DraftFigures, SpeedForecast
 from models.drafts import Pairing, best_draft, made_here
 from models.errors import ModelError, ModelMissing, UsageError
 from models.files.discovery import discover, identify

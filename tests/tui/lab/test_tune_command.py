@@ -7,6 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests import tiny
@@ -73,8 +74,8 @@ def test_death_of_the_engine_is_a_model_error_and_the_terminal_is_fine(slow: Pat
     said = b""
     while b"measuring" not in said:
         said += os.read(ours, 4096)
-    (engine,) = _children(process.pid)
-    os.kill(engine, signal.SIGABRT)
+    (engine,) = psutil.Process(process.pid).children()
+    engine.send_signal(signal.SIGABRT)
     assert process.wait(60) == 3
     while b"measured this machine" not in said:
         said += os.read(ours, 4096)
@@ -82,12 +83,8 @@ def test_death_of_the_engine_is_a_model_error_and_the_terminal_is_fine(slow: Pat
     assert said.rindex(b"\x1b[?25h") > said.rindex(b"\x1b[?25l")  # the cursor is back
 
 
-def test_missing_model_is_a_model_error(bare_machine: Path) -> None:
-    code, out, err = run(*TUNE)
+@pytest.mark.parametrize("command", ["tune", "prove"])
+def test_missing_model_is_a_model_error(bare_machine: Path, command: str) -> None:
+    code, out, err = run(command, "--threads", "1")
     assert (code, out) == (3, "")
     assert "specchat models pull" in err
-
-
-def _children(pid: int) -> list[int]:
-    tasks = Path(f"/proc/{pid}/task").glob("*/children")
-    return [int(child) for task in tasks for child in task.read_text().split()]

@@ -3,7 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from assistant.lab.tune.events import Depth, Outlook, Payoff, SettingTrial, Tuned
+import pytest
+
+from assistant.lab.protocol import Depth, Outlook, Payoff, SettingTrial, Tuned
 from assistant.tuning import Tuning
 from tui.lab.tune import lines
 
@@ -17,6 +19,7 @@ NEAR = Depth(
 LOSER = SettingTrial("flash attention off", "target", {1: 1.05, 8: 1.25}, 1.1456)
 WINNER = SettingTrial("threads: 6", "target", {1: 0.9}, 0.9, is_used=True)
 FILE = SettingTrial("/here/other-q8_0.gguf", "file", {1: 1.5}, 1.5, speedup=0.9)
+NOTED = replace(FILE, ratios={}, ratio=None, speedup=None, note="It takes 9.0 GB.")
 TUNED = Tuned((Path("/t.gguf"), Path("/d.gguf")), (Tuning(), Tuning()), (LOSER,), True, (NEAR,))
 
 
@@ -41,38 +44,37 @@ def test_break_evens_are_rates_or_never() -> None:
     assert "never" in text(TUNED)
 
 
-def test_losing_settings_are_named_with_their_ratio() -> None:
-    assert "flash attention off" in text(TUNED)
-    assert " 1.15  (1: 1.05, 8: 1.25)" in text(TUNED)
-    assert text(TUNED).endswith("they stay.")
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, "flash attention off"),
+        ({}, " 1.15  (1: 1.05, 8: 1.25)"),
+        ({}, "25.0 tokens/s without speculation"),
+        ({}, "A step of the draft takes 0.50 of that."),
+        ({}, "drafted text accepted at 60% does not pay."),
+        ({}, "copied text accepted at 80% makes it 1.64 times as fast (lookahead 3)."),
+        ({"trials": (FILE,)}, "no gain"),
+        ({"trials": (replace(FILE, speedup=1.2),)}, "--target /here/other-q8_0.gguf"),
+        ({"trials": (NOTED,)}, "other-q8_0.gguf: not measured. It takes 9.0 GB."),
+    ],
+)
+def test_what_was_found_is_said_and_what_it_means(change, said) -> None:
+    assert said in text(replace(TUNED, **change))
 
 
-def test_a_better_setting_is_said_to_be_used() -> None:
-    assert text(replace(TUNED, trials=(LOSER, WINNER))).endswith("with target: threads: 6.")
-
-
-def test_what_is_not_kept_is_not_said_to_be_used() -> None:
-    last = text(replace(TUNED, trials=(WINNER,), is_kept=False)).splitlines()[-1]
-    assert "nothing of this was kept" in last
-
-
-def test_sentences_say_what_pays() -> None:
-    said = text(TUNED)
-    assert "25.0 tokens/s without speculation" in said
-    assert "A step of the draft takes 0.50 of that." in said
-    assert "drafted text accepted at 60% does not pay." in said
-    assert "copied text accepted at 80% makes it 1.64 times as fast (lookahead 3)." in said
-
-
-def test_a_faster_file_comes_with_the_option_that_uses_it() -> None:
-    assert "no gain" in text(replace(TUNED, trials=(FILE,)))
-    faster = replace(FILE, speedup=1.2)
-    assert "--target /here/other-q8_0.gguf" in text(replace(TUNED, trials=(faster,)))
-
-
-def test_what_could_not_be_measured_says_why() -> None:
-    note = replace(FILE, ratios={}, ratio=None, speedup=None, note="It takes 9.0 GB.")
-    assert "other-q8_0.gguf: not measured. It takes 9.0 GB." in text(replace(TUNED, trials=(note,)))
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, "they stay."),
+        ({"trials": (LOSER, WINNER)}, "with target: threads: 6."),
+        (
+            {"trials": (WINNER,), "is_kept": False},
+            "nothing of this was kept. Run it again when all is quiet.",
+        ),
+    ],
+)
+def test_the_verdict_comes_last(change, said) -> None:
+    assert text(replace(TUNED, **change)).endswith(said)
 
 
 def test_a_target_alone_has_no_draft_in_its_tables() -> None:

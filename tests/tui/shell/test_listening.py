@@ -9,9 +9,7 @@ import pytest
 
 from assistant.events import Failed
 from assistant.lab.bench.events import Gauged
-from assistant.lab.events import LabEvent
-from assistant.lab.jobs import Gauge
-from assistant.lab.protocol import LAB
+from assistant.lab.protocol import LAB, Gauge, LabEvent
 from assistant.process.protocol import Protocol
 from assistant.request import AnyJob
 from assistant.service import Hear, Ticket

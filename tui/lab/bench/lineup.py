@@ -15,7 +15,7 @@ from assistant.lab.bench.llama_server import LlamaServer
 from assistant.lab.bench.questions import Question
 from assistant.lab.bench.run_answers import RunAnswer, key, plain
 from assistant.lab.bench.systems import System, interleaved
-from assistant.lab.jobs import Lockstep, Trial
+from assistant.lab.protocol import Lockstep, Trial
 from assistant.request import Message, Request, Sampling, Setup
 from models.errors import ModelError
 from models.files.checksum import ready

@@ -34,26 +34,20 @@ def show(
     """
     click.echo("\n".join(map(safe, lines(report))).rstrip())
     if json_file:
-        _write(
-            json_file,
-            json.dumps({**facts, **plain(figures)}, indent=1),
-        )
+        _write(json_file, json.dumps({**facts, **plain(figures)}, indent=1))
     if html_file:
         _write(html_file, page(report, facts))
 
 
 def brief(found: Sequence[RunAnswer]) -> list[dict[str, Any]]:
     """Return answers without what only the simulator wants."""
-    return list(map(_brief, found))
-
-
-def _brief(answer: RunAnswer) -> dict[str, Any]:
-    fields: dict[str, Any] = plain(answer)
-    measured = fields.pop("measured")
-    if answer.measured:
-        fields |= {name: value for name, value in measured.items() if name not in UNTOLD}
-        fields["stats"] |= {name: getattr(answer.measured.stats, name) for name in RATES}
-    return fields
+    told: list[dict[str, Any]] = plain(found)
+    for fields, answer in zip(told, found, strict=True):
+        measured = fields.pop("measured")
+        if answer.measured:
+            fields |= {name: value for name, value in measured.items() if name not in UNTOLD}
+            fields["stats"] |= {name: getattr(answer.measured.stats, name) for name in RATES}
+    return told
 
 
 def check_writable(*paths: Path | None) -> None:

@@ -15,7 +15,7 @@ from assistant.lab.bench.report import Report
 from assistant.lab.bench.run_answers import RunAnswer, kept
 from assistant.lab.bench.run_file import RunFile
 from assistant.lab.bench.systems import ARS, System
-from assistant.lab.jobs import Gauge, Trial
+from assistant.lab.protocol import Gauge, Trial
 from models.errors import ModelMissing, UsageError
 from models.files.variants import variant
 from tui.lab.bench.lineup import Lineup, line_up, lockstep_task

@@ -12,8 +12,7 @@ import click
 
 from assistant.lab.bench.run_answers import RunAnswer, kept
 from assistant.lab.bench.run_file import RunFile
-from assistant.lab.jobs import Gauge, Lockstep
-from assistant.lab.protocol import LAB
+from assistant.lab.protocol import LAB, Gauge, Lockstep
 from models.errors import SpecchatError
 from models.files.places import cache_dir
 from tui.safe import safe

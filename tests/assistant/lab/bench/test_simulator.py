@@ -11,12 +11,11 @@ from assistant.engine.weights_pool import Pool
 from assistant.lab.bench.events import Judged, Profile
 from assistant.lab.bench.prediction_report import predictions
 from assistant.lab.bench.run_answers import RunAnswer
-from assistant.lab.bench.simulated_machines import PRESETS, Machine, machine
-from assistant.lab.bench.simulator import Simulator
+from assistant.lab.bench.simulator import PRESETS, Machine, Simulator, machine
 from assistant.lab.bench.source_profile import profile as profiled
 from assistant.lab.bench.systems import parse
 from assistant.lab.bench.trial_runner import TrialRunner
-from assistant.lab.jobs import Lockstep, Trial
+from assistant.lab.protocol import Lockstep, Trial
 from assistant.request import USUAL_SOURCES, Message, Request, Sampling, Setup
 from models.errors import UsageError
 from tests import tiny

@@ -16,7 +16,7 @@ from assistant.lab.bench.events import Measured
 from assistant.lab.bench.run_answers import Totals, speedup
 from assistant.lab.bench.systems import interleaved
 from assistant.lab.bench.trial_runner import STRIDE, TrialRunner
-from assistant.lab.jobs import Lockstep, Trial
+from assistant.lab.protocol import Lockstep, Trial
 from assistant.request import Message, Mode, Request, Sampling, Setup
 
 WAYS: dict[str, tuple[Mode, int | None]] = {

@@ -18,7 +18,7 @@ from assistant.decoding.sources.tail import TailSource
 from assistant.engine.decoding_sequence import rule_of
 from assistant.engine.reply import Assistant
 from assistant.engine.weights_pool import Pool
-from assistant.lab.jobs import Prove
+from assistant.lab.protocol import Check, Layer, Measuring, Prove, Proved
 from assistant.lab.prove import (
     batch_noise,
     enumeration,
@@ -28,18 +28,13 @@ from assistant.lab.prove import (
     side_by_side,
     turns,
 )
-from assistant.lab.prove import restored as restored_
-from assistant.lab.prove import several as several_
 from assistant.lab.prove.batch_noise import gap, measured, variation
 from assistant.lab.prove.enumeration import AcceptsAll
-from assistant.lab.prove.events import Check, Layer, Proved
-from assistant.lab.prove.pair import StandIn, paired
+from assistant.lab.prove.pair import StandIn, ars, paired, sps
 from assistant.lab.prove.proof import Amounts, Proof
 from assistant.lab.prove.samples import Sampler
 from assistant.lab.prove.side_by_side import STRAYS, TOO_FAR, TRACE, by_ars, compare, same_text
-from assistant.lab.prove.significance import Comparison, of_tokens
-from assistant.lab.prove.texts import ars, sps
-from assistant.lab.tune.events import Measuring
+from assistant.lab.prove.significance import Comparison, one_by_one
 from assistant.request import Sampling, Setup
 from models.base import SequenceTokens
 from models.errors import Cancelled, ModelError
@@ -192,7 +187,7 @@ def test_acceptance_that_is_off_is_told(pair, monkeypatch):
 
 def of_halves(round_):
     """Yield trials with the chances of the rows before they were doubled."""
-    for trial in of_tokens(round_):
+    for trial in one_by_one(round_):
         yield trial._replace(chance=trial.chance / 2)
 
 
@@ -338,11 +333,11 @@ def turned(pair, noise=0.0):
 
 def together(pair, noise=0.0):
     alone = by_ars(pair, pair.prompt("Why?"), 24, pair.seed)
-    return list(several_.several(pair, alone, 24, noise))
+    return list(turns.several(pair, alone, 24, noise))
 
 
 def restored(pair, noise=0.0):
-    return list(restored_.restored(pair, 24, noise))
+    return list(turns.restored(pair, 24, noise))
 
 
 @pytest.mark.parametrize("layer", [turned, together, restored])
@@ -363,14 +358,14 @@ class Biased(CoupledRule):
 
 
 def test_a_turn_with_a_biased_rule_is_found(shared, monkeypatch):
-    monkeypatch.setattr(turns, "rule_of", lambda request: Biased(request.seed or 0))
+    monkeypatch.setattr(turns, "rule_of", lambda request, number: Biased(request.seed or 0))
     for check in turned(shared):
         assert check.holds is False
         assert check.note == STRAYS
 
 
 def test_two_answers_that_share_a_seed_are_found(shared, monkeypatch):
-    monkeypatch.setattr(several_, "rule_of", lambda request, number: rule_of(request))
+    monkeypatch.setattr(turns, "rule_of", lambda request, number: rule_of(request))
     one, other = together(shared)
     assert one.holds
     assert other.holds is False
@@ -440,11 +435,12 @@ def test_rows_that_a_restore_changes_a_little_are_found(shared, monkeypatch):
     """Not enough to draw another token: the rows alone tell."""
     go_on = turns.go_on
 
-    def off(pair, text, mode, length):
-        go_on(pair, text, mode, length)
+    def off(pair, texts, request, target):
+        go_on(pair, texts, request, target)
+        (text,) = texts
         text.rows[text.end - 1] = text.rows[text.end - 1] + np.float32(0.01)
 
-    monkeypatch.setattr(restored_, "go_on", off)
+    monkeypatch.setattr(turns, "go_on", off)
     (check,) = restored(shared)
     assert (check.holds, check.note) == (False, TRACE)
     (check,) = restored(shared, noise=0.02)

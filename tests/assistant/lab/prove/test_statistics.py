@@ -1,16 +1,26 @@
-"""Tests of samples: right on samples that are alike, and sure of those that are not.
-
-Seeds are fixed, so no verdict here changes by itself.
-"""
+"""The figures of a proof: exact tests, acceptance in closed form, and the small enumeration."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from assistant.lab.prove import exact_tests
+from assistant.decoding.lookahead.policy import Fixed
+from assistant.decoding.loops import speculative
+from assistant.decoding.row import Row
+from assistant.decoding.rules.block import BlockRule
+from assistant.decoding.rules.token import TokenRule
+from assistant.lab.prove import enumeration, exact_tests
+from assistant.lab.prove.enumeration import AcceptsAll
 from assistant.lab.prove.exact_tests import alike, as_expected, holm, roughly_alike
+from assistant.lab.prove.law import law
+from assistant.lab.prove.significance import coincidence, of_blocks, one_by_one
+from tests.assistant.decoding.rules.given import coupled_acceptance
+from tests.exact.exact_rows import keep_all
+from tests.exact.toy import Toy
+from tests.exact.toy_sources import modelled
 
 
 def rng(seed=1):
@@ -97,3 +107,71 @@ def test_the_rough_p_is_near_the_exact_one():
     for i in range(40):
         exact = alike(Counter(dict(enumerate(ours[i]))), Counter(dict(enumerate(theirs[i]))), rng())
         assert abs(exact - rough[i]) < 0.06
+
+
+def rows(seed):
+    rng = np.random.default_rng(seed)
+    ids = [np.sort(rng.choice(12, 6, replace=False)) for _ in range(2)]
+    return [Row(each, rng.dirichlet(np.ones(6))) for each in ids]
+
+
+@pytest.mark.parametrize(("rule", "trials"), [(TokenRule, one_by_one), (BlockRule, of_blocks)])
+@pytest.mark.parametrize("style", ["full", "zeros"])
+def test_trials_are_kept_as_often_as_they_say(rule, trials, style):
+    """By enumeration: in all, and among the trials of each chance at each place."""
+    target, drafter = Toy(3, 1, style), modelled(Toy(3, 2, style))
+    kept, tried = defaultdict(Fraction), defaultdict(Fraction)
+
+    def run(rng):
+        round_ = next(speculative(target, drafter, [], lambda: Fixed(2), keep_all, rule(rng)))
+        return tuple(trials(round_))
+
+    for outcome, probability in law(run).items():
+        for trial in outcome:
+            tried[trial.place, trial.chance] += probability
+            kept[trial.place, trial.chance] += trial.kept * probability
+    assert {place for place, _ in tried} == {0, 1}
+    for key, probability in tried.items():
+        assert float(kept[key] / probability) == pytest.approx(key[1]), key
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_coincide_as_often_as_a_sum_over_all_pairs_says(seed):
+    target, draft = rows(seed)
+    maps = [dict(zip(row.ids.tolist(), row.probs.tolist(), strict=True)) for row in (target, draft)]
+    assert coincidence(target, draft) == pytest.approx(coupled_acceptance(*maps))
+    assert coincidence(target, target) == pytest.approx(1)
+
+
+def test_rows_apart_have_nothing_in_common():
+    target, draft = Row(np.array([0]), np.ones(1)), Row(np.array([1]), np.ones(1))
+    assert target.overlap(draft) == coincidence(target, draft) == 0
+
+
+def test_each_rule_has_the_law_of_the_target_and_each_mistake_has_not():
+    checks = list(enumeration.checks())
+    assert len(checks) == enumeration.count()
+    assert all(check.holds for check in checks)
+    for check in checks:
+        assert (check.figures["variation"] == 0) == (check.layer == "enumeration"), check.what
+
+
+@pytest.mark.parametrize("lookahead", [1, 2])
+def test_probabilities_sum_to_1(lookahead):
+    assert sum(enumeration.target_law().values()) == 1
+    assert sum(enumeration.law_of(TokenRule, lookahead).values()) == 1
+
+
+def test_a_rule_that_is_off_breaks_it(monkeypatch):
+    monkeypatch.setattr(enumeration, "RULES", [("token rule", AcceptsAll, 1)])
+    broken = next(enumeration.checks())
+    assert (broken.layer, broken.holds) == ("enumeration", False)
+    assert 0 < broken.figures["variation"] < 1
+
+
+def test_a_blind_enumeration_is_noticed(monkeypatch):
+    """Where a mistake makes no difference, nothing is proved: the controls have to say so."""
+    monkeypatch.setattr(enumeration, "RULES", [])
+    monkeypatch.setattr(enumeration, "MISTAKES", [("none at all", TokenRule, 1)])
+    (blind,) = enumeration.checks()
+    assert (blind.layer, blind.holds) == ("mistakes", False)

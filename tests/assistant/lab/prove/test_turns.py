@@ -1,45 +1,28 @@
 """The shipped rounds with the rules that have no seed, on real files."""
 
-from contextlib import ExitStack, closing
-
 import pytest
 
-from assistant.decoding.rules.rule import Verdict
-from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.reply import Assistant
+from assistant.lab.opening import Opener
 from assistant.lab.prove import turns
+from assistant.lab.prove.enumeration import AcceptsAll
 from assistant.lab.prove.pair import paired
 from assistant.lab.prove.side_by_side import STRAYS, by_ars
-from assistant.request import Sampling
-from models.llama.model import LlamaModel
-from models.llama.weights import Weights
+from assistant.request import Sampling, Setup
+from models.cancel import CancelFlag
 from models.mapping import Mapping
 from tests import tiny
 
 
-class AcceptsAll(TokenRule):
-    """Never reject."""
-
-    def verify(self, draft, target_rows, position):
-        rows, count = tuple(target_rows), len(draft.proposals)
-        return Verdict(count, rows[count], rows, (None,) * count)
-
-
 def proved(rule, folder):
     """Return the check of one rule on a pair whose draft is often wrong."""
-    with ExitStack() as opened:
-
-        def model(path, rows):
-            weights = opened.enter_context(closing(Weights(path)))
-            return opened.enter_context(
-                closing(LlamaModel(weights, n_ctx=1024, max_rows=rows, threads=1))
-            )
-
-        target = model(tiny.write(folder / "target.gguf", seed=11, stops=False), 32)
-        like = {"seed": 12, "like": 11, "noise": 1.0, "stops": False}
-        draft = model(tiny.write(folder / "draft.gguf", **like), 1)
+    like = {"seed": 12, "like": 11, "noise": 1.0, "stops": False}
+    large = tiny.write(folder / "target.gguf", seed=11, stops=False)
+    small = tiny.write(folder / "draft.gguf", **like)
+    opener = Opener(Setup(large, threads=1), CancelFlag())
+    with opener.open(large) as target, opener.open(small, max_rows=1) as draft:
         source = ModelSource(draft, Mapping.by_number(target.n_vocab, draft.n_vocab))
         assistant = Assistant(target, target.weights.vocab, [SuffixSource(), source])
         pair = paired(assistant, Sampling(temperature=12.0), 3, 5)

@@ -8,9 +8,8 @@ import pytest
 from assistant.decoding.lookahead import machine_cache
 from assistant.decoding.lookahead.machine_cache import cached_or_measured
 from assistant.engine import tuned_settings
-from assistant.lab.jobs import Tune
+from assistant.lab.protocol import Measuring, Tune
 from assistant.lab.tune import cost_curves, settings_trial, tune
-from assistant.lab.tune.events import Measuring
 from assistant.lab.tune.settings_trial import Result
 from assistant.lab.tune.tune import Tuner
 from assistant.request import Setup

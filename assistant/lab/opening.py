@@ -1,4 +1,4 @@
-"""Open the models of a tuning with any settings; what is in memory already is shared."""
+"""Open models as a setup has them, with any settings; what is in memory already is shared."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -8,7 +8,7 @@ from assistant.engine.weights_pool import Pool
 from assistant.request import Setup
 from assistant.tuning import Tuning
 from models.cancel import CancelFlag
-from models.llama.model import LlamaModel
+from models.llama.model import MAX_ROWS, LlamaModel
 
 N_CTX = 1280
 """Tokens of room: for the deeper of two depths and the widest batch."""
@@ -21,13 +21,16 @@ class Opener:
         self._setup, self._cancel, self._pool = setup, cancel, Pool()
 
     @contextmanager
-    def open(self, path: Path, tuning: Tuning, max_rows: int) -> Iterator[LlamaModel]:
+    def open(
+        self, path: Path, tuning: Tuning | None = None, max_rows: int = MAX_ROWS
+    ) -> Iterator[LlamaModel]:
         """Open a model; one that is open around it shares its weights.
 
         Raises:
             ModelError: it cannot be loaded.
             Cancelled: somebody stopped it.
         """
+        tuning = tuning or Tuning()
         settings = self._setup.gpu_layers, tuning.repack, self._cancel
         with self._pool.use(path, *settings) as weights:
             model = LlamaModel(
