@@ -149,7 +149,7 @@ class Payoff:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class RateOutlook:
     """What a source of an acceptance rate promises at its best lookahead, which may be 0."""
 
     acceptance_rate: float
@@ -166,7 +166,7 @@ class Depth:
     verify: Mapping[int, float]  # seconds by width
     draft: Mapping[int, float]  # seconds by tokens read; empty: no draft
     payoffs: tuple[Payoff, ...]
-    outlooks: tuple[Outlook, ...]
+    outlooks: tuple[RateOutlook, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,14 @@ from tui.safe import safe
 from tui.shell.options import settings, shared
 
 if TYPE_CHECKING:
-    from assistant.lab.protocol import Depth, LabEvent, Outlook, OutlookSource, SettingTrial, Tuned
+    from assistant.lab.protocol import (
+        Depth,
+        LabEvent,
+        OutlookSource,
+        RateOutlook,
+        SettingTrial,
+        Tuned,
+    )
     from tui.settings.settings import Settings
 
 ROLES = ("target", "draft")
@@ -134,7 +141,7 @@ def _promises(depth: "Depth", source: "OutlookSource") -> str:
     return f"Behind {depth.tokens:,} tokens, {SOURCES[source]} text accepted at {promises}."
 
 
-def _promise(outlook: "Outlook") -> str:
+def _promise(outlook: "RateOutlook") -> str:
     if outlook.lookahead == 0:
         return f"{outlook.acceptance_rate:.0%} does not pay"
     gain = f"makes it {outlook.speedup:.2f} times as fast (lookahead {outlook.lookahead})"

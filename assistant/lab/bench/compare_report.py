@@ -11,7 +11,7 @@ import msgspec
 from assistant.lab.bench import run_file
 from assistant.lab.bench.events import Measured
 from assistant.lab.bench.intervals import Interval, geometric_mean
-from assistant.lab.bench.report import Report, Section, Table, bars, interval, number
+from assistant.lab.bench.report import Report, ReportTable, Section, bars, interval, number
 from assistant.lab.bench.run_answers import (
     ALL,
     RunAnswer,
@@ -120,7 +120,7 @@ def report(a: ComparedRun, b: ComparedRun) -> tuple[Report, list[Difference]]:
         )
         for each in found
     )
-    table = Table("B against A", HEADER, rows, NOTE, names=2)
+    table = ReportTable("B against A", HEADER, rows, NOTE, names=2)
     text = tuple(
         f"{where}: {json.dumps(ours)} in A, {json.dumps(theirs)} in B"
         for where, ours, theirs in run_file.differences(a.facts, b.facts)

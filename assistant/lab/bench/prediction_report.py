@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import geometric_mean
 
-from assistant.lab.bench.report import MISSING, Report, Section, Table, number
+from assistant.lab.bench.report import MISSING, Report, ReportTable, Section, number
 from assistant.lab.bench.run_answers import ALL, RunAnswer
 from assistant.lab.bench.simulator import Machine, Simulator
 from assistant.lab.bench.systems import System
@@ -43,7 +43,7 @@ def report(
         (*place, *(number(each[place]) if place in each else MISSING for each in found.values()))
         for place in sorted(ordered, key=lambda place: place[0] == ALL)
     )
-    table = Table("Predicted × ArS", ("kind", "system", *found), rows, NOTE, names=2)
+    table = ReportTable("Predicted × ArS", ("kind", "system", *found), rows, NOTE, names=2)
     figures: list[dict[str, object]] = [
         {"machine": name, "kind": kind, "system": system, "ratio": ratio}
         for name, each in found.items()

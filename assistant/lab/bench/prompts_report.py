@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from assistant.lab.bench.intervals import Interval, geometric_mean
 from assistant.lab.bench.prediction_report import predictions
-from assistant.lab.bench.report import Report, Section, Table, bars, interval, number, share
+from assistant.lab.bench.report import Report, ReportTable, Section, bars, interval, number, share
 from assistant.lab.bench.run_answers import (
     ALL,
     RunAnswer,
@@ -124,7 +124,7 @@ def report(
     return Report("How fast answers come, by kind of prompt", (section,)), found
 
 
-def _table(found: Sequence[SystemStanding]) -> Table:
+def _table(found: Sequence[SystemStanding]) -> ReportTable:
     rows = tuple(
         (
             each.kind,
@@ -139,7 +139,7 @@ def _table(found: Sequence[SystemStanding]) -> Table:
         for each in found
     )
     note = CAVEAT if all(each.in_lockstep for each in found) else CAVEAT + CAVEAT_ALONE
-    return Table("Tokens per second", HEADER, rows, note, names=2)
+    return ReportTable("Tokens per second", HEADER, rows, note, names=2)
 
 
 def _sentences(answers: Sequence[RunAnswer], found: Sequence[SystemStanding]) -> list[str]:

@@ -11,7 +11,7 @@ Style = Literal["line", "points", "dashed", "bars"]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """Rows of text; the first columns, so many as `names`, are names and the others figures."""
 
     title: str
@@ -60,7 +60,7 @@ class Section:
 
     title: str
     text: tuple[str, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ReportTable, ...] = ()
     plots: tuple[Plot, ...] = ()
 
 

@@ -4,7 +4,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from assistant.lab.bench.report import Plot, Point, Report, Section, Series, Table, number, share
+from assistant.lab.bench.report import (
+    Plot,
+    Point,
+    Report,
+    ReportTable,
+    Section,
+    Series,
+    number,
+    share,
+)
 from assistant.lab.bench.run_answers import RunAnswer, Totals, kinds, sums, together
 from assistant.lab.bench.systems import System
 
@@ -53,7 +62,7 @@ def report(
     return Report("How fast answers come, by lookahead", (section,)), found
 
 
-def table(found: Sequence[LookaheadStep]) -> Table:
+def table(found: Sequence[LookaheadStep]) -> ReportTable:
     """Return a line for each lookahead."""
     rows = tuple(
         (
@@ -68,7 +77,7 @@ def table(found: Sequence[LookaheadStep]) -> Table:
         )
         for each in found
     )
-    return Table("By lookahead", HEADER, rows, NOTE, names=2)
+    return ReportTable("By lookahead", HEADER, rows, NOTE, names=2)
 
 
 def plots(found: Sequence[LookaheadStep]) -> tuple[Plot, ...]:

@@ -31,7 +31,7 @@ READINGS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class LoadedPair:
     """Loaded models, and what their evaluations cost before any round was seen."""
 
     assistant: Assistant
@@ -68,7 +68,7 @@ class Recording(Controller):
         super().observe(rounds, seconds, draft_s, tables_s)
 
 
-class Lane:
+class LockstepLane:
     """An answer from cold caches, a step at a time.
 
     Args:
@@ -86,7 +86,7 @@ class Lane:
         self,
         number: int,
         trial: Trial,
-        pair: Pair,
+        pair: LoadedPair,
         recording: Recording | None,
         control: Control,
     ) -> None:
@@ -173,7 +173,7 @@ class TrialRunner:
     def __init__(self, pool: Pool, control: Control, emit: Callable[[Event], None]) -> None:
         self._pool, self._control, self._emit = pool, control, emit
         self._loaded = ExitStack()
-        self._pairs: dict[tuple[Setup, int], Pair] = {}
+        self._pairs: dict[tuple[Setup, int], LoadedPair] = {}
         self._costs: dict[Setup, Costs | None] = {}
         self._learnt: dict[tuple[Setup, str], Recording] = {}
 
@@ -201,16 +201,16 @@ class TrialRunner:
         """Free everything that was loaded."""
         self._loaded.close()
 
-    def _lane(self, number: int, trial: Trial, others: int) -> Lane:
+    def _lane(self, number: int, trial: Trial, others: int) -> LockstepLane:
         """Return a trial at its start; `others` of the same lockstep have the same models."""
         pair = self._pair(trial.setup, others)
         learnt = None
         if pair.costs:
             key = trial.setup, trial.system
             learnt = self._learnt.setdefault(key, Recording(pair.costs))
-        return Lane(number, trial, pair, learnt, self._control)
+        return LockstepLane(number, trial, pair, learnt, self._control)
 
-    def _pair(self, setup: Setup, others: int) -> Pair:
+    def _pair(self, setup: Setup, others: int) -> LoadedPair:
         if (setup, others) not in self._pairs:
             bare = replace(setup, measure=False, recalls=False, snapshots=0)
             loader = Loader(bare, self._control, self._emit, self._pool)
@@ -218,7 +218,7 @@ class TrialRunner:
             self._loaded.callback(loader.close)
             if setup not in self._costs:
                 self._costs[setup] = _measured(assistant, setup)
-            self._pairs[setup, others] = Pair(assistant, ready, self._costs[setup])
+            self._pairs[setup, others] = LoadedPair(assistant, ready, self._costs[setup])
         return self._pairs[setup, others]
 
 

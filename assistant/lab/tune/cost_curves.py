@@ -10,7 +10,7 @@ from assistant.decoding.lookahead.cost_measurement import SHALLOW, Times, varied
 from assistant.decoding.lookahead.theory import TYPICAL, best_lookahead, break_even, fastest
 from assistant.lab.opening import Opener
 from assistant.lab.progress_meter import Meter, effort
-from assistant.lab.protocol import Depth, Outlook, OutlookSource, Payoff
+from assistant.lab.protocol import Depth, OutlookSource, Payoff, RateOutlook
 from assistant.request import Setup
 from assistant.tuning import Tuning
 from models.llama.model import MAX_ROWS, LlamaModel
@@ -109,7 +109,7 @@ def at_depth(
     )
     prices: dict[OutlookSource, float | None] = {"draft": step_s, "copying": 0.0}
     outlooks = tuple(
-        Outlook(rate, source, *best_lookahead(rate, verify, price))
+        RateOutlook(rate, source, *best_lookahead(rate, verify, price))
         for source, price in prices.items()
         if price is not None
         for rate in ACCEPTANCE_RATES

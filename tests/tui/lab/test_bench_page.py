@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assistant.lab.bench.report import Plot, Point, Report, Section, Series, Table
+from assistant.lab.bench.report import Plot, Point, Report, ReportTable, Section, Series
 from tui.lab.bench.html import page
 from tui.lab.bench.output import lines
 from tui.lab.bench.svg import svg
@@ -22,7 +22,7 @@ FACTS = {"settings": {"a": HOSTILE}, "files": {}, "versions": {}}
 
 
 def test_words_of_a_file_are_shown_and_never_obeyed():
-    table = Table(HOSTILE, (HOSTILE, "n"), ((HOSTILE, "1"),), HOSTILE)
+    table = ReportTable(HOSTILE, (HOSTILE, "n"), ((HOSTILE, "1"),), HOSTILE)
     drawn = Plot(HOSTILE, HOSTILE, HOSTILE, (Series(HOSTILE, (Point(0, 1),)),), (HOSTILE,))
     report = Report(HOSTILE, (Section(HOSTILE, (HOSTILE,), (table,), (drawn,)),))
     text = page(report, FACTS)
@@ -160,7 +160,7 @@ def test_ticks_are_round_and_reach_around_the_values():
 
 
 def test_text_of_two_names_is_grouped_and_figures_are_aligned():
-    table = Table("T", ("kind", "system", "n"), (("a", "x", "1"), ("a", "yy", "10")), names=2)
+    table = ReportTable("T", ("kind", "system", "n"), (("a", "x", "1"), ("a", "yy", "10")), names=2)
     told = list(lines(Report("R", (Section("S", (), (table,)),))))
     assert told[:5] == ["T", "  system   n", "a", "  x        1", "  yy      10"]
 

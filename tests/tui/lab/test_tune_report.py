@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.lab.protocol import Depth, Outlook, Payoff, SettingTrial, Tuned
+from assistant.lab.protocol import Depth, Payoff, RateOutlook, SettingTrial, Tuned
 from assistant.tuning import Tuning
 from tui.lab.tune import lines
 
@@ -14,7 +14,7 @@ NEAR = Depth(
     {1: 0.040, 2: 0.060, 4: 0.072},
     {1: 0.020, 8: 0.070},
     (Payoff(1, None, 0.5), Payoff(3, 0.9512, 0.345)),
-    (Outlook(0.6, "draft", 0, 1.0), Outlook(0.8, "copying", 3, 1.6444)),
+    (RateOutlook(0.6, "draft", 0, 1.0), RateOutlook(0.8, "copying", 3, 1.6444)),
 )
 LOSER = SettingTrial("flash attention off", "target", {1: 1.05, 8: 1.25}, 1.1456)
 WINNER = SettingTrial("threads: 6", "target", {1: 0.9}, 0.9, is_used=True)

@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from assistant.lab.bench.report import Plot, Report, Section, Table
+from assistant.lab.bench.report import Plot, Report, ReportTable, Section
 from tui.lab.bench.svg import series_colour, svg
 from tui.safe import safe
 
@@ -102,14 +102,14 @@ def _legend(plot: Plot) -> str:
     return f'<ul class="legend">{keys}</ul>'
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: ReportTable) -> Iterator[str]:
     yield f"<h3>{_text(table.title)}</h3>\n"
     yield _aside(table.title, "".join(_rows(table)))
     if table.note:
         yield f'<p class="note">{_text(table.note)}</p>'
 
 
-def _rows(table: Table) -> Iterator[str]:
+def _rows(table: ReportTable) -> Iterator[str]:
     yield "<table>\n<thead><tr>"
     yield "".join(_cell("th", i, name, table.names) for i, name in enumerate(table.header))
     yield "</tr></thead>\n<tbody>"

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from assistant.lab.bench.report import Report, Section, Table
+from assistant.lab.bench.report import Report, ReportTable, Section
 from assistant.lab.bench.run_answers import RunAnswer, plain
 from models.errors import StorageError
 from tui.lab.bench.html import page
@@ -86,7 +86,7 @@ def _section(section: Section, is_titled: bool) -> Iterator[str]:
     yield ""
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: ReportTable) -> Iterator[str]:
     """Yield a table; of two columns of names, the first becomes lines of their own."""
     groups = table.names > 1
     rows = [row[groups:] for row in (table.header, *table.rows)]

@@ -7,7 +7,7 @@ from assistant.decoding.lookahead import theory
 from assistant.lab.bench import sweep_report
 from assistant.lab.bench.intervals import Interval, geometric_mean, mean, ratio_of_sums, sign_flip
 from assistant.lab.bench.paper.plan import CHEN_K, GREEDY, NUCLEUS, parts
-from assistant.lab.bench.report import Section, Table, interval, number
+from assistant.lab.bench.report import ReportTable, Section, interval, number
 from assistant.lab.bench.run_answers import (
     RunAnswer,
     Totals,
@@ -73,7 +73,7 @@ def section(
         )
         for each in lines
     )
-    table = Table("Table 1: scores and speed", HEADER, rows, NOTE, names=2)
+    table = ReportTable("Table 1: scores and speed", HEADER, rows, NOTE, names=2)
     text = (*_sentences(lines), *_same_texts(answers), *((remark,) if remark else ()))
     return Section("Chen et al. 2023", text, (table,)), lines
 

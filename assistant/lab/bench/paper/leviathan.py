@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from assistant.decoding.lookahead import theory
 from assistant.lab.bench.intervals import Interval, geometric_mean, ratio_of_sums
 from assistant.lab.bench.paper.plan import DRAFTS, GREEDY, LOOKAHEADS, parts
-from assistant.lab.bench.report import Plot, Point, Section, Series, Table, interval, number, share
+from assistant.lab.bench.report import (
+    Plot,
+    Point,
+    ReportTable,
+    Section,
+    Series,
+    interval,
+    number,
+    share,
+)
 from assistant.lab.bench.run_answers import (
     RunAnswer,
     Totals,
@@ -116,8 +125,8 @@ def sections(
     )
     rows_2 = tuple(map(_row, speeds))
     tables = (
-        Table("Table 3: acceptance rates of drafts", TABLE_3, rows_3, NOTE_3, names=2),
-        Table("Table 2: speed by lookahead, greedy", TABLE_2, rows_2, NOTE_2, names=2),
+        ReportTable("Table 3: acceptance rates of drafts", TABLE_3, rows_3, NOTE_3, names=2),
+        ReportTable("Table 2: speed by lookahead, greedy", TABLE_2, rows_2, NOTE_2, names=2),
     )
     figures = (figure_2(alphas, speeds), figure_3(speeds))
     section = Section("Leviathan et al. 2023", _costs(speeds), tables, figures)

@@ -9,9 +9,9 @@ from assistant.lab.bench.paper.plan import CHEN_K, FILES, parts
 from assistant.lab.bench.report import (
     Plot,
     Point,
+    ReportTable,
     Section,
     Series,
-    Table,
     interval,
     number,
     sentence,
@@ -88,7 +88,7 @@ def section(
         for each in found
     )
     header = ("weights and method", "tokens/s", "range over prompts", "factor [95 %]")
-    tables = (Table("Quantisation and speculation", header, rows), _by_kind(answers))
+    tables = (ReportTable("Quantisation and speculation", header, rows), _by_kind(answers))
     text: list[str] = []
     if len(found) > 1:
         best = max(found[1:], key=lambda each: each.factor.value if each.factor else 0.0)
@@ -145,7 +145,7 @@ def ceilings(
     text = (
         f"Memory is read at {bytes_per_s / 1e9:.1f} GB/s, which limits plain decoding. {verdict}",
     )
-    table = Table("Tokens per second against bandwidth", CEILING, rows, CEILING_NOTE)
+    table = ReportTable("Tokens per second against bandwidth", CEILING, rows, CEILING_NOTE)
     return Section("Memory-bandwidth ceiling", text, (table,)), lines
 
 
@@ -176,14 +176,14 @@ def _column(name: str, own: Mapping[Place, Totals], first: Mapping[Place, Totals
     return FileColumn(name, whole.tokens_per_s, min(speeds), max(speeds), factor)
 
 
-def _by_kind(answers: Sequence[RunAnswer]) -> Table:
+def _by_kind(answers: Sequence[RunAnswer]) -> ReportTable:
     by_task: dict[str, list[Totals]] = {}
     for (kind, _), each in sums(answers, f"model={CHEN_K}").items():
         task, arm = parts(kind)
         if arm == FILES:
             by_task.setdefault(task, []).append(each)
     whole = {task: together(each) for task, each in by_task.items()}
-    return Table(
+    return ReportTable(
         f"Acceptance by kind of prompt, K = {CHEN_K}",
         ("kind", "accepted", "tokens/eval"),
         tuple(
