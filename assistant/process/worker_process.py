@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from assistant.process.frames import Frames, framed
 from assistant.process.protocol import Command, Protocol
+from assistant.process.wire import Frames, framed
 
 ROOT = str(Path(__file__).parents[2])
 CHUNK = 65536

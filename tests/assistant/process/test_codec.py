@@ -19,9 +19,8 @@ from assistant.lab.bench.events import Gauged
 from assistant.lab.events import LabEvent
 from assistant.lab.jobs import Gauge, LabJob
 from assistant.lab.protocol import LAB
-from assistant.process.frames import MOST, Frames, TooLong, framed
 from assistant.process.protocol import CHAT, Begun, Last, Ping, Pong
-from assistant.process.wire import Codec, Garbled
+from assistant.process.wire import MOST, Codec, Frames, Garbled, TooLong, framed
 from assistant.request import (
     MOST_ANSWERS,
     SOURCES,
