@@ -13,9 +13,8 @@ from assistant.events import Failed
 from assistant.process.crash_report import obituary
 from assistant.process.job_queue import JobQueue
 from assistant.process.protocol import CHAT, Begun, Command, Last, Ping, Pong, Protocol
-from assistant.process.watchdog import PATIENCE, Watchdog
 from assistant.process.wire import Garbled, TooLong
-from assistant.process.worker_process import WorkerProcess
+from assistant.process.worker_process import PATIENCE, Watchdog, WorkerProcess
 from assistant.request import AnyJob, Cancel, Steer
 from assistant.service import Hear, Ticket
 from models.errors import UsageError

@@ -139,12 +139,7 @@ class Store:
     def path(self, conversation: int) -> tuple[Record, ...]:
         """Return the messages from the start of a conversation to where it is now."""
         with self._database.reading() as sql:
-            row = sql.execute(
-                "SELECT leaf FROM conversation WHERE id = ?", (conversation,)
-            ).fetchone()
-            if row is None:
-                raise gone("conversation", conversation)
-            return messages.path_to(sql, row["leaf"])
+            return messages.path(sql, conversation)
 
     def tree(self, conversation: int) -> tuple[Record, ...]:
         """Return every message of a conversation on any branch, each after its parent."""

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.attachment import Attachment
 from assistant.events import Alternative, Ghost, Origin, Token
 from assistant.store import Store
+from assistant.store.values import Attachment
 from assistant.tokens import Step, Trace
 from tests import tiny
 from tests.hostile_texts import ALL, MARK, batches, leaks, share, valid

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assistant.lab.tune.events import Depth, Outlook, Payoff, SettingTrial, Tuned
-from assistant.tuning import Tuning
+from assistant.request import Tuning
 from tui.lab.tune import lines
 
 NEAR = Depth(

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assistant.attachment import Attachment
 from assistant.events import Failed, Finished, ModelInfo
 from assistant.request import Message, Mode, Request
+from assistant.store.values import Attachment
 from models.errors import StorageError
 from tui.chat.answer_writer import AnswerWriter
 from tui.chat.chat_request import inquiry

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.engine.resume import Resuming
@@ -52,7 +52,7 @@ def _put_aside_and_brought_back(pair: ProvedPair, text: DecodedText) -> bool:
         for read_before in (True, False):
             if not read_before:
                 emptied(pair.target).logits([*reversed(text.tokens)], rows=0)
-            resuming = Resuming(target, "proof", Path(folder) / "snapshots", ROOM)
+            resuming = Resuming(cast(Any, target), "proof", Path(folder) / "snapshots", ROOM)
             resuming.begin(text.tokens, stored=True)
             if read_before:
                 resuming.keep()

@@ -9,8 +9,7 @@ from typing import Literal
 from assistant.decoding.lookahead.cost_measurement import SHALLOW, Times, varied
 from assistant.lab.progress_meter import Meter, effort
 from assistant.lab.tune.opening import Opener
-from assistant.request import Setup
-from assistant.tuning import Tuning
+from assistant.request import Setup, Tuning
 from models.llama.model import MAX_ROWS, LlamaModel
 
 

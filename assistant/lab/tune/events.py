@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from assistant.tuning import Tuning
+from assistant.request import Tuning
 
 Source = Literal["draft", "copying"]
 

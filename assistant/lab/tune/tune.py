@@ -17,7 +17,7 @@ from assistant.lab.tune.events import Measuring, SettingTrial, Tuned
 from assistant.lab.tune.opening import Opener
 from assistant.lab.tune.outlook import at_depth, speedup
 from assistant.lab.tune.settings_trial import Candidate, Result
-from assistant.tuning import Tuning
+from assistant.request import Tuning
 from models import memory
 from models.cancel import CancelFlag
 from models.errors import ModelError, StorageError
