@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from assistant.chat.detokenizer import Detokenizer
-from assistant.chat.stop_strings import StopStrings
+from assistant.chat.answer_text import Detokenizer, StopStrings
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.warp import Row
 from assistant.engine.stopwatch import Stopwatch
