@@ -51,7 +51,7 @@ class EngineProcess:
 
     def submit(self, job: AnyJob, hear: Hear) -> Ticket:
         """Have a job of the protocol done after those before it; return at once."""
-        ticket = Ticket(job, hear, lambda *order: self._give(partial(self._tell, *order)))
+        ticket = Ticket(job, hear, self._tell)
         self._give(partial(self._add, ticket))
         return ticket
 
@@ -61,6 +61,9 @@ class EngineProcess:
         self._thread.join()
         self._bell.close()
         self._ear.close()
+
+    def _tell(self, ticket: Ticket, order: Steer | Cancel) -> None:
+        self._give(partial(self._obey, ticket, order))
 
     def _give(self, command: Callable[[], None] | None) -> None:
         """Hand a command over; a signal handler may do so in the middle of this very method."""
@@ -90,7 +93,7 @@ class EngineProcess:
         self._queue.add(ticket)
         self._advance()
 
-    def _tell(self, ticket: Ticket, order: Steer | Cancel) -> None:
+    def _obey(self, ticket: Ticket, order: Steer | Cancel) -> None:
         if isinstance(order, Steer):
             if self._queue.steer(ticket, order):
                 self._send(order)
