@@ -80,6 +80,15 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
+class Tuning:
+    """How a file is run: the settings that shape its cost curve. The defaults are the usual."""
+
+    repack: bool = True
+    flash_attention: bool | None = None  # None: as llama.cpp likes
+    threads: int | None = None  # None: one per physical core
+
+
+@dataclass(frozen=True, slots=True)
 class Setup:
     """Which models to load, and how."""
 

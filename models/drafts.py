@@ -55,8 +55,10 @@ class Pairing:
             return self.target.problem or draft.problem or "it cannot be read"
         if draft.path.resolve() == self.target.path.resolve():
             return "it is the target itself"
-        if reason := _hindrance_of_target(target) or _hindrance_of_draft(small):
-            return reason
+        if flaw := _flaw(target):
+            return f"the target {flaw}"
+        if flaw := _flaw(small):
+            return f"it {flaw}"
         return "it is not smaller than the target" if draft.size >= self.target.size else None
 
     def _difference(self, draft: LocalModel) -> str | None:
@@ -90,18 +92,11 @@ def _digest(model: LocalModel) -> str | None:
     return model.summary.vocabulary if model.summary else None
 
 
-def _hindrance_of_target(target: ModelSummary) -> str | None:
-    if target.flaw:
-        return f"the target is {target.flaw}"
-    if not target.rolls_back:
-        return "the target is recurrent and cannot take tokens back"
-    return None
-
-
-def _hindrance_of_draft(draft: ModelSummary) -> str | None:
-    if draft.flaw:
-        return f"it is {draft.flaw}"
-    return None if draft.rolls_back else "it is recurrent and cannot take tokens back"
+def _flaw(model: ModelSummary) -> str | None:
+    """Return why a model can be neither a target nor a draft: the end of a sentence about it."""
+    if model.flaw:
+        return f"is {model.flaw}"
+    return None if model.rolls_back else "is recurrent and cannot take tokens back"
 
 
 def best_draft(
@@ -160,8 +155,8 @@ def _by_file(target: LocalModel) -> GGUF | None:
 
 
 def _without_draft(target: LocalModel, serves: bool) -> str:
-    if target.summary and (reason := _hindrance_of_target(target.summary)):
-        return f"{target.name} has no draft: {reason}."
+    if target.summary and (flaw := _flaw(target.summary)):
+        return f"{target.name} has no draft: the target {flaw}."
     sentence = f"No model on this machine can draft for {target.name}."
     if serves:
         sentence = f"No model here is small enough to gain anything as a draft for {target.name}."

@@ -34,7 +34,7 @@ import os, sys
 from pathlib import Path
 from threading import Thread
 from assistant.process import worker
-from assistant.process.frames import Frames, framed
+from assistant.process.wire import Frames, framed
 from assistant.process.protocol import CHAT
 from assistant.events import Failed, Finished
 from assistant.request import Message, Request, Setup

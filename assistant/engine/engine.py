@@ -6,7 +6,6 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 
 from assistant.decoding.lookahead.policy import Control
-from assistant.engine.handlers import HANDLERS
 from assistant.engine.weights_pool import Pool
 from assistant.engine.workplace import Emit, Handler, Workplace
 from assistant.events import Failed
@@ -25,12 +24,7 @@ class Engine:
     at a time, and but for `close` return at once.
     """
 
-    def __init__(
-        self,
-        emit: Emit,
-        over: Emit,
-        handlers: Mapping[type, Handler] = HANDLERS,
-    ) -> None:
+    def __init__(self, emit: Emit, over: Emit, handlers: Mapping[type, Handler]) -> None:
         self._over, self._handlers = over, handlers
         self._job: SimpleQueue[AnyJob | None] = SimpleQueue()  # handed over; never more than one
         self._control = Control()

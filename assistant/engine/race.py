@@ -81,7 +81,9 @@ def run(race: Race, pool: Pool, control: Control, emit: Callable[[Event], None])
     """
     with ExitStack() as opened:
         lanes = [_line_up(lane, race.request, pool, control, emit, opened) for lane in race.lanes]
-        _check_any(lanes)
+        if all(assistant is None for assistant, _ in lanes):
+            reasons = {ready.message for _, ready in lanes if isinstance(ready, Failed)}
+            raise ModelError(" ".join(sorted(reasons)) or "A race needs a lane.")
         emit(Lined(tuple(ready for _, ready in lanes)))
         runners = [
             _runner(number, assistant, race, control)
@@ -145,12 +147,6 @@ def _needed(lane: Lane) -> Setup:
     if lane.mode == "ars":
         return replace(lane.setup, draft=None, measure=False)
     return replace(lane.setup, measure=lane.setup.measure and lane.lookahead is None)
-
-
-def _check_any(lanes: Sequence[tuple[Assistant | None, Ready | Failed]]) -> None:
-    reasons = {ready.message for _, ready in lanes if isinstance(ready, Failed)}
-    if all(assistant is None for assistant, _ in lanes):
-        raise ModelError(" ".join(sorted(reasons)) or "A race needs a lane.")
 
 
 def _runner(number: int, assistant: Assistant, race: Race, control: Control) -> Runner:

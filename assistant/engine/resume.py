@@ -3,53 +3,18 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from models.files.snapshots import FoundSnapshot, Snapshots
 from models.prefix import shared
+
+if TYPE_CHECKING:  # toys need no native library
+    from models.llama.model import LlamaModel
 
 LONG_S = 2.0
 """Seconds that reading a conversation must take for a snapshot to be worth its place."""
 LEAST = 64
 """Tokens that a snapshot must spare the model to be read."""
-
-
-class Restorable(Protocol):
-    """A model whose cache can be put aside and brought back; see `models.llama.model`."""
-
-    n_ctx: int
-    can_roll_back: bool
-
-    @property
-    def restores_in_part(self) -> bool:
-        """Whether tokens cannot be taken back after a restore."""
-        ...
-
-    @property
-    def held(self) -> tuple[int, ...]:
-        """The tokens that the cache holds."""
-        ...
-
-    @property
-    def seconds_a_token(self) -> float | None:
-        """How long reading a prompt takes, by the token, if that is known."""
-        ...
-
-    def cached(self, tokens: Sequence[int]) -> int:
-        """Return how many leading tokens the cache already holds."""
-        ...
-
-    def truncate(self, length: int) -> None:
-        """Forget all but the first tokens."""
-        ...
-
-    def state(self) -> memoryview:
-        """Return a copy of the cache."""
-        ...
-
-    def restore(self, tokens: Sequence[int], copy: memoryview) -> bool:
-        """Replace the cache; say if that went well."""
-        ...
 
 
 class Resuming:
@@ -58,7 +23,7 @@ class Resuming:
     A snapshot that is missing, damaged or of another model costs the time of reading, nothing else.
     """
 
-    def __init__(self, model: Restorable, identity: str, place: Path, room: int) -> None:
+    def __init__(self, model: "LlamaModel", identity: str, place: Path, room: int) -> None:
         """`identity` is what the cache depends on; `room` is in bytes, and 0 keeps nothing."""
         self._model = model
         self._identity, self._place, self._room = identity, place, room

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from assistant.decoding.lookahead.machine_cache import Records
-from assistant.tuning import Tuning
+from assistant.request import Tuning
 from models.llama.native import speed_key
 
 

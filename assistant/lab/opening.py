@@ -5,8 +5,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from assistant.engine.weights_pool import Pool
-from assistant.request import Setup
-from assistant.tuning import Tuning
+from assistant.request import Setup, Tuning
 from models.cancel import CancelFlag
 from models.llama.model import MAX_ROWS, LlamaModel
 

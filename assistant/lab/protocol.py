@@ -8,8 +8,7 @@ from typing import ClassVar, Literal
 from assistant.events import Event
 from assistant.lab.bench.events import Compared, Gauged
 from assistant.process.protocol import Protocol
-from assistant.request import SAID_IS_KEPT, Job, Request, Sampling, Setup
-from assistant.tuning import Tuning
+from assistant.request import SAID_IS_KEPT, Job, Request, Sampling, Setup, Tuning
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,8 @@ from typing import Any, NoReturn
 
 from assistant.engine.engine import Engine
 from assistant.engine.workplace import Handler
-from assistant.process.frames import Frames, framed
 from assistant.process.protocol import Begun, Command, Last, Ping, Pong, Protocol
-from assistant.process.wire import Codec, Garbled
+from assistant.process.wire import Codec, Frames, Garbled, framed
 from assistant.request import Cancel, Steer
 
 CHUNK = 65536

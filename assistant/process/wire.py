@@ -1,10 +1,13 @@
-"""Frozen values as bytes and back: msgpack, tagged with the name of the value's class.
+"""Frozen values as bytes on a pipe and back: msgpack, tagged with the name of the value's class.
 
-A codec is made from a union of classes and follows their annotations: a new event or job needs no
-line here. Paths, other libraries' numbers and broken text are values, too.
+The length of each message goes before it, in four bytes. A codec is made from a union of classes
+and follows their annotations: a new event or job needs no line here. Paths, other libraries'
+numbers and broken text are values, too.
 """
 
 import os
+import struct
+from collections.abc import Iterator
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args
@@ -14,10 +17,53 @@ import msgspec
 from models.errors import UsageError
 
 Value = TypeVar("Value")
+MOST = 64 * 2**20
+"""Bytes of the longest message: far more than any text that a model can read."""
+_HEAD = struct.Struct("<I")
 
 
 class Garbled(Exception):
     """Bytes that are no message of ours."""
+
+
+class TooLong(ValueError):
+    """A message that does not fit a frame."""
+
+
+def framed(message: bytes) -> bytes:
+    """Return a message with its length before it.
+
+    Raises:
+        TooLong: it is longer than `MOST`.
+    """
+    if len(message) > MOST:
+        raise TooLong(f"{len(message):,} bytes; {MOST:,} are the most")
+    return _HEAD.pack(len(message)) + message
+
+
+class Frames:
+    """Cut what comes out of a pipe, in whatever pieces, into messages."""
+
+    def __init__(self) -> None:
+        self._received = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Take a piece; yield the messages that are whole now.
+
+        Raises:
+            Garbled: a length is beyond `MOST`, before memory is set aside for it.
+        """
+        self._received += data
+        while len(self._received) >= _HEAD.size:
+            (length,) = _HEAD.unpack_from(self._received)
+            if length > MOST:
+                raise Garbled(f"a message of {length:,} bytes")
+            end = _HEAD.size + length
+            if len(self._received) < end:
+                return
+            message = bytes(self._received[_HEAD.size : end])
+            del self._received[:end]
+            yield message
 
 
 class Codec(Generic[Value]):

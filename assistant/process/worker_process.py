@@ -1,4 +1,4 @@
-"""A worker process and its pipes, as one thread of the asking process handles them."""
+"""A worker process, its pipes, and when its silence becomes a hang. For one thread."""
 
 import os
 import subprocess
@@ -6,15 +6,18 @@ import sys
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
-from assistant.process.frames import Frames, framed
 from assistant.process.protocol import Command, Protocol
+from assistant.process.wire import Frames, framed
 
 ROOT = str(Path(__file__).parents[2])
 CHUNK = 65536
 NOISE = 8192
 """Bytes kept of what the worker writes to its standard output and error."""
+PATIENCE = 30.0
+"""Seconds that a worker may take for a sign of life, and to stop when it is told to."""
 FAREWELL = 3.0
 """Seconds that a worker has to go by itself once its commands have ended."""
 
@@ -137,6 +140,55 @@ class WorkerProcess:
     def _close(*pipes: int) -> None:
         for pipe in pipes:
             os.close(pipe)
+
+
+class Watchdog:
+    """Decide when a busy worker is asked for a sign of life, and when it is given up.
+
+    A pong comes from a thread that has nothing else to do, also while llama.cpp computes.
+    """
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self._patience = patience
+        self._heard = monotonic()
+        self._asked: float | None = None
+        self._told_to_stop: float | None = None
+
+    @property
+    def interval(self) -> float:
+        """Seconds between two looks."""
+        return self._patience / 6
+
+    def heard(self) -> None:
+        """Note that the worker has said something."""
+        self._heard, self._asked = monotonic(), None
+
+    def told_to_stop(self) -> None:
+        """Note that the worker has to end its job soon."""
+        self._told_to_stop = self._told_to_stop or monotonic()
+
+    def job_over(self) -> None:
+        """Note that the job has come to its end."""
+        self._told_to_stop = None
+
+    @property
+    def wants_ping(self) -> bool:
+        """Whether it is time to ask for a sign of life, which is then taken as done."""
+        now = monotonic()
+        if self._asked is not None or now - self._heard < self.interval:
+            return False
+        self._asked = now
+        return True
+
+    @property
+    def complaint(self) -> str | None:
+        """Why the worker is given up, or None."""
+        now = monotonic()
+        if self._asked is not None and now - self._asked > self._patience:
+            return f"it gave no sign of life for {self._patience:.0f} seconds"
+        if self._told_to_stop is not None and now - self._told_to_stop > self._patience:
+            return f"it did not stop within {self._patience:.0f} seconds"
+        return None
 
 
 def _start(worker: str, commands: int, events: int) -> subprocess.Popen[bytes]:

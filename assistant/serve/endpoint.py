@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
@@ -18,10 +19,8 @@ from assistant.events import Event, Failed, Finished, Noticed, Ready
 from assistant.request import Request
 from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.completion import stream, whole
-from assistant.serve.completion_objects import card
 from assistant.serve.completion_schema import understand
-from assistant.serve.engine_job import EngineJob
-from assistant.serve.exchange import Exchange, body_of
+from assistant.serve.exchange import EngineJob, Exchange, body_of
 from assistant.serve.guard import Guard
 from assistant.serve.refusal import JSON, Refusal, from_failure, refusal_of
 from assistant.service import Service
@@ -65,7 +64,7 @@ class Endpoint:
     ) -> None:
         self._service, self._usual, self._guard = service, usual, guard
         self._name, self._report, self._notice = name, report, notice
-        self._card = card(name, ready, int(time.time()))
+        self._card = _card(name, ready, int(time.time()))
         self._remembered = AnswerTokens()
         self._jobs = 0  # that clients wait for
         self._app = Starlette(
@@ -165,3 +164,11 @@ async def _from(first: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[byt
     yield first
     async for chunk in chunks:
         yield chunk
+
+
+def _card(name: str, ready: Ready, loaded: int) -> dict[str, Any]:
+    """Return what is said about the model that answers, which was loaded at a time."""
+    target, draft = ready.target, ready.draft
+    own = {"name": target.name, "context": target.n_ctx, "draft": draft.name if draft else None}
+    names = {"id": name, "object": "model", "created": loaded, "owned_by": "specchat"}
+    return {**names, "specchat": own}

@@ -1,19 +1,39 @@
-"""One HTTP request and its answer, as they pass: what is to be known of them when they are over."""
+"""One HTTP request and its answer, as they pass, and the job of the engine in between."""
 
 import asyncio
-from collections.abc import Awaitable
-from typing import TypeVar
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive, Send
 
-from assistant.events import Finished
+from assistant.events import Event, Finished
+from assistant.request import AnyJob
 from assistant.serve import connection
-from assistant.serve.engine_job import EngineJob
 from assistant.serve.refusal import Refusal
+from assistant.service import Service
 
 MAX_BODY_BYTES = 8_388_608
 T = TypeVar("T")
+
+
+class EngineJob:
+    """Something that was given to the engine, whose events can be waited for."""
+
+    def __init__(self, service: Service, job: AnyJob) -> None:
+        self._loop, self._events = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
+        self.cancel = service.submit(job, self._hear).cancel
+        """Say that nobody waits for it any more; one that is over is none the worse for it."""
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Yield what the engine says about it, its end last."""
+        while (event := await self._events.get()) is not None:
+            yield event
+
+    def _hear(self, event: Any) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._events.put_nowait, event)
 
 
 class Exchange:

@@ -100,8 +100,5 @@ def _whole(head: _Head, found: list[_Line]) -> FullConversation:
 
 
 def _json(value: msgspec.Struct) -> str:
-    return _escaped(msgspec.json.encode(value).decode())
-
-
-def _escaped(text: str) -> str:
+    text = msgspec.json.encode(value).decode()
     return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

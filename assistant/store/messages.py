@@ -44,6 +44,14 @@ def record(sql: sqlite3.Connection, message: int) -> Record:
     return _record(row, tuple(id_ for (id_,) in found))
 
 
+def path(sql: sqlite3.Connection, conversation: int) -> tuple[Record, ...]:
+    """Return the messages from the start of a conversation to where it is now."""
+    row = sql.execute("SELECT leaf FROM conversation WHERE id = ?", (conversation,)).fetchone()
+    if row is None:
+        raise gone("conversation", conversation)
+    return path_to(sql, row["leaf"])
+
+
 def path_to(sql: sqlite3.Connection, message: int) -> tuple[Record, ...]:
     """Return the messages from the start of a conversation to one of it."""
     rows = sql.execute(

@@ -13,8 +13,8 @@ from math import isnan, nan
 
 import msgspec
 
-from assistant.attachment import Attachment
 from assistant.events import Alternative, Ghost, Origin, Stats, Token
+from assistant.store.values import Attachment
 from assistant.tokens import Step, Trace
 from models.errors import StorageError
 

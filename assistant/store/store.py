@@ -5,12 +5,11 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from assistant.events import Stats
 from assistant.store import backups, branches, messages, sharing, transfer
+from assistant.store.answers import Answers
 from assistant.store.database import storable
-from assistant.store.messages import gone, keep_trace
+from assistant.store.messages import gone
 from assistant.store.opening import in_memory, on_disk
-from assistant.store.packing import pack_ids, pack_stats, unpack_stats, unpack_trace
 from assistant.store.purging import purge
 from assistant.store.search import listed, prompts
 from assistant.store.values import (
@@ -18,24 +17,12 @@ from assistant.store.values import (
     ChatSummary,
     FullConversation,
     Record,
-    State,
-    StoredAnswer,
     Taken,
     derive,
 )
-from assistant.tokens import Trace
 from models.errors import StorageError
 
-_ANSWERS_AT_ONCE = 256  # answers that are read at a time
 _MAX_LEARNED = 10_000  # conversations
-_ANSWERS = """SELECT message.id, message.created, model, content, stats
-    FROM message JOIN conversation ON conversation.id = conversation
-    WHERE message.id > ? AND role = 'assistant' AND stats IS NOT NULL
-        AND hidden IS NULL AND deleted IS NULL
-    ORDER BY message.id LIMIT ?"""
-_STREAM = "UPDATE message SET content = ?, state = 'streaming', owner = ? WHERE id = ?"
-_END = """UPDATE message SET content = ?, token_ids = ?, stats = ?, stop = ?, state = ?,
-    owner = NULL WHERE id = ?"""
 
 
 class Store:
@@ -56,8 +43,7 @@ class Store:
         self.notice: str | None = opened.notice
         self._database = opened.database
         self._presence = opened.presence
-        self._owner = opened.presence.id if opened.presence else None
-        self._streamed: dict[int, Trace] = {}  # what is on disk of the answers that stream
+        self.answers = Answers(opened.database, opened.presence)
 
     @property
     def saves(self) -> bool:
@@ -155,12 +141,7 @@ class Store:
     def path(self, conversation: int) -> tuple[Record, ...]:
         """Return the messages from the start of a conversation to where it is now."""
         with self._database.reading() as sql:
-            row = sql.execute(
-                "SELECT leaf FROM conversation WHERE id = ?", (conversation,)
-            ).fetchone()
-            if row is None:
-                raise gone("conversation", conversation)
-            return messages.path_to(sql, row["leaf"])
+            return messages.path(sql, conversation)
 
     def tree(self, conversation: int) -> tuple[Record, ...]:
         """Return every message of a conversation on any branch, each after its parent."""
@@ -198,68 +179,6 @@ class Store:
         asked = Record(0, parent, "user", content, time.time(), "complete", (), tuple(attachments))
         with self._database.writing() as sql:
             return messages.append(sql, conversation, asked, None)
-
-    # Answers
-
-    def answer(self, conversation: int, parent: int, model: str) -> Record:
-        """Make room for an answer that is about to stream."""
-        empty = Record(0, parent, "assistant", "", time.time(), "streaming", model=model)
-        with self._database.writing() as sql:
-            return messages.append(sql, conversation, empty, self._owner)
-
-    def stream(self, answer: int, content: str, trace: Trace) -> None:
-        """Keep what there is of an answer: all of its text and how all of it came about."""
-        with self._database.writing() as sql:
-            done = sql.execute(_STREAM, (storable(content), self._owner, answer))
-            if done.rowcount == 0:
-                raise gone("message", answer)
-            self._keep_trace(sql, answer, trace)
-        self._streamed[answer] = trace
-
-    def end(
-        self,
-        answer: int,
-        content: str,
-        token_ids: Sequence[int],
-        trace: Trace,
-        stats: Stats | None,
-        stop: str | None,
-        state: State,
-    ) -> Record:
-        """Keep an answer that is over, whatever ended it."""
-        row = (storable(content), pack_ids(token_ids), pack_stats(stats), stop, state, answer)
-        with self._database.writing() as sql:
-            if sql.execute(_END, row).rowcount == 0:
-                raise gone("message", answer)
-            self._keep_trace(sql, answer, trace)
-            sql.execute(
-                "UPDATE conversation SET updated = ? "
-                "WHERE id = (SELECT conversation FROM message WHERE id = ?)",
-                (time.time(), answer),
-            )
-            ended = messages.record(sql, answer)
-        self._streamed.pop(answer, None)
-        return ended
-
-    def trace(self, answer: int) -> Trace:
-        """Return how an answer came about; empty for one that was not decoded here."""
-        with self._database.reading() as sql:
-            parts = sql.execute(
-                "SELECT packed FROM trace WHERE message = ? ORDER BY part", (answer,)
-            ).fetchall()
-        return tuple(step for (packed,) in parts for step in unpack_trace(packed))
-
-    def answers(self) -> Iterator[StoredAnswer]:
-        """Yield the answers of all conversations that have figures, oldest first."""
-        last = 0
-        while True:
-            with self._database.reading() as sql:
-                rows = sql.execute(_ANSWERS, (last, _ANSWERS_AT_ONCE)).fetchall()
-            if not rows:
-                return
-            for last, created, model, content, packed in rows:  # noqa: B007 - the next begin there
-                if (stats := unpack_stats(packed)) is not None:
-                    yield StoredAnswer(created, model, content, stats)
 
     # Conversations taken out and put in
 
@@ -338,9 +257,3 @@ class Store:
             )
             if done.rowcount == 0:
                 raise gone("conversation", conversation)
-
-    def _keep_trace(self, sql: sqlite3.Connection, answer: int, trace: Trace) -> None:
-        """Add what is not on disk yet, or replace what is when it is not how this one begins."""
-        kept = self._streamed.get(answer, ())
-        more = bool(kept) and trace[: len(kept)] == kept
-        keep_trace(sql, answer, trace[len(kept) :] if more else trace, more)

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from assistant.attachment import Attachment as Attachment
 from assistant.events import Stats
 from assistant.tokens import Trace
 
@@ -16,6 +15,14 @@ INTERRUPTED = "interrupted"
 TO_CONVERSATION, TO_MESSAGE = "unfinished, conversation ", "unfinished, message "
 """How the names of unsent texts begin, before the number of what they belong to."""
 _MAX_TITLE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that was read or a long text that was pasted, along with what a person says."""
+
+    name: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

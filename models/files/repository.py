@@ -1,8 +1,13 @@
-"""What the hub says of a repository. It may be anybody who answers: time and size are bounded."""
+"""What a repository of the hub has for this machine: its files, its terms, and which file suits.
 
+It may be anybody who answers: time and size are bounded.
+"""
+
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -11,17 +16,26 @@ import msgspec
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]  # is public
 
+from models import memory
 from models.cancel import CancelFlag
 from models.catalog import GGUF
-from models.errors import NetworkError, UsageError
+from models.errors import ModelError, ModelMissing, NetworkError, UsageError
 from models.files import hub
-from models.files.progress import stop_if_asked
+from models.files.gguf_files import labelled
+from models.files.progress import Progress, Report, stop_if_asked
+from models.memory import Fit
 
 MAX_ANSWER_BYTES = 1 << 25
 """Bytes of the longest answer; a repository of ten thousand files takes a tenth of that."""
 ANSWER_TIMEOUT_S = 30.0
 """Seconds for all of it."""
 _MAX_LICENCE = 80
+_REPO = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w.-]+))?")
+ORDER = (
+    *("Q4_K_M", "Q4_K_S", "Q4_0", "Q4_1", "IQ4_NL", "IQ4_XS", "MXFP4", "Q5_K_M", "Q5_K_S", "Q5_0"),
+    *("Q6_K", "Q8_0", "Q3_K_L", "Q3_K_M", "IQ3_M", "Q3_K_S", "Q2_K"),
+)
+"""The quantisations that are taken, best first: small and nearly as good as the whole."""
 
 
 class _File(msgspec.Struct):
@@ -86,3 +100,100 @@ def _repository(answer: bytes) -> Repository:
     licence = named if isinstance(named, str) else next(tagged, None)
     files = {each.rfilename: each.size or 0 for each in said.siblings}
     return Repository(files, licence and licence[:_MAX_LICENCE], bool(said.gated))
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The file of a repository that suits this machine."""
+
+    reference: str  # what to pull
+    label: str
+    size: int
+    fit: Fit
+    among: int  # how many quantisations there were to choose from
+    licence: str | None
+    gated: bool
+
+    @property
+    def sentence(self) -> str:
+        """Return what a person should know before it is fetched."""
+        terms = self.licence or "no licence is named"
+        gate = ", for those who agreed to its terms" if self.gated else ""
+        return (
+            f"{self.label}, of {self.among} quantisations: {_gb(self.size)} to fetch, about "
+            f"{_gb(self.fit.needed)} of memory, and {_gb(self.fit.available)} are free. "
+            f"Licence: {terms}{gate}."
+        )
+
+
+def is_repository(reference: str) -> bool:
+    """Say whether a reference is a repository alone, and neither a file of it nor one here."""
+    return (
+        _REPO.fullmatch(reference) is not None
+        and not reference.lower().endswith(".gguf")
+        and not Path(reference).exists()
+    )
+
+
+def offer(
+    repo: str, report: Report, *, offline: bool = False, cancel: CancelFlag | None = None
+) -> Offer:
+    """Ask the hub what a repository has, and choose what fits into memory.
+
+    Raises:
+        NetworkError: the hub cannot or may not be asked, or wants its terms agreed to first.
+        ModelMissing: it has no model that is one file and says its quantisation.
+        ModelError: none fits.
+    """
+    match = _REPO.fullmatch(repo)
+    if match is None:
+        raise UsageError(f"{repo} cannot be the name of a repository.")
+    if hub.forbidden(offline):
+        raise NetworkError(
+            f"What {repo} has, only the hub knows, and --offline or HF_HUB_OFFLINE forbids to ask."
+        )
+    name, revision = match.groups()
+    report(Progress(0, 0, "asking the hub"))
+    wanted = GGUF(name, name, "GGUF file", revision, 0, None, "")
+    found = describe(wanted, name, cancel)
+    licence, sizes = found.licence, found.files
+    if found.gated and hub.token() is None:
+        raise NetworkError(
+            f"{name} is given only to those who agreed to its terms (licence: "
+            f"{licence or 'not named'}). Agree on its page, then set HF_TOKEN to your token."
+        )
+    there = labelled(sizes)
+    if not there:
+        raise ModelMissing(f"{name} has no GGUF file that is whole and says its quantisation.")
+    file, fit = _choose(repo, there, sizes)
+    return Offer(
+        f"{repo}:{file}",
+        there[file],
+        sizes[file],
+        fit,
+        len(set(there.values())),
+        licence,
+        found.gated,
+    )
+
+
+def _choose(repo: str, there: Mapping[str, str], sizes: Mapping[str, int]) -> tuple[str, Fit]:
+    fits = {file: memory.fit(memory.estimate_by_size(sizes[file], file)) for file in there}
+    fitting = [file for file, fit in fits.items() if fit.verdict != "too large"]
+    if not fitting:
+        least = min(there, key=lambda file: sizes[file])
+        raise ModelError(
+            f"Nothing of {repo} fits: the smallest, {there[least]}, takes about "
+            f"{_gb(fits[least].needed)} of memory, and {_gb(fits[least].available)} are free. "
+            f"To fetch it all the same: specchat models pull {repo}:{there[least]}"
+        )
+    chosen = min(fitting, key=lambda file: (_rank(there[file]), sizes[file], file))
+    return chosen, fits[chosen]
+
+
+def _rank(label: str) -> int:
+    return ORDER.index(label) if label in ORDER else len(ORDER)
+
+
+def _gb(size: int) -> str:
+    return f"{size / 1e9:.1f} GB"

@@ -1,5 +1,6 @@
 """Where this and other programs keep model files, and what is in there. Nothing is ever changed."""
 
+import json
 import os
 import re
 import sys
@@ -10,12 +11,16 @@ from pathlib import Path
 
 from models import catalog
 from models.catalog import GGUF
-from models.files import layout, ollama
+from models.files import layout
 from models.files.gguf_files import gguf_files, is_whole, tree
 from models.files.places import models_dir
 
 _JAN_PATH = re.compile(r"^model_path:[ \t]*['\"]?([^'\"\r\n]+)", re.MULTILINE)
-_MAX_NOTE_BYTES = 1 << 16
+_MAX_NOTE_BYTES = 1 << 20
+OLLAMA = "ollama:"
+_OLLAMA_MODEL = "application/vnd.ollama.image.model"
+_DIGEST = re.compile(r"sha256[:-]([0-9a-f]{64})")
+_DEFAULT_TAG = "latest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +38,8 @@ def stored(folders: Iterable[Path] = ()) -> Iterator[Stored]:
     """Yield the models of every program, and those in `folders`; one may come more than once."""
     yield from _ours()
     yield from _in("llama.cpp", _llama_cpp())
-    for name, path in ollama.scan():
-        yield Stored(path, name, f"{ollama.PREFIX}{name}", "Ollama")
+    for name, path in _ollama():
+        yield Stored(path, name, f"{OLLAMA}{name}", "Ollama")
     yield from _in("LM Studio", _lm_studio())
     yield from _jan()
     yield from _in("GPT4All", _shared("nomic.ai/GPT4All"))
@@ -80,6 +85,56 @@ def _llama_cpp() -> list[Path]:
     mac = [Path.home() / "Library/Caches/llama.cpp"] if sys.platform == "darwin" else []
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return [*([Path(told)] if told else []), *mac, cache / "llama.cpp"]
+
+
+def _ollama_folders() -> list[Path]:
+    """Return where Ollama may keep models: where it is told to, the person's, the service's."""
+    told = os.environ.get("OLLAMA_MODELS")
+    places = [Path(told).expanduser()] if told else []
+    return [*places, Path.home() / ".ollama/models", Path("/usr/share/ollama/.ollama/models")]
+
+
+def _ollama() -> Iterator[tuple[str, Path]]:
+    """Yield what Ollama calls each of its models, and the file that it is."""
+    for folder in _ollama_folders():
+        manifests = folder / "manifests"
+        for parent, names in tree(manifests):
+            for name in names:
+                if blob := _blob(folder, parent / name):
+                    yield _ollama_name((parent / name).relative_to(manifests)), blob
+
+
+def find_in_ollama(name: str) -> Path | None:
+    """Return the file of a model by the name that Ollama has for it."""
+    wanted = name if ":" in name else f"{name}:{_DEFAULT_TAG}"
+    return next((path for known, path in _ollama() if known == wanted), None)
+
+
+def _ollama_name(manifest: Path) -> str:
+    """Return the name that `host/namespace/model/tag` has on Ollama's command line."""
+    *path, tag = manifest.parts
+    if path and path[0].startswith("registry."):  # Ollama's own, which nobody writes
+        path = path[1:]
+    if path and path[0] == "library":
+        path = path[1:]
+    return f"{'/'.join(path)}:{tag}"
+
+
+def _blob(folder: Path, manifest: Path) -> Path | None:
+    """Return the weights that a manifest names, if it is one and they are there."""
+    digest = _DIGEST.fullmatch(_digest(manifest))
+    if digest is None:
+        return None
+    path = folder / "blobs" / f"sha256-{digest[1]}"
+    return path if os.path.isfile(path) else None
+
+
+def _digest(manifest: Path) -> str:
+    try:
+        layers = json.loads(_note(manifest))["layers"]
+        return next(str(layer["digest"]) for layer in layers if layer["mediaType"] == _OLLAMA_MODEL)
+    except (ValueError, KeyError, TypeError, RecursionError, StopIteration):
+        return ""
 
 
 def _lm_studio() -> list[Path]:

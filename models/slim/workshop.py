@@ -16,10 +16,10 @@ from models.files import checksum
 from models.files.disk import disk_errors, require_room
 from models.files.places import models_dir
 from models.gguf import read_vocabulary
-from models.gguf.layout import read_layout
 from models.gguf.summary import SERVES
 from models.llama.quantize import quantize
 from models.slim import vocabulary, writing
+from models.slim.writing import read_layout
 
 NAME = "general.name"
 RECIPE, SOURCE = "specchat.slim.recipe", "specchat.slim.source"

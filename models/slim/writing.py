@@ -1,19 +1,19 @@
-"""Write a GGUF file anew from the pieces of another, a tensor at a time, and values for it."""
+"""Write a GGUF file anew from the pieces of another: raw values, and a tensor at a time."""
 
 import hashlib
 import os
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from models.errors import ModelError
-from models.gguf.layout import FileLayout
-from models.gguf.tensors import Tensor
-from models.gguf.values import ARRAY, STRING
+from models.gguf.opening import reading
+from models.gguf.tensors import Tensor, read_table
+from models.gguf.values import ARRAY, STRING, Malformed
 
 Ids = npt.NDArray[np.intp]
 
@@ -22,6 +22,39 @@ CHECKSUM = "specchat.slim.tensors_sha256"
 _VERSION = 3
 _UINT32 = 4
 _PIECE = 1 << 22  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FileLayout:
+    """What lies where in a file."""
+
+    path: Path
+    values: Mapping[str, bytes]  # by key, each as it is in the file: its type, then the rest
+    tensors: tuple[Tensor, ...]
+    alignment: int
+    data: int  # where the offsets of tensors begin
+
+
+def read_layout(path: Path) -> FileLayout:
+    """Read all of a header; a `ModelError` says why that cannot be done.
+
+    Meant for a file whose header was read before, with `read`: only what is read here is checked.
+    """
+    with reading(path) as stream:
+        stream.number("<I")
+        tensors = stream.number("<Q")
+        values: dict[str, bytes] = {}
+        alignment: object = 32
+        for _ in range(stream.number("<Q")):
+            key, start = str(stream.text()), stream.position
+            value = stream.value()
+            alignment = value if key == "general.alignment" else alignment
+            values[key] = stream.since(start)
+        if not isinstance(alignment, int):
+            raise Malformed("its alignment is no number")
+        table = read_table(stream, tensors)
+        data = -(-stream.position // alignment) * alignment
+    return FileLayout(path, values, table, alignment, data)
 
 
 def write(

@@ -11,9 +11,8 @@ from tempfile import mkdtemp
 from assistant.chat.template import CHATML, ChatTemplate
 from assistant.events import Failed, Lap, Loading
 from assistant.lab.protocol import LAB
-from assistant.process.frames import MOST, Frames, framed
 from assistant.process.protocol import Begun
-from assistant.process.wire import Garbled
+from assistant.process.wire import MOST, Frames, Garbled, framed
 from assistant.request import Count, Message, Request, Setup
 from assistant.store import Store
 from assistant.store.jsonl import lines, read

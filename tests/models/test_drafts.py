@@ -7,9 +7,8 @@ from models import catalog
 from models.catalog import GGUF
 from models.drafts import Pairing, best_draft
 from models.files.discovery import discover, identify
-from models.gguf.layout import read_layout
 from models.slim.vocabulary import MATRICES, without
-from models.slim.writing import write
+from models.slim.writing import read_layout, write
 from tests import tiny
 
 

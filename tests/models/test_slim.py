@@ -13,12 +13,12 @@ import pytest
 
 from models.errors import ModelError, StorageError
 from models.gguf import FileVocabulary, read, read_vocabulary, summarise
-from models.gguf.layout import read_layout
 from models.gguf.vocabulary import UNUSED
 from models.llama.weights import Weights
 from models.mapping import Mapping
 from models.slim import vocabulary, writing
 from models.slim.workshop import RECIPE, SOURCE, SOURCE_SHA256, Recipe, spaced, workshop
+from models.slim.writing import read_layout
 from tests import tiny
 
 WORDS = tuple(f" word{i}" for i in range(100))

@@ -1,8 +1,7 @@
 """Mutants of what turns tokens into text, and text into tokens, and of the cache."""
 
-from assistant.chat.detokenizer import Detokenizer
+from assistant.chat.answer_text import Detokenizer, StopStrings
 from assistant.chat.prompt_tokens import ChatTokens
-from assistant.chat.stop_strings import StopStrings
 from assistant.engine.answer import Answer
 from models.llama.context import Context
 from models.llama.model import LlamaModel

@@ -57,8 +57,8 @@ def test_chats(tmp_path: Path, texts: list[str]) -> None:
     store = Store(tmp_path / "home" / "chats.db")
     for text in texts:
         number = store.begin(title=text, system=text)
-        answer = store.answer(number, store.ask(number, None, f"needle {text}").id, text)
-        store.end(answer.id, text, (), (), None, None, "complete")
+        answer = store.answers.begin(number, store.ask(number, None, f"needle {text}").id, text)
+        store.answers.end(answer.id, text, (), (), None, None, "complete")
         store.rename(number, text)
     store.close()
     found = [["list"], ["search", "needle"]]

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.attachment import Attachment
 from assistant.events import Alternative, Ghost, Origin, Token
 from assistant.store import Store
+from assistant.store.values import Attachment
 from assistant.tokens import Step, Trace
 from tests import tiny
 from tests.hostile_texts import ALL, MARK, batches, leaks, share, valid
@@ -70,9 +70,9 @@ def conversation(store: Store, texts: Sequence[str]) -> int:
         text = "\n".join(batch)
         files = [Attachment(text[:60], text)]
         parent = store.ask(number, parent, text[:2900], files).id
-        answer = store.answer(number, parent, batch[0])
+        answer = store.answers.begin(number, parent, batch[0])
         trace = told(text, dice)
-        parent = store.end(answer.id, text, (), trace, None, "stop-token", "complete").id
+        parent = store.answers.end(answer.id, text, (), trace, None, "stop-token", "complete").id
     store.remember(OPEN, str(number))
     return number
 

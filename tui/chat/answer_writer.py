@@ -67,7 +67,7 @@ class AnswerWriter:
         with self._storing:
             if not self.is_over and len(self._steps) > self._kept:
                 self._kept = len(self._steps)
-                store.stream(self.record.id, self.text, self.trace)
+                store.answers.stream(self.record.id, self.text, self.trace)
 
     def is_nothing(self, event: Finished) -> bool:
         """Say whether it was stopped before its first word."""
@@ -86,7 +86,9 @@ class AnswerWriter:
         stats, text = together(self.record.stats, event.stats), self._begun + event.text
         with self._storing:
             self.is_over = True
-            return store.end(self.record.id, text, ids, self.trace, stats, str(event.stop), state)
+            return store.answers.end(
+                self.record.id, text, ids, self.trace, stats, str(event.stop), state
+            )
 
     def abandon(self, store: Store, state: State) -> Record:
         """Save what there is of an answer that came to no end.
@@ -96,7 +98,7 @@ class AnswerWriter:
         """
         with self._storing:
             self.is_over = True
-            return store.end(self.record.id, self.text, (), self.trace, None, None, state)
+            return store.answers.end(self.record.id, self.text, (), self.trace, None, None, state)
 
     def close(self, store: Store, state: State) -> None:
         """Save what there is if it came to no end; nothing of one that never began.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from assistant.attachment import Attachment
 from assistant.events import (
     Counted,
     Decoded,
@@ -24,6 +23,7 @@ from assistant.events import (
 )
 from assistant.request import Count, Mode, Request, Setup
 from assistant.service import Hear, Submit, Ticket
+from assistant.store.values import Attachment
 from models.errors import StorageError
 from tui.chat import draft_use
 from tui.chat.conversation.turn import Turn

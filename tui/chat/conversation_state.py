@@ -120,7 +120,7 @@ class ConversationState:
         blank = [
             replace(r, content="") if reply and r.id == reply.record.id else r for r in self.records
         ]
-        self.view.open(blank, self.store.trace)
+        self.view.open(blank, self.store.answers.trace)
         if reply is not None:
             reply.move_to(self.answer_of(reply.record))
 
@@ -203,8 +203,8 @@ def copied(path: Sequence[Record], system: str, store: Store) -> tuple[int, dict
 def _copied(record: Record, parent: int | None, conversation: int, store: Store) -> Record:
     if record.role == "user" or parent is None:
         return store.ask(conversation, parent, record.content, record.attachments)
-    new = store.answer(conversation, parent, record.model)
+    new = store.answers.begin(conversation, parent, record.model)
     if record.state == "streaming":
         return new
     ids, stats, stop = record.token_ids, record.stats, record.stop
-    return store.end(new.id, record.content, ids, (), stats, stop, record.state)
+    return store.answers.end(new.id, record.content, ids, (), stats, stop, record.state)

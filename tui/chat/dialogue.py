@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assistant.attachment import Attachment
 from assistant.events import Failed, Finished, ModelInfo
 from assistant.request import Message, Mode, Request
+from assistant.store.values import Attachment
 from models.errors import StorageError
 from tui.chat.answer_writer import AnswerWriter
 from tui.chat.chat_request import inquiry
@@ -36,7 +36,7 @@ class Dialogue:
             state.cut_before(instead_of)
         record = state.stored(lambda: self._ask(text, attachments))
         state.records = (*state.records, record)
-        state.view.trace = state.store.trace
+        state.view.trace = state.store.answers.trace
         return state.view.ask(text, record, attachments)
 
     def take_back(self, turn: UserTurn) -> None:
@@ -60,7 +60,7 @@ class Dialogue:
         state, record = self._state, self._state.records[-1]
         view = state.answer_of(record)
         view.resume()
-        state.reply = AnswerWriter(record, view, state.store.trace(record.id))
+        state.reply = AnswerWriter(record, view, state.store.answers.trace(record.id))
         return self._request(state.records, model, mode)
 
     def several(self, model: ModelInfo, mode: Mode, count: int) -> tuple[list[Record], Request]:
@@ -136,7 +136,7 @@ class Dialogue:
     def _answer(self, model: ModelInfo) -> Record:
         state = self._state
         assert state.conversation is not None, "an answer follows a question"
-        return state.store.answer(state.conversation, state.records[-1].id, model.name)
+        return state.store.answers.begin(state.conversation, state.records[-1].id, model.name)
 
     def _close(self, reply: AnswerWriter, end: Callable[[], Record]) -> None:
         state, record = self._state, self._ended(reply, end)

@@ -32,7 +32,7 @@ def stats(as_json: bool) -> None:
     mixed, when some do; a list, when at least half are items or rows of a table; else prose.
     """
     with opened() as store:
-        history = look_back(store.answers())
+        history = look_back(store.answers.with_stats())
     if as_json:
         click.echo(json.dumps(report(history)))
     elif not history.whole.answers:

@@ -88,10 +88,10 @@ def pull(context: click.Context, names: tuple[str, ...], offline: bool) -> None:
 
 def _offered(wanted: str, offline: bool) -> str:
     """Return what to fetch, and say first what that takes and on what terms."""
-    from models.files.offer import offer, repository
+    from models.files.repository import is_repository, offer
     from tui.shell.progress_bar import meter
 
-    if repository(wanted):
+    if is_repository(wanted):
         with meter(wanted) as progress:
             offered = offer(wanted, progress, offline=offline)
         click.echo(safe(f"{wanted}: {offered.sentence}"), err=True)

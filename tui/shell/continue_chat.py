@@ -37,7 +37,9 @@ class Continuing:
         parent = path[-1].id if path else None
         if self._keeps:
             asked = store.ask(self.number, parent, question)
-            records = [store.answer(self.number, asked.id, model.name) for _ in range(answers)]
+            records = [
+                store.answers.begin(self.number, asked.id, model.name) for _ in range(answers)
+            ]
             store.choose(records[0].id)
             self._answers = [AnswerWriter(record) for record in records]
         else:

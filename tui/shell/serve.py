@@ -21,7 +21,7 @@ from assistant.process.landlock import forbid_connections
 from assistant.request import Setup
 from assistant.serve.connection import listen
 from assistant.serve.endpoint import Endpoint, Served
-from assistant.serve.engine_job import EngineJob
+from assistant.serve.exchange import EngineJob
 from assistant.serve.guard import Guard, is_local
 from models import errors
 from models.errors import StorageError, UsageError

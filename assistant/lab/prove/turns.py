@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
@@ -180,7 +180,7 @@ def _put_aside_and_brought_back(pair: ProvedPair, text: DecodedText) -> bool:
         for read_before in (True, False):
             if not read_before:
                 emptied(pair.target).logits([*reversed(text.tokens)], rows=0)
-            resuming = Resuming(target, "proof", Path(folder) / "snapshots", ROOM)
+            resuming = Resuming(cast(Any, target), "proof", Path(folder) / "snapshots", ROOM)
             resuming.begin(text.tokens, stored=True)
             if read_before:
                 resuming.keep()

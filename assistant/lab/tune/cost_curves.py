@@ -11,8 +11,7 @@ from assistant.decoding.lookahead.theory import TYPICAL, best_lookahead, break_e
 from assistant.lab.opening import Opener
 from assistant.lab.progress_meter import Meter, effort
 from assistant.lab.protocol import Depth, OutlookSource, Payoff, RateOutlook
-from assistant.request import Setup
-from assistant.tuning import Tuning
+from assistant.request import Setup, Tuning
 from models.llama.model import MAX_ROWS, LlamaModel
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from math import exp, log
 from typing import Any
 
-from assistant.tuning import Tuning
+from assistant.request import Tuning
 from models.base import Model
 from models.llama import native
 from models.machine import other_counts

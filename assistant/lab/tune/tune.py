@@ -15,7 +15,7 @@ from assistant.lab.protocol import Measuring, SettingTrial, Tune, Tuned
 from assistant.lab.tune import cost_curves, settings_trial
 from assistant.lab.tune.cost_curves import MeasuredCurve, Side, at_depth, sides, speedup
 from assistant.lab.tune.settings_trial import Candidate, Result
-from assistant.tuning import Tuning
+from assistant.request import Tuning
 from models import memory
 from models.cancel import CancelFlag
 from models.errors import ModelError, StorageError

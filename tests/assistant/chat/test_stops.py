@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from assistant.chat.stop_strings import StopStrings
+from assistant.chat.answer_text import StopStrings
 from assistant.events import Origin, Token
 
 

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from assistant.chat.answer_text import Detokenizer, StopStrings
 from assistant.chat.context import fit
-from assistant.chat.detokenizer import Detokenizer
 from assistant.chat.prompt_tokens import MEANINGLESS, ChatTokens
-from assistant.chat.stop_strings import StopStrings
 from assistant.events import Origin, Token
 from assistant.request import Message
 from models.errors import ContextFull

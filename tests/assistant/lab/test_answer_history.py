@@ -111,14 +111,14 @@ def test_figures_name_the_draft_that_was_loaded(tiny_target, tiny_draft):
 
 
 def test_the_store_gives_every_answer_that_is_seen(tmp_path, monkeypatch):
-    monkeypatch.setattr("assistant.store.store._ANSWERS_AT_ONCE", 2)
+    monkeypatch.setattr("assistant.store.answers._AT_ONCE", 2)
     store = Store(tmp_path / "chats.db")
     first, _ = talk(store, "One?", "Two?", "Three?")
     _, records = talk(store, "Four?", "Five?")
-    assert [each.content for each in store.answers()] == [
+    assert [each.content for each in store.answers.with_stats()] == [
         f"Answer to {number}?" for number in ("One", "Two", "Three", "Four", "Five")
     ]
     store.drop(records[2].id)
     store.delete(first)
-    assert [each.content for each in store.answers()] == ["Answer to Four?"]
+    assert [each.content for each in store.answers.with_stats()] == ["Answer to Four?"]
     store.close()

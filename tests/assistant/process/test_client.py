@@ -18,9 +18,9 @@ from assistant.events import (
     RaceOver,
     Ready,
 )
-from assistant.process import frames
+from assistant.process import wire
 from assistant.process.client import EngineProcess
-from assistant.request import Count, Lane, Message, Race, Request, Sampling, Setup
+from assistant.request import Count, Lane, Race, Setup
 from tests.asking import Asking, NearEngine
 from tests.assistant.process.driving import Heard, ask, running
 
@@ -86,7 +86,7 @@ def test_what_is_too_long_for_the_pipe_fails_and_the_next_is_answered(
     setup: Setup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running(load=setup) as (engine, heard):
-        monkeypatch.setattr(frames, "MOST", 2000)
+        monkeypatch.setattr(wire, "MOST", 2000)
         engine.submit(ask("x" * 2000))
         failed = heard.until(Failed)
         assert failed.kind == "UsageError"
@@ -96,13 +96,13 @@ def test_what_is_too_long_for_the_pipe_fails_and_the_next_is_answered(
 
 
 def test_a_number_too_large_for_the_pipe_fails_and_the_next_is_answered(setup: Setup) -> None:
-    huge = Sampling(top_k=2**64)
+    huge = 2**64
     with running(load=setup) as (engine, heard):
         engine.submit(ask(max_tokens=900))
         heard.until(Decoded)
-        engine.steer("ars", sampling=huge)
+        engine.steer("ars", huge)
         heard.until(Finished)  # the answer under way is none the worse for it
-        engine.submit(Request((Message("user", "Why?"),), huge))
+        engine.submit(ask(seed=huge))
         failed = heard.until(Failed)
         assert failed.kind == "UsageError"
         assert "too large" in failed.message

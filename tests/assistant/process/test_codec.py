@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from assistant.events import Event, Failed, Lap, Lined
 from assistant.lab.bench.events import Gauged
 from assistant.lab.protocol import LAB, Gauge, LabEvent, LabJob
-from assistant.process.frames import MOST, Frames, TooLong, framed
 from assistant.process.protocol import CHAT, Begun, Last, Ping, Pong
-from assistant.process.wire import Codec, Garbled
+from assistant.process.wire import MOST, Codec, Frames, Garbled, TooLong, framed
 from assistant.request import (
     MOST_ANSWERS,
     SOURCES,

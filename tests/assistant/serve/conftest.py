@@ -17,7 +17,7 @@ from assistant.process.client import EngineProcess
 from assistant.request import Request, Sampling, Setup
 from assistant.serve.connection import listen
 from assistant.serve.endpoint import Endpoint, Served
-from assistant.serve.engine_job import EngineJob
+from assistant.serve.exchange import EngineJob
 from assistant.serve.guard import Guard
 from tests import tiny
 from tests.patience import WAIT_S

@@ -16,14 +16,14 @@ def chat(store: Store, conversation: int, parent: int | None, number: int) -> in
     prompt = f"question {number} " + "p" * (number * 37 % 900)
     asked = store.ask(conversation, parent, prompt)
     say("asked", asked.id, len(prompt))
-    answer = store.answer(conversation, asked.id, "tiny")
+    answer = store.answers.begin(conversation, asked.id, "tiny")
     say("begun", answer.id, 0)
     rounds = trace(number % 40 + 4)
     for done in range(1, 5):
         text = "word " * done * (number * 53 % 400)
-        store.stream(answer.id, text, rounds[: done * len(rounds) // 4])
+        store.answers.stream(answer.id, text, rounds[: done * len(rounds) // 4])
         say("streamed", answer.id, len(text))
-    store.end(answer.id, text + "end", (1, 2, 3), rounds, None, "length", "complete")
+    store.answers.end(answer.id, text + "end", (1, 2, 3), rounds, None, "length", "complete")
     say("ended", answer.id, len(text) + 3)
     return answer.id
 

@@ -49,9 +49,11 @@ def talk(store: Store, *prompts: str, parent: int | None = None) -> tuple[int, l
     conversation, records = store.begin(system="Be brief."), []
     for prompt in prompts:
         asked = store.ask(conversation, parent, prompt)
-        answer = store.answer(conversation, asked.id, "tiny")
+        answer = store.answers.begin(conversation, asked.id, "tiny")
         text = f"Answer to {prompt}"
-        ended = store.end(answer.id, text, (1, 2), trace(2), STATS, "stop-token", "complete")
+        ended = store.answers.end(
+            answer.id, text, (1, 2), trace(2), STATS, "stop-token", "complete"
+        )
         records += [asked, ended]
         parent = ended.id
     return conversation, records
@@ -60,11 +62,13 @@ def talk(store: Store, *prompts: str, parent: int | None = None) -> tuple[int, l
 def answering(store: Store) -> tuple[int, Record]:
     """A conversation and an answer in it that has not begun to stream."""
     conversation = store.begin()
-    return conversation, store.answer(conversation, store.ask(conversation, None, "Hi").id, "tiny")
+    return conversation, store.answers.begin(
+        conversation, store.ask(conversation, None, "Hi").id, "tiny"
+    )
 
 
 def end(store: Store, answer: int, text: str, steps: Trace = ()) -> Record:
-    return store.end(answer, text, (), steps, None, None, "complete")
+    return store.answers.end(answer, text, (), steps, None, None, "complete")
 
 
 def contents(store: Store, conversation: int) -> list[str]:

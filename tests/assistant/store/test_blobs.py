@@ -2,7 +2,6 @@
 
 import zlib
 
-from assistant.attachment import Attachment
 from assistant.events import Alternative, Ghost, Origin, Stats, Tally, Token
 from assistant.store.packing import (
     pack_attachments,
@@ -12,6 +11,7 @@ from assistant.store.packing import (
     unpack_stats,
     unpack_trace,
 )
+from assistant.store.values import Attachment
 from assistant.tokens import Step
 
 STATS = Stats(

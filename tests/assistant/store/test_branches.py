@@ -10,7 +10,7 @@ def tree(store: Store):
     """a -> A, then b -> B or c -> C, where it stands."""
     conversation, first = talk(store, "a", "b")
     asked = store.ask(conversation, first[1].id, "c")
-    answer = store.answer(conversation, asked.id, "tiny")
+    answer = store.answers.begin(conversation, asked.id, "tiny")
     ended = end(store, answer.id, "Answer to c")
     return conversation, [*first, asked, ended]
 
@@ -81,7 +81,7 @@ def test_a_fork_is_a_conversation_of_its_own(store, tree):
     other = store.fork(records[3].id)
     assert contents(store, other) == B
     assert store.system(other) == "Be brief."
-    assert store.trace(store.path(other)[1].id) == trace(2)
+    assert store.answers.trace(store.path(other)[1].id) == trace(2)
     store.ask(other, store.path(other)[-1].id, "more")
     assert contents(store, conversation) == C
     store.delete(conversation)

@@ -76,8 +76,14 @@ def test_threads_take_turns(store):
             for number in range(40):
                 asked = store.ask(conversation, None, f"{name} {number}")
                 store.path(conversation)
-                store.end(
-                    store.answer(conversation, asked.id, "").id, "x", (), (), None, None, "complete"
+                store.answers.end(
+                    store.answers.begin(conversation, asked.id, "").id,
+                    "x",
+                    (),
+                    (),
+                    None,
+                    None,
+                    "complete",
                 )
         except Exception as error:
             failed.append(error)

@@ -23,8 +23,8 @@ def rich(store):
     asked = store.ask(
         conversation, records[1].id, "Other", [Attachment("a`\x1b.txt", f"```\n{HOSTILE}\n````")]
     )
-    answer = store.answer(conversation, asked.id, "tiny-2")
-    store.end(answer.id, "Half an", (3,), trace(1), STATS, "cancelled", "stopped")
+    answer = store.answers.begin(conversation, asked.id, "tiny-2")
+    store.answers.end(answer.id, "Half an", (3,), trace(1), STATS, "cancelled", "stopped")
     store.pin(conversation)
     return conversation
 
@@ -81,7 +81,7 @@ def test_an_export_tells_thresholds_and_one_without_them_is_read_too(store):
     conversation, answer = answering(store)
     (plain,) = trace(1)
     block = replace(plain, ghosts=tuple(replace(each, threshold=0.125) for each in plain.ghosts))
-    store.end(answer.id, "word", (), (block,), STATS, None, "complete")
+    store.answers.end(answer.id, "word", (), (block,), STATS, None, "complete")
     exported = list(lines(store.whole(conversation)))
     (whole,) = read(exported)
     assert whole.traces[answer.id] == (block,)
@@ -124,7 +124,7 @@ def test_several_conversations_may_follow_one_another(store):
 
 def test_an_answer_that_streamed_when_it_was_exported_is_imported_as_interrupted(store):
     conversation, answer = answering(store)
-    store.stream(answer.id, "so far", ())
+    store.answers.stream(answer.id, "so far", ())
     (whole,) = read(lines(store.whole(conversation)))
     other = opened()
     last = other.path(added(other, whole))[-1]

@@ -51,7 +51,7 @@ def test_what_was_asked_and_answered_is_read_again_after_closing(path):
     again = opened(path)
     assert again.path(conversation) == tuple(records)
     assert again.system(conversation) == "Be brief."
-    assert again.trace(records[1].id) == trace(2)
+    assert again.answers.trace(records[1].id) == trace(2)
     assert records[1].stats == STATS
     assert records[1].token_ids == (1, 2)
 
@@ -75,21 +75,21 @@ def test_an_answer_has_what_was_streamed_until_it_ends(store):
     assert (answer.state, answer.content, answer.model) == ("streaming", "", "tiny")
     rounds = trace(9)
     for size in (2, 2, 5):
-        store.stream(answer.id, "word" * size, rounds[:size])
+        store.answers.stream(answer.id, "word" * size, rounds[:size])
         assert store.path(conversation)[-1].content == "word" * size
         assert store.path(conversation)[-1].state == "streaming"
-        assert store.trace(answer.id) == rounds[:size]
-    ended = store.end(answer.id, "all", (), rounds, STATS, "cancelled", "stopped")
+        assert store.answers.trace(answer.id) == rounds[:size]
+    ended = store.answers.end(answer.id, "all", (), rounds, STATS, "cancelled", "stopped")
     assert (ended.state, ended.stop, ended.content) == ("stopped", "cancelled", "all")
-    assert store.trace(answer.id) == rounds
+    assert store.answers.trace(answer.id) == rounds
 
 
 def test_a_trace_that_differs_from_what_was_streamed_replaces_it(store):
     _, answer = answering(store)
-    store.stream(answer.id, "a", trace(3))
+    store.answers.stream(answer.id, "a", trace(3))
     other = (step(100), step(101))
-    store.stream(answer.id, "b", other)
-    assert store.trace(answer.id) == other
+    store.answers.stream(answer.id, "b", other)
+    assert store.answers.trace(answer.id) == other
 
 
 def test_a_stopped_answer_can_go_on(path):
@@ -97,10 +97,12 @@ def test_a_stopped_answer_can_go_on(path):
     conversation, (_, ended) = talk(store, "Hi")
     store.close()
     store = opened(path)
-    store.stream(ended.id, "Answer to Hi and", trace(3))
+    store.answers.stream(ended.id, "Answer to Hi and", trace(3))
     assert store.path(conversation)[-1].state == "streaming"
-    store.end(ended.id, "Answer to Hi and bye", (1, 2, 3), trace(4), STATS, None, "complete")
-    assert store.trace(ended.id) == trace(4)
+    store.answers.end(
+        ended.id, "Answer to Hi and bye", (1, 2, 3), trace(4), STATS, None, "complete"
+    )
+    assert store.answers.trace(ended.id) == trace(4)
     assert [each.id for each in store.summaries("bye")] == [conversation]
 
 
@@ -143,9 +145,9 @@ def test_what_is_not_there_is_said_to_be_not_there(store):
         with pytest.raises(StorageError, match="no message 5"):
             ask(5)
     with pytest.raises(StorageError, match="no message 5"):
-        store.stream(5, "", ())
+        store.answers.stream(5, "", ())
     with pytest.raises(StorageError, match="no message 5"):
-        store.end(5, "", (), (), None, None, "complete")
+        store.answers.end(5, "", (), (), None, None, "complete")
 
 
 def test_a_damaged_trace_leaves_its_answer_readable(store):
@@ -153,7 +155,7 @@ def test_a_damaged_trace_leaves_its_answer_readable(store):
     with store._database.writing() as sql:
         sql.execute("UPDATE trace SET packed = x'00'")
     with pytest.raises(StorageError, match="damaged"):
-        store.trace(records[1].id)
+        store.answers.trace(records[1].id)
     assert store.path(conversation)[1].content == "Answer to Hi"
     packed = pack_trace(trace(3))
     chance = random.Random(1)
@@ -225,7 +227,7 @@ def test_a_damaged_value_hides_nothing_but_itself(path, damage):
     assert store.path(store.fork(records[-1].id))[-1].content.endswith("Answer to And then?")
     assert len(store.path(conversation)) in (1, 4)
     assert store.prompts()
-    list(store.answers())
+    list(store.answers.with_stats())
     store.choose(records[0].id)
     store.drop(records[0].id)
 

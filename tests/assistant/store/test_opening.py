@@ -226,7 +226,7 @@ def test_instances_that_use_different_names_of_one_file_see_each_other(filled, t
     link.symlink_to(filled)
     one = opened(filled)
     conversation = one.begin()
-    one.answer(conversation, one.ask(conversation, None, "Hi").id, "tiny")
+    one.answers.begin(conversation, one.ask(conversation, None, "Hi").id, "tiny")
     other = opened(link)
     assert other.path(conversation)[-1].state == "streaming"
 

@@ -55,8 +55,8 @@ def test_what_is_deleted_for_good_is_in_no_file(path, journal):
         talk(store, f"harmless {number} " + "filler " * 200)
     conversation, records = talk(store, f"Look: {SECRET}", "more")
     for size in range(1, 6):
-        store.stream(records[1].id, f"{SECRET} " * size * 300, trace(size))
-    store.end(records[1].id, f"{SECRET} " * 10, (), trace(3), None, None, "complete")
+        store.answers.stream(records[1].id, f"{SECRET} " * size * 300, trace(size))
+    store.answers.end(records[1].id, f"{SECRET} " * 10, (), trace(3), None, None, "complete")
     store.rename(conversation, SECRET)
     store.back_up()
     assert holding(path.parent)

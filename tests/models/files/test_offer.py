@@ -8,9 +8,9 @@ import pytest
 from models import memory
 from models.errors import ModelError, ModelMissing, NetworkError
 from models.files import repository as repository_
-from models.files.offer import offer, repository
 from models.files.progress import silent
 from models.files.pull import pull
+from models.files.repository import is_repository, offer
 from models.memory import Fit
 
 GB = 10**9
@@ -150,10 +150,10 @@ def test_offline_nobody_is_asked(hub, monkeypatch):
     ],
 )  # fmt: skip
 def test_a_repository_is_told_from_a_file(reference, is_one):
-    assert repository(reference) == is_one
+    assert is_repository(reference) == is_one
 
 
 def test_a_folder_that_is_here_is_no_repository(tmp_path, monkeypatch):
     (tmp_path / "org" / "toy").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
-    assert not repository("org/toy")
+    assert not is_repository("org/toy")

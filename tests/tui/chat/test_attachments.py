@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual import events
 
-from assistant.attachment import Attachment
+from assistant.store.values import Attachment
 from models.errors import UsageError
 from tests.tui.chat.prompting import Typist, at_the_prompt
 from tui.chat.prompt.attachments import EDITABLE, LIMIT, joined, read, weight

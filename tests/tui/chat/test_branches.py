@@ -111,7 +111,7 @@ async def test_a_stopped_answer_is_gone_on_with_and_nothing_is_read_again(pair) 
         assert leaf is not None
         seen = chat.screen.conversation.turns[-1].text
         assert whole.startswith(seen)
-        trace = chat.screen.state.store.trace(leaf.id)
+        trace = chat.screen.state.store.answers.trace(leaf.id)
         assert "".join(step.text for step in trace) == seen
 
 
@@ -174,8 +174,8 @@ def kept(chat: Chat, *texts: str) -> int:
     conversation, parent = store.begin(), None
     for place, text in enumerate(texts):
         if place % 2:
-            parent = store.answer(conversation, parent or 0, "tiny").id
-            store.end(parent, text, (), (), None, "stop-token", "complete")
+            parent = store.answers.begin(conversation, parent or 0, "tiny").id
+            store.answers.end(parent, text, (), (), None, "stop-token", "complete")
         else:
             parent = store.ask(conversation, parent, text).id
     return conversation
@@ -228,8 +228,8 @@ async def test_a_search_leads_to_the_message_that_it_found_on_whatever_branch(pa
         texts = ["One", "a zebra", *["More", "of it"] * 20]
         long = kept(chat, *texts)
         first, second = store.path(long)[:2]
-        other = store.answer(long, first.id, "tiny")
-        store.end(other.id, "an okapi", (), (), None, "stop-token", "complete")
+        other = store.answers.begin(long, first.id, "tiny")
+        store.answers.end(other.id, "an okapi", (), (), None, "stop-token", "complete")
         store.choose(second.id)
         for word, text, record in (("zebra", "a zebra", second), ("okapi", "an okapi", other)):
             await chat.pilot.press("ctrl+n", "f2", "slash", *word, "enter")

@@ -95,9 +95,9 @@ def store() -> Store:
     for title in TITLES:
         conversation = store.begin(title)
         question = store.ask(conversation, None, f"Tell me about {title}.")
-        answer = store.answer(conversation, question.id, "tiny")
+        answer = store.answers.begin(conversation, question.id, "tiny")
         text = f"All about {title}, with a word that is rare in {title}: zebra{title[0]}"
-        store.end(answer.id, text, (), (), None, "stop-token", "complete")
+        store.answers.end(answer.id, text, (), (), None, "stop-token", "complete")
     return store
 
 

@@ -1,7 +1,7 @@
 """What is typed and not sent: it stays where it was typed, whatever happens."""
 
-from assistant.attachment import Attachment
 from assistant.store import Store, place, unsent
+from assistant.store.values import Attachment
 from tests.tui.chat.chat_driver import Chat, open_chat
 
 PINNED = Attachment("notes.txt", "Buy milk.")

@@ -22,9 +22,9 @@ def filled(home):
     for number, figures in enumerate([ARS, SPS, replace(SPS, prompt_tokens=9000)]):
         parent = store.ask(conversation, parent, "What?").id
         name = "big \x1b]0;x\x07" + "g" * 60 * number
-        parent = store.answer(conversation, parent, name if number == 2 else "big").id
+        parent = store.answers.begin(conversation, parent, name if number == 2 else "big").id
         text = "```\ncode\n```" if number else "Prose."
-        store.end(parent, text, (1,), trace(1), figures, "stop-token", "complete")
+        store.answers.end(parent, text, (1,), trace(1), figures, "stop-token", "complete")
     store.close()
     return home
 

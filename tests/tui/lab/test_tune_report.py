@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assistant.lab.protocol import Depth, Payoff, RateOutlook, SettingTrial, Tuned
-from assistant.tuning import Tuning
+from assistant.request import Tuning
 from tui.lab.tune import lines
 
 NEAR = Depth(

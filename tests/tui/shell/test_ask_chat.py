@@ -42,7 +42,7 @@ def test_a_conversation_is_begun_and_gone_on_with(target, home):
     store = Store(home / "chats.db")
     answer = store.path(1)[1]
     assert (answer.stats.generated_tokens, answer.stop, answer.state) == (5, "length", "stopped")
-    assert len(store.trace(answer.id)) == 5
+    assert len(store.answers.trace(answer.id)) == 5
     assert store.system(1) == "Be brief."
     store.close()
 

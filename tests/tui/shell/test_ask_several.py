@@ -90,7 +90,7 @@ def test_all_answers_are_kept_side_by_side_and_the_first_is_gone_on_with(target,
     kept = {record.id: record for record in store.tree(1)}
     texts = [kept[sibling].content for sibling in path[3].siblings]
     assert texts == [answer["text"] for answer in report["answers"]]
-    assert all(store.trace(sibling) for sibling in path[3].siblings)
+    assert all(store.answers.trace(sibling) for sibling in path[3].siblings)
     store.close()
 
 

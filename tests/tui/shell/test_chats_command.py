@@ -156,8 +156,14 @@ def test_an_answer_is_shown_and_exported_to_the_byte(home, tmp_path):
     store = Store(home / "chats.db")
     number, records = talk(store, "How much?")
     asked = store.ask(number, records[-1].id, "Once more", ())
-    store.end(
-        store.answer(number, asked.id, "tiny").id, WRITTEN, (), (), None, "stop-token", "complete"
+    store.answers.end(
+        store.answers.begin(number, asked.id, "tiny").id,
+        WRITTEN,
+        (),
+        (),
+        None,
+        "stop-token",
+        "complete",
     )
     store.close()
     run("export", "1", "-o", str(tmp_path / "chat.md"))

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from assistant.attachment import Attachment
+from assistant.store.values import Attachment
 from assistant.tokens import Trace
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.older_turns import NEAR, OlderTurns

@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
-from assistant.attachment import Attachment
+from assistant.store.values import Attachment
 from tui.chat.conversation.turn import Turn, Verb
 from tui.chat.prompt.attachments import one_line, weight
 from tui.safe import safe

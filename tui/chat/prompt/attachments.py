@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
-from assistant.attachment import Attachment
+from assistant.store.values import Attachment
 from models.errors import UsageError
 from tui.safe import safe
 

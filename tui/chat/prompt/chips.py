@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.content import Content
 
-from assistant.attachment import Attachment
+from assistant.store.values import Attachment
 from tui.chat.prompt.attachments import estimated_tokens, weight
 from tui.safe import safe
 

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import Static, TextArea
 
-from assistant.attachment import Attachment
+from assistant.store.values import Attachment
 from models.errors import UsageError
 from tui.chat.prompt.attachments import EDITABLE, estimated_tokens, from_json, read, to_json
 from tui.chat.prompt.chips import said

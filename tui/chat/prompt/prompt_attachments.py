@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from assistant.attachment import Attachment
+from assistant.store.values import Attachment
 from tui.chat.prompt.attachments import LIMIT
 from tui.chat.prompt.chips import GAP, Chip, drawn, packed
 

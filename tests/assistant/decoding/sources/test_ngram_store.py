@@ -28,8 +28,8 @@ def said(store, token_ids=ANSWER, model="target"):
     """Keep a question and its answer, and return their conversation and the answer."""
     conversation = store.begin()
     question = store.ask(conversation, None, "?")
-    answer = store.answer(conversation, question.id, model)
-    store.end(answer.id, "!", token_ids, (), None, "stop-token", "complete")
+    answer = store.answers.begin(conversation, question.id, model)
+    store.answers.end(answer.id, "!", token_ids, (), None, "stop-token", "complete")
     return conversation, answer.id
 
 

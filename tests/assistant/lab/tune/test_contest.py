@@ -6,7 +6,7 @@ import pytest
 
 from assistant.lab.tune import settings_trial
 from assistant.lab.tune.settings_trial import Candidate, Result, candidates, winners
-from assistant.tuning import Tuning
+from assistant.request import Tuning
 from tests.assistant.engine.stopwatched import Stopwatched
 
 WIDTHS = (1, 2, 4, 8)

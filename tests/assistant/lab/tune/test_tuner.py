@@ -12,8 +12,7 @@ from assistant.lab.protocol import Measuring, Tune
 from assistant.lab.tune import cost_curves, settings_trial, tune
 from assistant.lab.tune.settings_trial import Result
 from assistant.lab.tune.tune import Tuner
-from assistant.request import Setup
-from assistant.tuning import Tuning
+from assistant.request import Setup, Tuning
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelError, StorageError
 from models.llama.model import LlamaModel

@@ -4,8 +4,8 @@ import os
 import sys
 
 from assistant.events import Loading
-from assistant.process.frames import Frames, framed
 from assistant.process.protocol import CHAT, Ping, Pong
+from assistant.process.wire import Frames, framed
 from assistant.request import Setup
 
 frames = Frames()

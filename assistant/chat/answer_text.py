@@ -1,13 +1,37 @@
-"""Stop strings: texts that end an answer and are not part of it."""
+"""The text of an answer as it comes: whole characters, and nothing that may begin a stop string."""
 
-from collections.abc import Sequence
+import codecs
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from assistant.events import Token
 
 
+class Detokenizer:
+    """Turn pieces into text as it becomes complete.
+
+    A character of several tokens appears with the last of them; bytes that are no UTF-8 become
+    U+FFFD.
+    """
+
+    def __init__(self, piece: Callable[[int], bytes]) -> None:
+        self._piece = piece
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def decode(self, token: int) -> str:
+        """Return the text that `token` completes."""
+        return self._decoder.decode(self._piece(token))
+
+    def flush(self) -> str:
+        """Return what stands for an incomplete character at the end."""
+        return self._decoder.decode(b"", final=True)
+
+
 class StopStrings:
-    """Hold back tokens whose text may turn out to be the beginning of a stop string."""
+    """Hold back tokens whose text may turn out to be the beginning of a stop string.
+
+    Such a string ends an answer and is no part of it.
+    """
 
     def __init__(self, strings: Sequence[str]) -> None:
         self._strings = [string for string in strings if string]
