@@ -11,10 +11,10 @@ from textual import events
 from textual._xterm_parser import XTermParser
 
 from tests.tui.prompting import at_the_prompt
+from tui.app.textual_private import Parser
 from tui.chat.prompt.attachments import LIMIT, from_json, to_json
 from tui.chat.prompt.editor import MAX_CHARACTERS, MAX_LINES
 from tui.chat.prompt.input_history import InputHistory
-from tui.chat.prompt.paste_parser import Parser
 
 
 @pytest.mark.parametrize("key", ["ctrl+j", "alt+enter", "shift+enter"])

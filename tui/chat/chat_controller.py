@@ -223,7 +223,7 @@ class ChatController:
             return request
         else:
             text = "Type a prompt first; it races in two lanes, ArS and SpS."
-            self._parts.notify(text, timeout=4)
+            self._parts.notify(text, timeout=4, markup=False)
         return None
 
     def open(self, conversation: int | None, to_prompt: bool = False) -> None:

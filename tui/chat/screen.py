@@ -14,7 +14,7 @@ from textual.screen import Screen
 from assistant.request import Count, Mode, Request
 from assistant.service import Submit
 from tui.app.clipboard import copy_and_say
-from tui.app.painting import Sparing
+from tui.app.textual_private import paint_sparingly
 from tui.chat.autosave import Autosave
 from tui.chat.chat_controller import ChatController, ModelsLoaded
 from tui.chat.conversation.turn import TurnAction
@@ -90,7 +90,7 @@ class ChatScreen(Screen[None]):
 
     def __init__(self, settings: Settings, submit: Submit) -> None:
         super().__init__()
-        self._compositor = Sparing()
+        paint_sparingly(self)
         self.set_reactive(ChatScreen.mode, settings.mode)
         self.parts = parts = ChatLayout(settings.mode)
         self.prompt, self.conversation = parts.prompt, parts.conversation
