@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from assistant.events import Origin
 from tui.app.keymap import Bound, all_bindings, readable
+from tui.app.textual_private import keymap_of
 from tui.safe import safe
 from tui.widgets.token_styles import GHOST, NAMES, Kind, styles
 
@@ -129,7 +130,7 @@ class HelpScreen(ModalScreen[None]):
     @work(exclusive=True)
     async def _gather(self) -> None:
         bindings = await asyncio.to_thread(all_bindings)
-        keymap = self.app._keymap  # Textual has no public way to ask for it
+        keymap = keymap_of(self.app)
         lines = [
             Static(line, classes=kind, markup=False) for kind, line in _lines(bindings, keymap)
         ]

@@ -133,19 +133,9 @@ def prompt_keys(bindings: Mapping[str, Bound]) -> dict[str, str]:
     return {
         key.strip(): bound.description
         for editor in editors
-        for base in _giving_keys(editor)
-        for bound in bindings_of(base)
+        for bound in bindings_of(editor)
         for key in bound.keys.split(",")
     }
-
-
-def _giving_keys(owner: type[DOMNode]) -> Iterator[type[DOMNode]]:
-    """Yield a class and its bases, as far as keys are inherited."""
-    for base in owner.__mro__:
-        if issubclass(base, DOMNode):
-            yield base
-            if not base._inherit_bindings:
-                return
 
 
 def _is_key(base: str) -> bool:

@@ -21,6 +21,7 @@ from assistant.request import AnyJob
 from assistant.service import Hear, Service, Ticket
 from tui.app.messages import EngineSaid
 from tui.app.signals import signals_leave, starts_over
+from tui.app.textual_private import driver_of, uncaught
 from tui.safe import safe
 from tui.settings.settings import Settings
 
@@ -69,6 +70,7 @@ class Program(App[None]):
         self._harmless = Harmless()
         self._asked_to_quit = -QUIT_AGAIN_S
         self._early: list[events.Event] | None = []  # what was typed before anything could take it
+        self._crashed = False
         self._undo = ExitStack()
 
     def on_load(self) -> None:
@@ -77,7 +79,7 @@ class Program(App[None]):
 
     def on_mount(self) -> None:
         """Take care of the terminal."""
-        starts_over(self._driver)
+        starts_over(driver_of(self))
         self.call_after_refresh(self._take_early)
 
     def submit(self, job: AnyJob, take: Hear) -> Ticket:
@@ -181,9 +183,9 @@ class Program(App[None]):
 
         Those are the conversation.
         """
-        if self._exception is not None and not self._exit_renderables:
-            self._exit_renderables.append(Text(safe(crash_report(self._exception))))
-        self._close_messages_no_wait()
+        error = None if self._crashed else uncaught(self)
+        self._crashed = True
+        self.panic(*[] if error is None else [Text(safe(crash_report(error)))])
 
 
 def crash_report(error: BaseException) -> str:

@@ -12,6 +12,8 @@ from types import FrameType
 
 from textual.driver import Driver
 
+from tui.app.textual_private import holds_terminal
+
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 GRACE_S = 5.0
 """Seconds after which an app without a terminal is ended the hard way."""
@@ -42,11 +44,11 @@ def starts_over(driver: Driver | None) -> None:
     would be twice, and what it would restore in the end is its own state.
     """
     resume = signal.getsignal(signal.SIGCONT)
-    if driver is None or not hasattr(driver, "_must_signal_resume") or not callable(resume):
+    if driver is None or not callable(resume):
         return
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if driver._auto_restart and not driver._must_signal_resume:
+        if holds_terminal(driver):
             driver.suspend_application_mode()
         resume(number, frame)
 

@@ -50,7 +50,7 @@ class Autosave:
         state, prompt = self._state, self._prompt
         edited, typed = None, bool(prompt.text)
         try:
-            prompt.history = list(store.prompts())
+            prompt.earlier.begin(store.prompts())
             left, edited = store.recall(OPEN), store.recall(EDITED)
             state.move_to(store)
             if state.conversation is None and left:

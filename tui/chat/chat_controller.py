@@ -80,7 +80,6 @@ class ChatController:
         self.no_draft: str | None = None
         """Why answers come without speculation, if they do."""
         self._doubts_draft = False  # whether it is still to be said that the draft is no help
-        self._deleted: int | None = None  # the conversation that was open when it was deleted
 
     @property
     def busy(self) -> bool:
@@ -214,15 +213,21 @@ class ChatController:
 
         It is the prompt after what was said so far, or the last question.
         """
-        ready, prompt = self.ready, self._parts.prompt
-        if ready is None or self.busy:
-            what = "An answer is under way; Esc stops it" if ready else "No models are loaded yet"
-            text = f"{what}. A race needs them to itself."
-            self._parts.notify(text, timeout=4, markup=False)
-        elif request := self._dialogue.race(prompt.text, prompt.attachments, ready.target):
-            return request
-        else:
-            self._parts.notify("Type a prompt first; it races, ArS against SpS.", timeout=4)
+        target, prompt = self.idle_target(" A race needs them to itself."), self._parts.prompt
+        if target is None:
+            return None
+        request = self._dialogue.race(prompt.text, prompt.attachments, target)
+        if request is None:
+            hint = "Type a prompt first; it races in two lanes, ArS and SpS."
+            self._parts.notify(hint, timeout=4, markup=False)
+        return request
+
+    def idle_target(self, why: str = "") -> ModelInfo | None:
+        """Return the target when nothing is to be answered; None after saying what is."""
+        if self.ready is not None and not self.busy and not self.waits:
+            return self.ready.target
+        what = "An answer is under way; Esc stops it" if self.ready else "No models are loaded yet"
+        self._parts.notify(f"{what}.{why}", timeout=4, markup=False)
         return None
 
     def open(self, conversation: int | None, to_prompt: bool = False) -> None:
@@ -250,17 +255,6 @@ class ChatController:
         chats.use(self._state.store)
         chats.current = self._state.conversation
         chats.refresh_list()
-
-    def deleted(self, conversation: int) -> None:
-        """Show a conversation no longer that is deleted."""
-        if conversation == self._state.conversation:
-            self._deleted = conversation
-            self.open(None)
-
-    def restored(self, conversation: int) -> None:
-        """Show a conversation again that was open when it was deleted."""
-        if conversation == self._deleted and self._state.conversation is None:
-            self.open(conversation)
 
     def stop(self) -> None:
         """End the answer, keep its text, and take a prompt back that waits."""
@@ -302,7 +296,7 @@ class ChatController:
 
     def _counted(self, event: Event | None) -> None:
         if isinstance(event, Counted):
-            self._parts.prompt.counted(event.label, event.tokens)
+            self._parts.prompt.attached.counted(event.label, event.tokens)
 
     def _be_ready(self, ready: Ready) -> None:
         settings = self._state.settings

@@ -36,7 +36,7 @@ class EngineDisplay:
         parts.panel.ready(ready)
         parts.status.show(loaded=True, activity=None, drafting=drafting, n_ctx=n_ctx, last=None)
         parts.prompt.room = n_ctx
-        parts.prompt.recount()
+        parts.prompt.attached.recount()
 
     def no_model(self) -> None:
         """Say that there is no model."""

@@ -14,7 +14,7 @@ from textual.screen import Screen
 from assistant.request import Count, Mode, Request
 from assistant.service import Submit
 from tui.app.clipboard import copy_and_say
-from tui.app.painting import Sparing
+from tui.app.textual_private import paint_sparingly
 from tui.chat.autosave import Autosave
 from tui.chat.chat_controller import ChatController, ModelsLoaded
 from tui.chat.conversation.turn import TurnAction
@@ -90,7 +90,7 @@ class ChatScreen(Screen[None]):
 
     def __init__(self, settings: Settings, submit: Submit) -> None:
         super().__init__()
-        self._compositor = Sparing()
+        paint_sparingly(self)
         self.set_reactive(ChatScreen.mode, settings.mode)
         self.parts = parts = ChatLayout(settings.mode)
         self.prompt, self.conversation = parts.prompt, parts.conversation
@@ -102,6 +102,7 @@ class ChatScreen(Screen[None]):
             parts, state, self.dialogue, self.unsent, self.editing, submit
         )
         self.turns = TurnActions(state, self.editing, self.controller)
+        self._deleted: int | None = None  # the conversation that was open when it was deleted
         self.several = SeveralAnswers(parts, state, self.dialogue, self.controller)
         self.autosave = Autosave(
             state,
@@ -174,12 +175,15 @@ class ChatScreen(Screen[None]):
     @on(Deleted)
     def leave_deleted(self, message: Deleted) -> None:
         """Show a conversation no longer that is deleted."""
-        self.controller.deleted(message.id)
+        if message.id == self.state.conversation:
+            self._deleted = message.id
+            self.controller.open(None)
 
     @on(Restored)
     def return_to_restored(self, message: Restored) -> None:
         """Show a conversation again that was open when it was deleted."""
-        self.controller.restored(message.id)
+        if message.id == self._deleted and self.state.conversation is None:
+            self.controller.open(message.id)
 
     @on(ChatList.Chosen)
     def open_chosen(self, message: ChatList.Chosen) -> None:

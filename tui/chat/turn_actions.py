@@ -44,11 +44,9 @@ class TurnActions:
                 self._copy_code(turn)
             case "links":
                 self._list_links(turn.text)
-            case _ if record is None:
-                self._view.notify(WAIT, timeout=3)
-            case "inspect" if self._state.shows(record):
+            case "inspect" if record and self._state.shows(record):
                 self._tell_if_it_fails(lambda: self._inspect(turn, record))
-            case _ if self._waits:
+            case _ if record is None or self._waits:
                 self._view.notify(WAIT, timeout=3)
             case _ if self._state.shows(record):  # not left on the way to another path
                 self._tell_if_it_fails(lambda: self._change(record, verb))

@@ -31,10 +31,8 @@ def models(context: click.Context) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_(as_json: bool) -> None:
     """List the models on this machine, and those that can be fetched by name."""
-    mine, known = (
-        [*map(found, ModelInventory(load({})).look())],
-        [*map(listed, catalog.FILES.values())],
-    )
+    mine = [*map(found, ModelInventory(load({})).look())]
+    known = [*map(listed, catalog.FILES.values())]
     if as_json:
         click.echo(json.dumps({"installed": mine, "catalogue": known, "pairs": pairs()}))
         return

@@ -60,7 +60,6 @@ class ModelList(OptionList):
 
         entries: list[ModelEntry]
 
-    @dataclass
     class Looked(Message):
         """Every file was looked at."""
 

@@ -49,8 +49,6 @@ class ModelsScreen(Screen[Choice | None]):
         Binding("o", "type('path')", "Open file", id="models.open"),
         Binding("escape", "back", "Back", id="models.back"),
         Binding("f1", "app.help", "Help", id="models.help"),
-        Binding("ctrl+q", "app.quit", "Quit", show=False),
-        Binding("ctrl+c", "app.help_quit", "Quit", show=False),
     ]
     DEFAULT_CSS = """
     ModelsScreen {

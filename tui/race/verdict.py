@@ -5,9 +5,9 @@ from pathlib import Path
 
 from assistant.request import Request
 from tui.race.track import LaneStanding
+from tui.widgets.text_figures import MISSING
 
 HEADERS = ("lane", "tokens", "tokens/s", "ratio", "tokens/eval", "accepted", "first token", "time")
-MISSING = "–"
 MIN_TOKENS = 16
 """Tokens from which on a speed means something."""
 SAME_SPEED = 0.03

@@ -70,7 +70,6 @@ class Field(Horizontal):
         name: str
         text: str
 
-    @dataclass
     class Entered(Message):
         """The person pressed Enter in a field."""
 

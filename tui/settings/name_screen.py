@@ -1,11 +1,10 @@
-"""Asking for a name, on one line."""
+"""Asking for the name of a preset, on one line."""
 
 from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
@@ -34,10 +33,10 @@ class NamingScreen(ModalScreen[str | None]):
         Binding("escape", "leave", "Cancel", id="naming.cancel")
     ]
 
-    def __init__(self, title: str, placeholder: str, name: str = "") -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.input = EntryLine(name, placeholder=placeholder, id="name")
-        self.input.border_title = Content(title)
+        self.input = EntryLine(placeholder="name of the preset", id="name")
+        self.input.border_title = "Save as preset"
         self.input.border_subtitle = "Enter takes it · Esc goes back"
 
     def compose(self) -> ComposeResult:

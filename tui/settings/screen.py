@@ -76,7 +76,6 @@ class SettingsScreen(ModalScreen[Settings | None]):
         Binding("up", "app.focus_previous", "Previous field", show=False, id="settings.up"),
         Binding("down", "app.focus_next", "Next field", show=False, id="settings.down"),
         Binding("f1", "app.help", "Help", id="settings.help"),
-        Binding("ctrl+q", "app.quit", "Quit", show=False),
         Binding("ctrl+c", "app.help_quit", "Quit", show=False),
     ]
 
@@ -169,7 +168,7 @@ class SettingsScreen(ModalScreen[Settings | None]):
 
     def action_keep(self) -> None:
         """Ask for a name, and make the values that are set now a preset."""
-        self.app.push_screen(NamingScreen("Save as preset", "name of the preset"), self._keep)
+        self.app.push_screen(NamingScreen(), self._keep)
 
     def _keep(self, name: str | None) -> None:
         if name is None:

@@ -1,14 +1,13 @@
 """The last line of a screen: the keys that mean something now, as many as there is room for."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.events import Resize
-from textual.screen import Screen
 from textual.widgets import Footer
-from textual.widgets._footer import FooterKey
+
+from tui.app.textual_private import FooterKey
 
 FIRST = ("escape", "f1")
 """Keys that have a place even where others have not: the way out, and to all the others."""
@@ -29,19 +28,13 @@ class KeyLine(Footer):
             keys = [key for key in keys if not key.has_class(PALETTE)]
         yield from fitting(keys, room, self.compact)
 
-    def bindings_changed(self, screen: Screen[Any]) -> None:
-        """Look at the keys when they may have changed: most often they have not."""
-        self._bindings_ready = True
-        if screen.app.app_focus and self.is_attached and screen is self.screen:
-            self.call_after_refresh(self._follow)
-
     def on_resize(self, event: Resize) -> None:
         """Fit the keys to the new width."""
         self._shown = ()
-        self.call_after_refresh(self._follow)
+        self.call_after_refresh(self.recompose)
 
-    async def _follow(self) -> None:
-        """Make the keys anew if others mean something now."""
+    async def recompose(self) -> None:
+        """Make the keys anew if others mean something now: most often none do."""
         if not self.is_attached:  # its screen has been closed meanwhile
             return
         active = self.screen.active_bindings.values()
@@ -52,7 +45,7 @@ class KeyLine(Footer):
         )
         if keys != self._shown:
             self._shown = keys
-            await self.recompose()
+            await super().recompose()
 
 
 def fitting(keys: Iterable[FooterKey], room: int, compact: bool) -> list[FooterKey]:

@@ -10,7 +10,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
-from tui.app.painting import paint
+from tui.app.textual_private import paint
 
 KEPT = 1000
 """Rendered lines that are kept for scrolling back and forth."""
@@ -94,6 +94,6 @@ class Lines(ScrollView):
     def _rendered(self, line: Content, style: Style) -> Strip:
         fits = line.cell_length <= self.room
         fitting = line if fits else line.truncate(self.room, ellipsis=True)
-        parts = fitting.render(style, "", self._get_style)
+        parts = fitting.render(style, "")
         segments = [Segment(text, part.rich_style) for text, part in parts]
         return Strip(segments).extend_cell_length(self.size.width, style.rich_style)

@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from assistant.tokens import Step
 from tests.tui.chat.turns import Page, Shown, ghost, said, token
-from tui.app.painting import Sparing, disjoint
+from tui.app.textual_private import Sparing, disjoint
 
 SIZE = (60, 20)
 

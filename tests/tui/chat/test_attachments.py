@@ -92,7 +92,7 @@ async def test_picker_goes_with_its_at_sign_and_is_opened_by_typing_alone(folder
         await typist.paste("@notes")
         assert not typist.prompt.picker.display
         typist.prompt.drop()
-        typist.prompt.history = ["@notes"]
+        typist.prompt.earlier.begin(["@notes"])
         await typist.pilot.press("up")
         assert typist.prompt.text == "@notes"
         assert not typist.prompt.picker.display
@@ -179,10 +179,10 @@ async def test_exact_counts_replace_the_guess(folder: Path) -> None:
         await typist.until(lambda: typist.app.wanted)
         (wanted,) = typist.app.wanted
         assert wanted.text == "blackcurrants"
-        typist.prompt.counted(wanted.label, 5)
+        typist.prompt.attached.counted(wanted.label, 5)
         assert "5 tokens" in typist.row
         assert "≈" not in typist.row
-        typist.prompt.recount()  # another model
+        typist.prompt.attached.recount()  # another model
         await typist.until(lambda: len(typist.app.wanted) == 2)
         assert "≈ 4 tokens" in typist.row
 

@@ -11,10 +11,10 @@ from textual import events
 from textual._xterm_parser import XTermParser
 
 from tests.tui.chat.prompting import at_the_prompt
+from tui.app.textual_private import Parser
 from tui.chat.prompt.attachments import LIMIT, from_json, to_json
 from tui.chat.prompt.editor import MAX_CHARACTERS, MAX_LINES
 from tui.chat.prompt.input_history import InputHistory
-from tui.chat.prompt.paste_parser import Parser
 
 
 @pytest.mark.parametrize("key", ["ctrl+j", "alt+enter", "shift+enter"])
@@ -53,7 +53,7 @@ async def test_what_was_typed_after_enter_stays() -> None:
 
 async def test_arrows_go_through_what_was_sent() -> None:
     async with at_the_prompt() as typist:
-        typist.prompt.history = ["first"]
+        typist.prompt.earlier.begin(["first"])
         await typist.type("second")
         await typist.pilot.press("enter", "up")
         assert typist.prompt.text == "second"
@@ -63,12 +63,12 @@ async def test_arrows_go_through_what_was_sent() -> None:
         assert typist.prompt.text == "second"
         await typist.pilot.press("down")
         assert typist.prompt.text == ""
-        assert typist.prompt.history == ["first", "second"]
+        assert typist.prompt.earlier.entries == ["first", "second"]
 
 
 async def test_unsent_text_comes_back_however_recalled_prompts_were_changed() -> None:
     async with at_the_prompt() as typist:
-        typist.prompt.history = ["first", "second"]
+        typist.prompt.earlier.begin(["first", "second"])
         await typist.type("unsent")
         await typist.pilot.press("up", "x", "up", "y", "down", "down")
         assert typist.prompt.text == "unsent"
@@ -80,14 +80,14 @@ async def test_unsent_text_comes_back_however_recalled_prompts_were_changed() ->
 
 async def test_up_moves_through_wrapped_and_many_lines_before_it_recalls() -> None:
     async with at_the_prompt() as typist:
-        typist.prompt.history = ["earlier"]
+        typist.prompt.earlier.begin(["earlier"])
         typist.prompt.text = "word " * 40  # three lines as shown
         typist.prompt.editor.move_cursor(typist.prompt.editor.document.end)
         await typist.pilot.press("up", "up")
         assert typist.prompt.text.startswith("word")
         await typist.pilot.press("up")
         assert typist.prompt.text == "earlier"
-        typist.prompt.history = ["first", "a\nb\nc"]
+        typist.prompt.earlier.begin(["first", "a\nb\nc"])
         await typist.pilot.press("up", "up")
         assert typist.prompt.text == "first"
 
@@ -230,7 +230,7 @@ async def test_unfinished_input_survives_a_restart() -> None:
 
 async def test_unsent_text_is_what_survives_while_an_earlier_prompt_is_looked_at() -> None:
     async with at_the_prompt() as typist:
-        typist.prompt.history = ["earlier"]
+        typist.prompt.earlier.begin(["earlier"])
         await typist.type("unsent")
         await typist.pilot.press("up")
         assert from_json(typist.prompt.state())[0] == "unsent"
@@ -277,7 +277,7 @@ async def test_dropped_prompt_is_gone_and_not_remembered() -> None:
         await typist.type("why?")
         typist.prompt.drop()
         assert (typist.prompt.text, typist.prompt.attachments) == ("", ())
-        assert typist.prompt.history == []
+        assert typist.prompt.earlier.entries == []
 
 
 async def test_what_was_typed_before_the_rest_came_back_follows_it() -> None:

@@ -128,4 +128,4 @@ async def test_keys_of_a_screen_that_is_closed_are_left_alone(pair: Pair) -> Non
         line = chat.screen.query_one(KeyLine)
         line.bindings_changed(chat.screen)
         await line.remove()
-        await line._follow()
+        await line.recompose()

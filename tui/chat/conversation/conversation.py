@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from assistant.store.values import Attachment
 from assistant.tokens import Trace
+from tui.app.textual_private import reads_end
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.older_turns import NEAR, OlderTurns
 from tui.chat.conversation.scroll_anchor import ScrollAnchor
@@ -79,7 +80,7 @@ class Conversation(VerticalScroll):
     @property
     def follows(self) -> bool:
         """Whether the end stays in sight, whatever is added."""
-        return self.is_anchored and not self._anchor_released
+        return reads_end(self)
 
     def last_answer(self) -> str:
         """Return the text of the newest answer; empty when there is none."""

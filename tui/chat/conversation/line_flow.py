@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from rich._wrap import divide_line
 from textual.content import Content
 
+from tui.app.textual_private import divide_line
 from tui.widgets.token_styles import Run, Styles, extend, styled
 
 TAB = 8

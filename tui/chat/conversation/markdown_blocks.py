@@ -19,14 +19,16 @@ from textual.highlight import (
 )
 from textual.style import Style
 from textual.widgets import Label, Markdown, Static
-from textual.widgets._markdown import (
+from textual.widgets.markdown import MarkdownBlock, MarkdownFence
+
+from tui.app.textual_private import (
     MarkdownBullet,
     MarkdownListItem,
     MarkdownOrderedList,
     MarkdownTable,
     MarkdownTableContent,
+    blocks_of,
 )
-from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 
 MAX_HIGHLIGHTED = 20_000
 """Characters of code that are highlighted."""
@@ -43,7 +45,6 @@ class Written(MarkdownBlock):
 
     def build_from_token(self, token: Token) -> None:
         """Show what is within."""
-        self._inline_token = token
         self.set_content(content(token.children or ()))
 
 
@@ -122,13 +123,13 @@ class Numbered(MarkdownOrderedList):
 
     def compose(self) -> ComposeResult:
         """Lay out the items; the numbers end in one column."""
-        items = [block for block in self._blocks if isinstance(block, MarkdownListItem)]
+        items = [block for block in blocks_of(self) if isinstance(block, MarkdownListItem)]
         width = max(len(item.bullet) for item in items)
         for item in items:
             number = MarkdownBullet()
             number.symbol = f" {item.bullet:>{width}} "
-            yield Horizontal(number, Vertical(*item._blocks))
-        self._blocks.clear()
+            yield Horizontal(number, Vertical(*blocks_of(item)))
+        blocks_of(self).clear()
 
 
 class Cells(MarkdownTableContent):
@@ -150,15 +151,22 @@ class Table(MarkdownTable):
     Table.too-wide > .source { display: block; }
     """
 
+    def __init__(self, markdown: Markdown, token: Token) -> None:
+        super().__init__(markdown, token)
+        self._written = str(token.meta["source"])
+        self._lines: list[list[Content]] = []
+
     def compose(self) -> ComposeResult:
         """Lay out the table."""
-        self._headers, self._rows = self._get_headers_and_rows()
-        yield Cells(self._headers, self._rows)
-        yield Static(self._token.meta["source"], classes="source", markup=False)
+        for cells in super().compose():
+            if isinstance(cells, MarkdownTableContent):
+                self._lines = [cells.headers, *cells.rows]
+                yield Cells(cells.headers, cells.rows)
+        yield Static(self._written, classes="source", markup=False)
 
     def on_resize(self, event: Resize) -> None:
         """Look whether a character fits into every column where long words must be folded."""
-        columns = zip(self._headers, *self._rows, strict=True)
+        columns = zip(*self._lines, strict=True)
         least = [max(map(_longest_word, column)) + PADDING for column in columns]
         share = (event.size.width - len(least) - 1) / sum(least)
         self.set_class(share < 1 and share * min(least) < PADDING + 3, "too-wide")

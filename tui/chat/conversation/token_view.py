@@ -19,7 +19,7 @@ from textual.widget import Widget
 
 from assistant.events import Origin, Token
 from assistant.tokens import Step
-from tui.app.painting import paint
+from tui.app.textual_private import paint
 from tui.chat.conversation.line_flow import Flow
 from tui.widgets.token_styles import Kind, Run, runs_of, styles
 
@@ -141,7 +141,7 @@ class TokenView(Still):
             start, end = selected
             mark = self.screen.get_visual_style("screen--selection")
             line = line.stylize(mark, start, end if end >= 0 else None)
-        parts = line.render(style, "", self._get_style)
+        parts = line.render(style, "")
         strip = Strip([Segment(text, part.rich_style) for text, part in parts])
         strip = strip.extend_cell_length(self.size.width, style.rich_style)
         return strip.apply_offsets(0, y)

@@ -10,10 +10,10 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from tui.app.clipboard import copy_and_say
+from tui.app.textual_private import install
 from tui.chat.prompt.file_picker import Picker
 from tui.chat.prompt.input_history import InputHistory
 from tui.chat.prompt.mention import Mention
-from tui.chat.prompt.paste_parser import install
 from tui.chat.prompt.prompt_attachments import PromptAttachments
 from tui.safe import safe
 
@@ -62,7 +62,7 @@ class Editor(TextArea, inherit_bindings=False):
         elif event.key == "enter":
             self.post_message(self.Sent(self.text))
         elif event.key in NEW_LINE:
-            self._replace_via_keyboard("\n", *self.selection)
+            self.replace("\n", *self.selection, maintain_selection_offset=False)
         elif event.key == "backspace" and not self.text:
             self._attached.drop_last()
         else:
@@ -84,8 +84,8 @@ class Editor(TextArea, inherit_bindings=False):
 
     def type_in(self, text: str) -> None:
         """Put a text where the cursor is."""
-        if result := self._replace_via_keyboard(safe(text), *self.selection):
-            self.move_cursor(result.end_location)
+        result = self.replace(safe(text), *self.selection, maintain_selection_offset=False)
+        self.move_cursor(result.end_location)
 
     def show(self, text: str, end: bool = True) -> None:
         """Replace the whole text, with the cursor at its end or at the end of its first line."""

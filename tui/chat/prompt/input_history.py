@@ -23,6 +23,11 @@ class InputHistory:
         self._back = there
         return self._left.get(there, self.entries[-there] if there else "")
 
+    def begin(self, entries: Iterable[str]) -> None:
+        """Go on from other prompts, oldest first."""
+        self.entries = list(entries)
+        self.restart()
+
     def sent(self, text: str) -> None:
         """Add what was sent and begin at the end again."""
         if text.strip() and self.entries[-1:] != [text]:

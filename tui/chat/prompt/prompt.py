@@ -66,8 +66,8 @@ class Prompt(Vertical):
     def __init__(self) -> None:
         super().__init__(id="prompt")
         self.picker, self.attached = Picker(Path()), PromptAttachments()
-        self._earlier = InputHistory()
-        self.editor = Editor(self.picker, self.attached, self._earlier)
+        self.earlier = InputHistory()
+        self.editor = Editor(self.picker, self.attached, self.earlier)
         self._too_long = Static("", id="too-long", markup=False)
         self._sent: Prompt.Submitted | None = None
         self._heading = ""
@@ -102,16 +102,6 @@ class Prompt(Vertical):
     def text(self, text: str) -> None:
         self.editor.text = text
 
-    @property
-    def history(self) -> list[str]:
-        """What was sent before, oldest first."""
-        return self._earlier.entries
-
-    @history.setter
-    def history(self, prompts: list[str]) -> None:
-        self._earlier.entries = list(prompts)
-        self._earlier.restart()
-
     @on(Picker.Turned)
     def _explain_picker(self, message: Picker.Turned) -> None:
         message.stop()
@@ -123,14 +113,6 @@ class Prompt(Vertical):
     def attachments(self) -> tuple[Attachment, ...]:
         """What goes along with the text."""
         return self.attached.attachments
-
-    def counted(self, label: str, tokens: int) -> None:
-        """Show how many tokens an attachment really has."""
-        self.attached.counted(label, tokens)
-
-    def recount(self) -> None:
-        """Have the tokens counted again, because another model will read them."""
-        self.attached.recount()
 
     @on(Picker.Clicked)
     def _take_file(self, message: Picker.Clicked) -> None:
@@ -165,7 +147,7 @@ class Prompt(Vertical):
         """Remember what was sent for up-arrow, and make room for the next."""
         sent = self._sent or self.Submitted(self.text, self.attachments)
         self._sent = None
-        self._earlier.sent(sent.text)
+        self.earlier.sent(sent.text)
         # What was typed or attached since stays.
         since = self.text[len(sent.text) :] if self.text.startswith(sent.text) else ""
         self.editor.show(since)
@@ -182,7 +164,7 @@ class Prompt(Vertical):
     def drop(self) -> None:
         """Drop what is here, and make room for something else."""
         self._sent = None
-        self._earlier.restart()
+        self.earlier.restart()
         self.editor.show("")
         self.attached.chips = ()
 
@@ -190,7 +172,7 @@ class Prompt(Vertical):
 
     def state(self) -> str:
         """Return what has not been sent, as JSON; empty when there is nothing."""
-        text = self._earlier.unsent(self.text)
+        text = self.earlier.unsent(self.text)
         return to_json(text, self.attachments) if text or self.attachments else ""
 
     def restore(self, state: str) -> None:

@@ -39,10 +39,8 @@ class SeveralAnswers:
 
     def begin(self) -> None:
         """Ask; or say why that cannot be."""
-        ready, prompt, leaf = self._controller.ready, self._parts.prompt, self._state.leaf
-        if ready is None or self._controller.busy or self._controller.waits:
-            what = "An answer is under way; Esc stops it" if ready else "No models are loaded yet"
-            self._parts.notify(f"{what}.", timeout=4, markup=False)
+        target, prompt, leaf = self._controller.idle_target(), self._parts.prompt, self._state.leaf
+        if target is None:
             return
         if prompt.text.strip() or prompt.attachments:
             self._controller.keep(prompt.text, prompt.attachments)
@@ -52,7 +50,7 @@ class SeveralAnswers:
             return
         elif leaf.role == "assistant":
             self._state.cut_before(leaf)
-        self._open(ready.target)
+        self._open(target)
 
     def keep(self) -> None:
         """Save what there is of the answers; may be called on any thread.
