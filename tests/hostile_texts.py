@@ -1,5 +1,6 @@
 """Texts as somebody would write them who means to command a terminal, and what got there."""
 
+import json
 import os
 import random
 import re
@@ -79,6 +80,12 @@ def share(default: int, whole: int = 2000, seed: int = 1) -> list[str]:
 def valid(text: str) -> str:
     """Return the text as files and pipes can hold it."""
     return SURROGATES.sub("\ufffd", text)
+
+
+def quoted(value: object) -> str:
+    """Return a value as TOML has it."""
+    text = valid(value) if isinstance(value, str) else value
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def batches(some: list[str], size: int) -> Iterator[list[str]]:

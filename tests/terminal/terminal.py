@@ -25,6 +25,10 @@ PUSHED = re.compile(rb"\x1b\[>\d+u")  # kitty's way to say how keys are sent
 USUAL = {b"25": b"h", b"7": b"h"}  # a terminal shows its cursor and wraps lines; all else is off
 TINY = ["--threads", "1", "--top-k", "0", "--top-p", "1", "--seed", "1"]
 BROKEN = "�"  # what a tiny model says is no text
+READY = "ready"
+DONE = " tokens · "  # in the line below an answer
+ESCAPE, QUIT = "\x1b", "\x11"
+F = ("", "\x1bOP", "\x1bOQ", "\x1bOR", "\x1bOS", "\x1b[15~", "\x1b[17~")  # the function keys
 
 
 class Terminal:
@@ -107,6 +111,13 @@ class Terminal:
         assert local & termios.ISIG
         return self.process.returncode
 
+    def quit(self) -> None:
+        """Press the key that ends the program, which frees the models."""
+        workers = self.workers()
+        self.press(QUIT)
+        assert self.end() == 0, self.text[-2000:]
+        assert gone(workers)
+
     def modes(self) -> dict[bytes, bytes]:
         """What every mode was set to last."""
         found = MODE.findall(self.seen)
@@ -137,3 +148,20 @@ def gone(processes: list[psutil.Process]) -> bool:
     """Whether all of these processes have ended, soon."""
     _, alive = psutil.wait_procs(processes, timeout=WAIT_S)
     return not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
+
+
+def loading(terminal: Terminal) -> None:
+    """Wait for the screen alone."""
+    terminal.shows("Ask something")
+
+
+def idle(terminal: Terminal) -> None:
+    """Wait for the models."""
+    terminal.shows(READY)
+
+
+def streaming(terminal: Terminal, question: str = "Go on") -> None:
+    """Wait until an answer is under way."""
+    idle(terminal)
+    terminal.press(f"{question}\r")
+    terminal.streams()

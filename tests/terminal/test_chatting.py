@@ -10,13 +10,9 @@ import pytest
 
 from tests.hostile_texts import ALL
 from tests.patience import WAIT_S
-from tests.terminal.recording import F2, F3, F5, F6
-from tests.terminal.terminal import BROKEN, gone, opened
+from tests.terminal.terminal import BROKEN, DONE, ESCAPE, READY, F, gone, opened, streaming
 from tui.chat.screen import KEEP_EVERY
 
-READY = "ready"
-DONE = " tokens · "  # in the line below an answer
-QUIT = "\x11"
 SIZES = 200 if ALL else 80
 
 
@@ -27,10 +23,7 @@ def test_a_person_chats_and_quits(tmp_path: Path, models: list[str]) -> None:
         terminal.shows("Why is the sky blue?", DONE)
         terminal.press("And the grass?\r")
         terminal.until(lambda screen: "And the grass?" in screen and screen.count(DONE) >= 2)
-        workers = terminal.workers()
-        terminal.press(QUIT)
-        assert terminal.end() == 0
-        assert gone(workers)
+        terminal.quit()
 
 
 def test_what_is_typed_before_there_is_a_screen_is_in_the_prompt(
@@ -39,11 +32,10 @@ def test_what_is_typed_before_there_is_a_screen_is_in_the_prompt(
     with opened(tmp_path, *models) as terminal:
         terminal.press("Typed at once")
         terminal.shows("│ Typed at once", READY)
-        terminal.press(QUIT)
-        assert terminal.end() == 0
+        terminal.quit()
 
 
-@pytest.mark.parametrize("key", ["", "\x1bOP", F2, F3, F5, F6])
+@pytest.mark.parametrize("key", ["", F[1], F[2], F[3], F[5], F[6]])
 def test_at_rest_nothing_is_painted_whatever_is_open(
     tmp_path: Path, models: list[str], key: str
 ) -> None:
@@ -53,20 +45,16 @@ def test_at_rest_nothing_is_painted_whatever_is_open(
         deadline = time.monotonic() + WAIT_S
         while terminal.read(2.5 * KEEP_EVERY):
             assert time.monotonic() < deadline, "it paints and paints"
-        terminal.press("\x1b")
-        terminal.press(QUIT)
-        assert terminal.end() == 0
+        terminal.press(ESCAPE)
+        terminal.quit()
 
 
 def test_escape_stops_an_answer_and_the_next_one_comes(tmp_path: Path, slow: list[str]) -> None:
     with opened(tmp_path, *slow) as terminal:
-        terminal.shows(READY)
-        terminal.press("Go on\r")
-        terminal.streams()
-        terminal.press("\x1b")
+        streaming(terminal)
+        terminal.press(ESCAPE)
         terminal.shows("stopped", DONE)
-        terminal.press(QUIT)
-        assert terminal.end() == 0
+        terminal.quit()
 
 
 def test_forty_sizes_a_second_while_it_answers(tmp_path: Path, slow: list[str]) -> None:
@@ -85,10 +73,9 @@ def test_forty_sizes_a_second_while_it_answers(tmp_path: Path, slow: list[str]) 
         terminal.resize(100, 30)
         os.kill(terminal.process.pid, signal.SIGWINCH)
         terminal.shows("Ask something")
-        terminal.press("\x1b")
+        terminal.press(ESCAPE)
         terminal.shows("stopped")
-        terminal.press(QUIT)
-        assert terminal.end() == 0
+        terminal.quit()
 
 
 def test_a_size_that_changed_and_changed_back_unnoticed_is_painted_again(
@@ -101,8 +88,7 @@ def test_a_size_that_changed_and_changed_back_unnoticed_is_painted_again(
         terminal.resize(100, 30)
         terminal.process.send_signal(signal.SIGCONT)
         terminal.shows(READY, "Ask something")
-        terminal.press(QUIT)
-        assert terminal.end() == 0
+        terminal.quit()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV])
@@ -111,9 +97,7 @@ def test_the_death_of_the_engine_is_a_sentence_and_the_chat_goes_on(
     tmp_path: Path, slow: list[str], number: signal.Signals
 ) -> None:
     with opened(tmp_path, *slow, "--max-tokens", "300", size=(120, 50)) as terminal:
-        terminal.shows(READY)
-        terminal.press("Go on\r")
-        terminal.streams()
+        streaming(terminal)
         (worker,) = terminal.workers()
         worker.send_signal(number)
         said = terminal.shows(number.name, "ended while it answered")
@@ -123,15 +107,12 @@ def test_the_death_of_the_engine_is_a_sentence_and_the_chat_goes_on(
             pass
         terminal.press("Again\r")
         terminal.shows("Again", DONE)
-        terminal.press(QUIT)
-        assert terminal.end() == 0
+        terminal.quit()
 
 
 def test_the_death_of_the_app_leaves_no_orphan(tmp_path: Path, slow: list[str]) -> None:
     with opened(tmp_path, *slow) as terminal:
-        terminal.shows(READY)
-        terminal.press("Go on\r")
-        terminal.streams()
+        streaming(terminal)
         workers = terminal.workers()
         assert workers
         terminal.process.kill()

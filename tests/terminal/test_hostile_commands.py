@@ -3,7 +3,6 @@
 Their standard output and error are a terminal; with --json, too.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 from assistant.store import Store
 from tests import tiny
-from tests.hostile_texts import ALL, leaks, share, valid
+from tests.hostile_texts import ALL, leaks, quoted, share, valid
 from tests.terminal.recording import run, run_each
 from tests.terminal.terminal import TINY
 
@@ -101,10 +100,6 @@ def test_settings(tmp_path: Path, texts: list[str]) -> None:
     for _, seen in run_each(tmp_path, [*config, ["doctor"]]):
         assert seen
         assert leaks(seen, spins=True) == []
-
-
-def quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 @pytest.mark.parametrize(

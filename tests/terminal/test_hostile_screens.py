@@ -4,7 +4,6 @@ Every test shows hostile texts on some surfaces of the real app and looks at eve
 SPECCHAT_TEST_ALL=1 takes all two thousand everywhere.
 """
 
-import json
 import random
 import re
 from collections.abc import Sequence
@@ -17,21 +16,16 @@ from assistant.store import Store
 from assistant.store.values import Attachment
 from assistant.tokens import Step, Trace
 from tests import tiny
-from tests.hostile_texts import ALL, MARK, batches, leaks, share, valid
+from tests.hostile_texts import ALL, MARK, batches, leaks, quoted, share, valid
 from tests.terminal.recording import (
     CONTROL_HOME,
     CONTROL_UP,
     DOWN,
-    ESCAPE,
-    F2,
-    F3,
-    F4,
-    F5,
-    F6,
     UNGUARDED,
     Recording,
     recorded,
 )
+from tests.terminal.terminal import ESCAPE, F
 from tui.chat.autosave import OPEN
 
 pytestmark = [pytest.mark.timeout(7200)] if ALL else []
@@ -54,13 +48,6 @@ def store(home: Path) -> Store:
 def settings(home: Path, **values: object) -> None:
     lines = [f"{name} = {quoted(value)}" for name, value in values.items()]
     (home / "home" / "config.toml").write_text("\n".join(lines))
-
-
-def quoted(value: object) -> str:
-    """Return a value as TOML has it."""
-    if isinstance(value, str):
-        return json.dumps(valid(value), ensure_ascii=False).replace("\x7f", "\\u007f")
-    return json.dumps(value)
 
 
 def conversation(store: Store, texts: Sequence[str]) -> int:
@@ -118,8 +105,10 @@ def test_turns(tmp_path: Path, models: list[str], view: str) -> None:
         settings(home, view=view, ghosts=True)
         with recorded(home, *models) as terminal:
             terminal.shows("ready")
+            terminal.until(TAG.search)  # the conversation may come after the models
             terminal.settle()
-            painted = terminal.go(CONTROL_HOME) + pages(terminal, DOWN, 600)
+            painted = terminal.text  # all there is, where it fits the screen
+            painted += terminal.go(CONTROL_HOME) + pages(terminal, DOWN, 600)
             assert painted_of(painted, texts) > SEEN
             assert terminal.leave() == []
 
@@ -162,7 +151,7 @@ def test_chats_and_what_is_found_in_them(home: Path, store: Store, models: list[
     store.close()
     with recorded(home, *models) as terminal:
         terminal.shows("ready")
-        painted = terminal.go(F2, "Today") + pages(terminal, DOWN, 200)
+        painted = terminal.go(F[2], "Today") + pages(terminal, DOWN, 200)
         terminal.go("/")
         found = (
             terminal.go("needle", quiet=0.4) + terminal.go("\x1b[B") + pages(terminal, DOWN, 200)
@@ -209,12 +198,12 @@ def test_models(home: Path) -> None:
     chosen = folder / f"{name(texts[1])[:60]}.gguf"
     with recorded(home, "--target", str(chosen), "--draft", "none", "--ctx", "1024") as terminal:
         terminal.shows("ready")
-        painted = terminal.go(F5, "Models")
+        painted = terminal.go(F[5], "Models")
         for _ in range(len(texts) + 10):
             painted += terminal.go("\x1b[B", quiet=0.05)
         assert painted_of(painted, texts) > SEEN
         terminal.go(ESCAPE)
-        terminal.go(F3)
+        terminal.go(F[3])
         assert terminal.leave() == []
 
 
@@ -236,7 +225,7 @@ def test_what_a_model_says(home: Path) -> None:
         terminal.go("v")
         terminal.go(ESCAPE)
         terminal.go(texts[0].replace("\x1b", "").replace("\r", "")[:5] + "\r", "tokens/evaluation")
-        terminal.go("Race" + F4, "Rejected")
+        terminal.go("Race" + F[4], "Rejected")
         terminal.go("s")
         terminal.go(ESCAPE)
         terminal.go(ESCAPE)
@@ -255,15 +244,15 @@ def test_presets_and_titles_to_be_changed(home: Path, store: Store, models: list
         file.write("\n" + presets)
     with recorded(home, *models, site="") as terminal:
         terminal.shows("ready")
-        terminal.go(F2, "Today")
+        terminal.go(F[2], "Today")
         painted = ""
         for _ in texts:
             painted += terminal.go("r", quiet=0.05)
             terminal.go(ESCAPE)  # in less, it and an arrow are one key
             terminal.go("\x1b[B", quiet=0.05)
         assert painted_of(painted, texts) > 0.5
-        terminal.go(F2)
-        terminal.go(F6, "Settings")
+        terminal.go(F[2])
+        terminal.go(F[6], "Settings")
         terminal.go("\x06")
         painted = terminal.go("preset")
         terminal.go("\x1b[B")
@@ -284,7 +273,7 @@ def test_what_is_recalled_and_pasted(home: Path, store: Store, models: list[str]
         painted = "".join(terminal.go("\x1b[A", quiet=0.04) for _ in texts)
         assert painted_of(painted, texts) > 0.5
         terminal.go("\x15\x0b")
-        for opening in ("", F2 + "/", F5 + "/", F6 + "\x06"):
+        for opening in ("", F[2] + "/", F[5] + "/", F[6] + "\x06"):
             terminal.go(opening)
             for text in texts:
                 terminal.go(f"\x1b[200~{pasted(text)}\x1b[201~", quiet=0.03)

@@ -13,8 +13,7 @@ import pytest
 from assistant.store import Store
 from tests.hostile_texts import ALL
 from tests.patience import WAIT_S
-from tests.terminal.recording import ESCAPE
-from tests.terminal.terminal import Terminal, gone, opened
+from tests.terminal.terminal import ESCAPE, Terminal, opened
 
 TURNS = 200 if ALL else 60
 
@@ -49,8 +48,7 @@ def test_a_huge_paste_is_attached_or_refused_with_its_size(
         print(f"pasted in {took:.2f} s, {time.monotonic() - began:.2f} s later on the screen")
         terminal.press("still here")
         terminal.shows("still here")
-        terminal.press("\x11")
-        assert terminal.end() == 0
+        terminal.quit()
         assert b"bug" not in terminal.seen
 
 
@@ -64,24 +62,7 @@ def test_a_huge_prompt_that_is_sent_is_answered_with_a_sentence(
         terminal.press("read this\r")
         terminal.shows("there is room for")
         terminal.press(ESCAPE)
-        terminal.press("\x11")
-        assert terminal.end() == 0
-
-
-def test_a_model_that_never_stops_is_stopped_by_a_key(tmp_path: Path, slow: list[str]) -> None:
-    with opened(tmp_path, *slow, size=(120, 30)) as terminal:
-        terminal.shows("ready")
-        terminal.press("Go on\r")
-        terminal.streams()
-        until = time.monotonic() + 2
-        while time.monotonic() < until:
-            terminal.read()
-        terminal.press(ESCAPE)
-        terminal.shows("stopped")
-        workers = terminal.workers()
-        terminal.press("\x11")
-        assert terminal.end() == 0
-        assert gone(workers)
+        terminal.quit()
 
 
 @pytest.mark.thorough
@@ -92,8 +73,7 @@ def test_two_hundred_turns_in_a_small_context(tmp_path: Path, models: list[str])
         for number in range(TURNS):
             terminal.press(f"Question {number}, which has some words\r")
             answered(tmp_path, terminal, number + 1)
-        terminal.press("\x11")
-        assert terminal.end() == 0
+        terminal.quit()
     store = Store(tmp_path / "home" / "chats.db")
     (summary,) = store.summaries()
     records = store.path(summary.id)

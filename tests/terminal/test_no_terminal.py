@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import WAIT_S
-
-ROOT = Path(__file__).parents[2]
+from tests.terminal.terminal import ROOT
 
 
 @pytest.mark.parametrize("piped", ["stdin", "stdout", "stderr"])

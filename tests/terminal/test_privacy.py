@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.terminal.recording import ESCAPE, F2, F3, F4, F5, F6, Recording, recorded, run, run_each
-from tests.terminal.terminal import ROOT, TINY
+from tests.terminal.recording import Recording, recorded, run, run_each
+from tests.terminal.terminal import ESCAPE, ROOT, TINY, F, Terminal, gone, idle, loading, streaming
 
 CANARY = "xylophone-canary-4711"
 HEARD = "import os,sys\nsys.addaudithook(lambda event, args: {0})\n"
@@ -33,17 +33,16 @@ def use_everything(terminal: Recording) -> None:
     terminal.go("i", "Tokens of")
     terminal.go(ESCAPE)
     terminal.go(ESCAPE)
-    for key, shown in ((F5, "Models"), (F6, "Settings")):
+    for key, shown in ((F[5], "Models"), (F[6], "Settings")):
         terminal.go(key, shown)
         terminal.go(ESCAPE)
-    terminal.go("Race" + F4, "Rejected")
+    terminal.go("Race" + F[4], "Rejected")
     terminal.go("s")
     terminal.go(ESCAPE)
     terminal.go(ESCAPE)
-    terminal.go(F3)
-    terminal.go(F2)
-    terminal.press("\x11")
-    assert terminal.end() == 0
+    terminal.go(F[3])
+    terminal.go(F[2])
+    terminal.quit()
 
 
 def commands(models: list[str]) -> Iterator[list[str]]:
@@ -160,10 +159,9 @@ def test_what_is_said_is_in_one_file_and_deleted_in_none(
     at_home(used.home, monkeypatch)
     with recorded(used.home, *models, site="") as terminal:
         terminal.shows("ready")
-        terminal.go(F2, "Today")
+        terminal.go(F[2], "Today")
         terminal.go("d")
-        terminal.press("\x11")
-        assert terminal.end() == 0
+        terminal.quit()
     assert with_canary(used.home) == []
 
 
@@ -211,37 +209,28 @@ chat.ChatScreen.action_panel = lambda self: self.run_worker(die()) and None
 """
 
 
-def loading(terminal: Recording) -> None:
-    terminal.shows("Ask something")
+def streaming_the_canary(terminal: Terminal) -> None:
+    streaming(terminal, CANARY)
 
 
-def idle(terminal: Recording) -> None:
-    terminal.shows("ready")
-    terminal.settle()
-
-
-def streaming(terminal: Recording) -> None:
-    idle(terminal)
-    terminal.press(f"{CANARY}\r")
-    terminal.streams()
-
-
-@pytest.mark.parametrize("moment", [loading, idle, streaming], ids=lambda moment: moment.__name__)
+@pytest.mark.parametrize(
+    "moment", [loading, idle, streaming_the_canary], ids=lambda moment: moment.__name__
+)
 @pytest.mark.parametrize("bug", [CRASH, THREAD, WORKER], ids=["handler", "thread", "worker"])
 @pytest.mark.some(3)
 def test_a_bug_ends_in_one_sentence_and_loses_nothing(
-    tmp_path: Path, slow: list[str], moment: Callable[[Recording], None], bug: str
+    tmp_path: Path, slow: list[str], moment: Callable[[Terminal], None], bug: str
 ) -> None:
     with recorded(tmp_path, *slow, site=bug, size=(120, 30)) as terminal:
         moment(terminal)
         workers = terminal.workers()
-        terminal.press(F3)
+        terminal.press(F[3])
         assert terminal.end() == 1
         last = terminal.seen.rsplit(b"\x1b[?1049l")[-1].decode()
     assert "This is a bug in specchat: LookupError. SPECCHAT_DEBUG=1 shows where." in last
     assert CANARY not in last
-    assert not [worker for worker in workers if worker.is_running() and worker.status() != "zombie"]
-    if moment is streaming:
+    assert gone(workers)
+    if moment is streaming_the_canary:
         assert CANARY in run(tmp_path, "chats", "show", "1")[1].decode()
 
 
@@ -252,7 +241,7 @@ def test_debugging_shows_where_but_no_values_and_obeys_nothing(
     monkeypatch.setenv("SPECCHAT_DEBUG", "1")
     with recorded(tmp_path, *models, site=CRASH) as terminal:
         idle(terminal)
-        terminal.press(F3)
+        terminal.press(F[3])
         assert terminal.end() == 1
         last = terminal.seen.rsplit(b"\x1b[?1049l")[-1].decode()
     assert "in crash" in last
@@ -270,8 +259,7 @@ def test_no_process_leaves_a_core(tmp_path: Path, models: list[str]) -> None:
                 if line.startswith("Max core")
             ]
             assert line.split()[4:6] == ["0", "0"]
-        terminal.press("\x11")
-        assert terminal.end() == 0
+        terminal.quit()
 
 
 @pytest.mark.parametrize(
@@ -289,8 +277,7 @@ def test_poor_terminals_are_enough(
     with recorded(tmp_path, *models, "--max-tokens", "20", site=code, size=(80, 24)) as terminal:
         idle(terminal)
         terminal.go("Hello\r", "tokens/evaluation")
-        terminal.press("\x11")
-        assert terminal.end() == 0
+        terminal.quit()
 
 
 @pytest.mark.parametrize("size", [(1, 1), (2, 1), (1, 200), (300, 1)])
@@ -302,5 +289,4 @@ def test_terminals_of_almost_no_size(
         terminal.settle()
         time.sleep(1)
         terminal.go("Hello\r")
-        terminal.press("\x11")
-        assert terminal.end() == 0
+        terminal.quit()

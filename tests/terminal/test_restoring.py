@@ -8,22 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import WAIT_S
-from tests.terminal.terminal import Terminal, gone, opened
-
-
-def loading(terminal: Terminal) -> None:
-    terminal.shows("Ask something")
-
-
-def idle(terminal: Terminal) -> None:
-    terminal.shows("ready")
-
-
-def streaming(terminal: Terminal) -> None:
-    idle(terminal)
-    terminal.press("Go on\r")
-    terminal.streams()
-
+from tests.terminal.terminal import QUIT, Terminal, gone, idle, loading, opened, streaming
 
 MOMENTS = [loading, idle, streaming]
 SIGNALS = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT]
@@ -43,7 +28,7 @@ def test_a_signal_leaves_the_terminal_as_it_was(
         assert gone(workers)
 
 
-@pytest.mark.parametrize("keys", ["\x11", "\x03\x03", "\x04"], ids=["ctrl+q", "ctrl+c", "ctrl+d"])
+@pytest.mark.parametrize("keys", [QUIT, "\x03\x03", "\x04"], ids=["ctrl+q", "ctrl+c", "ctrl+d"])
 @pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: moment.__name__)
 @pytest.mark.some(3)
 def test_quitting_leaves_the_terminal_as_it_was(

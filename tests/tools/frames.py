@@ -2,7 +2,9 @@
 
 `python -m tests.tools.frames` feeds synthetic rounds to the chat at 100 tokens/s, from another
 thread, as the engine does, until an answer has 5,000 tokens; it is shown, counted and kept on disk.
-A frame is what is written to the terminal. A benchmark, not a test: it asserts nothing.
+A frame is what is written to the terminal. With --hostile the words are texts that mean to command
+the terminal, cut into tokens anywhere, and what got out is counted, too.
+A benchmark, not a test: it asserts nothing.
 """
 
 import argparse
@@ -14,7 +16,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import cycle, pairwise
 from pathlib import Path
 
 from textual.drivers.headless_driver import HeadlessDriver
@@ -36,6 +38,7 @@ from assistant.request import AnyJob, Request
 from assistant.service import Hear, Ticket
 from assistant.tokens import Step
 from tests import tiny
+from tests.hostile_texts import leaks, texts, valid
 from tests.tui.race.race_recorded import Recorded, ready
 from tui.app.app import SpecchatApp
 from tui.settings.settings import Settings
@@ -47,34 +50,49 @@ MOST = 8
 
 
 class Terminal(HeadlessDriver):
-    """A terminal that notes when it is written to."""
+    """A terminal that notes what is written to it, and when."""
 
-    written: list[tuple[float, int]] = []  # noqa: RUF012  # one terminal in a process
+    written: list[tuple[float, str]] = []  # noqa: RUF012  # one terminal in a process
 
     @property
     def is_headless(self) -> bool:
         return False
 
     def write(self, data: str) -> None:
-        self.written.append((time.perf_counter(), len(data)))
+        self.written.append((time.perf_counter(), data))
 
 
-def steps(tokens: int, seed: int = 0) -> Iterator[Step]:
-    """Yield rounds of 1 to 8 tokens, until there are so many."""
+def words() -> Iterator[str]:
+    """Yield ordinary words for ever."""
+    dice = random.Random(0)
+    while True:
+        yield dice.choice(WORDS) + " "
+
+
+def pieces() -> Iterator[str]:
+    """Yield all two thousand hostile texts again and again, in pieces."""
+    dice = random.Random(0)
+    for text in cycle(map(valid, texts(2000))):
+        left = text
+        while left:
+            size = dice.choice((1, 2, 3, 5, 8))
+            yield left[:size]
+            left = left[size:]
+
+
+def steps(tokens: int, texts: Iterator[str], seed: int = 0) -> Iterator[Step]:
+    """Yield rounds of 1 to 8 tokens with these texts, until there are so many."""
     rng = random.Random(seed)
     while tokens > 0:
         count = min(tokens, rng.randint(1, MOST))
         source = rng.choice(SOURCES)
-        accepted = [_token(rng, Origin.DRAFT, source) for _ in range(count - 1)]
         rejected = count < MOST
-        last = _token(rng, Origin.RESIDUAL if rejected else Origin.TARGET, source)
-        ghosts = (Ghost(0, rng.choice(WORDS), source, count - 1, 0.5, 0.1, 0.9),)
-        yield Step((*accepted, last), ghosts if rejected else ())
+        last = Origin.RESIDUAL if rejected else Origin.TARGET
+        origins = [*[Origin.DRAFT] * (count - 1), last]
+        accepted = tuple(Token(0, next(texts), each, source, 0.5, 0.5) for each in origins)
+        ghosts = (Ghost(0, next(texts), source, count - 1, 0.5, 0.1, 0.9),)
+        yield Step(accepted, ghosts if rejected else ())
         tokens -= count
-
-
-def _token(rng: random.Random, origin: Origin, source: str) -> Token:
-    return Token(0, rng.choice(WORDS) + " ", origin, source, 0.5, 0.5)
 
 
 @dataclass
@@ -85,6 +103,7 @@ class Course:
     before: int  # tokens that the answer has already
     speed: float  # tokens a second
     ghosts: bool
+    hostile: bool
 
 
 class Feeder(Recorded):
@@ -104,13 +123,13 @@ class Feeder(Recorded):
     def _feed(self, hear: Hear) -> None:
         """Emit a round every so often: rounds take about as long, whatever comes out of them."""
         hear(Prepared(20, 0, 0))
-        said = Said()
-        for step in steps(self.course.before, seed=1):
+        said, texts = Said(), pieces() if self.course.hostile else words()
+        for step in steps(self.course.before, texts, seed=1):
             hear(said.more(step))
         time.sleep(1)
         Terminal.written.clear()
         due = time.perf_counter()
-        for step in steps(self.course.tokens):
+        for step in steps(self.course.tokens, texts):
             due += (MOST + 1) / 2 / self.course.speed
             time.sleep(max(0.0, due - time.perf_counter()))
             hear(said.more(step))
@@ -165,6 +184,9 @@ class Measured(SpecchatApp):
             await asyncio.sleep(0.5)
         share = (time.thread_time() - used) / (time.perf_counter() - began)
         self.report = describe([at for at, _ in Terminal.written], share)
+        if Feeder.course.hostile:
+            data = "".join(data for _, data in Terminal.written)
+            self.report += f"; {len(leaks(data.encode('utf-8', 'surrogatepass')))} leaks"
         self.exit()
 
 
@@ -186,9 +208,10 @@ def main() -> None:
     parser.add_argument("--speed", type=float, default=100.0, help="tokens a second")
     parser.add_argument("--size", default="120x40", help="of the terminal")
     parser.add_argument("--ghosts", action="store_true", help="show rejected drafts")
+    parser.add_argument("--hostile", action="store_true", help="stream hostile texts")
     args = parser.parse_args()
     width, height = map(int, args.size.split("x"))
-    course = Course(args.tokens - args.before, args.before, args.speed, args.ghosts)
+    course = Course(args.tokens - args.before, args.before, args.speed, args.ghosts, args.hostile)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SPECCHAT_HOME"] = folder
         app = Measured(course, tiny.write(Path(folder) / "tiny.gguf"))

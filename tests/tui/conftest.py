@@ -30,6 +30,13 @@ def draft(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny.write(path, seed=1, like=0, noise=1.0, stops=False)
 
 
+@pytest.fixture(scope="session")
+def endless(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A target with so much context that no answer ends before the test does."""
+    path = tmp_path_factory.mktemp("endless") / "target.gguf"
+    return tiny.write(path, stops=False, n_ctx=30_000)
+
+
 @pytest.fixture
 def pair(target: Path, draft: Path) -> tuple[Path, Path]:
     return target, draft

@@ -34,8 +34,8 @@ async def test_selection_is_copied_with_the_tool(tools: Path) -> None:
     async with at_the_prompt() as typist:
         await typist.type("höh\nx")
         await typist.pilot.press("shift+up", "ctrl+c")
-        await typist.until(lambda: typist.toasts)
-        assert typist.toasts == ["Copied 4 characters."]
+        await typist.until(lambda: typist.told)
+        assert typist.told == ["Copied 4 characters."]
         assert (tools / "copied").read_text() == "öh\nx"
         assert (tools / "how").read_text() == "-selection clipboard\n"
 

@@ -6,12 +6,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from textual.widgets._footer import FooterKey
 from textual.widgets._toast import Toast
 
 from assistant.events import Decoded, Finished, Lap, ModelInfo, Ready
 from assistant.request import Lane, Setup
-from tests.tui.chat.chat_driver import TINY, Chat, Watched, open_chat
+from tests.tui.chat.chat_driver import TINY, Chat, Pair, Watched, open_chat
 from tui.app.app import SpecchatApp
 from tui.app.help_screen import HelpScreen
 from tui.chat.conversation.answer import Answer
@@ -25,11 +24,6 @@ from tui.settings.screen import SettingsScreen
 from tui.settings.settings import Settings
 
 WIDE = (120, 40)
-Pair = tuple[Path, Path]
-
-
-def told(chat: Chat) -> str:
-    return "\n".join(notice.message for notice in chat.app._notifications)
 
 
 def title(shelf: Shelf) -> str:
@@ -37,39 +31,11 @@ def title(shelf: Shelf) -> str:
     return shelf.chosen.title
 
 
-async def walk(chat: Chat, *keys: str) -> None:
-    await chat.pilot.press("ctrl+up")
-    await chat.pilot.pause()
-    await chat.pilot.press(*keys)
-    await chat.pilot.pause()
-
-
-async def test_after_another_answer_the_keys_go_to_it(pair: Pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("Which way?")
-        await walk(chat, "r")
-        await chat.until(lambda: len(chat.engine.heard(Finished)) == 2)
-        await chat.until(lambda: not chat.screen.controller.busy)
-        focused = chat.screen.focused
-        assert isinstance(focused, Answer)
-        assert focused.record == chat.screen.state.leaf
-
-
-async def test_what_undo_brings_back_has_the_focus(pair: Pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
-        await chat.ask("Two")
-        await walk(chat, "up", "d", "u")
-        two = next(turn for turn in chat.screen.conversation.turns if turn.text == "Two")
-        await chat.until(lambda: chat.screen.focused is two)
-
-
 async def test_a_deletion_that_leaves_nothing_names_a_way_back_that_works(pair: Pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
+    async with open_chat(*pair, asked=("One",)) as chat:
         before = chat.said
-        await walk(chat, "up", "d")
-        assert "Ctrl+Z brings it back" in told(chat)  # u would be typed into the prompt
+        await chat.act("up", "d")
+        assert "Ctrl+Z brings it back" in "".join(chat.told)  # u would be typed into the prompt
         await chat.pilot.press("x", "ctrl+z")
         assert (chat.prompt.text, chat.said) == ("", [])  # what was typed goes first
         await chat.pilot.press("ctrl+z")
@@ -77,12 +43,11 @@ async def test_a_deletion_that_leaves_nothing_names_a_way_back_that_works(pair: 
 
 
 async def test_a_fork_is_typed_into_at_once_also_beside_the_list(pair: Pair) -> None:
-    async with open_chat(*pair, size=WIDE) as chat:
-        await chat.ask("One")
+    async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
         await chat.pilot.press("f2", "escape")
-        await walk(chat, "up", "f")
+        await chat.act("up", "f")
         assert chat.screen.focused is chat.prompt.editor
-        assert "Ctrl+R" in told(chat)
+        assert "Ctrl+R" in "".join(chat.told)
         await chat.pilot.press("ctrl+r")
         await chat.until(lambda: len(chat.engine.heard(Finished)) == 2)
 
@@ -90,23 +55,21 @@ async def test_a_fork_is_typed_into_at_once_also_beside_the_list(pair: Pair) -> 
 async def test_the_border_says_that_a_question_is_edited_until_it_is_sent_or_left(
     pair: Pair,
 ) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
-        await walk(chat, "up", "e")
+    async with open_chat(*pair, asked=("One",)) as chat:
+        await chat.act("up", "e")
         assert "asks it anew" in str(chat.prompt.border_title)
         await chat.pilot.press("space", "@", "escape")  # the picker has the border for a while
         assert "asks it anew" in str(chat.prompt.border_title)
         await chat.pilot.press("escape")
         assert not chat.prompt.border_title
-        await walk(chat, "up", "e")
+        await chat.act("up", "e")
         await chat.pilot.press("enter")
         await chat.until(lambda: len(chat.engine.heard(Finished)) == 2)
         assert not chat.prompt.border_title
 
 
 async def test_f2_goes_back_to_a_list_that_is_open_and_closes_it_from_there(pair: Pair) -> None:
-    async with open_chat(*pair, size=WIDE) as chat:
-        await chat.ask("One")
+    async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
         chats = chat.screen.parts.chats
         await chat.pilot.press("f2", "escape")
         assert chats.display
@@ -120,8 +83,7 @@ async def test_f2_goes_back_to_a_list_that_is_open_and_closes_it_from_there(pair
 
 
 async def test_an_open_conversation_that_is_deleted_goes_and_comes_back(pair: Pair) -> None:
-    async with open_chat(*pair, size=WIDE) as chat:
-        await chat.ask("One")
+    async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
         said, conversation = chat.said, chat.screen.state.conversation
         await chat.pilot.press("f2")
         await chat.until(lambda: chat.screen.parts.chats.shelf.summaries)
@@ -148,8 +110,7 @@ async def test_the_cursor_of_the_list_begins_on_the_open_conversation(pair: Pair
 
 
 async def test_a_deleted_conversation_comes_back_after_another_was_opened(pair: Pair) -> None:
-    async with open_chat(*pair, size=WIDE) as chat:
-        await chat.ask("One")
+    async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
         await chat.pilot.press("ctrl+n")
         await chat.ask("Two")
         shelf = chat.screen.parts.chats.shelf
@@ -177,8 +138,7 @@ async def test_the_palette_offers_each_thing_once_and_in_words(pair: Pair) -> No
 @pytest.mark.parametrize(("key", "kind"), [("f4", RaceScreen), ("f5", ModelsScreen)])
 @pytest.mark.some(1)
 async def test_f1_explains_the_keys_on_other_screens_too(pair: Pair, key: str, kind: type) -> None:
-    async with open_chat(*pair, size=WIDE) as chat:
-        await chat.ask("One")
+    async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
         await chat.pilot.press(key)
         await chat.until(lambda: isinstance(chat.app.screen, kind))
         await chat.pilot.press("f1")
@@ -214,29 +174,28 @@ async def test_what_was_not_saved_is_no_longer_said_once_it_is(pair: Pair) -> No
         await chat.pilot.press("f6")
         await chat.until(lambda: isinstance(chat.app.screen, SettingsScreen))
         await chat.pilot.press("9", "9", "9", "9", "ctrl+s")
-        assert "must be a number" in told(chat)
+        assert "must be a number" in "".join(chat.told)
         await chat.pilot.press("ctrl+a", "ctrl+k", "1", "ctrl+s")
         await chat.until(lambda: chat.app.screen is chat.screen)
-        assert "must be a number" not in told(chat)
+        assert "must be a number" not in "".join(chat.told)
 
 
 async def test_ctrl_g_says_what_it_did_while_no_tokens_are_shown(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         await chat.ready()
         await chat.pilot.press("ctrl+g")
-        assert "are shown" in told(chat)
+        assert "are shown" in "".join(chat.told)
         await chat.pilot.press("ctrl+g")
-        assert "no longer" in told(chat)
+        assert "no longer" in "".join(chat.told)
 
 
 async def test_g_shows_the_ghosts_also_when_they_are_on_but_only_words_are_seen(pair: Pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
+    async with open_chat(*pair, asked=("One",)) as chat:
         await chat.pilot.press("ctrl+g")
         answer = chat.screen.conversation.turns[-1]
         assert isinstance(answer, Answer)
         assert answer.view == "words"
-        await walk(chat, "g")
+        await chat.act("g")
         assert (answer.view, answer.ghosts) == ("tokens", True)
         await chat.pilot.press("g")
         assert not answer.ghosts
@@ -246,7 +205,7 @@ async def test_ctrl_r_says_why_there_is_nothing_to_answer(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         await chat.ready()
         await chat.pilot.press("ctrl+r")
-        assert "no question" in told(chat)
+        assert "no question" in "".join(chat.told)
 
 
 def test_a_loaded_file_that_no_store_has_is_listed_as_the_target(
@@ -281,49 +240,36 @@ def said(standings: Iterable[LaneStanding]) -> str:
     return line._text.plain
 
 
-@pytest.mark.parametrize("key", ["f1", "f5", "f6"])
-@pytest.mark.some(1)
-async def test_ctrl_c_twice_quits_from_every_screen(pair: Pair, key: str) -> None:
-    async with open_chat(*pair, size=WIDE) as chat:
-        await chat.ready()
-        await chat.pilot.press(key)
+@pytest.mark.parametrize("keys", [("f1",), ("f5",), ("f6",), ("ctrl+up", "i")])
+@pytest.mark.some(2)
+async def test_ctrl_c_twice_quits_from_every_screen(pair: Pair, keys: tuple[str, ...]) -> None:
+    async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
+        await chat.pilot.press(*keys)
         await chat.until(lambda: chat.app.screen is not chat.screen)
-        if key == "f6":
+        if keys == ("f6",):
             await chat.pilot.press("ctrl+c")  # copies the value, which is selected
         await chat.pilot.press("ctrl+c")
-        assert "again to quit" in told(chat)
+        assert "again to quit" in "".join(chat.told)
+        assert not chat.app._exit
         await chat.pilot.press("ctrl+c")
-        assert chat.app._exit
-
-
-async def test_ctrl_c_twice_quits_from_the_inspector(pair: Pair) -> None:
-    async with open_chat(*pair, size=WIDE) as chat:
-        await chat.ask("One")
-        await walk(chat, "i")
-        await chat.until(lambda: chat.app.screen is not chat.screen)
-        await chat.pilot.press("ctrl+c", "ctrl+c")
         assert chat.app._exit
 
 
 async def test_escape_says_where_it_leads(pair: Pair) -> None:
     async with open_chat(*pair, hold=(Decoded, 2)) as chat:
         await chat.ready()
-        assert footer(chat).get("esc") is None
+        assert chat.footer.get("esc") is None
         await chat.send("One")
         await chat.held()
-        assert footer(chat)["esc"] == "Stop"
+        assert chat.footer["esc"] == "Stop"
         await chat.end()
         await chat.pilot.press("ctrl+up")
-        await chat.until(lambda: footer(chat).get("esc") == "Back")
+        await chat.until(lambda: chat.footer.get("esc") == "Back")
         await chat.pilot.press("k", "e")
-        await chat.until(lambda: footer(chat).get("esc") == "Leave")
+        await chat.until(lambda: chat.footer.get("esc") == "Leave")
         await chat.pilot.press("escape")
         assert chat.screen.editing.question is None
         assert chat.screen.focused is chat.prompt.editor
-
-
-def footer(chat: Chat) -> dict[str, str]:
-    return {key.key_display: key.description for key in chat.screen.query(FooterKey)}
 
 
 @pytest.mark.parametrize("theme", ["textual-dark", "textual-light", "ansi-dark", "ansi-light"])

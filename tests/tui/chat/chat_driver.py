@@ -1,7 +1,7 @@
 """A chat with tiny models, and what its tests watch it by."""
 
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import Any, cast
 
 from textual.pilot import Pilot
+from textual.widgets._footer import FooterKey
 
 from assistant.decoding.warp import Sampling
 from assistant.events import Event, Failed, Finished
 from assistant.request import AnyJob, Request
 from assistant.service import Hear, Ticket
 from tests.asking import NearEngine
-from tests.tui.rest import until
+from tests.tui.driver import Driver
 from tui.app.app import SpecchatApp
+from tui.chat.conversation.turn import Turn
 from tui.settings.settings import Settings
 
+Pair = tuple[Path, Path]
 HOT = Sampling(temperature=14, top_k=0, top_p=1)  # or a tiny model says one byte for ever
 TINY = Settings(n_ctx=512, mode="sps", lookahead=3, max_tokens=24, seed=1, threads=1, sampling=HOT)
 
@@ -66,11 +69,11 @@ class Watched(NearEngine):
         return [event for event in self.events if isinstance(event, kind)]
 
 
-class Chat:
+class Chat(Driver):
     """An app under test, and its engine."""
 
     def __init__(self, pilot: Pilot[None]) -> None:
-        self.pilot = pilot
+        super().__init__(pilot)
         self.app = cast(SpecchatApp, pilot.app)
         self.screen = self.app.chat
         self.prompt = self.screen.prompt
@@ -78,9 +81,6 @@ class Chat:
     @property
     def engine(self) -> Watched:
         return cast(Watched, self.app._engine)
-
-    async def until(self, condition: Callable[[], Any]) -> None:
-        await until(self.pilot, condition)
 
     async def ready(self) -> None:
         await self.until(lambda: self.screen.controller.ready and self.kept)
@@ -118,6 +118,24 @@ class Chat:
         """What the conversation on the screen holds."""
         return [record.content for record in self.screen.state.records]
 
+    @property
+    def focused(self) -> Turn:
+        """The turn that has the focus."""
+        turn = self.screen.focused
+        assert isinstance(turn, Turn)
+        return turn
+
+    @property
+    def footer(self) -> dict[str, str]:
+        """What the footer offers, by key."""
+        return {key.key_display: key.description for key in self.screen.query(FooterKey)}
+
+    async def act(self, *keys: str) -> None:
+        """Press keys on the newest turn, and wait until the engine is idle."""
+        await self.press("ctrl+up")
+        await self.press(*keys)
+        await self.until(lambda: not self.screen.controller.busy)
+
     def shown(self, selector: str) -> list[str]:
         """What the widgets that match say."""
         return [str(widget.render()) for widget in self.screen.query(selector)]
@@ -131,13 +149,18 @@ async def open_chat(
     hold: tuple[type[Event], int] | None = None,
     *,
     asked: Sequence[str] = (),
+    asking: str = "",
     **changes: Any,
 ) -> AsyncIterator[Chat]:
-    """Open a chat, in which some questions have been asked and answered."""
+    """Open a chat, in which some questions have been answered, and one is held while it is."""
     names: dict[str, Any] = {"target": target and str(target), "draft": draft and str(draft)}
     app = SpecchatApp(replace(TINY, **names, **changes), engine=partial(Watched, hold=hold))
     async with app.run_test(size=size) as pilot:
         chat = Chat(pilot)
         for question in asked:
             await chat.ask(question)
+        if asking:
+            await chat.ready()
+            await chat.send(asking)
+            await chat.held()
         yield chat

@@ -1,15 +1,14 @@
 """A prompt on a screen of its own, and what its tests watch it by."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 from textual import events, on
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from tests.tui.rest import until
+from tests.tui.driver import Driver
 from tui.chat.prompt.chips import Chip
 from tui.chat.prompt.prompt import Prompt
 
@@ -47,14 +46,12 @@ class Alone(App[None]):
         self.edits += 1
 
 
-class Typist:
+class Typist(Driver):
     """Somebody at the prompt."""
 
     def __init__(self, app: Alone, pilot: Pilot[None]) -> None:
-        self.app, self.pilot, self.prompt = app, pilot, app.prompt
-
-    async def until(self, condition: Callable[[], Any]) -> None:
-        await until(self.pilot, condition)
+        super().__init__(pilot)
+        self.app, self.prompt = app, app.prompt
 
     async def type(self, text: str) -> None:
         names = {" ": "space", "\n": "ctrl+j", "@": "@", "/": "slash", ".": "full_stop"}
@@ -91,10 +88,6 @@ class Typist:
     def row(self) -> str:
         """What the row of chips says."""
         return str(self.prompt.attached.render())
-
-    @property
-    def toasts(self) -> list[str]:
-        return [toast.message for toast in self.app._notifications]
 
 
 @asynccontextmanager

@@ -242,7 +242,7 @@ async def test_long_attachment_is_shown_short_and_not_inserted() -> None:
         screen = typist.app.screen
         assert isinstance(screen, AttachmentsScreen)
         assert f"… and {EDITABLE:,} characters more" in str(screen.preview.render())
-        assert "too many to edit" in typist.toasts[-1]
+        assert "too many to edit" in typist.told[-1]
         await typist.pilot.press("escape")
         assert len(typist.chips) == 1
 
@@ -250,7 +250,7 @@ async def test_long_attachment_is_shown_short_and_not_inserted() -> None:
 async def test_without_attachments_the_key_says_how_to_add_one() -> None:
     async with at_the_prompt() as typist:
         await typist.pilot.press("ctrl+l")
-        assert typist.toasts == ["Nothing is attached. Type @ to add a file."]
+        assert typist.told == ["Nothing is attached. Type @ to add a file."]
 
 
 # Files that cannot be attached
@@ -259,13 +259,13 @@ async def test_without_attachments_the_key_says_how_to_add_one() -> None:
 async def test_file_that_cannot_be_attached_is_explained(folder: Path) -> None:
     async with at_the_prompt() as typist:
         await typist.pick("data", "enter")
-        await typist.until(lambda: typist.toasts)
-        assert typist.toasts == ["data.txt is not text; only text can be part of a question."]
+        await typist.until(lambda: typist.told)
+        assert typist.told == ["data.txt is not text; only text can be part of a question."]
         await typist.pick("notes")
         (folder / "notes.txt").unlink()
         await typist.pilot.press("enter")
-        await typist.until(lambda: len(typist.toasts) == 2)
-        assert typist.toasts[1] == "notes.txt cannot be read: No such file or directory."
+        await typist.until(lambda: len(typist.told) == 2)
+        assert typist.told[1] == "notes.txt cannot be read: No such file or directory."
         assert typist.chips == ()
 
 

@@ -4,19 +4,10 @@ import pytest
 
 from assistant.events import Decoded, Finished, Prepared, Stop, Token
 from assistant.store import Record
-from tests.tui.chat.chat_driver import Chat, open_chat
-from tui.chat.conversation.turn import Turn, Verb
+from tests.tui.chat.chat_driver import Chat, Pair, open_chat
+from tui.chat.conversation.turn import Verb
 from tui.chat.inspector.screen import Inspector
 from tui.chat.inspector.token_page import TokenPage
-
-
-async def act(chat: Chat, *keys: str) -> None:
-    """Press keys on the newest turn, and wait until the engine is idle."""
-    await chat.pilot.press("ctrl+up")
-    await chat.pilot.pause()
-    await chat.pilot.press(*keys)
-    await chat.pilot.pause()
-    await chat.until(lambda: not chat.screen.controller.busy)
 
 
 def inspected(chat: Chat) -> str:
@@ -25,81 +16,66 @@ def inspected(chat: Chat) -> str:
     return "".join(entry.item.text for entry in entries if isinstance(entry.item, Token))
 
 
-async def test_another_answer_stands_beside_the_first_and_the_keys_lead_to_both(pair) -> None:
+async def test_another_answer_stands_beside_the_first_and_the_keys_lead_to_both(pair: Pair) -> None:
     async with open_chat(*pair, asked=("Which way?",)) as chat:
         first = chat.said[-1]
-        await act(chat, "r")
+        await chat.act("r")
         second = chat.said[-1]
         assert len(chat.engine.requests) == 2
         assert second != first  # with a seed, too
-        await act(chat, "left")
+        assert chat.focused.record == chat.screen.state.leaf
+        await chat.act("left")
         assert chat.said == ["Which way?", first]
-        await act(chat, "right")
+        await chat.act("right")
         assert chat.said == ["Which way?", second]
         await chat.ask("On we go")
         assert [m.content for m in chat.engine.requests[-1].messages][:2] == ["Which way?", second]
 
 
-async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair) -> None:
+async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair: Pair) -> None:
     async with open_chat(*pair, asked=("Which way?",)) as chat:
-        await act(chat, "r")
-        await chat.pilot.press("ctrl+up")
-        await chat.pilot.pause()
+        await chat.act("r")
+        await chat.press("ctrl+up")
         verbs: tuple[Verb, ...] = ("older", "newer", "older")
         for verb in verbs:
-            turn = chat.screen.focused
-            assert isinstance(turn, Turn)
+            turn = chat.focused
             chat.screen.turns.do(turn, verb)
-            focused = chat.screen.focused  # before any other key can come
-            assert isinstance(focused, Turn)
+            focused = chat.focused  # before any other key can come
             assert focused is not turn
             assert focused.record == chat.screen.state.leaf
             await chat.pilot.pause(0.1)
             assert chat.screen.focused is focused
 
 
-async def test_ctrl_r_does_the_same_from_the_prompt(pair) -> None:
-    async with open_chat(*pair, asked=("Which way?",)) as chat:
-        first = chat.said[-1]
-        await chat.pilot.press("ctrl+r")
-        await chat.until(lambda: len(chat.engine.heard(Finished)) == 2)
-        await chat.until(lambda: not chat.screen.controller.busy)
-        assert chat.said[0] == "Which way?"
-        assert chat.said[1] != first
-
-
-async def test_an_edited_question_begins_a_branch_and_the_old_one_stays(pair) -> None:
+async def test_an_edited_question_begins_a_branch_and_the_old_one_stays(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One", "Tow")) as chat:
         old = chat.said
-        await act(chat, "up", "e")
+        await chat.act("up", "e")
         assert chat.prompt.text == "Tow"
         await chat.ask("Two")
         assert chat.said[:3] == [*old[:2], "Two"]
         assert [m.content for m in chat.engine.requests[-1].messages] == [*old[:2], "Two"]
-        await act(chat, "up", "left")
+        await chat.act("up", "left")
         assert chat.said == old
 
 
-async def test_escape_leaves_the_question_that_is_edited_as_it_was(pair) -> None:
+async def test_escape_leaves_the_question_that_is_edited_as_it_was(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
         before = chat.said
-        await act(chat, "up", "e")
+        await chat.act("up", "e")
         await chat.pilot.press("escape")
         assert (chat.prompt.text, chat.said) == ("", before)
         await chat.ask("Two")
         assert len(chat.said) == 4
 
 
-async def test_a_stopped_answer_is_gone_on_with_and_nothing_is_read_again(pair) -> None:
-    async with open_chat(pair[0], pair[1], hold=(Decoded, 4)) as chat:
-        await chat.ready()
-        await chat.send("Go on")
-        await chat.held()
+async def test_a_stopped_answer_is_gone_on_with_and_nothing_is_read_again(pair: Pair) -> None:
+    async with open_chat(*pair, hold=(Decoded, 4), asking="Go on") as chat:
         await chat.pilot.press("escape")
         await chat.end()
         half = chat.said[-1]
         assert chat.engine.heard(Finished)[0].stop is Stop.CANCELLED
-        await act(chat, "n")
+        await chat.act("n")
         whole = chat.said[-1]
         assert whole.startswith(half)
         assert len(whole) > len(half)
@@ -115,19 +91,20 @@ async def test_a_stopped_answer_is_gone_on_with_and_nothing_is_read_again(pair) 
         assert "".join(step.text for step in trace) == seen
 
 
-async def test_what_is_deleted_comes_back(pair) -> None:
+async def test_what_is_deleted_comes_back(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One", "Two")) as chat:
         before = chat.said
-        await act(chat, "up", "d")
+        await chat.act("up", "d")
         assert chat.said == before[:2]
         await chat.pilot.press("u")
         assert chat.said == before
+        await chat.until(lambda: chat.focused.text == "Two")
 
 
-async def test_a_copy_of_the_conversation_goes_its_own_way(pair) -> None:
+async def test_a_copy_of_the_conversation_goes_its_own_way(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One", "Two")) as chat:
         before, old = chat.said, chat.screen.state.conversation
-        await act(chat, "up", "up", "f")
+        await chat.act("up", "up", "f")
         assert chat.said == before[:2]
         assert chat.screen.state.conversation != old
         await chat.pilot.press("escape")
@@ -137,30 +114,20 @@ async def test_a_copy_of_the_conversation_goes_its_own_way(pair) -> None:
         assert len(store.summaries()) == 2
 
 
-async def test_the_inspector_opens_on_an_answer(pair) -> None:
-    async with open_chat(*pair, asked=("Look closely",)) as chat:
-        await act(chat, "i")
-        assert isinstance(chat.app.screen, Inspector)
-        await chat.pilot.press("escape")
-        assert not isinstance(chat.app.screen, Inspector)
-
-
-async def test_the_inspector_opens_on_what_there_is_of_an_answer_and_on_others(pair) -> None:
+async def test_the_inspector_opens_on_what_there_is_of_an_answer_and_on_others(pair: Pair) -> None:
     async with open_chat(*pair, asked=("First",)) as chat:
         first = chat.said[-1]
         chat.engine._hold = Decoded, len(chat.engine.heard(Decoded)) + 9
         chat.engine.go_on.clear()
         await chat.send("Second")
         await chat.held()
-        await chat.pilot.press("ctrl+up", "i")
-        await chat.pilot.pause()
+        await chat.press("ctrl+up", "i")
         assert isinstance(chat.app.screen, Inspector)
         assert "so far" in str(chat.app.screen.query_one("#inspector-title").render())
         seen = inspected(chat)
         assert seen
         assert seen == chat.screen.conversation.turns[-1].text
-        await chat.pilot.press("escape", "up", "up", "i")
-        await chat.pilot.pause()
+        await chat.press("escape", "up", "up", "i")
         assert inspected(chat) == first
         await chat.end()
         assert inspected(chat) == first
@@ -189,14 +156,9 @@ async def copied(chat: Chat, text: str) -> None:
 async def found(chat: Chat, record: Record, text: str) -> None:
     """Wait until a message is on the screen, and see that the keys go to it."""
     await chat.until(lambda: chat.screen.state.shows(record))
-    turn, view = chat.screen.focused, chat.screen.conversation
-    assert isinstance(turn, Turn)
+    turn, view = chat.focused, chat.screen.conversation
     assert turn.text == text
     await chat.until(lambda: view.region.contains_region(turn.region))
-
-
-def told(chat: Chat) -> list[str]:
-    return [notice.message for notice in chat.app._notifications]
 
 
 async def test_the_same_key_again_copies_the_code_block_before(
@@ -207,21 +169,21 @@ async def test_the_same_key_again_copies_the_code_block_before(
     async with open_chat(*pair) as chat:
         await chat.ready()
         chat.screen.controller.open(kept(chat, "How?", code, "Why?", "```\nalone\n```"))
-        await act(chat, "y")
+        await chat.act("y")
         await copied(chat, "alone")
-        assert told(chat)[-1].startswith("Sent 5 ")
-        await act(chat, "up", "up")
+        assert chat.told[-1].startswith("Sent 5 ")
+        await chat.act("up", "up")
         for number, word in ((3, "three"), (2, "two"), (1, "one"), (3, "three")):
             await chat.pilot.press("y")
             await copied(chat, word)
-            assert told(chat)[-1].startswith(f"Code block {number} of 3: Sent ")
+            assert chat.told[-1].startswith(f"Code block {number} of 3: Sent ")
         await chat.pilot.press("c")
         await copied(chat, code)
         await chat.pilot.press("y")
         await copied(chat, "three")
 
 
-async def test_a_search_leads_to_the_message_that_it_found_on_whatever_branch(pair) -> None:
+async def test_a_search_leads_to_the_message_that_it_found_on_whatever_branch(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         await chat.ready()
         store = chat.screen.state.store
@@ -237,11 +199,8 @@ async def test_a_search_leads_to_the_message_that_it_found_on_whatever_branch(pa
             await chat.pilot.press("f2", "escape", "escape")
 
 
-async def test_keys_wait_while_an_answer_is_under_way(pair) -> None:
-    async with open_chat(pair[0], pair[1], hold=(Decoded, 4)) as chat:
-        await chat.ready()
-        await chat.send("Wait")
-        await chat.held()
+async def test_keys_wait_while_an_answer_is_under_way(pair: Pair) -> None:
+    async with open_chat(*pair, hold=(Decoded, 4), asking="Wait") as chat:
         before = chat.said
         await chat.pilot.press("ctrl+up", "up", "d")
         assert chat.said == before
@@ -249,26 +208,30 @@ async def test_keys_wait_while_an_answer_is_under_way(pair) -> None:
         assert len(chat.said) == 2
 
 
-async def test_a_question_that_was_deleted_while_it_was_edited_is_asked_at_the_end(pair) -> None:
+async def test_a_question_that_was_deleted_while_it_was_edited_is_asked_at_the_end(
+    pair: Pair,
+) -> None:
     async with open_chat(*pair, asked=("One", "Tow")) as chat:
         first = chat.said[:2]
-        await act(chat, "up", "e")
-        await act(chat, "up", "d")
+        await chat.act("up", "e")
+        await chat.act("up", "d")
         assert chat.said == first
         await chat.ask("Two")
         assert chat.said[:3] == [*first, "Two"]
 
 
-async def test_a_change_that_cannot_be_kept_is_said_and_the_chat_goes_on(pair) -> None:
+async def test_a_change_that_cannot_be_kept_is_said_and_the_chat_goes_on(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
         before = chat.said
         chat.screen.state.store._database._sql.execute("PRAGMA query_only = 1")
-        await act(chat, "d")
+        await chat.act("d")
         assert chat.said == before
-        assert any("cannot be written" in n.message for n in chat.app._notifications)
+        assert any("cannot be written" in text for text in chat.told)
 
 
-async def test_a_conversation_that_is_gone_is_said_and_the_one_on_the_screen_stays(pair) -> None:
+async def test_a_conversation_that_is_gone_is_said_and_the_one_on_the_screen_stays(
+    pair: Pair,
+) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
         before, here = chat.said, chat.screen.state.conversation
         chat.screen.controller.open(4711)  # another instance has deleted it
@@ -277,7 +240,7 @@ async def test_a_conversation_that_is_gone_is_said_and_the_one_on_the_screen_sta
         assert len(chat.app._notifications) == 1
 
 
-async def test_keys_that_come_too_late_for_a_message_do_nothing(pair) -> None:
+async def test_keys_that_come_too_late_for_a_message_do_nothing(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
         gone = chat.screen.conversation.turns[-1]
         chat.screen.controller.open(None)

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from assistant.events import Decoded, Failed, Finished, Prepared, Ready, Stop
-from tests.tui.chat.chat_driver import Chat, open_chat
-from tui.app.help_screen import HelpScreen
+from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.user_turn import UserTurn
 from tui.safe import safe
@@ -22,8 +21,8 @@ def turns(chat: Chat) -> list[str]:
     return [turn.text for turn in chat.screen.conversation.turns]
 
 
-async def test_enter_sends_and_the_answer_is_shown(target: Path, draft: Path) -> None:
-    async with open_chat(target, draft) as chat:
+async def test_enter_sends_and_the_answer_is_shown(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
         await chat.ready()
         await chat.pilot.press(*"Hi", "enter")
         await chat.until(lambda: chat.engine.heard(Finished))
@@ -33,10 +32,8 @@ async def test_enter_sends_and_the_answer_is_shown(target: Path, draft: Path) ->
         assert chat.prompt.text == ""
 
 
-async def test_prompt_sent_while_loading_is_answered_when_the_models_are_there(
-    target: Path, draft: Path
-) -> None:
-    async with open_chat(target, draft, hold=(Ready, 1)) as chat:
+async def test_prompt_sent_while_loading_is_answered_when_the_models_are_there(pair: Pair) -> None:
+    async with open_chat(*pair, hold=(Ready, 1)) as chat:
         await chat.held()
         await chat.send("Am I early?")
         assert [turn.text for turn in chat.screen.query(UserTurn) if turn.busy] == ["Am I early?"]
@@ -45,11 +42,8 @@ async def test_prompt_sent_while_loading_is_answered_when_the_models_are_there(
         assert not any(turn.busy for turn in chat.screen.query(UserTurn))
 
 
-async def test_mode_changes_in_the_middle_of_an_answer(target: Path, draft: Path) -> None:
-    async with open_chat(target, draft, mode="ars", hold=(Decoded, 6)) as chat:
-        await chat.ready()
-        await chat.send("Faster, please")
-        await chat.held()
+async def test_mode_changes_in_the_middle_of_an_answer(pair: Pair) -> None:
+    async with open_chat(*pair, mode="ars", hold=(Decoded, 6), asking="Faster, please") as chat:
         await chat.pilot.press("ctrl+t", "ctrl+t")
         assert chat.screen.mode == "sps"
         await chat.end()
@@ -59,11 +53,8 @@ async def test_mode_changes_in_the_middle_of_an_answer(target: Path, draft: Path
         assert len(chat.engine.requests) == 1
 
 
-async def test_escape_stops_the_answer_and_keeps_its_text(target: Path, draft: Path) -> None:
-    async with open_chat(target, draft, hold=(Decoded, 4)) as chat:
-        await chat.ready()
-        await chat.send("Go on")
-        await chat.held()
+async def test_escape_stops_the_answer_and_keeps_its_text(pair: Pair) -> None:
+    async with open_chat(*pair, hold=(Decoded, 4), asking="Go on") as chat:
         await chat.pilot.press("escape")
         await chat.end()
         finished = chat.engine.heard(Finished)[0]
@@ -72,38 +63,27 @@ async def test_escape_stops_the_answer_and_keeps_its_text(target: Path, draft: P
         assert chat.said[-1] == finished.text != ""
         await chat.ask("And then?")
         assert chat.engine.requests[1].messages[1].content == finished.text
-        assert chat.engine.heard(Prepared)[1].cached_tokens > 0
-
-
-async def test_second_turn_evaluates_only_what_is_new(target: Path, draft: Path) -> None:
-    async with open_chat(target, draft) as chat:
-        await chat.ask("One")
-        await chat.ask("Two")
         first, second = chat.engine.heard(Prepared)
-        assert first.cached_tokens == 0
         assert second.cached_tokens >= first.prompt_tokens
 
 
-async def test_without_a_draft_the_reason_is_shown_and_the_answer_comes(target: Path) -> None:
-    async with open_chat(target) as chat:
-        await chat.ask("Alone?")
-        assert any("from the conversation alone" in note for note in chat.shown(".note.warning"))
-        assert "model" not in chat.engine.heard(Finished)[0].stats.sources
-        assert "no draft" not in str(chat.screen.parts.status.render())
-
-
-async def test_where_nothing_may_propose_that_is_said_and_the_answer_comes(target: Path) -> None:
-    async with open_chat(target, source="model") as chat:
-        await chat.ask("Alone?")
-        assert any("without speculation" in note for note in chat.shown(".note.warning"))
-        assert {event.lookahead for event in chat.engine.heard(Decoded)} == {0}
-        assert "no draft" in str(chat.screen.parts.status.render())
-
-
-async def test_failed_prompt_is_back_in_the_prompt_and_the_app_lives_on(
-    target: Path, draft: Path
+@pytest.mark.parametrize(
+    ("source", "note"),
+    [(None, "from the conversation alone"), ("model", "without speculation")],
+)
+async def test_without_a_draft_the_reason_is_shown_and_the_answer_comes(
+    target: Path, source: str | None, note: str
 ) -> None:
-    async with open_chat(target, draft) as chat:
+    async with open_chat(target, source=source, asked=("Alone?",)) as chat:
+        assert any(note in text for text in chat.shown(".note.warning"))
+        assert "model" not in chat.engine.heard(Finished)[0].stats.sources
+        assert ("no draft" in str(chat.screen.parts.status.render())) is (source == "model")
+        if source == "model":
+            assert {event.lookahead for event in chat.engine.heard(Decoded)} == {0}
+
+
+async def test_failed_prompt_is_back_in_the_prompt_and_the_app_lives_on(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
         too_long = "a b " * 1000
         await chat.ask(too_long)
         assert chat.engine.heard(Failed)[0].kind == "ContextFull"
@@ -128,8 +108,8 @@ async def test_model_that_cannot_be_loaded_gives_the_waiting_prompt_back(tmp_pat
         assert turns(chat) == []
 
 
-async def test_stop_before_the_first_word_gives_the_prompt_back(target: Path, draft: Path) -> None:
-    async with open_chat(target, draft, hold=(Ready, 1)) as chat:
+async def test_stop_before_the_first_word_gives_the_prompt_back(pair: Pair) -> None:
+    async with open_chat(*pair, hold=(Ready, 1)) as chat:
         await chat.held()
         await chat.send("Wait, no")
         await chat.pilot.press("escape")
@@ -137,11 +117,8 @@ async def test_stop_before_the_first_word_gives_the_prompt_back(target: Path, dr
         assert turns(chat) == []
 
 
-async def test_new_conversation_leaves_the_old_one_in_the_list(target: Path, draft: Path) -> None:
-    async with open_chat(target, draft, system="Be brief.", hold=(Decoded, 4)) as chat:
-        await chat.ready()
-        await chat.send("Long story")
-        await chat.held()
+async def test_new_conversation_leaves_the_old_one_in_the_list(pair: Pair) -> None:
+    async with open_chat(*pair, system="Be brief.", hold=(Decoded, 4), asking="Long story") as chat:
         await chat.pilot.press("ctrl+n")
         assert turns(chat) == []
         await chat.end()
@@ -155,16 +132,15 @@ async def test_new_conversation_leaves_the_old_one_in_the_list(target: Path, dra
         assert len(store.summaries()) == 2
 
 
-async def test_control_characters_are_shown_not_obeyed(target: Path, draft: Path) -> None:
-    async with open_chat(target, draft) as chat:
-        await chat.ask("[red]\x1b[31mred\x07")
+async def test_control_characters_are_shown_not_obeyed(pair: Pair) -> None:
+    async with open_chat(*pair, asked=("[red]\x1b[31mred\x07",)) as chat:
         assert chat.shown(".said") == [safe("[red]\x1b[31mred\x07")]
         assert "\x1b" not in "".join(chat.shown("Static"))
         assert chat.engine.requests[0].messages[0].content == "[red]\x1b[31mred\x07"
 
 
-async def test_reader_who_has_scrolled_up_stays_there(target: Path, draft: Path) -> None:
-    async with open_chat(target, draft, max_tokens=200, hold=(Decoded, 60)) as chat:
+async def test_reader_who_has_scrolled_up_stays_there(pair: Pair) -> None:
+    async with open_chat(*pair, max_tokens=200, hold=(Decoded, 60)) as chat:
         await chat.ready()
         await chat.send("\n".join("abcdefghijklmnopqrstuvwxyz"))
         await chat.held()
@@ -179,18 +155,9 @@ async def test_reader_who_has_scrolled_up_stays_there(target: Path, draft: Path)
         await chat.until(lambda: view.scroll_y == view.max_scroll_y)
 
 
-async def test_app_can_be_quit_from_the_help(target: Path) -> None:
-    async with open_chat(target) as chat:
-        await chat.pilot.press("f1")
-        assert isinstance(chat.app.screen, HelpScreen)
-        await chat.pilot.press("ctrl+q")
-        assert chat.app._exit
-
-
 @pytest.mark.parametrize("size", [(200, 60), (40, 10), (10, 3), (1, 1)])
 @pytest.mark.some(2)
-async def test_every_size_works(target: Path, draft: Path, size: tuple[int, int]) -> None:
-    async with open_chat(target, draft, size=size) as chat:
-        await chat.ask("Small?")
+async def test_every_size_works(pair: Pair, size: tuple[int, int]) -> None:
+    async with open_chat(*pair, size=size, asked=("Small?",)) as chat:
         await chat.pilot.press("f1", "escape", "ctrl+o", "escape")
         assert len(chat.said) == 2

@@ -17,6 +17,7 @@ from textual.widgets import Static
 from assistant.store import ChatSummary, Store
 from models.errors import StorageError
 from tests.patience import WAIT_S
+from tests.tui.driver import Driver
 from tui.chat.list import chat_list
 from tui.chat.list.chat_list import PAGE, ChatList
 from tui.chat.list.row_text import group, when
@@ -53,39 +54,37 @@ class Host(App[None]):
         self.heard.append(("deleted", message.id))
 
 
-def told(host: Host) -> list[str]:
-    return [notification.message for notification in host._notifications]
+class Listed(Driver):
+    """The list under test."""
 
+    def __init__(self, pilot: Pilot[None], host: Host) -> None:
+        super().__init__(pilot)
+        self.host, self.chats, self.shelf = host, host.chats, host.chats.shelf
 
-def shown(host: Host) -> list[str]:
-    shelf = host.chats.shelf
-    return [shelf.line(y).plain.strip() for y in range(shelf.virtual_size.height)]
+    async def press(self, *keys: str) -> None:
+        """Press keys, and wait until the list has been read again."""
+        await self.pilot.press(*keys)
+        for _ in range(3):
+            await self.host.workers.wait_for_complete()
+            await self.pilot.pause()
 
+    @property
+    def shown(self) -> list[str]:
+        return [self.shelf.line(y).plain.strip() for y in range(self.shelf.virtual_size.height)]
 
-def titles(host: Host) -> list[str]:
-    return [summary.title for summary in host.chats.shelf.summaries]
+    @property
+    def titles(self) -> list[str]:
+        return [summary.title for summary in self.shelf.summaries]
 
 
 @asynccontextmanager
-async def listed(
-    store: Store, folder: Path | None = None
-) -> AsyncIterator[tuple[Host, Pilot[None]]]:
+async def listed(store: Store, folder: Path | None = None) -> AsyncIterator[Listed]:
     """Open the list of a store's conversations, and wait until it has been read."""
     host = Host(store, folder)
     async with host.run_test() as pilot:
-        await settle(pilot)
-        yield host, pilot
-
-
-async def settle(pilot: Pilot[None]) -> None:
-    for _ in range(3):
-        await pilot.app.workers.wait_for_complete()
-        await pilot.pause()
-
-
-async def press(pilot: Pilot[None], *keys: str) -> None:
-    await pilot.press(*keys)
-    await settle(pilot)
+        chats = Listed(pilot, host)
+        await chats.press()
+        yield chats
 
 
 @pytest.fixture
@@ -102,90 +101,90 @@ def store() -> Store:
 
 
 async def test_enter_opens_the_conversation_under_the_cursor(store: Store) -> None:
-    async with listed(store) as (host, pilot):
-        assert titles(host) == list(reversed(TITLES))
-        assert shown(host)[0] == "Today"
-        await press(pilot, "down", "down", "enter")
-        assert host.heard == [("chosen", store.summaries()[2].id)]
+    async with listed(store) as page:
+        assert page.titles == list(reversed(TITLES))
+        assert page.shown[0] == "Today"
+        await page.press("down", "down", "enter")
+        assert page.host.heard == [("chosen", store.summaries()[2].id)]
 
 
 async def test_click_opens_the_conversation_under_the_mouse(store: Store) -> None:
-    async with listed(store) as (host, pilot):
-        await pilot.click("#shelf", offset=(4, 2))
-        assert host.heard == [("chosen", store.summaries()[1].id)]
+    async with listed(store) as page:
+        await page.pilot.click("#shelf", offset=(4, 2))
+        assert page.host.heard == [("chosen", store.summaries()[1].id)]
 
 
 async def test_search_finds_what_was_said_and_shows_where(store: Store) -> None:
-    async with listed(store) as (host, pilot):
-        await press(pilot, "slash", *"zebras", "enter")
-        assert titles(host) == ["Sorted lists"]
-        assert "zebraS" in shown(host)[2]
-        chosen = host.chats.shelf.summaries[0].id
-        assert host.heard == [("chosen", chosen)]
-        assert host.found == store.path(chosen)[-1].id
+    async with listed(store) as page:
+        await page.press("slash", *"zebras", "enter")
+        assert page.titles == ["Sorted lists"]
+        assert "zebraS" in page.shown[2]
+        chosen = page.shelf.summaries[0].id
+        assert page.host.heard == [("chosen", chosen)]
+        assert page.host.found == store.path(chosen)[-1].id
 
 
 async def test_escape_ends_the_search_and_then_leaves_the_list(store: Store) -> None:
-    async with listed(store) as (host, pilot):
-        await press(pilot, "slash", *"nothing like that")
-        assert titles(host) == []
-        assert "Nothing found" in str(host.chats.hint.render())
-        await press(pilot, "escape")
-        assert len(titles(host)) == 4
-        assert host.heard == []
-        await press(pilot, "escape")
-        assert host.heard == ["left"]
+    async with listed(store) as page:
+        await page.press("slash", *"nothing like that")
+        assert page.titles == []
+        assert "Nothing found" in str(page.chats.hint.render())
+        await page.press("escape")
+        assert len(page.titles) == 4
+        assert page.host.heard == []
+        await page.press("escape")
+        assert page.host.heard == ["left"]
 
 
 async def test_letters_typed_into_the_search_change_no_conversation(store: Store) -> None:
-    async with listed(store) as (host, pilot):
-        await press(pilot, "slash", *"drpxu")
-        assert host.chats.search.value == "drpxu"
+    async with listed(store) as page:
+        await page.press("slash", *"drpxu")
+        assert page.chats.search.value == "drpxu"
         assert len(store.summaries()) == 4
 
 
 async def test_rename_is_typed_in_place_and_escape_keeps_the_title(store: Store) -> None:
-    async with listed(store) as (host, pilot):
-        await press(pilot, "r", "end", *" again", "enter")
-        assert titles(host)[0] == store.summaries()[0].title == "Lisbon again"
-        await press(pilot, "r", *"Another", "escape")
+    async with listed(store) as page:
+        await page.press("r", "end", *" again", "enter")
+        assert page.titles[0] == store.summaries()[0].title == "Lisbon again"
+        await page.press("r", *"Another", "escape")
         assert store.summaries()[0].title == "Lisbon again"
-        assert host.focused is host.chats.shelf
+        assert page.host.focused is page.shelf
 
 
 async def test_pinned_conversation_stands_first_and_keeps_the_cursor(store: Store) -> None:
-    async with listed(store) as (host, pilot):
-        await press(pilot, "down", "down", "p")
-        assert titles(host)[0] == "Lentil soup"
-        assert shown(host)[0] == "Pinned"
-        assert host.chats.shelf.cursor == 0
-        await press(pilot, "p")
-        assert titles(host) == list(reversed(TITLES))
-        assert host.chats.shelf.cursor == 2
+    async with listed(store) as page:
+        await page.press("down", "down", "p")
+        assert page.titles[0] == "Lentil soup"
+        assert page.shown[0] == "Pinned"
+        assert page.shelf.cursor == 0
+        await page.press("p")
+        assert page.titles == list(reversed(TITLES))
+        assert page.shelf.cursor == 2
 
 
 async def test_deleted_conversations_come_back_in_reverse(store: Store) -> None:
-    async with listed(store) as (host, pilot):
-        await press(pilot, "d", "d")
-        assert titles(host) == ["Lentil soup", "Lighthouse"]
-        assert told(host) == ["Deleted. u brings it back."] * 2
-        assert [what for what, _ in host.heard] == ["deleted", "deleted"]
-        await press(pilot, "down", "u")
-        assert titles(host) == ["Sorted lists", "Lentil soup", "Lighthouse"]
-        assert host.chats.shelf.cursor == 0  # on what is back
-        await press(pilot, "u", "u")
-        assert titles(host) == list(reversed(TITLES))
+    async with listed(store) as page:
+        await page.press("d", "d")
+        assert page.titles == ["Lentil soup", "Lighthouse"]
+        assert page.told == ["Deleted. u brings it back."] * 2
+        assert [what for what, _ in page.host.heard] == ["deleted", "deleted"]
+        await page.press("down", "u")
+        assert page.titles == ["Sorted lists", "Lentil soup", "Lighthouse"]
+        assert page.shelf.cursor == 0  # on what is back
+        await page.press("u", "u")
+        assert page.titles == list(reversed(TITLES))
 
 
 async def test_export_writes_markdown_and_overwrites_nothing(store: Store, tmp_path: Path) -> None:
-    async with listed(store, tmp_path) as (host, pilot):
+    async with listed(store, tmp_path) as page:
         for _ in range(2):
-            await press(pilot, "x", "enter")
+            await page.press("x", "enter")
         first, second = sorted(tmp_path.iterdir())
         assert "Tell me about Lisbon." in first.read_text()
         assert first.read_text() == second.read_text()
-        await press(pilot, "x", *"/no/such/folder", "enter")
-        assert "/no/such/folder" in told(host)[-1]
+        await page.press("x", *"/no/such/folder", "enter")
+        assert "/no/such/folder" in page.told[-1]
         assert len(list(tmp_path.iterdir())) == 2
 
 
@@ -195,39 +194,32 @@ async def test_store_that_fails_is_said_and_the_list_lives_on(
     def fail(*_: object) -> None:
         raise StorageError("The disk is full. Free some space.")
 
-    async with listed(store) as (host, pilot):
+    async with listed(store) as page:
         monkeypatch.setattr(store, "pin", fail)
-        await press(pilot, "p")
-        assert told(host) == ["The disk is full. Free some space."]
-        assert len(titles(host)) == 4
+        await page.press("p")
+        assert page.told == ["The disk is full. Free some space."]
+        assert len(page.titles) == 4
 
 
 async def test_thousands_are_read_as_they_are_scrolled_to() -> None:
     store = Store(None)
     for number in range(2 * PAGE + 50):
         store.begin(f"Conversation {number}")
-    async with listed(store) as (host, pilot):
-        assert len(titles(host)) == PAGE
-        await press(pilot, "end")
-        assert len(titles(host)) == 2 * PAGE
-        await press(pilot, "end")
-        await press(pilot, "end")
-        assert titles(host)[-1] == "Conversation 0"
-        assert host.chats.shelf.chosen == store.summaries(limit=1000)[-1]
+    async with listed(store) as page:
+        assert len(page.titles) == PAGE
+        await page.press("end")
+        assert len(page.titles) == 2 * PAGE
+        await page.press("end")
+        await page.press("end")
+        assert page.titles[-1] == "Conversation 0"
+        assert page.shelf.chosen == store.summaries(limit=1000)[-1]
 
 
 async def test_current_conversation_is_marked_without_colour(store: Store) -> None:
-    async with listed(store) as (host, pilot):
-        host.chats.current = store.summaries()[1].id
-        await pilot.pause()
-        assert [line.startswith("▌") for line in shown(host)] == [False, False, True, False, False]
-
-
-async def test_title_cannot_command_the_terminal() -> None:
-    store = Store(None)
-    store.begin("[red]\x1b[31mred")
-    async with listed(store) as (host, _):
-        assert shown(host)[1].startswith("[red]␛[31mred")
+    async with listed(store) as page:
+        page.chats.current = store.summaries()[1].id
+        await page.pilot.pause()
+        assert [line.startswith("▌") for line in page.shown] == [False, False, True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -252,8 +244,8 @@ def test_conversations_are_grouped_by_date(updated: str, heading: str, time: str
 async def test_list_that_is_read_again_while_something_is_to_be_opened_ends_nothing(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with listed(store) as (host, pilot):
-        await press(pilot, "slash", *"zebra")
+    async with listed(store) as page:
+        await page.press("slash", *"zebra")
         reading, go_on, read = Event(), Event(), chat_list._read
 
         def slowly(*asked: Any) -> Any:
@@ -262,13 +254,13 @@ async def test_list_that_is_read_again_while_something_is_to_be_opened_ends_noth
             return read(*asked)
 
         monkeypatch.setattr(chat_list, "_read", slowly)
-        await pilot.press("enter")
+        await page.pilot.press("enter")
         await asyncio.to_thread(reading.wait, 60)
-        host.chats.refresh_list()  # as at the end of an answer
+        page.chats.refresh_list()  # as at the end of an answer
         go_on.set()
         async with asyncio.timeout(WAIT_S):
-            while list(host.workers):
-                await pilot.pause(0.01)
-        assert len(titles(host)) == 4
-        await press(pilot, "enter")
-        assert host.heard == [("chosen", store.summaries("zebra")[0].id)]
+            while list(page.host.workers):
+                await page.pilot.pause(0.01)
+        assert len(page.titles) == 4
+        await page.press("enter")
+        assert page.host.heard == [("chosen", store.summaries("zebra")[0].id)]

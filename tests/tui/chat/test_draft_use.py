@@ -7,7 +7,7 @@ import pytest
 
 from assistant.events import Finished, ModelInfo, Stats, Tally
 from tests import tiny
-from tests.tui.chat.chat_driver import open_chat
+from tests.tui.chat.chat_driver import Pair, open_chat
 from tests.tui.shell.program import HOT, run
 from tui.chat import draft_use
 from tui.settings.settings import Settings, SettingSource
@@ -107,19 +107,18 @@ def test_ask_says_that_nothing_was_accepted_and_where_to_find_another(target, tm
 
 
 async def test_the_chat_says_once_of_a_pair_that_nothing_was_accepted(
-    target: Path, draft: Path, monkeypatch: pytest.MonkeyPatch
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(draft_use, "rejected", lambda stats, draft: "None was right.")
-    async with open_chat(target, draft) as chat:
+    async with open_chat(*pair) as chat:
         await chat.ask("One")
         await chat.ask("Two")
         notes = [note for note in chat.shown(".note.warning") if "None was right." in note]
         assert notes == ["None was right. F5 chooses another draft, or none."]
 
 
-async def test_the_chat_says_nothing_of_a_draft_that_helps(target: Path, draft: Path) -> None:
-    async with open_chat(target, draft) as chat:
-        await chat.ask("One")
+async def test_the_chat_says_nothing_of_a_draft_that_helps(pair: Pair) -> None:
+    async with open_chat(*pair, asked=("One",)) as chat:
         assert chat.engine.heard(Finished)[0].stats.sources["model"].accepted
         assert chat.shown(".note.warning") == []
 
@@ -127,8 +126,7 @@ async def test_the_chat_says_nothing_of_a_draft_that_helps(target: Path, draft: 
 async def test_the_chat_does_not_claim_proposals_where_nothing_can_propose(
     mamba: Path, draft: Path
 ) -> None:
-    async with open_chat(mamba, draft) as chat:
-        await chat.ask("Alone?")
+    async with open_chat(mamba, draft, asked=("Alone?",)) as chat:
         (note,) = chat.shown(".note.warning")
         assert note.endswith("Answers come without speculation.")
         assert "no draft" in str(chat.screen.parts.status.render())

@@ -132,8 +132,7 @@ async def test_an_answer_that_comes_in_pieces_looks_as_it_does_at_once(seed: int
                 shown.add(said(text[:size]))
                 text = text[size:]
                 await page.pilot.pause(0.02)
-            shown.finish("")
-            await page.settle()
+            await page.end(shown)
             streamed = rows(page)
             await page.open([answer(2, shown.text)])
             assert streamed == rows(page), page.app.query_one(Answer).text

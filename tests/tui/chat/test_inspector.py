@@ -157,27 +157,12 @@ async def test_click_goes_to_the_token_under_the_mouse() -> None:
         assert host.page.entries[host.page.cursor].item is REJECTED
 
 
-async def test_escape_closes() -> None:
-    async with inspecting(STORY) as (host, pilot):
-        await pilot.press("escape")
-        assert not isinstance(host.screen, Inspector)
-
-
 async def test_answer_without_a_record_says_so() -> None:
     async with inspecting(()) as (host, pilot):
         await pilot.press("right", "down", "n", "end")
         assert str(host.inspector.query_one("#inspector-empty").render()) == EMPTY
         await pilot.press("escape")
         assert not isinstance(host.screen, Inspector)
-
-
-async def test_title_and_tokens_cannot_command_the_terminal() -> None:
-    evil = Token(1, "[red]\x1b[31m", Origin.TARGET, None, 1.0, None, 0, None, ROWS)
-    async with inspecting((Step((evil,)),), "[b]\x1b[1m") as (host, _):
-        title = str(host.inspector.query_one("#inspector-title").render())
-        assert title == "Tokens of “[b]␛[1m”"
-        assert host.page.line(0).plain == "[red]␛[31m"
-        assert "\x1b" not in host.facts
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (20, 6), (1, 1)])

@@ -8,16 +8,15 @@ import pytest
 
 from assistant.events import Decoded, Finished
 from assistant.store import Store, place
-from tests.tui.chat.chat_driver import open_chat
+from tests.tui.chat.chat_driver import Pair, open_chat
 
 
-async def test_the_next_start_goes_on_where_the_person_left(target: Path, draft: Path) -> None:
-    async with open_chat(target, draft) as chat:
-        await chat.ask("Remember me")
+async def test_the_next_start_goes_on_where_the_person_left(pair: Pair) -> None:
+    async with open_chat(*pair, asked=("Remember me",)) as chat:
         said = chat.said
         chat.prompt.text = "half a thou"
         await chat.pilot.press("ctrl+q")
-    async with open_chat(target, draft) as chat:
+    async with open_chat(*pair) as chat:
         await chat.ready()
         assert chat.said == said
         assert [turn.text for turn in chat.screen.conversation.turns] == said
@@ -32,24 +31,19 @@ async def test_the_next_start_goes_on_where_the_person_left(target: Path, draft:
         assert chat.engine.requests[0].messages[1].token_ids
 
 
-async def test_quitting_in_the_middle_of_an_answer_keeps_it(target: Path, draft: Path) -> None:
-    async with open_chat(target, draft, hold=(Decoded, 6)) as chat:
-        await chat.ready()
-        await chat.send("Tell me")
-        await chat.held()
+async def test_quitting_in_the_middle_of_an_answer_keeps_it(pair: Pair) -> None:
+    async with open_chat(*pair, hold=(Decoded, 6), asking="Tell me") as chat:
         await chat.until(lambda: chat.screen.conversation.turns[-1].text)
         seen = chat.screen.conversation.turns[-1].text
         await chat.pilot.press("ctrl+q")
-    async with open_chat(target, draft) as chat:
+    async with open_chat(*pair) as chat:
         await chat.ready()
         question, answer = chat.screen.state.records
         assert (question.content, answer.content, answer.state) == ("Tell me", seen, "stopped")
 
 
-async def test_a_question_is_on_disk_before_the_engine_hears_of_it(
-    target: Path, draft: Path
-) -> None:
-    async with open_chat(target, draft, hold=(Decoded, 1)) as chat:
+async def test_a_question_is_on_disk_before_the_engine_hears_of_it(pair: Pair) -> None:
+    async with open_chat(*pair, hold=(Decoded, 1)) as chat:
         await chat.ready()
         await chat.send("Sent")
         await chat.until(lambda: chat.engine.requests)
@@ -60,11 +54,8 @@ async def test_a_question_is_on_disk_before_the_engine_hears_of_it(
         await chat.end()
 
 
-async def test_an_answer_is_kept_while_it_streams(target: Path, draft: Path) -> None:
-    async with open_chat(target, draft, hold=(Decoded, 8)) as chat:
-        await chat.ready()
-        await chat.send("Stream")
-        await chat.held()
+async def test_an_answer_is_kept_while_it_streams(pair: Pair) -> None:
+    async with open_chat(*pair, hold=(Decoded, 8), asking="Stream") as chat:
         await chat.until(lambda: chat.screen.conversation.turns[-1].text)
         seen = chat.screen.conversation.turns[-1].text
         other = Store(place())
@@ -75,11 +66,8 @@ async def test_an_answer_is_kept_while_it_streams(target: Path, draft: Path) -> 
         await chat.end()
 
 
-async def test_nothing_is_written_when_nothing_is_to_be_kept(
-    target: Path, draft: Path, home: Path
-) -> None:
-    async with open_chat(target, draft, save=False) as chat:
-        await chat.ask("Secret")
+async def test_nothing_is_written_when_nothing_is_to_be_kept(pair: Pair, home: Path) -> None:
+    async with open_chat(*pair, save=False, asked=("Secret",)) as chat:
         assert len(chat.said) == 2
         chat.screen.autosave.learn("target")
     assert not (home / "ngrams").exists()
@@ -87,18 +75,16 @@ async def test_nothing_is_written_when_nothing_is_to_be_kept(
 
 
 async def test_a_store_that_cannot_be_opened_is_said_and_the_chat_goes_on(
-    target: Path, draft: Path, home: Path
+    pair: Pair, home: Path
 ) -> None:
     home.write_text("in the way")
-    async with open_chat(target, draft) as chat:
-        await chat.ask("Still there?")
+    async with open_chat(*pair, asked=("Still there?",)) as chat:
         assert len(chat.said) == 2
         assert "not saved" in "".join(chat.shown("#name"))
 
 
-async def test_a_disk_that_fills_up_costs_no_word(target: Path, draft: Path) -> None:
-    async with open_chat(target, draft) as chat:
-        await chat.ask("One")
+async def test_a_disk_that_fills_up_costs_no_word(pair: Pair) -> None:
+    async with open_chat(*pair, asked=("One",)) as chat:
         said = chat.said
         store = chat.screen.state.store
         store._database._sql.execute("PRAGMA query_only = 1")  # every write fails
@@ -110,53 +96,24 @@ async def test_a_disk_that_fills_up_costs_no_word(target: Path, draft: Path) -> 
         assert len(chat.said) == 6
 
 
+@pytest.mark.parametrize("meanwhile", ["", "Meanwhile"])
 async def test_a_disk_that_fills_up_while_another_conversation_is_shown_is_said(
-    target: Path, draft: Path
+    pair: Pair, meanwhile: str
 ) -> None:
-    async with open_chat(target, draft, hold=(Decoded, 4)) as chat:
-        await chat.ready()
-        await chat.send("Long story")
-        await chat.held()
+    async with open_chat(*pair, hold=(Decoded, 4), asking="Long story") as chat:
         await chat.pilot.press("ctrl+n")
         chat.screen.state.store._database._sql.execute("PRAGMA query_only = 1")
-        await chat.send("Meanwhile")  # goes on in memory, where the long story has no place
-        assert chat.said == ["Meanwhile"]
+        await chat.send(meanwhile)  # goes on in memory, where the long story has no place
+        assert chat.said == [meanwhile] * bool(meanwhile)
         await chat.end()
-        await chat.until(lambda: len(chat.said) == 2 and not chat.screen.state.busy)
+        await chat.until(
+            lambda: len(chat.said) == 2 * bool(meanwhile) and not chat.screen.state.busy
+        )
         assert "not saved" in "".join(chat.shown("#name"))
 
 
-async def test_the_end_of_an_answer_that_is_not_shown_and_cannot_be_kept_is_said(
-    target: Path, draft: Path
-) -> None:
-    async with open_chat(target, draft, hold=(Decoded, 4)) as chat:
-        await chat.ready()
-        await chat.send("Long story")
-        await chat.held()
-        await chat.pilot.press("ctrl+n")
-        chat.screen.state.store._database._sql.execute("PRAGMA query_only = 1")
-        await chat.end()
-        assert chat.said == []
-        assert "not saved" in "".join(chat.shown("#name"))
-
-
-async def test_another_conversation_is_opened_from_the_list(target: Path, draft: Path) -> None:
-    async with open_chat(target, draft, size=(120, 40)) as chat:
-        await chat.ask("First topic")
-        first = chat.said
-        await chat.pilot.press("ctrl+n")
-        await chat.ask("Second topic")
-        await chat.pilot.press("f2")
-        await chat.until(lambda: len(chat.screen.parts.chats.shelf.summaries) == 2)
-        await chat.pilot.press("down", "enter")
-        await chat.until(lambda: chat.said == first)
-        assert [turn.text for turn in chat.screen.conversation.turns] == first
-
-
-async def test_the_first_conversation_is_listed_while_it_is_answered(
-    target: Path, draft: Path
-) -> None:
-    async with open_chat(target, draft, size=(120, 40), hold=(Decoded, 2)) as chat:
+async def test_the_first_conversation_is_listed_while_it_is_answered(pair: Pair) -> None:
+    async with open_chat(*pair, size=(120, 40), hold=(Decoded, 2)) as chat:
         await chat.ready()
         await chat.pilot.press("f2")
         await chat.until(lambda: "No conversations" in "".join(chat.shown("#chats-hint")))
@@ -167,11 +124,8 @@ async def test_the_first_conversation_is_listed_while_it_is_answered(
         await chat.end()
 
 
-async def test_what_is_listed_is_what_can_be_opened_when_the_disk_has_filled_up(
-    target: Path, draft: Path
-) -> None:
-    async with open_chat(target, draft, size=(120, 40)) as chat:
-        await chat.ask("Kept")
+async def test_what_is_listed_is_what_can_be_opened_when_the_disk_has_filled_up(pair: Pair) -> None:
+    async with open_chat(*pair, size=(120, 40), asked=("Kept",)) as chat:
         await chat.pilot.press("ctrl+n")
         chat.screen.state.store._database._sql.execute("PRAGMA query_only = 1")
         await chat.ask("In memory")
@@ -181,12 +135,9 @@ async def test_what_is_listed_is_what_can_be_opened_when_the_disk_has_filled_up(
 
 
 async def test_an_answer_goes_on_in_its_place_when_its_conversation_is_opened_again(
-    target: Path, draft: Path
+    pair: Pair,
 ) -> None:
-    async with open_chat(target, draft, hold=(Decoded, 4)) as chat:
-        await chat.ready()
-        await chat.send("Long")
-        await chat.held()
+    async with open_chat(*pair, hold=(Decoded, 4), asking="Long") as chat:
         await chat.until(lambda: chat.screen.conversation.turns[-1].text)
         chat.screen.state.show()  # as after any change of the path
         await chat.end()
@@ -196,7 +147,7 @@ async def test_an_answer_goes_on_in_its_place_when_its_conversation_is_opened_ag
 
 
 async def test_conversations_are_kept_when_the_models_are_there_before_them(
-    target: Path, draft: Path, monkeypatch: pytest.MonkeyPatch
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found, make = threading.Event(), Store.__init__
 
@@ -208,7 +159,7 @@ async def test_conversations_are_kept_when_the_models_are_there_before_them(
         make(self, path)
 
     monkeypatch.setattr(Store, "__init__", slowly)
-    async with open_chat(target, draft) as chat:
+    async with open_chat(*pair) as chat:
         await chat.until(lambda: chat.screen.controller.ready)
         await chat.pilot.pause(0.1)
         found.set()
@@ -219,3 +170,18 @@ async def test_conversations_are_kept_when_the_models_are_there_before_them(
     (summary,) = store.summaries()
     assert store.path(summary.id)[0].content == "Keep this"
     store.close()
+
+
+@pytest.mark.parametrize("save", [True, False])
+async def test_the_engine_is_told_whether_a_conversation_is_on_disk(
+    target: Path, save: bool
+) -> None:
+    async with open_chat(target, save=save, asked=("Hello",)) as chat:
+        assert [request.stored for request in chat.engine.requests] == [save]
+        assert chat.screen.controller.ready is not None
+        model = chat.screen.controller.ready.target
+        raced = chat.screen.dialogue.race("Hello again", (), model)
+        assert raced is not None
+        assert not raced.stored
+        going_on = chat.screen.dialogue.go_on(model, "ars")
+        assert going_on.stored == save

@@ -21,16 +21,9 @@ from tui.chat.panel.panel import WIDTH
 
 TOKEN_S = 0.05
 FAST = Stats(
-    "auto",
-    rounds=40,
-    drafted=120,
-    tested=100,
-    accepted=80,
-    generated_tokens=120,
-    decode_s=4.0,
-    guessing_s=4.0,
-    lookahead_counts={3: 40},
-)
+    "auto", rounds=40, drafted=120, tested=100, accepted=80, generated_tokens=120,
+    decode_s=4.0, guessing_s=4.0, lookahead_counts={3: 40},
+)  # fmt: skip
 SLOW = replace(FAST, decode_s=8.0, guessing_s=8.0)
 FEW = replace(FAST, drafted=3, tested=3, accepted=1)
 NONE = Stats("auto", rounds=40, generated_tokens=40, decode_s=2.0)
@@ -92,26 +85,13 @@ def test_what_was_measured_goes_before_what_is_expected(stats, forecast, worth, 
     assert found.doing == (DOING[forecast.reason] if forecast else "")
 
 
-def test_a_first_answer_in_which_nothing_is_guessed_promises_nothing():
-    """The panel said that guessing does not pay, above that it should pay: 1.16 times."""
-    found = said(NONE, Forecast(Reason.UNLIKELY, 1.16, TOKEN_S), lookahead=0)
-    assert found.text == f"{DOING[Reason.UNLIKELY]} {NONE_LIKELY}"
-
-
 @pytest.mark.parametrize("decode_s", [60.0, 100.0, 160.0])
 def test_a_machine_that_changes_its_pace_is_not_held_for_a_gain_by_a_few_guesses(decode_s):
     """An answer with two tokens gained of 77 was said to have come 1.40 times as fast."""
     stats = Stats(
-        "auto",
-        rounds=75,
-        drafted=11,
-        tested=11,
-        accepted=2,
-        generated_tokens=77,
-        decode_s=decode_s,
-        guessing_s=9 / 75 * decode_s,
-        lookahead_counts={0: 66, 1: 7, 2: 2},
-    )
+        "auto", rounds=75, drafted=11, tested=11, accepted=2, generated_tokens=77,
+        decode_s=decode_s, guessing_s=9 / 75 * decode_s, lookahead_counts={0: 66, 1: 7, 2: 2},
+    )  # fmt: skip
     for token_s in (0.5, 0.9, 1.5, 2.5):
         found = said(stats, Forecast(Reason.LIKELY, 1.2, token_s))
         assert found.saves is None
@@ -123,16 +103,8 @@ def every_moment():
     reasons = [None, *Reason]
     counts = [(0, 40, 40), (3, 41, 38), (7, 40, 30), (8, 40, 36), (120, 40, 0), (120, 70, 0)]
     counts += [(1240, 40, 0)]  # a guess more or less is no percent of them
-    seconds = [
-        (0.0, 0.0),
-        (0.5, 0.5),
-        (2.0, 1.9),
-        (2.1, 0.3),
-        (2.15, 2.15),
-        (2.2, 2.2),
-        (3.5, 0.1),
-        (9.0, 8.0),
-    ]
+    seconds = [(0.0, 0.0), (0.5, 0.5), (2.0, 1.9), (2.1, 0.3)]
+    seconds += [(2.15, 2.15), (2.2, 2.2), (3.5, 0.1), (9.0, 8.0)]
     shares = [None, 0.0, 0.3, 0.699, 0.7, 0.701, 1.4]
     for reason, (drafted, generated, plain), times in product(reasons, counts, seconds):
         stats = Stats(

@@ -149,7 +149,7 @@ async def test_paste_beyond_the_limit_is_refused_with_the_counts() -> None:
     async with at_the_prompt() as typist:
         await typist.paste("x" * (LIMIT + 1))
         assert typist.chips == ()
-        assert "10,000,001 characters; 10,000,000 fit" in typist.toasts[0]
+        assert "10,000,001 characters; 10,000,000 fit" in typist.told[0]
 
 
 async def test_pasted_commands_to_the_terminal_are_shown_and_not_obeyed() -> None:

@@ -28,8 +28,7 @@ async def test_a_token_is_painted_after_few_calls(tiny_target, tiny_draft, monke
         add(view, step)
 
     monkeypatch.setattr(TokenView, "add", noted)
-    async with open_chat(tiny_target, tiny_draft) as chat:
-        await chat.ask("Why?")
+    async with open_chat(tiny_target, tiny_draft, asked=("Why?",)) as chat:
         assert chat.engine.heard(Decoded)
     assert roads
     for handler, *calls in roads:

@@ -1,24 +1,16 @@
 """What has room on the screen, and what gives way."""
 
-from pathlib import Path
-
 import pytest
 from textual.widgets._footer import FooterKey
 
-from tests.tui.chat.chat_driver import Chat, open_chat
+from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.widgets.keyline import KeyLine
-
-Pair = tuple[Path, Path]
 
 
 def screen(chat: Chat) -> str:
     """The text on the screen, line by line."""
     lines = chat.app.screen._compositor.render_full_update().strips
     return "\n".join("".join(strip.text for strip in line) for line in lines)
-
-
-def footer(chat: Chat) -> dict[str, str]:
-    return {key.key_display: key.description for key in chat.screen.query(FooterKey)}
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 200])
@@ -28,10 +20,11 @@ async def test_every_key_of_the_footer_is_seen_whole(pair: Pair, width: int) -> 
         for keys in ((), ("ctrl+up",), ("f2",)):
             await chat.pilot.press("escape", *keys)
             await chat.pilot.pause(0.2)
+            await chat.until(lambda: all(key.region for key in chat.screen.query(FooterKey)))
             whole = chat.screen.query_one(KeyLine).region
-            assert footer(chat)["f1"] == "Help"
+            assert chat.footer["f1"] == "Help"
             if keys:
-                assert footer(chat)["esc"] == "Back"
+                assert chat.footer["esc"] == "Back"
             for key in chat.screen.query(FooterKey):
                 assert whole.contains_region(key.region), key.description
 
@@ -39,12 +32,12 @@ async def test_every_key_of_the_footer_is_seen_whole(pair: Pair, width: int) -> 
 async def test_the_footer_names_every_key_where_there_is_room(pair: Pair) -> None:
     async with open_chat(*pair, size=(200, 60), asked=("One",)) as chat:
         await chat.pilot.press("ctrl+up")
-        await chat.until(lambda: "Delete" in footer(chat).values())
-        assert {"Copy", "View", "Fork", "Settings", "palette"} <= set(footer(chat).values())
+        await chat.until(lambda: "Delete" in chat.footer.values())
+        assert {"Copy", "View", "Fork", "Settings", "palette"} <= set(chat.footer.values())
         app = chat.pilot.app
         await chat.pilot.resize_terminal(60, 20)
-        await chat.until(lambda: "Settings" not in footer(chat).values())
-        assert {"Copy", "Help", "Back"} <= set(footer(chat).values())
+        await chat.until(lambda: "Settings" not in chat.footer.values())
+        assert {"Copy", "Help", "Back"} <= set(chat.footer.values())
         assert app.is_running
 
 
@@ -53,13 +46,11 @@ async def test_on_a_narrow_screen_the_conversation_keeps_its_width(pair: Pair, k
     async with open_chat(*pair, size=(60, 20), asked=("One",)) as chat:
         body, view = chat.screen.parts.body, chat.screen.conversation
         assert view.outer_size.width == 60
-        await chat.pilot.press(key)
-        await chat.pilot.pause()
+        await chat.press(key)
         side = chat.screen.parts.chats if key == "f2" else chat.screen.parts.panel
         assert side.region == body.region
         assert view.outer_size.width == 60
-        await chat.pilot.press("escape")
-        await chat.pilot.pause()
+        await chat.press("escape")
         assert not side.display
         assert chat.screen.focused is chat.prompt.editor
 
@@ -85,18 +76,15 @@ async def test_where_both_sides_do_not_fit_the_one_asked_for_takes_the_place(pai
             chat.screen.parts.panel,
             chat.screen.conversation,
         )
-        await chat.pilot.press("f3", "f2")
-        await chat.pilot.pause()
+        await chat.press("f3", "f2")
         assert (chats.display, panel.display) == (True, False)
         assert view.size.width >= 40
-        await chat.pilot.press("f3")
-        await chat.pilot.pause()
+        await chat.press("f3")
         assert (chats.display, panel.display) == (False, True)
         assert chat.screen.focused is chat.prompt.editor
     async with open_chat(*pair, size=(120, 24)) as chat:
         await chat.ready()
-        await chat.pilot.press("f2")
-        await chat.pilot.pause()
+        await chat.press("f2")
         assert chat.screen.parts.chats.display
         assert chat.screen.parts.panel.display
 

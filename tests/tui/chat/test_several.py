@@ -10,12 +10,11 @@ from textual.app import App
 
 from assistant.events import Answered, Event, Finished, OneOf, Prepared, Ready
 from assistant.store import Store
-from tests.tui.chat.chat_driver import Chat, open_chat
+from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.chat.screen import ChatScreen
 from tui.chat.several.screen import SeveralScreen
 from tui.settings.settings import Settings
 
-Pair = tuple[Path, Path]
 COUNT = Settings().answers
 
 
@@ -92,26 +91,20 @@ async def test_the_last_question_is_answered_several_times_where_the_prompt_is_e
         assert first not in siblings(chat)[1:]  # with a seed, too
 
 
-async def test_esc_stops_keeps_all_and_shows_the_first(pair: Pair) -> None:
+@pytest.mark.parametrize(("key", "seen"), [("escape", 0), ("enter", 1)])
+async def test_a_key_in_the_middle_stops_all_and_keeps_them(
+    pair: Pair, key: str, seen: int
+) -> None:
     async with held(pair, OneOf, 20) as chat:
-        await chat.pilot.press("right", "escape")
+        await chat.pilot.press("right", key)
         chat.engine.go_on.set()
         await chosen(chat)
         ends = ended(chat)
         assert all(0 < end.stats.generated_tokens < 400 for end in ends.values())
         assert siblings(chat) == [ends[i].text for i in range(COUNT)]
-        assert chat.said == ["Which way?", ends[0].text]
+        assert chat.said == ["Which way?", ends[seen].text]
         assert chat.screen.focused is chat.prompt.editor
         await chat.ask("Still there?")
-
-
-async def test_enter_in_the_middle_stops_the_others_and_keeps_them(pair: Pair) -> None:
-    async with held(pair, OneOf, 20) as chat:
-        await chat.pilot.press("right", "enter")
-        chat.engine.go_on.set()
-        await chosen(chat)
-        assert chat.said == ["Which way?", ended(chat)[1].text]
-        assert len(siblings(chat)) == COUNT
 
 
 async def test_a_stop_before_the_first_word_leaves_the_question(pair: Pair) -> None:
@@ -154,7 +147,7 @@ async def test_without_a_model_the_key_says_why_nothing_happens(pair: Pair) -> N
         await chat.pilot.press("ctrl+s")
         assert isinstance(chat.app.screen, ChatScreen)
         assert chat.prompt.text == "Which way?"
-        assert "No models are loaded yet." in [note.message for note in chat.app._notifications]
+        assert "No models are loaded yet." in chat.told
 
 
 async def test_there_are_as_many_answers_as_the_settings_say(pair: Pair) -> None:

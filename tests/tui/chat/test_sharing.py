@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from assistant.events import Decoded
 from assistant.store import Store, place
 from models.errors import StorageError
-from tests.tui.chat.chat_driver import Chat, open_chat
+from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.shell.chats_command import chats
 
 
@@ -26,13 +26,13 @@ def told(chat: Chat) -> bool:
 
 
 async def test_who_opens_it_second_is_told_and_what_both_say_is_kept(
-    target: Path, draft: Path, other: Store
+    pair: Pair, other: Store
 ) -> None:
     conversation = other.begin()
     first = other.ask(conversation, None, "Hello from there")
     other.enter(conversation)
     other.remember("open", str(conversation))
-    async with open_chat(target, draft) as chat:
+    async with open_chat(*pair) as chat:
         await chat.ready()
         await chat.until(lambda: told(chat))
         other.ask(conversation, first.id, "theirs")
@@ -44,20 +44,14 @@ async def test_who_opens_it_second_is_told_and_what_both_say_is_kept(
         assert not other.is_open_elsewhere(conversation)
 
 
-async def test_others_are_told_what_is_open_here(target: Path, draft: Path, other: Store) -> None:
-    async with open_chat(target, draft) as chat:
-        await chat.ask("Hello")
+async def test_others_are_told_what_is_open_here(pair: Pair, other: Store) -> None:
+    async with open_chat(*pair, asked=("Hello",)) as chat:
         assert not told(chat)
         assert other.is_open_elsewhere(chat.screen.state.conversation or 0)
 
 
-async def test_an_answer_is_not_gone_on_with_in_two_places(
-    target: Path, draft: Path, other: Store
-) -> None:
-    async with open_chat(target, draft, hold=(Decoded, 4)) as chat:
-        await chat.ready()
-        await chat.send("Hello")
-        await chat.held()
+async def test_an_answer_is_not_gone_on_with_in_two_places(pair: Pair, other: Store) -> None:
+    async with open_chat(*pair, hold=(Decoded, 4), asking="Hello") as chat:
         await chat.pilot.press("escape")
         await chat.end()
         other.enter(chat.screen.state.conversation)

@@ -2,15 +2,14 @@
 
 from assistant.store import Store, place, unsent
 from assistant.store.values import Attachment
-from tests.tui.chat.chat_driver import Chat, open_chat
+from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 
 PINNED = Attachment("notes.txt", "Buy milk.")
 
 
 async def edit_the_question(chat: Chat) -> None:
     """Begin to change the only question there is."""
-    await chat.pilot.press("ctrl+up", "up", "e")
-    await chat.pilot.pause()
+    await chat.press("ctrl+up", "up", "e")
 
 
 async def open_conversation(chat: Chat, number: int | None) -> None:
@@ -18,9 +17,10 @@ async def open_conversation(chat: Chat, number: int | None) -> None:
     await chat.pilot.pause()
 
 
-async def test_every_conversation_and_a_new_one_has_its_own_also_after_a_restart(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
+async def test_every_conversation_and_a_new_one_has_its_own_also_after_a_restart(
+    pair: Pair,
+) -> None:
+    async with open_chat(*pair, asked=("One",)) as chat:
         one = chat.screen.state.conversation
         chat.prompt.text = "half of one"
         chat.prompt.attached.add(PINNED)
@@ -43,9 +43,8 @@ async def test_every_conversation_and_a_new_one_has_its_own_also_after_a_restart
         assert chat.prompt.text == "half of something new"
 
 
-async def test_what_was_sent_is_not_unfinished_any_more(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
+async def test_what_was_sent_is_not_unfinished_any_more(pair: Pair) -> None:
+    async with open_chat(*pair, asked=("One",)) as chat:
         one = chat.screen.state.conversation
         await open_conversation(chat, None)
         assert chat.prompt.text == ""
@@ -59,9 +58,8 @@ async def test_what_was_sent_is_not_unfinished_any_more(pair) -> None:
         assert (chat.said[2], chat.prompt.text) == ("More", "")
 
 
-async def test_a_change_of_a_question_that_is_left_is_there_when_one_comes_back(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
+async def test_a_change_of_a_question_that_is_left_is_there_when_one_comes_back(pair: Pair) -> None:
+    async with open_chat(*pair, asked=("One",)) as chat:
         said = chat.said
         chat.prompt.text = "meanwhile"
         await edit_the_question(chat)
@@ -69,7 +67,7 @@ async def test_a_change_of_a_question_that_is_left_is_there_when_one_comes_back(
         chat.prompt.text = "One and a half"
         await chat.pilot.press("escape")
         assert (chat.prompt.text, chat.said) == ("meanwhile", said)
-        assert any("change is kept" in note.message for note in chat.app._notifications)
+        assert any("change is kept" in text for text in chat.told)
         await edit_the_question(chat)
         assert chat.prompt.text == "One and a half"
         await chat.pilot.press("enter")
@@ -78,9 +76,8 @@ async def test_a_change_of_a_question_that_is_left_is_there_when_one_comes_back(
         await chat.until(lambda: not chat.screen.state.busy)
 
 
-async def test_a_question_that_was_left_unchanged_is_as_it_was(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
+async def test_a_question_that_was_left_unchanged_is_as_it_was(pair: Pair) -> None:
+    async with open_chat(*pair, asked=("One",)) as chat:
         await edit_the_question(chat)
         await chat.pilot.press("escape")
         assert chat.prompt.text == ""
@@ -89,9 +86,8 @@ async def test_a_question_that_was_left_unchanged_is_as_it_was(pair) -> None:
         assert "One" not in str(chat.screen.unsent._kept)
 
 
-async def test_a_change_of_a_question_goes_on_after_a_restart(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
+async def test_a_change_of_a_question_goes_on_after_a_restart(pair: Pair) -> None:
+    async with open_chat(*pair, asked=("One",)) as chat:
         said = chat.said
         await edit_the_question(chat)
         chat.prompt.text = "One and a half"
@@ -107,9 +103,8 @@ async def test_a_change_of_a_question_goes_on_after_a_restart(pair) -> None:
         await chat.until(lambda: not chat.screen.state.busy)
 
 
-async def test_it_is_on_disk_before_the_app_ends(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
+async def test_it_is_on_disk_before_the_app_ends(pair: Pair) -> None:
+    async with open_chat(*pair, asked=("One",)) as chat:
         chat.prompt.text = "more"
         other = Store(place())
         number = chat.screen.state.conversation
@@ -118,9 +113,11 @@ async def test_it_is_on_disk_before_the_app_ends(pair) -> None:
         other.close()
 
 
-async def test_a_conversation_that_has_been_deleted_for_good_is_no_reason_to_complain(pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.ask("One")
+async def test_a_conversation_that_has_been_deleted_for_good_is_no_reason_to_complain(
+    pair: Pair,
+) -> None:
+    async with open_chat(*pair, asked=("One",)):
+        pass
     store = Store(place())
     store.delete(store.summaries()[0].id)
     store.purge()

@@ -104,6 +104,16 @@ class Shown:
         await self.settle()
         return answer
 
+    async def press(self, *keys: str) -> None:
+        """Press keys, and wait until what they do is painted."""
+        await self.pilot.press(*keys)
+        await self.settle()
+
+    async def end(self, answer: Answer, note: str = "") -> None:
+        """Let an answer be complete."""
+        answer.finish(note)
+        await self.settle()
+
     async def settle(self) -> None:
         """Wait until workers are done and everything is painted."""
         for _ in range(3):

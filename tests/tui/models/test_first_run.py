@@ -32,6 +32,13 @@ def lines(screen: ModelsScreen) -> list[str]:
     return [str(option.prompt) for option in screen.browser.list.options]
 
 
+@pytest.fixture
+def mine(bare_machine: Path, target: Path) -> Path:
+    """The only model of a machine."""
+    (bare_machine / "models").mkdir()
+    return Path(shutil.copy(target, bare_machine / "models" / "mine.gguf"))
+
+
 async def test_without_a_model_the_default_pair_is_offered_and_nothing_fetched(
     bare_machine: Path,
 ) -> None:
@@ -57,11 +64,7 @@ async def test_prompt_without_a_model_asks_again_and_is_not_lost(bare_machine: P
         assert chat.prompt.text == "Anybody there?"
 
 
-async def test_model_on_disk_is_offered_first_and_answers_the_prompt_that_waits(
-    bare_machine: Path, target: Path
-) -> None:
-    (bare_machine / "models").mkdir()
-    shutil.copy(target, bare_machine / "models" / "mine.gguf")
+async def test_model_on_disk_is_offered_first_and_answers_the_prompt_that_waits(mine: Path) -> None:
     async with open_chat(None) as chat:
         await chooser(chat)
         await chat.pilot.press("escape")
@@ -70,13 +73,6 @@ async def test_model_on_disk_is_offered_first_and_answers_the_prompt_that_waits(
         await chat.until(lambda: "mine.gguf" in str(screen.browser.details.render()))
         await chat.pilot.press("enter")
         await chat.until(lambda: len(chat.said) == 2)
-
-
-@pytest.fixture
-def mine(bare_machine: Path, target: Path) -> Path:
-    """The only model of a machine."""
-    (bare_machine / "models").mkdir()
-    return Path(shutil.copy(target, bare_machine / "models" / "mine.gguf"))
 
 
 async def choose(chat: Chat) -> None:

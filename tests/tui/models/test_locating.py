@@ -30,14 +30,6 @@ def test_a_target_by_its_path_gets_the_smallest_draft_that_serves(
     assert no_draft is None
 
 
-def test_a_draft_in_another_programs_store_serves_in_place(
-    bare_machine: Path, target: Path
-) -> None:
-    data = tiny.write(bare_machine / "x", layers=1).read_bytes()
-    blob = ollama_model("registry.example/library/small/1b", data)
-    assert find_models(Settings(target=str(target)))[0].draft == blob
-
-
 def test_a_target_in_another_programs_store_is_named_and_gets_a_draft(
     bare_machine: Path, target: Path
 ) -> None:

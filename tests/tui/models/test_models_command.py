@@ -146,12 +146,6 @@ def test_show_knows_models_that_are_not_here(here):
         run("show", "nonsense")
 
 
-def test_what_a_file_says_of_itself_cannot_command_the_terminal(here):
-    path = tiny.write(here / "evil.gguf", template="\x1b]0;owned\x07{{ messages }}\u202e")
-    for arguments in (("show", str(path)), ("show", str(path), "--template"), ("check", str(path))):
-        assert not {"\x1b", "\x07", "\u202e"} & set(run(*arguments).output)
-
-
 def test_pull_prints_the_place_on_stdout_and_all_else_on_stderr(here, toy):
     result = run("pull", "toy")
     assert result.stdout == f"{here / 'models' / 'toy.gguf'}\n"
@@ -236,11 +230,6 @@ def test_pair_says_what_is_gained_here_or_that_nobody_measured(here, monkeypatch
         assert words in blocks(run("pair", str(target)).stdout)["mine.gguf"]
     (fact,) = json.loads(run("pair", str(target), "--json").stdout)["drafts"]
     assert fact["predicted"]["pays_from_acceptance_rate"] is None
-
-
-def test_pair_as_json_is_one_object(here):
-    target = tiny.write(here / "models" / "large.gguf", layers=12)
-    (fact,) = json.loads(run("pair", str(target), "--json").stdout)["drafts"]
     assert fact["serves"]
     assert fact["memory_of_both_at_8192"] > fact["size"] + target.stat().st_size
 

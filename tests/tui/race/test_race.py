@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from textual.pilot import Pilot
@@ -14,7 +13,7 @@ from assistant.events import Event, Finished, Lap, Lined, RaceOver, Stop
 from assistant.request import Message, Race, Request, Setup
 from tests import tiny
 from tests.tui.chat.chat_driver import HOT, TINY, Watched
-from tests.tui.rest import until
+from tests.tui.driver import Driver
 from tui.chat.conversation.token_view import TokenView
 from tui.race.app import RaceApp
 from tui.race.lane_view import LaneView
@@ -26,19 +25,17 @@ from tui.safe import safe
 SETTINGS = replace(TINY, max_tokens=40)
 
 
-class Course:
+class Course(Driver):
     """A race under test, and its engine."""
 
     def __init__(self, pilot: Pilot[None], app: RaceApp) -> None:
-        self.pilot, self.app, self.screen = pilot, app, app.race
+        super().__init__(pilot)
+        self.app, self.screen = app, app.race
 
     @property
     def engine(self) -> Watched:
         assert isinstance(self.app._engine, Watched)
         return self.app._engine
-
-    async def until(self, condition: Any) -> None:
-        await until(self.pilot, condition)
 
     async def over(self) -> None:
         """Skip the replay when it comes, and wait for the outcome."""
@@ -48,6 +45,12 @@ class Course:
         await self.until(lambda: self.phase == "over" and "outcome" in self.line_classes)
         views = self.screen.query(TokenView)
         await self.until(lambda: not any(view._coming for view in views))  # all is painted
+
+    @property
+    def ends(self) -> list[Finished]:
+        """How each lane ended."""
+        laps = sorted(self.engine.heard(Lap), key=lambda lap: lap.lane)
+        return [lap.event for lap in laps if isinstance(lap.event, Finished)]
 
     @property
     def phase(self) -> str:
@@ -111,11 +114,8 @@ async def racing(
 async def test_lanes_show_what_the_engine_said_in_each(race: Race) -> None:
     async with racing(race) as course:
         await course.over()
-        finished = [
-            lap.event for lap in course.engine.heard(Lap) if isinstance(lap.event, Finished)
-        ]
-        assert len(finished) == 2
-        said = ["".join(safe(event.text).split()) for event in finished]  # lines break at spaces
+        said = ["".join(safe(end.text).split()) for end in course.ends]  # lines break at spaces
+        assert len(said) == 2
         await course.until(
             lambda: sorted("".join(text.split()) for text in course.texts()) == sorted(said)
         )
@@ -127,12 +127,8 @@ async def test_scoreboard_has_a_row_for_each_lane_whose_figures_are_the_engines(
         header, ars, sps = course.board
         assert header.split("  ")[0].strip() == "lane"
         assert all(name in header for name in HEADERS)
-        ends = {
-            lap.lane: lap.event.stats
-            for lap in course.engine.heard(Lap)
-            if isinstance(lap.event, Finished)
-        }
-        for row, stats in ((ars, ends[0]), (sps, ends[1])):
+        ends = [end.stats for end in course.ends]
+        for row, stats in zip((ars, sps), ends, strict=True):
             assert f"{stats.generated_tokens}" in row.split()
             assert f"{stats.tokens_per_s:.1f}" in row.split()
             assert f"{stats.tokens_per_eval:.2f}" in row.split()
@@ -157,8 +153,7 @@ async def test_escape_stops_the_lanes_keeps_their_text_and_then_closes(race: Rac
         assert "Stop" not in course.offered()
         course.engine.go_on.set()
         await course.until(lambda: course.phase == "over")
-        ends = [lap.event for lap in course.engine.heard(Lap) if isinstance(lap.event, Finished)]
-        assert [event.stop for event in ends] == [Stop.CANCELLED] * 2
+        assert [end.stop for end in course.ends] == [Stop.CANCELLED] * 2
         assert any(course.texts())
         assert {"Close", "Replay"} <= course.offered()
         await course.pilot.press("escape")

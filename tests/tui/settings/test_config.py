@@ -52,16 +52,6 @@ def test_every_theme_offered_is_textuals():
     assert KEYS["theme"].default in THEMES
 
 
-def test_options_beat_variables_beat_the_file_beats_the_default():
-    config = said('mode = "sps"\nthreads = 2\nctx = 512')
-    variables = {"SPECCHAT_MODE": "ars", "SPECCHAT_THREADS": "3"}
-    values, sources = merge(config, variables, {"mode": "auto", "threads": None})
-    assert [values[name] for name in ("mode", "threads", "ctx", "top_k")] == ["auto", 3, 512, 40]
-    assert [str(sources[name]) for name in ("mode", "threads", "ctx", "top_k")] == [
-        "--mode", "SPECCHAT_THREADS", "config.toml", "default"
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("file", "variable", "option", "value"),
     [

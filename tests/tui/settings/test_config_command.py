@@ -27,7 +27,10 @@ def put(home: Path, text: str) -> Path:
     return path
 
 
-def test_path_is_printed_whether_there_is_a_file_or_not(home):
+@pytest.mark.parametrize("text", [None, "oh ="])
+def test_path_is_printed_whatever_the_file_says_and_without_one(home, text):
+    if text:
+        put(home, text)
     assert run("config", "path") == (0, f"{home / 'config.toml'}\n", "")
 
 
@@ -95,11 +98,6 @@ def test_a_broken_file_never_stops_help(home, arguments):
     assert out
 
 
-def test_a_broken_file_does_not_hide_its_own_path(home):
-    path = put(home, "oh =")
-    assert run("config", "path") == (0, f"{path}\n", "")
-
-
 def test_an_answer_follows_the_file_and_its_preset(home, target):
     put(home, f'target = "{target}"\ndraft = "none"\nmax_tokens = 7\n[presets.x]\ntop_k = 3\n')
     code, out, err = run("ask", *HOT[6:], "--preset", "x", "--json", "hello")
@@ -165,6 +163,14 @@ def complete(*words: str, heavy: tuple[str, ...] = ()) -> list[str]:
     return [line.split(",", 1)[1] for line in done.stdout.splitlines() if line]
 
 
+@pytest.fixture
+def llama(tmp_path, monkeypatch):
+    """A machine on which Ollama has `llama3.2`."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("OLLAMA_MODELS", raising=False)
+    ollama_model("registry.ollama.ai/library/llama3.2/latest", b"GGUF")
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_every_shell_gets_its_script(shell):
     code, out, _ = run(env={"_SPECCHAT_COMPLETE": f"{shell}_source"})
@@ -202,10 +208,7 @@ def test_options_and_their_words_are_completed(home):
         ("specchat", []),
     ],
 )
-def test_what_stands_behind_a_colon_is_a_word_to_bash(tmp_path, monkeypatch, typed, answers):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("OLLAMA_MODELS", raising=False)
-    ollama_model("registry.ollama.ai/library/llama3.2/latest", b"GGUF")
+def test_what_stands_behind_a_colon_is_a_word_to_bash(llama, monkeypatch, typed, answers):
     monkeypatch.setenv("COMP_LINE", typed)
     monkeypatch.setenv("COMP_BREAKS", " \t\n:=")
     assert [word for word in complete("specchat", "x") if word in answers] == answers
@@ -215,11 +218,8 @@ def test_what_stands_behind_a_colon_is_a_word_to_bash(tmp_path, monkeypatch, typ
 
 
 @pytest.mark.parametrize("text", ["--target ollama:", "--target oll"])
-def test_bash_itself_completes_a_name_with_colons(tmp_path, monkeypatch, text):
+def test_bash_itself_completes_a_name_with_colons(llama, text):
     """Its own function, in a shell that reads no one's settings."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("OLLAMA_MODELS", raising=False)
-    ollama_model("registry.ollama.ai/library/llama3.2/latest", b"GGUF")
     source = run(env={"_SPECCHAT_COMPLETE": "bash_source"})[1]
     program = f"{sys.executable} -c 'from tui.__main__ import main; main()'"
     ask = f"""
@@ -236,10 +236,7 @@ def test_bash_itself_completes_a_name_with_colons(tmp_path, monkeypatch, text):
     assert done.stdout.split() == [expected]
 
 
-def test_models_of_every_program_are_completed_by_name(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("OLLAMA_MODELS", raising=False)
-    ollama_model("registry.ollama.ai/library/llama3.2/latest", b"GGUF")
+def test_models_of_every_program_are_completed_by_name(llama):
     for command in (("ask", "--target"), ("--draft",), ("models", "show"), ("models", "pair", "x")):
         assert complete("specchat", *command, "oll") == ["ollama:llama3.2:latest"]
     assert "qwen3-8b" in complete("specchat", "models", "pull", "smollm2-135m", "qwen3")

@@ -25,16 +25,6 @@ def test_untouched_settings_come_out_as_they_went_in_and_write_nothing():
     assert untouched.changes() == ({}, {})
 
 
-def test_a_value_that_is_not_allowed_is_explained_and_keeps_all_from_being_saved():
-    changing = form()
-    changing.type("top_p", "5")
-    assert changing.errors == {"top_p": "top_p must be a number above 0 and at most 1: '5'"}
-    with pytest.raises(UsageError, match="top_p"):
-        changing.settings()
-    changing.type("top_p", "0.5")
-    assert changing.settings().sampling.top_p == 0.5
-
-
 def test_an_emptied_field_means_the_default():
     changing = form("temperature = 1.5\nthreads = 2")
     changing.type("temperature", "")
@@ -51,15 +41,6 @@ def test_what_an_option_said_is_not_written_unless_it_is_changed():
     assert (chosen.sampling.temperature, chosen.sampling.top_k) == (0.3, 9)
     assert str(chosen.sources["temperature"]) == "--temperature"
     assert str(chosen.sources["top_k"]) == "config.toml"
-
-
-def test_a_preset_fills_its_fields_and_only_its_name_is_written():
-    changing = form(CODE)
-    changing.set("preset", "code")
-    chosen = changing.settings()
-    assert (chosen.sampling.temperature, chosen.sampling.top_k, chosen.system) == (0.2, 7, "terse")
-    assert changing.changes() == ({"preset": "code"}, {})
-    assert str(chosen.sources["system"]) == "preset code"
 
 
 def test_leaving_a_preset_brings_back_what_the_file_says():
@@ -97,17 +78,6 @@ def test_an_option_over_a_preset_neither_ends_it_nor_is_written():
     changing.type("top_k", "3")
     assert changing.values["preset"] == "code"
     assert changing.changes() == ({"top_k": 3}, {})
-
-
-def test_values_become_a_preset_by_a_name():
-    changing = form(CODE)
-    changing.type("temperature", "0.4")
-    changing.keep("mine")
-    changes, presets = changing.changes()
-    assert changes == {"preset": "mine"}
-    assert presets["mine"]["temperature"] == 0.4
-    assert "mine" in changing.settings().presets
-    assert changing.settings().preset == "mine"
 
 
 @pytest.mark.parametrize("name", ["", "  ", "none", "a\nb"])

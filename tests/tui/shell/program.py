@@ -5,9 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from tests import tiny
 from tests.patience import WAIT_S
 
 ROOT = Path(__file__).parents[3]
@@ -39,10 +36,3 @@ def run(*arguments: object, stdin: str | None = None, **options) -> tuple[int, s
     process = start(*arguments, stdin=pipe, **options)
     out, err = process.communicate(stdin, timeout=WAIT_S)
     return process.returncode, out, err
-
-
-@pytest.fixture(scope="module")
-def endless(tmp_path_factory) -> Path:
-    """A target with so much context that no answer ends before the test does."""
-    path = tmp_path_factory.mktemp("endless") / "target.gguf"
-    return tiny.write(path, stops=False, n_ctx=30_000)

@@ -11,11 +11,10 @@ from click.testing import CliRunner
 from assistant.store import Store
 from models.errors import UsageError
 from tests.patience import WAIT_S
-from tests.tui.shell.program import ENDLESS, HOT, endless, run, start
+from tests.tui.shell.program import ENDLESS, HOT, run, start
 from tui.safe import safe
 from tui.shell.ask_command import ask
 
-__all__ = ["endless"]
 FEW = (*HOT, "--max-tokens", "5")
 
 
@@ -60,8 +59,10 @@ def test_an_interrupt_keeps_question_and_answer(endless, home):
     process = start("ask", "--target", endless, *ENDLESS, "--chat", "new", "Well?")
     begun = process.stdout.read(3)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=WAIT_S)
+    _, err = process.communicate(timeout=WAIT_S)
     assert process.returncode == 130
+    assert "cancelled" in err
+    assert "Traceback" not in err
     ((question, answer),) = said(home)
     assert question == "Well?"
     assert safe(answer).startswith(begun)

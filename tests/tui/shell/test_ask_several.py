@@ -9,11 +9,10 @@ from assistant.events import Origin, Token
 from assistant.store import Store
 from tests import tiny
 from tests.patience import WAIT_S
-from tests.tui.shell.program import HOT, endless, run, start
+from tests.tui.shell.program import HOT, run, start
 from tui.safe import safe
 from tui.shell.printing import Printing
 
-__all__ = ["endless"]
 FEW = (*HOT, "--max-tokens", "12", "--seed", "3")
 
 
@@ -46,13 +45,6 @@ def test_answers_that_came_to_no_end_are_printed_as_far_as_they_came(capsys):
     assert out == "--- 1 of 3 ---\none\n\n--- 2 of 3 ---\n\n\n--- 3 of 3 ---\nthree\n"
 
 
-def test_one_answer_has_no_heading(capsys):
-    printing = Printing(quiet=False, count=1)
-    printing.add(0, words("one"))
-    printing.end(0)
-    assert capsys.readouterr().out == "one\n"
-
-
 def test_several_answers_are_those_that_their_seeds_give(target):
     known = ("ask", "--target", target, "--draft", "none", *HOT, "--max-tokens", "12", "--mode=ars")
     _, printed, err = run(*known, "--seed", "3", "--n", "3", "--json", "hello")
@@ -70,13 +62,6 @@ def test_several_answers_are_those_that_their_seeds_give(target):
     assert "36 tokens in 3 answers" in err
     parts = [f"--- {i + 1} of 3 ---\n{safe(a['text'])}\n" for i, a in enumerate(report["answers"])]
     assert out == "\n".join(parts)
-
-
-@pytest.mark.parametrize("n", ["0", "9", "two"])
-def test_an_impossible_number_of_answers_is_refused(target, n):
-    code, out, err = run("ask", "--target", target, "--n", n, "hello")
-    assert (code, out) == (2, "")
-    assert "--n" in err
 
 
 def test_all_answers_are_kept_side_by_side_and_the_first_is_gone_on_with(target, home):

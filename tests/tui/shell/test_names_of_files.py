@@ -83,8 +83,7 @@ def test_it_races_and_is_proved(odd: Path) -> None:
 
 
 async def test_the_chat_shows_its_name(odd: Path) -> None:
-    async with open_chat(odd) as chat:
-        await chat.ask("Hello")
+    async with open_chat(odd, asked=("Hello",)) as chat:
         shown = [str(each.render()) for each in chat.screen.parts.banner.query(Static)]
         assert any("\ufffd\ufffd model" in text for text in shown)
         assert chat.screen.controller.ready is not None

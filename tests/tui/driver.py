@@ -1,0 +1,29 @@
+"""Somebody at an app under test: their keys, and what they are told."""
+
+from collections.abc import Callable
+from typing import Any
+
+from textual.pilot import Pilot
+
+from tests.tui.rest import until
+
+
+class Driver:
+    """What the drivers of all screens can do."""
+
+    def __init__(self, pilot: Pilot[Any]) -> None:
+        self.pilot = pilot
+
+    async def until(self, condition: Callable[[], Any]) -> None:
+        """Wait until a condition holds."""
+        await until(self.pilot, condition)
+
+    async def press(self, *keys: str) -> None:
+        """Press keys, and wait until they are handled."""
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    @property
+    def told(self) -> list[str]:
+        """What the notices say."""
+        return [notice.message for notice in self.pilot.app._notifications]
