@@ -29,34 +29,6 @@ BELOW = {"models": {"models"}, "assistant": {"models", "assistant"}, "tui": set(
 FORBIDDEN = {"pickle", "marshal", "shelve", "diskcache", "requests"}
 
 
-CHATTING = """
-import os, sys
-from pathlib import Path
-from threading import Thread
-from assistant.process import worker
-from assistant.process.frames import Frames, framed
-from assistant.process.protocol import CHAT
-from assistant.events import Failed, Finished
-from assistant.request import Message, Request, Setup
-
-commands, tell = os.pipe()
-hear, events = os.pipe()
-Thread(target=worker.chat, args=(commands, events), daemon=True).start()
-for job in (
-    Setup(Path(sys.argv[1]), n_ctx=512, threads=1),
-    Request((Message("user", "Why?"),), max_tokens=8),
-):
-    os.write(tell, framed(CHAT.commands.encode(job)))
-frames = Frames()
-while True:
-    for message in map(CHAT.messages.decode, frames.feed(os.read(hear, 65536))):
-        assert not isinstance(message, Failed), message
-        if isinstance(message, Finished):
-            print(*sys.modules, flush=True)
-            os._exit(0)
-"""
-
-
 def imported(path: Path) -> set[str]:
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
@@ -158,37 +130,18 @@ def test_nothing_that_a_chat_or_the_endpoint_reaches_is_a_laboratory():
     assert not {module for module in reached if is_lab(module)}
 
 
-def test_a_worker_that_chats_loads_no_laboratory(tiny_target):
-    """The worker's own loop answers once, here in a process that then tells what it has loaded."""
-    done = subprocess.run(
-        [sys.executable, "-c", CHATTING, str(tiny_target)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    loaded = set(done.stdout.split())
-    assert {"assistant.engine.reply", "models.llama.model"} <= loaded
-    assert not {module for module in loaded if is_lab(module)}
-
-
-def test_the_protocols_of_a_model_need_no_llama_cpp():
-    code = (
-        "import sys, models.base, models.catalog, assistant.decoding.rules.token\n"
-        "assert 'llama_cpp' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
-
-
-def test_a_worker_starts_without_what_it_never_uses():
-    code = (
-        "import sys, assistant.process.command_loop\n"
-        "idle = {'assistant.store', 'filelock', 'asyncio', 'textual'} & set(sys.modules)\n"
-        "assert not idle, idle"
-    )
+@pytest.mark.parametrize(
+    ("modules", "unused"),
+    [
+        ("models.base, models.catalog, assistant.decoding.rules.token", {"llama_cpp"}),
+        ("models.files.locate, models.files.checksum", {"huggingface_hub", "httpx2", "numpy"}),
+        ("assistant.decoding.lookahead.machine_cache", {"llama_cpp"}),
+        ("assistant.process.client", {"llama_cpp", "numpy", "jinja2"}),
+        ("assistant.process.command_loop", {"assistant.store", "filelock", "asyncio", "textual"}),
+    ],
+)
+def test_what_a_module_never_uses_is_not_loaded_with_it(modules, unused):
+    code = f"import sys, {modules}\nassert not {unused} & {{*sys.modules}}"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
