@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ from hypothesis import settings
 
 from models.files.pull import pull
 from models.llama.model import LlamaModel
+from models.llama.vocab import LlamaVocab
 from models.llama.weights import Weights
 from tests import tiny
 
@@ -74,20 +75,31 @@ def open_model() -> Iterator[Open]:
         yield open_
 
 
-def _weights(name: str) -> Path:
-    return pull(name)
-
-
 @pytest.fixture(scope="session")
 def smollm2() -> Path:
-    return _weights("smollm2-135m")
+    return pull("smollm2-135m")
 
 
 @pytest.fixture(scope="session")
 def gemma3() -> Path:
-    return _weights("gemma-3-270m")
+    return pull("gemma-3-270m")
 
 
 @pytest.fixture(scope="session")
 def default_pair() -> tuple[Path, Path]:
-    return _weights("qwen2.5-coder-1.5b"), _weights("qwen2.5-coder-0.5b")
+    return pull("qwen2.5-coder-1.5b"), pull("qwen2.5-coder-0.5b")
+
+
+@pytest.fixture
+def tiny_vocab(tiny_target: Path) -> Iterator[LlamaVocab]:
+    with closing(Weights(tiny_target, vocab_only=True)) as weights:
+        yield weights.vocab
+
+
+@pytest.fixture(params=["smollm2", "gemma3", "default_pair"])
+def real_vocab(request: pytest.FixtureRequest) -> Iterator[LlamaVocab]:
+    """The vocabulary of each real model, of the pair's target."""
+    found = request.getfixturevalue(request.param)
+    path = found if isinstance(found, Path) else found[0]
+    with closing(Weights(path, vocab_only=True)) as weights:
+        yield weights.vocab

@@ -175,20 +175,18 @@ def test_a_worker_that_chats_loads_no_laboratory(tiny_target):
     assert not {module for module in loaded if is_lab(module)}
 
 
-def test_the_protocols_of_a_model_need_no_llama_cpp():
-    code = (
-        "import sys, models.base, models.catalog, assistant.decoding.rules.token\n"
-        "assert 'llama_cpp' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
-
-
-def test_a_worker_starts_without_what_it_never_uses():
-    code = (
-        "import sys, assistant.process.command_loop\n"
-        "idle = {'assistant.store', 'filelock', 'asyncio', 'textual'} & set(sys.modules)\n"
-        "assert not idle, idle"
-    )
+@pytest.mark.parametrize(
+    ("modules", "unused"),
+    [
+        ("models.base, models.catalog, assistant.decoding.rules.token", {"llama_cpp"}),
+        ("models.files.locate, models.files.checksum", {"huggingface_hub", "httpx2", "numpy"}),
+        ("assistant.decoding.lookahead.machine_cache", {"llama_cpp"}),
+        ("assistant.process.client", {"llama_cpp", "numpy", "jinja2"}),
+        ("assistant.process.command_loop", {"assistant.store", "filelock", "asyncio", "textual"}),
+    ],
+)
+def test_what_a_module_never_uses_is_not_loaded_with_it(modules, unused):
+    code = f"import sys, {modules}\nassert not {unused} & {{*sys.modules}}"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 

@@ -87,13 +87,8 @@ def test_a_wheel_holds_the_three_packages_and_nothing_else(wheel):
 def test_the_source_has_what_a_test_needs(sdist):
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {
-        "pyproject.toml",
-        "README.md",
-        "Makefile",
-        "tests/conftest.py",
-        "docs/specchat.1",
-    } <= names
+    needed = {"pyproject.toml", "README.md", "Makefile", "tests/conftest.py", "docs/specchat.1"}
+    assert needed <= names
     assert not [name for name in names if name.startswith((".ci", ".venv"))]
 
 
@@ -108,19 +103,8 @@ def test_what_was_installed_runs_and_is_what_was_built(installed, tmp_path):
     found = subprocess.run(python, cwd=installed, capture_output=True, text=True, check=True)
     assert all(path.startswith(str(installed)) for path in found.stdout.split())
     target = tiny.write(tmp_path / "target.gguf", stops=False)
-    asked = (
-        "ask",
-        "Hello",
-        "--target",
-        target,
-        "--threads",
-        "1",
-        "--max-tokens",
-        "3",
-        "--ctx",
-        "512",
-    )
-    answer = run(installed, *asked, SPECCHAT_HOME=str(tmp_path / "home"))
+    asked = ["ask", "Hello", "--threads", "1", "--max-tokens", "3", "--ctx", "512", "--target"]
+    answer = run(installed, *asked, target, SPECCHAT_HOME=str(tmp_path / "home"))
     assert answer.returncode == 0, answer.stderr
     assert "3 tokens" in answer.stderr
 

@@ -69,10 +69,7 @@ def write(
 
 
 def _write_vocabulary(
-    writer: gguf.GGUFWriter,
-    controls: tuple[str, ...],
-    template: str | None,
-    words: tuple[str, ...],
+    writer: gguf.GGUFWriter, controls: tuple[str, ...], template: str | None, words: tuple[str, ...]
 ) -> int:
     names = _byte_names()
     spelt = ["".join(names[byte] for byte in word.encode()) for word in words]
@@ -133,12 +130,9 @@ class _Tensors:
         self._add("token_embd.weight", embedding)
         if self._kind == "llama":
             self._add("output.weight", head)
-        {
-            "llama": self._llama,
-            "gemma3": self._gemma3,
-            "lfm2": self._lfm2,
-            "mamba": self._mamba,
-        }[self._kind]()
+        {"llama": self._llama, "gemma3": self._gemma3, "lfm2": self._lfm2, "mamba": self._mamba}[
+            self._kind
+        ]()
 
     def _head(self, embedding: np.ndarray) -> np.ndarray:
         head = embedding.copy()

@@ -29,8 +29,10 @@ _MEANING = {
 }
 
 
-def is_damage(error: sqlite3.Error) -> bool:
+def is_damage(error: Exception) -> bool:
     """Say whether an error tells of a damaged file; the search index has codes of its own."""
+    if isinstance(error, MemoryError):  # a length in it that no memory has room for
+        return True
     code = getattr(error, "sqlite_errorcode", 0)
     return code & 0xFF in DAMAGED or code == sqlite3.SQLITE_CONSTRAINT or "fts5 file" in str(error)
 
@@ -68,7 +70,7 @@ def explained(path: Path | None, damaged: Callable[[], None] | None = None) -> I
     """Turn SQLite's errors into sentences; `damaged` is called when the file proves to be."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, MemoryError) as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if is_damage(error):
             code = sqlite3.SQLITE_CORRUPT

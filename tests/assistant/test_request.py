@@ -12,7 +12,3 @@ from models.errors import UsageError
 def test_a_setting_that_makes_no_sense_is_refused_by_name(name, value):
     with pytest.raises(UsageError, match=name):
         Request((Message("user", "?"),), **{name: value})
-
-
-def test_lookahead_0_and_one_token_make_sense():
-    Request((Message("user", "?"),), lookahead=0, max_tokens=1, seed=0)

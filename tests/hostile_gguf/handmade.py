@@ -19,6 +19,7 @@ from tests.hostile_gguf.parts import (
     texts,
 )
 
+Case = tuple[str, Parts | bytes]
 HUGE = (1 << 64) - 1
 SOUND = Entry("t", (32,), 0, 0)
 SOUND_DATA = bytes(128)
@@ -31,31 +32,28 @@ def u32(value: int) -> bytes:
 def cases(bases: Sequence[Parts]) -> Iterator[tuple[str, bytes]]:
     """Yield names and files; those whose names begin with "fine" are sound."""
     sound, gemma, *_, sentencepiece = bases
-    yield from _heads()
-    yield from _values()
-    yield from _tensors()
-    yield from _models(sound)
-    yield from _assumptions(sound, gemma)
-    yield from _vocabularies(sound, sentencepiece)
+    of_models = *_models(sound), *_assumptions(sound, gemma), *_vocabularies(sound, sentencepiece)
+    for name, made in (*_heads(), *_values(), *_tensors(), *of_models):
+        yield name, made if isinstance(made, bytes) else made.packed()
 
 
-def _heads() -> Iterator[tuple[str, bytes]]:
+def _heads() -> Iterator[Case]:
     yield "nothing", b""
     yield "magic-alone", b"GGUF"
-    yield "magic-wrong", Parts(magic=b"FUGU").packed()
-    yield "magic-big-endian", Parts(magic=b"GGUF"[::-1]).packed()
+    yield "magic-wrong", Parts(magic=b"FUGU")
+    yield "magic-big-endian", Parts(magic=b"GGUF"[::-1])
     for version in (0, 1, 4, 0xFFFFFFFF, 3 << 24):
-        yield f"version-{version}", Parts(version=version).packed()
+        yield f"version-{version}", Parts(version=version)
     for count in (1, 65_537, 1 << 31, 1 << 60, HUGE):
-        yield f"tensors-{count}", Parts(n_tensors=count).packed()
-        yield f"values-{count}", Parts(n_values=count).packed()
-    yield "fine-empty", Parts().packed()
-    yield "fine-empty-version-2", Parts(version=2).packed()
+        yield f"tensors-{count}", Parts(n_tensors=count)
+        yield f"values-{count}", Parts(n_values=count)
+    yield "fine-empty", Parts()
+    yield "fine-empty-version-2", Parts(version=2)
 
 
-def _values() -> Iterator[tuple[str, bytes]]:
-    def one(kind: int, value: bytes, key: str | bytes = "key") -> bytes:
-        return Parts(((key, kind, value),)).packed()
+def _values() -> Iterator[Case]:
+    def one(kind: int, value: bytes, key: str | bytes = "key") -> Parts:
+        return Parts(((key, kind, value),))
 
     yield "fine-values", one(U32, u32(7))
     yield "key-long", Parts(n_values=1).packed() + struct.pack("<Q", HUGE) + bytes(64)
@@ -69,17 +67,17 @@ def _values() -> Iterator[tuple[str, bytes]]:
         yield f"strings-{length}", one(ARRAY, struct.pack("<IQ", STRING, length) + b"x")
     yield "array-of-arrays", one(ARRAY, struct.pack("<IQ", ARRAY, 1) + numbers(U32, "I", 1))
     yield "array-of-nothing-known", one(ARRAY, struct.pack("<IQ", 77, 1) + u32(1))
-    yield "key-twice", Parts((("key", U32, u32(1)), ("key", U32, u32(2)))).packed()
+    yield "key-twice", Parts((("key", U32, u32(1)), ("key", U32, u32(2))))
     for alignment in (0, 1, 3, 33, 1 << 31):
         value = ("general.alignment", U32, u32(alignment))
-        yield f"alignment-{alignment}", Parts((value,), (SOUND,), SOUND_DATA).packed()
+        yield f"alignment-{alignment}", Parts((value,), (SOUND,), SOUND_DATA)
     for kind, said in ((STRING, text("\x1b[2J" * 99_999)), (F32, bytes(4)), (U64, bytes(8))):
         yield f"alignment-of-type-{kind}", one(kind, said, "general.alignment")
 
 
-def _tensors() -> Iterator[tuple[str, bytes]]:
-    def one(**changes: object) -> bytes:
-        return Parts((), (replace(SOUND, **changes),), SOUND_DATA).packed()  # type: ignore[arg-type]
+def _tensors() -> Iterator[Case]:
+    def one(**changes: object) -> Parts:
+        return Parts((), (replace(SOUND, **changes),), SOUND_DATA)  # type: ignore[arg-type]
 
     yield "fine-tensors", one()
     yield "name-long", one(name="x" * 65)
@@ -97,23 +95,23 @@ def _tensors() -> Iterator[tuple[str, bytes]]:
         yield f"kind-{kind}-matrix", one(kind=kind, shape=(32, 1))
     for offset in (1, 16, 32, 1 << 40, HUGE - 31, HUGE):
         yield f"offset-{offset}", one(offset=offset)
-    yield "tensor-twice", Parts((), (SOUND, replace(SOUND, offset=128)), bytes(256)).packed()
-    yield "tensors-overlap", Parts((), (SOUND, replace(SOUND, name="u")), SOUND_DATA).packed()
-    yield "data-missing", Parts((), (SOUND,), bytes(127)).packed()
-    yield "data-not-there", Parts((), (SOUND,), b"").packed()
-    yield "padding-missing", Parts((), (SOUND,), SOUND_DATA, padding=b"").packed()
+    yield "tensor-twice", Parts((), (SOUND, replace(SOUND, offset=128)), bytes(256))
+    yield "tensors-overlap", Parts((), (SOUND, replace(SOUND, name="u")), SOUND_DATA)
+    yield "data-missing", Parts((), (SOUND,), bytes(127))
+    yield "data-not-there", Parts((), (SOUND,), b"")
+    yield "padding-missing", Parts((), (SOUND,), SOUND_DATA, padding=b"")
     aligned = (("general.alignment", U32, u32(64)),)
-    yield "fine-aligned", Parts(aligned, (SOUND,), SOUND_DATA, alignment=64).packed()
-    yield "alignment-not-kept", Parts(aligned, (SOUND,), bytes(96), alignment=32).packed()
+    yield "fine-aligned", Parts(aligned, (SOUND,), SOUND_DATA, alignment=64)
+    yield "alignment-not-kept", Parts(aligned, (SOUND,), bytes(96), alignment=32)
 
 
-def _models(sound: Parts) -> Iterator[tuple[str, bytes]]:
-    yield "fine-model", sound.packed()
+def _models(sound: Parts) -> Iterator[Case]:
+    yield "fine-model", sound
     aligned = replace(sound.changed("general.alignment", U32, u32(64)), alignment=64)
-    yield "fine-model-aligned", aligned.packed()
+    yield "fine-model-aligned", aligned
     yield (
         "fine-model-described",
-        sound.changed("general.description", STRING, text("\x1b]0;x\x07" * 999)).packed(),
+        sound.changed("general.description", STRING, text("\x1b]0;x\x07" * 999)),
     )
     for key, values in (
         ("block_count", (0, 1, 3, 513, 1 << 31)),
@@ -129,29 +127,29 @@ def _models(sound: Parts) -> Iterator[tuple[str, bytes]]:
     ):
         for value in values:
             changed = sound.changed(f"llama.{key}", U32, u32(value))
-            yield f"{key}-{value}", changed.packed()
+            yield f"{key}-{value}", changed
     epsilon = "llama.attention.layer_norm_rms_epsilon"
     for number in (-1.0, float("nan"), float("inf")):
-        yield f"epsilon-{number}", sound.changed(epsilon, F32, struct.pack("<f", number)).packed()
-    yield "epsilon-text", sound.changed(epsilon, STRING, text("none")).packed()
-    yield "no-architecture", sound.changed("general.architecture", STRING, text("")).packed()
+        yield f"epsilon-{number}", sound.changed(epsilon, F32, struct.pack("<f", number))
+    yield "epsilon-text", sound.changed(epsilon, STRING, text("none"))
+    yield "no-architecture", sound.changed("general.architecture", STRING, text(""))
     yield (
         "strange-architecture",
-        sound.changed("general.architecture", STRING, text("\x1b[31mllama\n")).packed(),
+        sound.changed("general.architecture", STRING, text("\x1b[31mllama\n")),
     )
     experts = sound.changed("llama.expert_count", U32, u32(4))
-    yield "experts-unused", experts.changed("llama.expert_used_count", U32, u32(0)).packed()
+    yield "experts-unused", experts.changed("llama.expert_used_count", U32, u32(0))
     split = sound.changed("split.count", 2, struct.pack("<H", 9))
-    yield "a-part-of-nine", split.changed("split.no", 2, struct.pack("<H", 8)).packed()
+    yield "a-part-of-nine", split.changed("split.no", 2, struct.pack("<H", 8))
 
 
-def _assumptions(sound: Parts, gemma: Parts) -> Iterator[tuple[str, bytes]]:
+def _assumptions(sound: Parts, gemma: Parts) -> Iterator[Case]:
     """What llama.cpp does not look at before it computes."""
     for turned in (1, 33, 64):
         changed = gemma.changed("gemma3.rope.dimension_count", U32, u32(turned))
-        yield f"gemma-turns-{turned}", changed.packed()
+        yield f"gemma-turns-{turned}", changed
     window = gemma.changed("gemma3.attention.sliding_window", U32, u32((1 << 31) - 1))
-    yield "gemma-wide-window", window.packed()
+    yield "gemma-wide-window", window
     for name, kind in (
         ("blk.0.attn_k.weight", 26),
         ("blk.1.attn_k.weight", 26),
@@ -159,21 +157,21 @@ def _assumptions(sound: Parts, gemma: Parts) -> Iterator[tuple[str, bytes]]:
         ("blk.1.attn_norm.weight", 26),
     ):
         tensors = [replace(e, kind=kind) if e.name == name else e for e in sound.tensors]
-        yield f"{name}-of-kind-{kind}", replace(sound, tensors=tuple(tensors)).packed()
+        yield f"{name}-of-kind-{kind}", replace(sound, tensors=tuple(tensors))
 
 
-def _vocabularies(sound: Parts, pieces: Parts) -> Iterator[tuple[str, bytes]]:
+def _vocabularies(sound: Parts, pieces: Parts) -> Iterator[Case]:
     tokens = "tokenizer.ggml.tokens"
     names = [f"t{i}" for i in range(259)]
-    yield "fine-pieces", pieces.packed()
-    yield "tokens-strange", sound.changed(tokens, ARRAY, texts(*names)).packed()
-    yield "tokens-equal", sound.changed(tokens, ARRAY, texts(*names[1:], "t1")).packed()
-    yield "tokens-equal-to-c", sound.changed(tokens, ARRAY, texts(*names[1:], "t1\0x")).packed()
-    yield "tokens-empty", sound.changed(tokens, ARRAY, texts(*[""] * 259)).packed()
-    yield "tokens-none", sound.changed(tokens, ARRAY, texts()).packed()
-    yield "tokens-numbers", sound.changed(tokens, ARRAY, numbers(U32, "I", *range(259))).packed()
-    yield "tokens-a-text", sound.changed(tokens, STRING, text("a b c")).packed()
-    yield "pieces-without-bytes", pieces.changed(tokens, ARRAY, texts(*names)).packed()
+    yield "fine-pieces", pieces
+    yield "tokens-strange", sound.changed(tokens, ARRAY, texts(*names))
+    yield "tokens-equal", sound.changed(tokens, ARRAY, texts(*names[1:], "t1"))
+    yield "tokens-equal-to-c", sound.changed(tokens, ARRAY, texts(*names[1:], "t1\0x"))
+    yield "tokens-empty", sound.changed(tokens, ARRAY, texts(*[""] * 259))
+    yield "tokens-none", sound.changed(tokens, ARRAY, texts())
+    yield "tokens-numbers", sound.changed(tokens, ARRAY, numbers(U32, "I", *range(259)))
+    yield "tokens-a-text", sound.changed(tokens, STRING, text("a b c"))
+    yield "pieces-without-bytes", pieces.changed(tokens, ARRAY, texts(*names))
     lacking = ["<unk>", "<s>", "</s>", *(f"<0x{i:02X}>" for i in range(256))]
     kinds_of = [2, 3, 3, *[6] * 256]
     at = lacking.index("<0xC3>")  # the first byte of é
@@ -181,33 +179,27 @@ def _vocabularies(sound: Parts, pieces: Parts) -> Iterator[tuple[str, bytes]]:
     without = pieces.changed(tokens, ARRAY, texts(*lacking))
     yield (
         "pieces-without-one-byte",
-        without.changed("tokenizer.ggml.token_type", ARRAY, numbers(I32, "i", *kinds_of)).packed(),
+        without.changed("tokenizer.ggml.token_type", ARRAY, numbers(I32, "i", *kinds_of)),
     )
     # A piece "<0x-1>" was written before the table of bytes (llama.cpp issue 25969).
     hostile = [f"<0x{i:02X}>" for i in range(256)] + ["<0x-1>", "<0x>", "<0xZZ>"]
-    yield "pieces-of-strange-bytes", pieces.changed(tokens, ARRAY, texts(*hostile)).packed()
+    yield "pieces-of-strange-bytes", pieces.changed(tokens, ARRAY, texts(*hostile))
     scores, kinds = "tokenizer.ggml.scores", "tokenizer.ggml.token_type"
-    yield "scores-few", pieces.changed(scores, ARRAY, numbers(F32, "f", 0.0)).packed()
-    yield "scores-none", pieces.changed(scores, ARRAY, numbers(F32, "f")).packed()
-    yield "scores-of-ints", pieces.changed(scores, ARRAY, numbers(I32, "i", *[0] * 259)).packed()
-    yield "kinds-few", pieces.changed(kinds, ARRAY, numbers(I32, "i", 1)).packed()
-    yield "kinds-strange", sound.changed(kinds, ARRAY, numbers(I32, "i", *[77] * 259)).packed()
+    yield "scores-few", pieces.changed(scores, ARRAY, numbers(F32, "f", 0.0))
+    yield "scores-none", pieces.changed(scores, ARRAY, numbers(F32, "f"))
+    yield "scores-of-ints", pieces.changed(scores, ARRAY, numbers(I32, "i", *[0] * 259))
+    yield "kinds-few", pieces.changed(kinds, ARRAY, numbers(I32, "i", 1))
+    yield "kinds-strange", sound.changed(kinds, ARRAY, numbers(I32, "i", *[77] * 259))
     for which in ("bos", "eos", "unknown", "padding"):
         for token in (259, 1 << 31, HUGE >> 32):
             key = f"tokenizer.ggml.{which}_token_id"
-            yield f"{which}-{token}", sound.changed(key, U32, u32(token)).packed()
+            yield f"{which}-{token}", sound.changed(key, U32, u32(token))
     added = pieces.changed("tokenizer.ggml.add_bos_token", BOOL, b"\2")
-    yield (
-        "bos-added-in-vain",
-        added.changed("tokenizer.ggml.bos_token_id", U32, u32(HUGE >> 32)).packed(),
-    )
+    yield "bos-added-in-vain", added.changed("tokenizer.ggml.bos_token_id", U32, u32(HUGE >> 32))
     for model in ("", "bert", "t5", "rwkv", "none", "no such kind"):
-        yield (
-            f"tokenizer-{model}",
-            sound.changed("tokenizer.ggml.model", STRING, text(model)).packed(),
-        )
+        yield f"tokenizer-{model}", sound.changed("tokenizer.ggml.model", STRING, text(model))
     merges = ["", "a", " a", "a ", "a b c", "\xff", "a b"]
-    yield "merges-strange", sound.changed("tokenizer.ggml.merges", ARRAY, texts(*merges)).packed()
+    yield "merges-strange", sound.changed("tokenizer.ggml.merges", ARRAY, texts(*merges))
     template = "tokenizer.chat_template"
-    yield "template-huge", sound.changed(template, STRING, text("x" * 2_000_000)).packed()
-    yield "template-a-number", sound.changed(template, U32, u32(7)).packed()
+    yield "template-huge", sound.changed(template, STRING, text("x" * 2_000_000))
+    yield "template-a-number", sound.changed(template, U32, u32(7))

@@ -58,7 +58,3 @@ def test_a_name_stands_for_a_pair_or_a_model_or_nothing(name, expected):
 def test_the_draft_of_a_target_is_the_listed_one():
     assert catalog.draft_for(DEFAULT.target) is DEFAULT.draft
     assert catalog.draft_for(DEFAULT.draft) is None
-
-
-def test_a_mistyped_name_is_recognised():
-    assert catalog.similar("qwen2.5coder1.5b") == "qwen2.5-coder-1.5b"

@@ -4,10 +4,7 @@
 """
 
 import os
-import subprocess
-import sys
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,13 +15,9 @@ from models import gguf
 from models.errors import ModelError
 from tests.assistant.process.driving import ask, running
 from tests.hostile_gguf import handmade, mutants
-from tests.hostile_texts import ALL
 
-ROOT = Path(__file__).parents[2]
 COUNT = int(os.environ.get("SPECCHAT_HOSTILE", "500"))
 LONGEST = 400  # characters of a sentence, the path aside
-GUARDED, UNGUARDED = "assistant.process.worker", "tests.models.unguarded"
-KILLS = 8 if ALL else 4  # workers that are given a file which llama.cpp dies of
 
 
 @pytest.fixture(scope="module")
@@ -49,23 +42,6 @@ def refusals(files) -> dict[Path, str]:
         except ModelError as error:
             found[path] = str(error)
     return found
-
-
-@pytest.fixture(scope="module")
-def killers(refusals) -> dict[Path, str]:
-    """The refused files that llama.cpp would have died of, and how."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.models.alone"],
-        input="\n".join(map(str, refusals)),
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-        env={**os.environ, "GGML_NO_BACKTRACE": "1"},
-    )
-    outcomes = dict(zip(refusals, done.stdout.splitlines(), strict=True))
-    print("what llama.cpp does alone with the refused:", Counter(outcomes.values()))
-    return {path: outcome for path, outcome in outcomes.items() if outcome.startswith("killed")}
 
 
 @pytest.fixture(scope="module")
@@ -108,12 +84,10 @@ def test_sound_files_are_not_refused(files, refusals):
     assert not refusals.keys() & set(sound)
 
 
-def test_nearly_all_that_llama_cpp_would_die_of_is_stopped_before_it(killers, outcomes):
-    """At least 99 in 100; the rest costs a worker."""
+def test_next_to_nothing_that_passes_kills_a_worker(outcomes):
     missed = [path for path, end in outcomes.items() if getattr(end, "kind", "") == "EngineDied"]
-    print(len(killers), "stopped,", len(missed), "missed:", [path.name for path in missed])
-    assert len(killers) >= 20
-    assert len(missed) * 100 <= len(missed) + len(killers)
+    print(len(missed), "missed:", [path.name for path in missed])
+    assert len(missed) * 1000 <= len(outcomes)
 
 
 def test_whatever_passes_is_loaded_or_ends_in_a_sentence(outcomes):
@@ -124,19 +98,3 @@ def test_whatever_passes_is_loaded_or_ends_in_a_sentence(outcomes):
     for end in ends.values():
         assert "bug" not in end.message.lower()
         assert len(end.message) < 4 * LONGEST
-
-
-def test_a_file_that_kills_a_worker_costs_a_sentence_and_the_next_one_loads(killers, tiny_target):
-    """The workers of this test do not look at files first."""
-    deadly = [path for path, how in killers.items() if "ALRM" not in how]  # those are hangs
-    with running(UNGUARDED) as (engine, heard):
-        for path in deadly[:: max(1, len(deadly) // KILLS)][:KILLS]:
-            engine.submit(Setup(path, n_ctx=512, threads=1, measure=False))
-            with suppress(AssertionError):  # some die only of the first question
-                heard.until(Ready)
-            engine.submit(ask())
-            end = heard.until(Failed)
-            assert end.kind == "EngineDied"
-            assert "SIG" in end.message
-            engine.submit(Setup(tiny_target, n_ctx=512, threads=1, measure=False))
-            heard.until(Ready)

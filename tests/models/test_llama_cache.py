@@ -152,15 +152,6 @@ def test_long_prompts_are_read_in_batches_that_leave_room_for_the_rows(
         assert_same(result[-1:], fresh(model, tokens))
 
 
-def test_cached_counts_the_common_beginning(open_model, tiny_target):
-    model = open_model(tiny_target)
-    model.logits([1, 2, 3, 4], rows=0)
-    assert [
-        model.cached(tokens)
-        for tokens in ([], [1, 2], [1, 2, 3, 4], [1, 2, 3, 4, 5], [1, 9, 3], [9], (1, 2, 7))
-    ] == [0, 2, 4, 4, 1, 0, 2]
-
-
 def cancel_soon(flag: CancelFlag, seconds: float) -> threading.Thread:
     def work() -> None:
         time.sleep(seconds)
@@ -203,13 +194,3 @@ def test_a_raised_flag_stops_every_evaluation_until_it_is_lowered(slow_model):
     assert model.cached([1, 2, 3, 4]) == 3
     flag.lower()
     assert_same(model.logits([1, 2, 3, 4]), fresh(model, [1, 2, 3, 4]))
-
-
-def test_a_cancelled_verification_leaves_the_state_before_it(slow_model):
-    model, flag = slow_model
-    model.logits([1, 2, 3])
-    flag.raise_()
-    with pytest.raises(Cancelled):
-        model.logits([1, 2, 7, 7, 7], rows=3)
-    flag.lower()
-    assert_same(model.logits([1, 2, 3, 8]), fresh(model, [1, 2, 3, 8]))

@@ -47,50 +47,6 @@ PRELUDE = """
 """
 
 
-@pytest.mark.parametrize(
-    "unguarded",
-    [
-        "model._evaluate([1] * 300, rows=0)",  # more than a batch
-        "model._evaluate([1] * 8, rows=8)",  # more rows than there is buffer for
-    ],
-)
-def test_llama_cpp_really_dies_without_the_guards(tiny_target, unguarded):
-    done = run(
-        PRELUDE + "    model._context._batch = type(model._context._batch)(1024)\n    " + unguarded,
-        tiny_target,
-    )
-    assert done.returncode == -6, done.stderr
-
-
-def test_the_same_calls_through_the_guards_are_refused_and_the_process_lives(tiny_target):
-    code = (
-        PRELUDE
-        + """
-    for tokens, rows in (([1] * 513, 1), ([1] * 8, 8), ([1], 2), ([], 1), ([1, 2], -1)):
-        try:
-            model.logits(tokens, rows)
-            sys.exit("not refused")
-        except Exception as error:
-            print(type(error).__name__)
-    assert model.logits([1] * 512, 4).shape[0] == 4
-    for token in (-1, 259, 10**6):
-        try:
-            model.logits([1, token])
-            sys.exit("not refused")
-        except Exception as error:
-            print(type(error).__name__)
-    assert np.isfinite(model.logits([1, 2])).all()
-    print("alive")
-    """
-    )
-    done = run(code, tiny_target)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["ContextFull"] + ["ValueError"] * 4 + ["ModelError"] * 3 + [
-        "alive"
-    ]
-    assert done.stderr == ""
-
-
 def test_a_context_too_long_is_refused_and_the_cache_stays(open_model, tiny_target):
     model = open_model(tiny_target, n_ctx=512)
     tokens = [i % 250 for i in range(512)]
@@ -101,10 +57,12 @@ def test_a_context_too_long_is_refused_and_the_cache_stays(open_model, tiny_targ
     assert_same(model.logits(tokens), full)
 
 
-@pytest.mark.parametrize("rows", [-1, 3, MAX_ROWS + 1])
-def test_rows_out_of_range_are_refused(open_model, tiny_target, rows):
+@pytest.mark.parametrize(
+    ("tokens", "rows"), [([1, 2], -1), ([1, 2], 3), ([1] * 8, 8), ([], 1), ([1] * 99, MAX_ROWS + 1)]
+)
+def test_rows_out_of_range_are_refused(open_model, tiny_target, tokens, rows):
     with pytest.raises(ValueError, match="rows must be in"):
-        open_model(tiny_target).logits([1, 2], rows)
+        open_model(tiny_target, max_rows=4).logits(tokens, rows)
 
 
 def test_an_invalid_token_is_refused_and_the_next_call_is_right(open_model, tiny_target):
@@ -180,43 +138,22 @@ def test_a_file_that_llama_cpp_refuses_is_named_with_its_reason(strange):
     assert "no reason given" not in str(caught.value)
 
 
-def test_loading_reports_progress_and_can_be_cancelled(tmp_path):
+def test_loading_reports_progress(tmp_path):
     path = tiny.write(tmp_path / "m.gguf", layers=8)
     fractions: list[float] = []
     Weights(path, progress=fractions.append).close()
     assert fractions
     assert fractions == sorted(fractions)
     assert fractions[-1] == 1
-    flag = CancelFlag()
-    flag.raise_()
-    with pytest.raises(Cancelled):
-        Weights(path, cancel=flag)
-    flag.lower()
-    Weights(path, cancel=flag).close()
 
 
 def test_a_flag_raised_while_loading_stops_it(tmp_path):
     path = tiny.write(tmp_path / "m.gguf", layers=8)
     flag = CancelFlag()
-
-    def report(fraction: float) -> None:
-        flag.raise_()
-
     with pytest.raises(Cancelled):
-        Weights(path, cancel=flag, progress=report)
-
-
-def test_a_context_made_under_a_raised_flag_is_cancelled_and_leaves_nothing(tiny_target):
-    weights = Weights(tiny_target)
-    flag = CancelFlag()
-    flag.raise_()
-    with pytest.raises(Cancelled):
-        LlamaModel(weights, cancel=flag)
+        Weights(path, cancel=flag, progress=lambda fraction: flag.raise_())
     flag.lower()
-    model = LlamaModel(weights, n_ctx=512, cancel=flag)
-    assert model.logits([1]).shape == (1, 259)
-    model.close()
-    weights.close()
+    Weights(path, cancel=flag).close()
 
 
 def test_closing_twice_is_harmless(tiny_target):

@@ -53,14 +53,6 @@ def test_texts_side_by_side_have_the_logits_that_each_has_alone(tmp_path, kind):
                 texts[rng.randrange(5)] = list(texts[rng.randrange(5)])
 
 
-def test_taking_back_one_text_leaves_the_others_as_they_are(model):
-    both = {0: ([*PROMPT, 1, 2, 3, 4], 5), 1: ([*PROMPT, 5, 6, 7, 8], 5)}
-    before = ask(model, both)
-    ask(model, {0: ([*PROMPT, 9], 2)})
-    after = ask(model, {1: both[1]})
-    assert_same(after[1], before[1])
-
-
 def test_what_texts_begin_with_takes_its_place_once(open_model, tiny_target):
     model = open_model(tiny_target, n_ctx=256, texts=8)
     prompt = random_tokens(random.Random(1), 200)

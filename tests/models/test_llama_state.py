@@ -46,17 +46,6 @@ def test_tokens_can_be_taken_back_after_a_restore(tmp_path, kind, length):
         other.close()
 
 
-def test_a_state_may_be_restored_again_and_again(open_model, tiny_target):
-    model = open_model(tiny_target)
-    model.logits(TOKENS, rows=0)
-    state = bytes(model.state())
-    expected = model.logits(TOKENS + MORE).copy()
-    for _ in range(3):
-        assert model.restore(TOKENS, memoryview(state))
-        assert (model.logits(TOKENS + MORE) == expected).all()
-        model.logits(MORE)
-
-
 def test_what_llama_cpp_refuses_leaves_an_empty_cache_that_works(open_model, tmp_path):
     with tiny_model(tmp_path) as model:
         model.logits(TOKENS, rows=0)

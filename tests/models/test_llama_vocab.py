@@ -9,21 +9,6 @@ from models.llama.weights import Weights
 from tests import tiny
 
 
-@pytest.fixture
-def vocab(tiny_target):
-    weights = Weights(tiny_target, vocab_only=True)
-    yield weights.vocab
-    weights.close()
-
-
-@pytest.fixture(params=["smollm2", "gemma3", "default_pair"])
-def real_vocab(request):
-    paths = request.getfixturevalue(request.param)
-    weights = Weights(paths[0] if isinstance(paths, tuple) else paths, vocab_only=True)
-    yield weights.vocab
-    weights.close()
-
-
 def spoken(vocab: LlamaVocab, tokens) -> bytes:
     return b"".join(map(vocab.piece, tokens))
 
@@ -40,8 +25,8 @@ TEXTS = (
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=repr)
-def test_text_survives_its_tokens(vocab, text):
-    assert spoken(vocab, vocab.tokenize(text)) == text.encode()
+def test_text_survives_its_tokens(tiny_vocab, text):
+    assert spoken(tiny_vocab, tiny_vocab.tokenize(text)) == text.encode()
 
 
 @pytest.mark.weights
@@ -61,26 +46,26 @@ def test_stop_tokens_are_control_tokens_that_end_turns(real_vocab):
     assert not any("fim" in name or "repo" in name for name in names)
 
 
-def test_random_text_and_bytes_never_stop_the_process(vocab):
+def test_random_text_and_bytes_never_stop_the_process(tiny_vocab):
     rng = random.Random(5)
     for _ in range(2000):
         data = rng.randbytes(rng.randrange(40))
         text = data.decode("utf-8", rng.choice(("replace", "surrogateescape", "ignore")))
-        assert spoken(vocab, vocab.tokenize(text)) == text.encode("utf-8", "replace")
+        assert spoken(tiny_vocab, tiny_vocab.tokenize(text)) == text.encode("utf-8", "replace")
 
 
-def test_a_control_token_has_a_name_and_no_bytes(vocab):
-    assert vocab.controls == {name: 256 + i for i, name in enumerate(tiny.CONTROLS)}
-    for name, token in vocab.controls.items():
-        assert (vocab.text(token), vocab.piece(token)) == (name, b"")
-        assert vocab.is_control(token)
+def test_a_control_token_has_a_name_and_no_bytes(tiny_vocab):
+    assert tiny_vocab.controls == {name: 256 + i for i, name in enumerate(tiny.CONTROLS)}
+    for name, token in tiny_vocab.controls.items():
+        assert (tiny_vocab.text(token), tiny_vocab.piece(token)) == (name, b"")
+        assert tiny_vocab.is_control(token)
 
 
 @pytest.mark.parametrize("token", [-1, 259, 10**6, 2**31 - 1])
-def test_a_token_that_does_not_exist_has_no_bytes_and_no_name(vocab, token):
-    assert vocab.piece(token) == b""
+def test_a_token_that_does_not_exist_has_no_bytes_and_no_name(tiny_vocab, token):
+    assert tiny_vocab.piece(token) == b""
     with pytest.raises(ValueError, match=f"258: {token}"):
-        vocab.text(token)
+        tiny_vocab.text(token)
 
 
 def test_pieces_longer_than_any_buffer_are_whole(tmp_path, monkeypatch):

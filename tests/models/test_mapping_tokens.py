@@ -14,7 +14,6 @@ from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import Row, warp
 from assistant.lab.prove.law import law
 from assistant.request import Sampling
-from models.errors import ModelError
 from models.gguf import FileVocabulary, read_vocabulary
 from models.gguf.vocabulary import BYTE, BYTE_NAMES, NORMAL, UNUSED
 from models.mapping import Mapping
@@ -138,14 +137,6 @@ def test_beginning_of_a_text_is_read_as_the_beginning_of_what_is_read_for_it():
         assert whole[: len(part)] == part
 
 
-def test_draft_that_lacks_most_of_a_text_is_refused_with_the_reason():
-    poor = FileVocabulary([NAME_OF[byte] for byte in b"aeiou"], [])
-    with pytest.raises(ModelError) as refusal:
-        Mapping.between(gpt2(), poor)
-    for part in ("another vocabulary", "token 0 is", "%", "70%"):
-        assert part in str(refusal.value)
-
-
 @pytest.mark.parametrize(
     "sampling",
     [
@@ -197,28 +188,6 @@ def test_output_keeps_the_law_of_the_target_though_ids_are_permuted_and_missing(
         assert completed(round_, target, k + 1, warped) == chain_rule(target, k + 1, warped)
         lengths |= set(map(len, round_))
     assert lengths == set(range(1, k + 2))  # rejected at each place, and accepted
-
-
-def test_draft_that_is_verified_by_its_row_before_tokens_were_taken_from_it_is_biased():
-    class BeforeTrimming(ModelSource):
-        def row(self, tokens, warp):
-            row, evidence = super().row(tokens, warp)
-            whole = self.model.probs(PERMUTED.known(tokens))
-            return Row(row.ids, np.array([whole[3], whole[0]], object)), evidence
-
-    target, draft = Toy(4, 0), Toy(4, 300)
-    for source, exact in ((ModelSource, True), (BeforeTrimming, False)):
-        round_ = law_of_round(TokenRule, target, source(draft, PERMUTED), 1, repeats_halved)
-        law_ = completed(round_, target, 2, repeats_halved)
-        assert (law_ == chain_rule(target, 2, repeats_halved)) is exact
-
-
-def test_a_row_of_the_draft_speaks_of_the_targets_tokens():
-    draft = Toy(4, 301)
-    row, _ = ModelSource(draft, PERMUTED).row([], best_two)
-    shares = draft.probs(())[3], draft.probs(())[0]
-    assert row.ids.tolist() == [1, 3]
-    assert list(row.probs) == [share / sum(shares) for share in shares]
 
 
 def test_tiny_files_are_read_as_they_were_written(tmp_path):

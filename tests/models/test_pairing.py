@@ -4,9 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from models.llama.weights import Weights
 from models.pairing import mismatch
-from tests import tiny
 
 
 def vocab(*texts: str, unused: tuple[int, ...] = ()):
@@ -43,29 +41,3 @@ def test_a_real_token_that_only_one_has_is_named(role):
 
 def test_padding_beside_a_real_token_of_the_same_number_is_tolerated():
     assert mismatch(vocab("a", "[PAD1]", unused=(1,)), vocab("a", "<think>")) is None
-
-
-def test_tiny_files_of_one_vocabulary_match_and_others_do_not(tmp_path):
-    files = {
-        "one": tiny.write(tmp_path / "one.gguf", seed=1),
-        "two": tiny.write(tmp_path / "two.gguf", seed=2),
-        "other": tiny.write(tmp_path / "other.gguf", controls=("<|a|>", "<|im_start|>", "<|b|>")),
-        "more": tiny.write(tmp_path / "more.gguf", controls=(*tiny.CONTROLS, "<|more|>")),
-    }
-    loaded = {name: Weights(path, vocab_only=True) for name, path in files.items()}
-    vocabs = {name: weights.vocab for name, weights in loaded.items()}
-    assert mismatch(vocabs["one"], vocabs["two"]) is None
-    assert "token 256" in str(mismatch(vocabs["one"], vocabs["other"]))
-    assert "token 259" in str(mismatch(vocabs["one"], vocabs["more"]))
-    assert "token 259" in str(mismatch(vocabs["more"], vocabs["one"]))
-    for weights in loaded.values():
-        weights.close()
-
-
-@pytest.mark.weights
-def test_the_default_pair_matches_and_a_foreign_draft_does_not(default_pair, smollm2):
-    target, draft, foreign = (Weights(path, vocab_only=True) for path in (*default_pair, smollm2))
-    assert mismatch(target.vocab, draft.vocab) is None
-    assert mismatch(target.vocab, foreign.vocab) is not None
-    for weights in (target, draft, foreign):
-        weights.close()

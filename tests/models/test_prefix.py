@@ -5,13 +5,6 @@ import random
 from models.prefix import shared
 
 
-def test_shared_counts_the_common_beginning():
-    others = ([], [1], [1, 2, 3, 4], [2], [1, 9], (1, 2), (1, 2, 9))
-    assert [shared([1, 2, 3], other) for other in others] == [0, 1, 3, 0, 1, 2, 2]
-    assert shared((1, 2), [1, 2]) == 2
-    assert shared((), []) == 0
-
-
 def test_it_is_what_counting_one_by_one_gives():
     rng = random.Random(1)
     for _ in range(2000):

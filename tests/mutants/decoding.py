@@ -22,7 +22,7 @@ sharp_rows = partial(
     exact.test_rare_and_nearly_certain_tokens_have_the_law_of_the_target, TokenRule
 )
 failing_draft = partial(
-    turns.test_a_draft_that_fails_on_what_was_drawn_leaves_the_law_of_the_target, TokenRule, 0
+    turns.test_a_draft_that_fails_on_what_was_drawn_leaves_the_law_of_the_target, TokenRule, 0, 2, 2
 )
 same_text = partial(coupled.test_sps_says_what_ars_says_whatever_the_lookahead, keep_all)
 whims = partial(plans.test_plans_may_depend_on_evidence_offers_and_past_rounds, TokenRule, 0)
@@ -77,13 +77,7 @@ MUTANTS = (
         "int(row.ids[row.probs.argmax()])",
         plain_round,
     ),
-    Mutant(
-        "the plan sees the token before it includes it",
-        Cascade._next,
-        INCLUDED,
-        PEEKED,
-        whims,
-    ),
+    Mutant("the plan sees the token before it includes it", Cascade._next, INCLUDED, PEEKED, whims),
     Mutant(
         "the plan's no to a row is not obeyed, but hidden",
         Cascade._next,
@@ -92,11 +86,7 @@ MUTANTS = (
         plain_round,
     ),
     Mutant(
-        "a rare token is drawn and not proposed",
-        Cascade._next,
-        PROPOSED,
-        NOT_IF_RARE,
-        sharp_rows,
+        "a rare token is drawn and not proposed", Cascade._next, PROPOSED, NOT_IF_RARE, sharp_rows
     ),
     Mutant(
         "a drawn token is not proposed if a copy says something else",
@@ -145,6 +135,13 @@ MUTANTS = (
         verified,
         "in enumerate(logits)",
         "in enumerate([*logits[:-1], logits[-2]] if len(logits) > 1 else logits)",
+        plain_round,
+    ),
+    Mutant(
+        "judge each proposal by the row behind its own",
+        verified,
+        "in enumerate(logits)",
+        "in enumerate([*logits[1:], logits[-1]])",
         plain_round,
     ),
     Mutant(

@@ -11,6 +11,7 @@ from tests.assistant.decoding.rules import test_block as blocks
 from tests.assistant.decoding.rules import test_coupled as coupled
 from tests.assistant.decoding.rules import test_noise as noise
 from tests.assistant.decoding.rules import test_token as tokens
+from tests.exact import test_enumeration as enumeration
 from tests.exact import test_exactness as exact
 from tests.exact import toy_sources
 from tests.exact.exact_rows import keep_all
@@ -29,6 +30,9 @@ sharp_blocks = partial(
     exact.test_rare_and_nearly_certain_tokens_have_the_law_of_the_target, BlockRule
 )
 diagonals = partial(noise.test_it_is_exponential, noise.along_diagonals.__wrapped__, 0)
+enumerated_round = partial(
+    enumeration.test_each_rule_has_the_law_of_the_target, enumeration.EVERY[0]
+)
 same_text = partial(coupled.test_sps_says_what_ars_says_whatever_the_lookahead, keep_all)
 
 RESIDUAL_WITHOUT_TOKEN = """\
@@ -56,13 +60,7 @@ WHILE_THEY_PASS = """\
 """
 
 TOKEN_RULE = (
-    Mutant(
-        "always accept",
-        token.accepts,
-        "return bool(",
-        "return True or bool(",
-        plain_round,
-    ),
+    Mutant("always accept", token.accepts, "return bool(", "return True or bool(", plain_round),
     Mutant(
         "accept with <=, so that a uniform of 0 accepts a forbidden token",
         token.accepts,
@@ -90,6 +88,13 @@ TOKEN_RULE = (
         "uniform * draft",
         "draft",
         plain_round,
+    ),
+    Mutant(
+        "accept what the target likes best, and nothing else",
+        token.accepts,
+        "uniform * draft.prob(token) < target.prob(token)",
+        "token == target.ids[target.probs.argmax()]",
+        enumerated_round,
     ),
     Mutant(
         "replace a rejected proposal from the target's row",
@@ -252,7 +257,7 @@ COUPLED_RULE = (
         "return Verdict(len(read), target,",
         "from assistant.decoding.rules.residual import residual; "
         "return Verdict(len(read), residual(target, draft.rows[len(read)]),",
-        same_text,
+        enumerated_round,
     ),
     Mutant(
         "the highest id wins among equals",

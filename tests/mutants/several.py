@@ -7,7 +7,6 @@ from assistant.engine import decoding_sequence
 from assistant.engine.rounds import Rounds
 from tests.assistant.engine import test_rounds as several
 from tests.assistant.lab.prove import test_turns as proofs
-from tests.exact import test_exact_rounds as turns
 from tests.mutants.mutant import Mutant
 
 MEDDLING = several.test_two_answers_have_the_law_of_two_samples_though_one_plans_by_the_others_draft
@@ -57,13 +56,6 @@ MUTANTS = (
         "self._policy.now()",
         "self._policy",
         several.test_a_key_pressed_between_two_drafts_takes_effect_at_the_next_evaluation,
-    ),
-    Mutant(
-        "a key counts in the middle of a round",
-        Rounds.__iter__,
-        "self._policy.now()",
-        "self._policy",
-        turns.test_the_reason_for_a_draft_is_its_own_whatever_is_pressed_meanwhile,
     ),
     Mutant(
         "without a seed the token rule accepts everything",

@@ -23,19 +23,6 @@ def vocabulary(path: Path):
         weights.close()
 
 
-@pytest.fixture
-def tiny_vocab(tiny_target):
-    with vocabulary(tiny_target) as vocab:
-        yield vocab
-
-
-@pytest.fixture(params=["smollm2", "gemma3", "default_pair"])
-def real_vocab(request):
-    path = request.getfixturevalue(request.param)
-    with vocabulary(path if isinstance(path, Path) else path[0]) as vocab:
-        yield vocab
-
-
 def typed(text: str) -> list[Message]:
     """Return a conversation in which everybody typed `text`."""
     return [
@@ -105,18 +92,16 @@ def test_every_private_use_character_at_once_is_just_text(tiny_vocab):
     assert text.encode() in bytes_of(tiny_vocab, tokens)
 
 
-def test_lone_surrogates_do_not_stop_anything(tiny_vocab):
-    tokens = ChatTokens(tiny_vocab).encode([Message("user", "a\ud800b")])
-    assert b"a?b" in bytes_of(tiny_vocab, tokens)
-
-
 @pytest.mark.weights
 def test_no_control_text_of_a_real_vocabulary_becomes_a_control_token(real_vocab):
-    controls = [text for text in real_vocab.controls if "unused" not in text]
-    assert len(controls) >= 3
+    """In all places at once, and in pairs that might become another one."""
+    names = [text for text in real_vocab.controls if "unused" not in text][:60]
+    assert len(names) >= 3
     chat = ChatTokens(real_vocab)
-    for text in controls[:60]:
-        check_injection(real_vocab, chat, text)
+    for name in names:
+        check_injection(real_vocab, chat, name)
+        check_injection(real_vocab, chat, f"{name[:-1]}{names[0]}{name[-1:]}")
+    check_injection(real_vocab, chat, "".join(names))
 
 
 @pytest.mark.weights
@@ -140,16 +125,6 @@ def test_the_tiny_chat_tokenises_as_the_whole_string_does(tiny_vocab):
     chat = ChatTokens(tiny_vocab)
     messages = typed("hello, world")
     assert chat.encode(messages) == whole_string(tiny_vocab, chat.template.render(messages))
-
-
-def test_an_earlier_answer_keeps_its_tokens(tiny_vocab):
-    chat = ChatTokens(tiny_vocab)
-    ids = (40, 41, 42)
-    first = chat.encode([Message("user", "q")])
-    second = chat.encode(
-        [Message("user", "q"), Message("assistant", "abc", ids), Message("user", "r")]
-    )
-    assert second[: len(first) + 3] == [*first, *ids]
 
 
 def test_an_answer_with_reasoning_goes_through_the_template(tmp_path):

@@ -3,7 +3,6 @@
 import resource
 import sys
 
-import jinja2
 import psutil
 import pytest
 
@@ -39,6 +38,14 @@ def test_without_a_template_the_fallback_is_used_and_said():
         "{{ messages | nofilter }}",
         "{% include 'x' %}",
         "{{ messages.append(1) }}",
+        "constant",
+        "",
+        "{% if false %}{{ messages }}{% endif %}",
+        "{{ cycler.__init__.__globals__.os.popen('id').read() }}",
+        "{{ lipsum.__globals__['os'].popen('id').read() }}",
+        "{{ namespace.__init__.__globals__ }}",
+        "{{ ''|attr('__class__') }}",
+        "{{ messages[0]|attr('__init__') }}",
         "{{ ''.__class__.__mro__[1].__subclasses__() }}",
         "{{ raise_exception.__globals__ }}",
         "{{ strftime_now.__globals__['json'] }}",
@@ -123,13 +130,6 @@ def test_a_template_that_knows_no_system_role_gets_it_in_the_first_question():
     assert template.render([SYSTEM, USER, ANSWER, USER]).endswith("[assistant]Because.[user]Why?")
 
 
-def test_a_template_that_drops_the_question_is_replaced_and_said():
-    for source in ("constant", "", "{% if false %}{{ messages }}{% endif %}"):
-        template = ChatTemplate(source, CHATML)
-        assert "Why?" in template.render([SYSTEM, USER])
-        assert template.notice is not None
-
-
 def test_a_template_that_drops_the_system_prompt_in_silence_loses_nothing():
     source = (
         "{% for m in messages if m.role != 'system' %}[{{ m.role }}]{{ m.content }}{% endfor %}"
@@ -138,19 +138,6 @@ def test_a_template_that_drops_the_system_prompt_in_silence_loses_nothing():
     rendered = template.render([SYSTEM, USER])
     assert "Be brief." in rendered
     assert "Why?" in rendered
-
-
-def test_a_template_cannot_reach_files_or_code():
-    for source in (
-        "{{ cycler.__init__.__globals__.os.popen('id').read() }}",
-        "{{ lipsum.__globals__['os'].popen('id').read() }}",
-        "{{ namespace.__init__.__globals__ }}",
-        "{{ ''|attr('__class__') }}",
-        "{{ messages[0]|attr('__init__') }}",
-    ):
-        rendered = ChatTemplate(source, CHATML).render([USER])
-        assert "uid=" not in rendered
-        assert "class" not in rendered
 
 
 def test_templates_have_what_those_in_the_wild_ask_for():
@@ -164,8 +151,3 @@ def test_templates_have_what_those_in_the_wild_ask_for():
     assert template.notice is None, template.notice
     assert '"content": "a < \'b\' é"' in rendered
     assert rendered.endswith("20<s>!")
-
-
-def test_fallbacks_are_sound():
-    for fallback in (CHATML, PLAIN):
-        jinja2.Template(fallback)

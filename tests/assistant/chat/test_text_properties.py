@@ -126,18 +126,6 @@ def test_a_prompt_has_the_control_tokens_of_its_template_and_the_bytes_of_its_te
         rest = rest[rest.index(turn) :]
 
 
-@pytest.mark.weights
-def test_every_special_token_of_the_real_vocabulary_stays_text(default_pair):
-    """In all places at once, and in pairs that might become another one."""
-    with vocabulary(default_pair[0]) as vocab:
-        names, chat = sorted(vocab.controls), ChatTokens(vocab)
-        assert len(names) >= 14
-        for name in names:
-            check_injection(vocab, chat, name)
-            check_injection(vocab, chat, f"{name[:-1]}{names[0]}{name[-1:]}")
-        check_injection(vocab, chat, "".join(names))
-
-
 ROLES = st.sampled_from(("user", "assistant", "user"))
 TURNS = st.lists(st.tuples(ROLES, st.integers(0, 60)), max_size=12)
 
@@ -164,6 +152,7 @@ def test_a_prompt_never_exceeds_its_room_and_keeps_the_system_prompt_and_the_que
         assert least > room
         return
     assert least <= len(tokens) <= room
+    assert dropped == 0 or len(encode(messages)) > room
     head, end = encode(first)[:-1], encode([messages[-1]])
     assert tokens[: len(head)] == head
     assert tokens[-len(end) :] == end

@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 
-from assistant.decoding.draw import draw
 from assistant.decoding.warp import EDGES, EMPTY, Row, margin, one_hot, top_k, warp
 from assistant.request import Sampling
 from models.errors import UsageError
@@ -43,7 +42,7 @@ def reference(logits, sampling, history=()):
 
 
 COMBINATIONS = list(
-    itertools.product((0, 1e-6, 0.2, 1, 2), (0, 1, 5, 40, 64), (0.01, 0.5, 0.9, 1), (0, 0.1, 1))
+    itertools.product((0, 1e-6, 0.2, 2, 100), (0, 1, 5, 40, 64), (0.01, 0.5, 0.9, 1), (0, 0.1, 1))
 )
 
 
@@ -57,18 +56,8 @@ def test_rows_equal_the_reference(penalty):
         row = warp(logits, sampling, history)
         expected = reference(logits, sampling, history)
         assert list(row.ids) == list(expected), sampling
-        np.testing.assert_allclose(row.probs, list(expected.values()), atol=2e-6)
-
-
-def test_rows_list_ascending_ids_and_positive_probabilities_that_sum_to_1():
-    rng = np.random.default_rng(8)
-    for temperature, k, p, min_p in COMBINATIONS:
-        logits = (9 * rng.standard_normal(300)).astype(np.float32)
-        row = warp(logits, Sampling(temperature, k, p, min_p), [])
-        assert (np.diff(row.ids) > 0).all()
-        assert (row.probs > 0).all()
         assert row.probs.dtype == np.float64
-        assert row.probs.sum() == pytest.approx(1, abs=1e-12)
+        np.testing.assert_allclose(row.probs, list(expected.values()), atol=2e-6)
 
 
 def test_ties_are_kept_by_id():
@@ -138,28 +127,11 @@ def test_rows_of_a_whole_vocabulary_share_their_ids():
         a.ids[0] = 3
 
 
-def test_temperature_0_is_one_hot_and_draws_without_chance():
-    row = warp(np.array([1, 3, 3], np.float32), Sampling(0), [])
-    assert (list(row.ids), list(row.probs)) == ([1], [1.0])
-    assert draw(row, np.random.default_rng()) == 1
-
-
 @pytest.mark.parametrize("temperature", [1e-6, 1e-20, 1e-38, 1e-42, 1e-46, 1e-300, 5e-324])
 def test_a_tiny_temperature_is_the_best_token(temperature):
     logits = np.array([1, 2, 3, -40], np.float32)
     row = warp(logits, Sampling(temperature), [])
     assert (list(row.ids), list(row.probs)) == ([2], [1.0])
-
-
-def test_the_highest_temperature_is_nearly_uniform():
-    row = warp(np.array([1, 2, 3], np.float32), Sampling(100, 0, 1), [])
-    np.testing.assert_allclose(row.probs, 1 / 3, atol=0.01)
-
-
-@pytest.mark.parametrize("top_p", [1e-320, 1e-17, 1e-9, 0.999999999999])
-def test_an_extreme_nucleus_keeps_a_token(top_p):
-    for logits in (np.zeros(3, np.float32), np.arange(7, dtype=np.float32)):
-        assert len(warp(logits, Sampling(1, 0, top_p), []).ids) >= 1
 
 
 @pytest.mark.parametrize("penalty", [1, 1.5])
@@ -168,39 +140,6 @@ def test_minus_infinity_is_a_token_that_cannot_be(penalty):
     for k in (0, 3):
         row = warp(logits, Sampling(1, k, 1, repeat_penalty=penalty), [1, 2])
         assert list(row.ids) == [0, 2]
-
-
-def test_the_penalty_reaches_back_over_its_window_alone():
-    logits = np.array([1, 1, 1, 1], np.float32)
-    row = warp(logits, Sampling(1, 0, 1, repeat_penalty=2, repeat_window=2), [0, 1, 2])
-    assert row.prob(0) == row.prob(3) > row.prob(1) == row.prob(2)
-
-
-def test_the_penalty_makes_negative_scores_less_likely_too_and_counts_a_token_once():
-    logits = np.array([-1, -1, 0], np.float32)
-    row = warp(logits, Sampling(1, 0, 1, repeat_penalty=2), [0, 0, 0])
-    assert row.prob(0) / row.prob(1) == pytest.approx(math.exp(-1))
-
-
-def test_the_penalty_leaves_the_logits_as_they_were():
-    logits = np.array([1, 2], np.float32)
-    warp(logits, Sampling(repeat_penalty=2), [0, 1])
-    assert list(logits) == [1, 2]
-
-
-def test_the_penalty_passes_over_tokens_that_the_model_does_not_have():
-    row = warp(np.array([1, 1], np.float32), Sampling(1, 0, 1, repeat_penalty=2), [0, 77])
-    assert row.prob(0) < row.prob(1)
-
-
-@pytest.mark.parametrize("penalty", [1e-300, 1e-30, 1e300])
-def test_an_extreme_penalty_is_refused_or_gives_a_row(penalty):
-    try:
-        sampling = Sampling(repeat_penalty=penalty)
-    except UsageError:
-        return
-    row = warp(np.array([3, -2, 1], np.float32), sampling, [0, 1])
-    assert row.probs.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -217,6 +156,8 @@ def test_an_extreme_penalty_is_refused_or_gives_a_row(penalty):
         ("min_p", -1),
         ("min_p", 1.01),
         ("repeat_penalty", 0),
+        ("repeat_penalty", 1e-300),
+        ("repeat_penalty", 1e300),
         ("repeat_window", -1),
     ],
 )

@@ -6,6 +6,7 @@ import numpy as np
 
 from models.base import Logits
 from models.errors import Cancelled
+from models.prefix import shared
 
 
 class Stopwatched:
@@ -36,10 +37,7 @@ class Stopwatched:
         return self.now
 
     def cached(self, tokens: Sequence[int]) -> int:
-        pairs = zip(self._tokens, tokens, strict=False)
-        return next(
-            (i for i, (a, b) in enumerate(pairs) if a != b), min(len(self._tokens), len(tokens))
-        )
+        return shared(self._tokens, tokens)
 
     def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
         assert rows <= min(self.max_rows, len(tokens))

@@ -89,12 +89,6 @@ def test_a_stop_token_inside_an_accepted_run_ends_the_answer_there():
     assert finished.stats.tested == 3
 
 
-def test_a_stop_token_has_no_text_whatever_its_piece():
-    begun = answer()
-    begun.add(sps(END))
-    assert finish(begun).text == ""
-
-
 def test_a_character_of_several_tokens_appears_with_the_last_of_them():
     begun = answer()
     decoded = begun.add(sps(0, 50, 51, 52))

@@ -8,7 +8,7 @@ import pytest
 
 from assistant.decoding.lookahead.machine_cache import known_acceptance
 from assistant.engine import resume
-from assistant.events import Decoded, Failed, Finished, Loading, Prepared, Ready, Stop
+from assistant.events import Decoded, Failed, Finished, Prepared, Stop
 from assistant.request import Setup
 from models.files.snapshots import folder
 from tests import tiny
@@ -16,11 +16,6 @@ from tests.asking import Asking, NearEngine
 from tests.assistant.process.driving import Heard, ask
 from tests.assistant.process.driving import near as running
 from tests.patience import WAIT_S
-
-
-@pytest.fixture
-def setup(tiny_target, tiny_draft) -> Setup:
-    return Setup(tiny_target, tiny_draft, n_ctx=1024, threads=1)
 
 
 def test_what_an_answer_shows_of_the_draft_is_kept_before_its_last_word(setup, tmp_path):
@@ -39,13 +34,6 @@ def test_what_an_answer_shows_of_the_draft_is_kept_before_its_last_word(setup, t
     finally:
         engine.close()
     assert known_acceptance(cached.target, cached.draft, tmp_path)["model"]
-
-
-@pytest.fixture
-def slow(tmp_path) -> Setup:
-    """A model that takes seconds to fill its context."""
-    path = tiny.write(tmp_path / "slow.gguf", n_ctx=8192, layers=24, stops=False)
-    return Setup(path, None, n_ctx=8192, threads=1)
 
 
 def test_a_bad_draft_leaves_a_target_that_answers_and_a_reason(tiny_target, tmp_path):
@@ -74,23 +62,6 @@ def test_a_recurrent_target_answers_without_speculation_and_says_why(tmp_path, t
         assert heard.end().stats.generated_tokens == 20
 
 
-def test_a_cancelled_load_is_told_and_the_next_one_succeeds(setup):
-    with running() as (engine, heard):
-        real = heard.emit
-
-        def emit(event) -> None:
-            if isinstance(event, Loading) and len(heard.events) == 0:
-                engine.cancel()
-            real(event)
-
-        engine._hear = emit
-        engine.submit(setup)
-        assert heard.end().kind == "Cancelled"
-        engine._hear = real
-        engine.submit(setup)
-        assert isinstance(heard.end(), Ready)
-
-
 def test_a_new_load_replaces_the_models(setup, tmp_path):
     other = tiny.write(tmp_path / "other.gguf", seed=9, stops=False)
     with running() as (engine, heard):
@@ -110,28 +81,6 @@ def test_a_request_that_waits_does_not_steer_the_answer_under_way(setup):
         heard.events.clear()
         heard.end()
         assert 3 in {event.lookahead for event in heard.events if isinstance(event, Decoded)}
-
-
-def test_closing_while_it_decodes_loads_or_waits_ends_the_thread(setup, slow):
-    for jobs in ((), (setup,), (setup, ask(max_tokens=900)), (slow, ask("x" * 7000), ask())):
-        heard = Heard()
-        engine = Asking(NearEngine(), heard.emit)
-        for job in jobs:
-            engine.submit(job)
-        if len(jobs) == 2:
-            heard.until(Decoded)
-        engine.close()
-        assert not engine.inside._thread.is_alive()
-
-
-def test_a_question_that_is_too_long_fails_and_the_next_is_answered(setup):
-    with running(load=setup) as (engine, heard):
-        engine.submit(ask("x" * 9000))
-        failed = heard.end()
-        assert isinstance(failed, Failed)
-        assert failed.kind == "ContextFull"
-        engine.submit(ask())
-        assert heard.end().stop is Stop.LENGTH
 
 
 def test_a_bug_in_an_answer_is_told_and_does_not_end_the_thread(setup):

@@ -9,6 +9,7 @@ from assistant.events import Decoded, Event, Finished, Origin, Prepared, Stop
 from assistant.request import Message, Request
 from tests import tiny
 from tests.assistant.engine.test_assistant import opened
+from tests.assistant.engine.test_long_chats import spoken
 
 WORDS = ("sky", "blue", "<|im_end|>", "é😀", "\n\n", "def f():", "a" * 50, "\ue000", "")
 
@@ -38,7 +39,7 @@ def check(request: Request, events: list[Event], n_ctx: int) -> Finished:
     assert isinstance(finished, Finished)
     decoded = [event for event in middle if isinstance(event, Decoded)]
     tokens = [token for event in decoded for token in event.tokens]
-    stats = finished.stats
+    stats, origins = finished.stats, [token.origin for token in tokens]
     shown = "".join(token.text for token in tokens)
     assert finished.text.startswith(shown)
     assert set(finished.text[len(shown) :]) <= {"\ufffd"}
@@ -48,7 +49,9 @@ def check(request: Request, events: list[Event], n_ctx: int) -> Finished:
     assert stats.generated_tokens <= (request.max_tokens or n_ctx)
     assert stats.accepted <= stats.tested <= stats.drafted
     assert stats.generated_tokens <= stats.rounds + stats.accepted
-    assert sum(stats.lookahead_counts.values()) == stats.rounds
+    assert sum(stats.lookahead_counts.values()) == stats.rounds == len(decoded)
+    assert sum(k * n for k, n in stats.lookahead_counts.items()) == stats.drafted
+    assert Origin.RESIDUAL not in origins  # with a seed
     used = [event.context_used for event in decoded]
     assert used == sorted(used)
     assert max(used) == prepared.prompt_tokens + stats.generated_tokens <= n_ctx
@@ -60,6 +63,7 @@ def check(request: Request, events: list[Event], n_ctx: int) -> Finished:
         kept = [token for token in tokens if token.text or finished.stop is not Stop.STOP_TOKEN]
         assert len(finished.token_ids) in (len(kept), len(tokens), len(tokens) - 1)
         assert len(tokens) == stats.generated_tokens
+        assert origins.count(Origin.DRAFT) == stats.accepted
     return finished
 
 
@@ -77,6 +81,8 @@ def test_random_conversations_keep_every_promise(tmp_path, seed):
             request = random_request(rng, messages)
             control.mode, control.lookahead = request.mode, request.lookahead
             finished = check(request, list(assistant.reply(request, control)), 512)
+            assert spoken(assistant).startswith("system\nBe brief.\n")
+            assert messages[-1].content in spoken(assistant)
             stops.add(finished.stop)
             messages.append(Message("assistant", finished.text, finished.token_ids))
             if rng.random() < 0.05:

@@ -11,10 +11,8 @@ from models.errors import ContextFull
 from tests.assistant.chat.test_context import conversation, encode
 from tests.assistant.engine.test_assistant import answer, opened
 from tests.assistant.process.driving import ask, running
-from tests.hostile_texts import ALL
 
 SYSTEM = "Be brief, and never forget this sentence."
-N_CTX, TURNS = 512, 200 if ALL else 80
 MEGABYTES = 10_000_000
 HOT = Sampling(temperature=30, top_k=20)
 
@@ -23,30 +21,6 @@ def spoken(assistant) -> str:
     """Return what the target has read last, as text."""
     tokens = assistant.target.held
     return b"".join(map(assistant.vocab.piece, tokens)).decode("utf-8", "replace")
-
-
-def test_any_number_of_turns_in_512_tokens_never_fail_and_keep_the_system_prompt(
-    tiny_target, tiny_draft
-):
-    rng = random.Random(0)
-    with opened(tiny_target, tiny_draft, n_ctx=N_CTX, draft_ctx=N_CTX) as pair:
-        messages = [Message("system", SYSTEM)]
-        kept = dropped = 0
-        for i in range(TURNS):
-            question = f"question {i} " + "x" * rng.choice((0, 5, 40, 150))
-            messages.append(Message("user", question))
-            mode, lookahead = rng.choice(("ars", "sps", "auto")), rng.choice((None, 0, 1, 5, 16))
-            most = rng.choice((1, 3, 12, 40)) if i % 20 else None
-            request = Request(tuple(messages), HOT, mode, lookahead, most, seed=i)
-            prepared, *_, finished = answer(pair, request)
-            assert isinstance(finished, Finished)
-            assert prepared.prompt_tokens + finished.stats.generated_tokens <= N_CTX
-            kept += spoken(pair[0]).startswith(f"system\n{SYSTEM}\n")
-            assert question in spoken(pair[0])
-            dropped = prepared.dropped_turns
-            messages.append(Message("assistant", finished.text, finished.token_ids))
-        assert kept == TURNS
-        assert dropped > TURNS * 0.9
 
 
 @pytest.mark.parametrize("lookahead", [*range(17), 31, None])

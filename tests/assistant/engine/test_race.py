@@ -4,23 +4,11 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-import llama_cpp
 import pytest
 
 from assistant.decoding.warp import Sampling
 from assistant.engine.race import LaneClock
-from assistant.events import (
-    Counted,
-    Decoded,
-    Failed,
-    Finished,
-    Lap,
-    Lined,
-    Loading,
-    RaceOver,
-    Ready,
-    Stop,
-)
+from assistant.events import Decoded, Failed, Finished, Lap, Lined, Loading, RaceOver, Ready, Stop
 from assistant.request import Count, Lane, Message, Race, Request, Setup
 from tests import tiny
 from tests.assistant.process.driving import near as running
@@ -44,19 +32,6 @@ def race(setup) -> Race:
         Lane("SpS K=1", setup, "sps", 1),
     )
     return Race(lanes, request())
-
-
-class Calls:
-    """Count the calls of a function of llama.cpp, and make them."""
-
-    def __init__(self, monkeypatch, name) -> None:
-        self.count = 0
-        self._original = getattr(llama_cpp.llama_cpp, name)
-        monkeypatch.setattr(llama_cpp.llama_cpp, name, self)
-
-    def __call__(self, *arguments):
-        self.count += 1
-        return self._original(*arguments)
 
 
 def test_every_lane_says_what_it_says_alone(race):
@@ -112,36 +87,36 @@ def test_clock_stands_while_it_is_not_running():
     assert all(a == b == stopped for a, b in pairwise(clock() for _ in range(1000)))
 
 
-def test_a_file_is_loaded_once_for_all_lanes_and_the_chat(race, setup, monkeypatch):
-    loaded = Calls(monkeypatch, "llama_model_load_from_file")
-    freed = Calls(monkeypatch, "llama_model_free")
+def test_a_file_is_loaded_once_for_all_lanes_and_the_chat(race, setup, calls):
+    loaded = calls("llama_model_load_from_file")
+    freed = calls("llama_model_free")
     with running(load=setup) as (engine, heard):
         engine.submit(race)
         heard.until(RaceOver)
-        assert (loaded.count, freed.count) == (2, 0)
+        assert (len(loaded), len(freed)) == (2, 0)
         engine.submit(request())
         assert isinstance(heard.until(Finished, Failed), Finished)
-    assert freed.count == 2
+    assert len(freed) == 2
 
 
-def test_memory_of_a_race_is_free_when_it_is_over(race, monkeypatch):
-    loaded = Calls(monkeypatch, "llama_model_load_from_file")
-    freed = Calls(monkeypatch, "llama_model_free")
+def test_memory_of_a_race_is_free_when_it_is_over(race, calls):
+    loaded = calls("llama_model_load_from_file")
+    freed = calls("llama_model_free")
     with running() as (engine, heard):
         engine.submit(race)
         heard.until(RaceOver)
-        assert (loaded.count, freed.count) == (2, 2)
+        assert (len(loaded), len(freed)) == (2, 2)
         assert {event.role for event in heard.of(Loading)} == {"target", "draft"}
 
 
-def test_weights_of_the_chat_stay_when_only_the_race_used_the_draft(setup, race, monkeypatch):
-    freed = Calls(monkeypatch, "llama_model_free")
+def test_weights_of_the_chat_stay_when_only_the_race_used_the_draft(setup, race, calls):
+    freed = calls("llama_model_free")
     with running() as (engine, heard):
         engine.submit(replace(setup, draft=None))
         heard.until(Ready)
         engine.submit(race)
         heard.until(RaceOver)
-        assert freed.count == 1
+        assert len(freed) == 1
         engine.submit(request())
         assert isinstance(heard.until(Finished, Failed), Finished)
 
@@ -223,16 +198,6 @@ def test_lane_whose_question_is_too_long_fails_and_the_others_go_on(race, setup)
         heard.until(RaceOver)
         assert heard.of(Failed, 1)[0].kind == "ContextFull"
         assert heard.of(Finished, 0)[0].stop is Stop.LENGTH
-
-
-def test_text_is_counted_in_tokens_where_there_is_a_model(setup):
-    with running() as (engine, heard):
-        engine.submit(Count("early", "abc"))
-        assert heard.until(Failed).message == "No model is loaded."
-        engine.submit(setup)
-        engine.submit(Count("file.py", "abc"))
-        assert heard.until(Counted) == Counted("file.py", 3)
-        assert heard.of(Counted) == [Counted("file.py", 3)]
 
 
 def test_count_that_waits_does_not_keep_the_answer_from_being_steered(setup):

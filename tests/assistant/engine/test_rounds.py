@@ -25,8 +25,6 @@ from assistant.events import Answered, Decoded, Finished, Noticed, OneOf, Prepar
 from assistant.lab.prove.law import law
 from assistant.request import MOST_ANSWERS, Message, Sampling
 from models.errors import UsageError
-from models.llama.model import LlamaModel
-from models.llama.weights import Weights
 from tests import tiny
 from tests.assistant.engine.pressing import CHOSEN, Counting, Pressed, greedy
 from tests.assistant.engine.test_assistant import QUESTION, ask, opened
@@ -39,16 +37,17 @@ CHEAP = {1: 1.0, 4: 1.1, 8: 1.2, 16: 1.4, 32: 2.0}  # a machine where proposals 
 
 
 @pytest.fixture
-def assistant(tiny_target):
-    """An assistant whose target holds several texts; its control is `assistant.control`."""
+def assistant(open_model, tiny_target):
+    return several(open_model, tiny_target)
+
+
+def several(open_model, path):
+    """Return an assistant whose target holds several texts; its control is `control`."""
     control = Control()
-    weights = Weights(tiny_target)
-    model = LlamaModel(weights, n_ctx=1024, threads=1, texts=MOST_ANSWERS, cancel=control.cancel)
-    made = Assistant(model, weights.vocab, [SuffixSource(), TailSource()])
+    model = open_model(path, texts=MOST_ANSWERS, cancel=control.cancel)
+    made = Assistant(model, model.weights.vocab, [SuffixSource(), TailSource()])
     made.several, made.control = model, control
-    yield made
-    model.close()
-    weights.close()
+    return made
 
 
 def replies(assistant, request):
@@ -229,38 +228,8 @@ def test_with_a_seed_the_chance_of_an_answer_is_that_of_its_number_more():
     assert third == ninth
 
 
-def test_first_tokens_of_several_answers_are_as_often_each_as_the_target_says(assistant):
-    """Pairs of first tokens against the product of the rows, in 800 runs of two answers.
-
-    Chi-square with at most 35 degrees of freedom: above 101, 1 in 10 million runs of a right
-    program fails.
-    """
-    sampling = Sampling(temperature=12, top_k=6, top_p=1)
-    request = ask(sampling=sampling, seed=None, max_tokens=1, answers=2, mode="ars")
-    counts: dict[tuple[int, int], int] = {}
-    runs, first = 800, {}
-    for _ in range(runs):
-        pair: dict[int, int] = {}
-        for event in replies(assistant, request):
-            if isinstance(event, OneOf) and isinstance(event.event, Decoded):
-                for token in event.event.tokens:
-                    pair[event.answer] = token.id
-                    first[token.id] = token.target_prob
-        counts[pair[0], pair[1]] = counts.get((pair[0], pair[1]), 0) + 1
-    assert len(first) == 6
-    statistic = sum(
-        (counts.get((a, b), 0) - runs * p * q) ** 2 / (runs * p * q)
-        for (a, p), (b, q) in itertools.product(first.items(), first.items())
-    )
-    assert statistic < 101
-
-
-def test_answers_begin_with_one_prompt_and_end_each_for_itself(tmp_path):
-    path = tiny.write(tmp_path / "stops.gguf", seed=1, stops=True)
-    weights = Weights(path)
-    model = LlamaModel(weights, n_ctx=1024, threads=1, texts=4)
-    stopping = Assistant(model, weights.vocab, [SuffixSource()])
-    stopping.several, stopping.control = model, Control()
+def test_answers_begin_with_one_prompt_and_end_each_for_itself(open_model, tmp_path):
+    stopping = several(open_model, tiny.write(tmp_path / "stops.gguf", seed=1, stops=True))
     request = ask(seed=3, max_tokens=300, answers=4, sampling=Sampling(30, 0, 1))
     events = list(replies(stopping, request))
     assert [type(event) for event in events].count(Prepared) == 1
@@ -275,8 +244,6 @@ def test_answers_begin_with_one_prompt_and_end_each_for_itself(tmp_path):
         said = [e.event for e in events if isinstance(e, OneOf) and e.answer == i][:-1]
         text = "".join(token.text for decoded in said for token in decoded.tokens)
         assert end.text.startswith(text)
-    model.close()
-    weights.close()
 
 
 def test_an_answer_that_has_ended_frees_its_place_in_the_batch(assistant):

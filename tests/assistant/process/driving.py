@@ -65,10 +65,7 @@ def near(load: Setup | None = None) -> Iterator[tuple[Asking, Heard]]:
 
 @contextmanager
 def running(
-    worker: str | None = None,
-    protocol: Protocol = CHAT,
-    load: Setup | None = None,
-    **options: Any,
+    worker: str | None = None, protocol: Protocol = CHAT, load: Setup | None = None, **options: Any
 ) -> Iterator[tuple[Asking, Heard]]:
     heard = Heard()
     protocol = replace(protocol, worker=worker or protocol.worker)

@@ -124,9 +124,7 @@ def test_a_worker_that_dies_while_nothing_is_asked_is_replaced_in_silence(setup:
         assert heard.until(Finished).stop is Stop.LENGTH
 
 
-def test_a_reload_that_is_cancelled_ends_the_request_and_the_next_one_reloads(
-    setup: Setup,
-) -> None:
+def test_a_reload_that_is_cancelled_ends_the_request_and_the_next_one_reloads(setup: Setup) -> None:
     with running(load=setup) as (engine, heard):
         for _ in range(3):
             assert engine.pid is not None

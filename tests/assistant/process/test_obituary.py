@@ -25,16 +25,11 @@ def test_every_signal_has_a_sentence_of_its_own() -> None:
 
 
 def test_the_sentence_says_what_it_was_at_and_what_to_do() -> None:
-    answering = obituary(ask(), -signal.SIGSEGV, "")
-    assert "while it answered" in answering
-    assert "is kept; ask again" in answering
-    loading = obituary(SETUP, -signal.SIGABRT, "")
-    assert "loaded big.gguf and small.gguf" in loading
-    assert "choose another model" in loading
+    assert "is kept; ask again" in obituary(ask(), -signal.SIGSEGV, "")
+    assert "choose another model" in obituary(SETUP, -signal.SIGABRT, "")
     assert "smaller" in obituary(SETUP, -signal.SIGKILL, "")
     assert "doctor" in obituary(SETUP, -signal.SIGILL, "")
     assert "doctor" in obituary(ask(), 1, "")
-    assert "race" in obituary(Race((), ask()), -signal.SIGKILL, "")
 
 
 DOING: dict[type, tuple[AnyJob, str, str]] = {

@@ -125,3 +125,16 @@ def test_steering_takes_effect_in_the_answer_under_way(both: Both, setup: Setup)
         pass
     engine.cancel()
     heard.until(Finished)
+
+
+@pytest.mark.parametrize("at", ["rest", "loading", "answering", "reading"])
+def test_closing_ends_it_whatever_it_is_at(both: Both, setup: Setup, slow: Setup, at: str) -> None:
+    engine, heard = both
+    jobs = {"loading": (setup,), "answering": (setup, ask(max_tokens=900))}
+    for job in jobs.get(at, (slow, ask("x" * 7000), ask()) if at == "reading" else ()):
+        engine.submit(job)
+    if at == "answering":
+        heard.until(Decoded)
+    engine.close()
+    engine.submit(ask())  # to nobody
+    engine.cancel()

@@ -19,7 +19,6 @@ from assistant.serve.connection import listen
 from assistant.serve.endpoint import Endpoint, Served
 from assistant.serve.exchange import EngineJob
 from assistant.serve.guard import Guard
-from tests import tiny
 from tests.patience import WAIT_S
 
 # Varied, but for the control tokens, which are not among the likelier half.
@@ -80,13 +79,6 @@ class Running:
         self._thread.join(WAIT_S)
         self._loop.close()
         self._listening.close()
-
-
-@pytest.fixture(scope="package")
-def slow_target(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that takes seconds to fill its context."""
-    path = tmp_path_factory.mktemp("tiny") / "slow.gguf"
-    return tiny.write(path, n_ctx=8192, layers=24, stops=False)
 
 
 @pytest.fixture(scope="package")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from assistant.store import Store, database
 from tests.assistant.store.talks import trace
+from tests.patience import WAIT_S
 
 
 def say(*words: object) -> None:
@@ -40,4 +41,5 @@ def main(path: str, prompts: int) -> None:
 if __name__ == "__main__":
     journal = os.environ.get("SPECCHAT_TEST_JOURNAL", "TRUNCATE")
     database.journal_mode = lambda version: journal
+    database.BUSY_MS = int(1000 * WAIT_S)  # it says in a second what a person says in a month
     main(sys.argv[1], int(sys.argv[2]))

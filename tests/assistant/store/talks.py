@@ -59,6 +59,22 @@ def talk(store: Store, *prompts: str, parent: int | None = None) -> tuple[int, l
     return conversation, records
 
 
+def fill(store: Store, count: int, text: str) -> int:
+    """A conversation of that many messages in a row, the fast way; each has its number in it."""
+    conversation = store.begin()
+    with store._database.writing() as sql:
+        sql.executemany(
+            "INSERT INTO message (conversation, parent, role, created, state, model, content) "
+            "VALUES (?, ?, 'user', 0, 'complete', '', ?)",
+            [
+                (conversation, number or None, text.replace("{}", str(number)))
+                for number in range(count)
+            ],
+        )
+        sql.execute("UPDATE conversation SET leaf = ?", (count,))
+    return conversation
+
+
 def answering(store: Store) -> tuple[int, Record]:
     """A conversation and an answer in it that has not begun to stream."""
     conversation = store.begin()

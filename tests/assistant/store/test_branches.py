@@ -2,7 +2,7 @@ import pytest
 
 from assistant.store import Store
 from models.errors import StorageError
-from tests.assistant.store.talks import contents, end, talk, trace
+from tests.assistant.store.talks import contents, end, fill, talk, trace
 
 
 @pytest.fixture
@@ -90,14 +90,7 @@ def test_a_fork_is_a_conversation_of_its_own(store, tree):
 
 
 def test_five_thousand_messages_in_a_row_can_be_read_dropped_and_purged(store):
-    conversation = store.begin()
-    with store._database.writing() as sql:
-        sql.executemany(
-            "INSERT INTO message (conversation, parent, role, created, state, model, content) "
-            "VALUES (?, ?, 'user', 0, 'complete', '', 'x')",
-            [(conversation, number or None) for number in range(5000)],
-        )
-        sql.execute("UPDATE conversation SET leaf = 5000")
+    conversation = fill(store, 5000, "x")
     assert len(store.path(conversation)) == 5000
     store.drop(1)
     store.restore(1)

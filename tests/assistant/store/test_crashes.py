@@ -14,7 +14,7 @@ import pytest
 from assistant.store import INTERRUPTED, Store, backups, database, schema
 from models.errors import StorageError
 from tests.assistant.store import migrating
-from tests.assistant.store.talks import answering, contents, integrity, opened, talk
+from tests.assistant.store.talks import answering, fill, integrity, opened, talk
 
 ROOT = Path(__file__).parents[3]
 KILLS = int(os.environ.get("SPECCHAT_KILLS", "12"))
@@ -103,16 +103,6 @@ def test_two_programs_may_write_at_once(path):
     assert integrity(path) == "ok"
 
 
-def test_two_programs_may_be_in_one_conversation(path):
-    one, two = Store(path), Store(path)
-    conversation, records = talk(one, "start")
-    for number in range(20):
-        for store in (one, two):
-            store.ask(conversation, records[-1].id, f"{number} of {store is one}")
-    assert len(one.path(conversation)[-1].siblings) == 40
-    assert contents(one, conversation) == contents(two, conversation)
-
-
 def test_many_programs_may_make_the_store_at_once(path):
     programs = [start("talker", path, 1) for _ in range(6)]
     for program in programs:
@@ -135,13 +125,7 @@ def old(tmp_path_factory):
     """A store of 10,000 messages of this version."""
     path = tmp_path_factory.mktemp("old") / "chats.db"
     store = Store(path)
-    conversation = store.begin()
-    with store._database.writing() as sql:
-        sql.executemany(
-            "INSERT INTO message (conversation, parent, role, created, state, model, content) "
-            "VALUES (?, ?, 'user', 0, 'complete', '', ?)",
-            [(conversation, n or None, f"message {n} " * 9) for n in range(10_000)],
-        )
+    fill(store, 10_000, "message {} " * 9)
     store.close()
     return path
 

@@ -161,20 +161,6 @@ def test_what_is_no_export_is_refused_with_the_line(text):
         list(read(text))
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        LINE.replace('"id":1', '"id":1,"parent":7'),
-        LINE.replace('"id":1', '"id":1,"parent":1'),
-    ],
-)
-def test_an_import_that_does_not_hang_together_adds_nothing(store, line):
-    (whole,) = read([HEAD, line])
-    with pytest.raises(StorageError, match="not there"):
-        added(store, whole)
-    assert store.summaries() == ()
-
-
 @pytest.mark.parametrize(("old", "new"), [('"id":7', '"id":' + "9" * 30), ("0.25", "1e300")])
 def test_an_import_with_a_number_that_is_too_large_adds_nothing(store, old, new):
     conversation, _ = talk(store, "Hi")

@@ -81,28 +81,24 @@ def test_two_damages_in_one_second_overwrite_nothing(filled):
     assert kept == {"broken 0", "broken 1", "broken 2"}
 
 
-def test_a_large_file_is_checked_when_it_was_found_damaged(filled, monkeypatch):
+def read_and_write(store):
+    for _ in range(9):
+        talk(store, "x" * 100_000)
+        store.whole(1)
+
+
+@pytest.mark.parametrize("meet", [lambda store: store.back_up(older_than_s=0), read_and_write])
+def test_a_large_file_is_checked_when_it_was_found_damaged(filled, monkeypatch, meet):
     monkeypatch.setattr(opening, "_MAX_CHECKED_BYTES", 0)
     smash(filled)
     store = opened(filled)  # read from end to end by the daily backup only
     with pytest.raises(StorageError, match="damaged"):
-        store.back_up(older_than_s=0)
+        meet(store)
     store.close()
     again = opened(filled)
     assert "restored" in again.notice
     again.close()
     assert not files.suspect(filled).exists()
-
-
-def test_damage_that_is_met_while_running_is_mended_at_the_next_start(filled, monkeypatch):
-    monkeypatch.setattr(opening, "_MAX_CHECKED_BYTES", 0)
-    store = opened(filled)
-    smash(filled)
-    with pytest.raises(StorageError, match="damaged"):
-        read_and_write(store)
-    store.close()
-    again = opened(filled)
-    assert "restored" in again.notice
 
 
 INDEX = {
@@ -136,6 +132,13 @@ def talk_and_search(path):
         store.summaries("answer")
 
 
+def test_a_length_that_no_memory_has_room_for_is_a_damage(filled):
+    store = opened(filled)
+    with pytest.raises(StorageError, match="start it again"), store._database.reading():
+        raise MemoryError
+    assert files.suspect(filled).exists()
+
+
 def test_an_index_is_not_made_anew_under_another_instance(filled):
     other = opened(filled)
     _, answer = answering(other)
@@ -144,12 +147,6 @@ def test_an_index_is_not_made_anew_under_another_instance(filled):
     assert files.suspect(filled).exists()
     end(other, answer.id, "xylophone")
     assert other.summaries("xylophone")
-
-
-def read_and_write(store):
-    for _ in range(9):
-        talk(store, "x" * 100_000)
-        store.whole(1)
 
 
 def test_nothing_is_moved_from_under_another_instance(filled):

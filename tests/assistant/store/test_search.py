@@ -56,13 +56,8 @@ def test_a_hit_shows_the_words_around_it(library):
     assert len(found.snippet) < 130
 
 
-@given(st.text())
+@given(st.text() | st.text(alphabet="\"*^:()-+{}[]NEAR OT\0\ud800aé日_'\\", max_size=40))
 def test_no_search_fails(library, search):
-    assert isinstance(library.summaries(search), tuple)
-
-
-@given(st.text(alphabet="\"*^:()-+{}[]NEAR OT\0\ud800aé日_'\\", max_size=40))
-def test_no_hostile_search_fails(library, search):
     assert isinstance(library.summaries(search), tuple)
 
 

@@ -17,6 +17,8 @@ from tests import tiny
 from tests.models.files.stores import file, ollama_manifest, ollama_model
 from tests.models.files.test_locate import OTHER, hub_file
 
+LAYER = {"mediaType": "application/vnd.ollama.image.model"}
+
 
 def names(*folders):
     return {found.name: found.store for found in discover(folders)}
@@ -88,14 +90,12 @@ def test_an_ollama_model_is_located_by_its_name(data):
         *("", "{", "[]", "7", '{"layers": 3}', '{"layers": [{}]}', '{"layers": [null]}'),
         "[" * 100_000,
         *(
-            json.dumps(
-                {"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": digest}]}
-            )
+            json.dumps({"layers": [{**LAYER, "digest": digest}]})
             for digest in (
                 "sha256:d/../../../secret",
-                "sha256:" + "b" * 63,
+                f"sha256:{'b' * 63}",
                 3,
-                "sha256:" + "b" * 64,
+                f"sha256:{'b' * 64}",
             )
         ),
     ],

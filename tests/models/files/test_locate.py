@@ -52,12 +52,6 @@ def test_the_hubs_cache_is_where_every_program_looks(monkeypatch, variables, exp
     assert expected == str(places.hub_cache())
 
 
-def test_a_path_is_taken_as_it_is(tmp_path):
-    path = tmp_path / "my.gguf"
-    path.write_bytes(b"GGUF")
-    assert locate(str(path)) == path
-
-
 def test_a_missing_model_is_named_with_the_command_that_fetches_it():
     with pytest.raises(ModelMissing, match=r"specchat models pull qwen3-8b"):
         locate("qwen3-8b")

@@ -35,8 +35,7 @@ def test_target_is_its_own_variant(machine):
 
 
 @pytest.mark.parametrize(
-    "place",
-    ["here/x.gguf", "models/x.gguf", "hub/models--org--toy/snapshots/abc/toy.f16.gguf"],
+    "place", ["here/x.gguf", "models/x.gguf", "hub/models--org--toy/snapshots/abc/toy.f16.gguf"]
 )
 def test_variant_is_found_in_the_same_folder_the_cache_and_the_models_folder(machine, place):
     target = write(machine / "here" / "target.gguf", Q4_K_M)

@@ -17,6 +17,10 @@ def row(*probs: float) -> Row:
     return Row(np.arange(len(probs)), np.array(probs))
 
 
+MISSED = Round((Sampled(1, Origin.TARGET, coin(0.1)),))
+"""A round without proposals, in which a run would most likely have been wrong."""
+
+
 def test_overlap_is_the_probability_of_acceptance():
     assert row(0.5, 0.25, 0.25).overlap(row(0.25, 0.5, 0.25)) == 0.75
     assert row(0.5, 0.5).overlap(one_hot(1)) == 0.5
@@ -27,14 +31,14 @@ def test_overlap_is_the_probability_of_acceptance():
 def test_a_run_that_was_not_taken_is_judged_by_the_targets_row_where_it_would_have_begun():
     acceptance, run = Acceptance(), Run("suffix", (0, 0), (3, 4))
     for _ in range(200):
-        acceptance.learn(Round((Sampled(1, Origin.TARGET, coin(0.1)),)), [run])
+        acceptance.learn(MISSED, [run])
     assert acceptance.of("suffix", 3) == pytest.approx(0.1, abs=0.01)
 
 
 def test_what_one_kind_of_evidence_shows_is_believed_of_all_in_this_text_and_little_in_others():
     acceptance, run = Acceptance(), Run("suffix", (0, 0), (3, 4))
     for _ in range(20):
-        acceptance.learn(Round((Sampled(1, Origin.TARGET, coin(0.1)),)), [run])
+        acceptance.learn(MISSED, [run])
     usual = KNOWN["suffix"][4]
     assert acceptance.of("suffix", 3) < acceptance.of("suffix", 4) < usual / 2
     acceptance.begin()
@@ -45,7 +49,7 @@ def test_what_one_kind_of_evidence_shows_is_believed_of_all_in_this_text_and_lit
 def test_what_a_source_has_shown_on_the_whole_lasts_and_is_forgiven_in_time():
     acceptance, run = Acceptance(), Run("suffix", (0, 0), (3, 3))
     for _ in range(20):
-        acceptance.learn(Round((Sampled(1, Origin.TARGET, coin(0.1)),)), [run])
+        acceptance.learn(MISSED, [run])
     shown = acceptance.lasting["suffix"]
     assert shown < -0.3
     later = Acceptance(acceptance.lasting)

@@ -3,8 +3,6 @@
 import json
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -59,22 +57,6 @@ def test_the_first_loads_measure_and_the_others_nothing(tmp_path):
     assert evaluations(tmp_path) > 0
     evaluations(tmp_path)
     assert evaluations(tmp_path) == 0
-
-
-def test_a_load_in_a_bad_moment_is_mended_by_the_next(tmp_path, monkeypatch):
-    looks = iter(
-        (
-            Times({1: 0.10, 2: 0.19, 4: 0.20, 8: 0.60}, looks=1),
-            Times({1: 0.08, 2: 0.13, 4: 0.15, 8: 0.30, 16: 0.40}, looks=1),
-            Times({1: 0.08, 2: 0.13, 4: 0.15, 8: 0.30, 16: 0.40}, looks=1),
-        )
-    )
-    monkeypatch.setattr(machine_cache, "time_target", lambda model: next(looks))
-    costs = [cached_or_measured(model(), None, tmp_path) for _ in range(5)]
-    assert costs[0].verify(8) == 0.6
-    for later in costs[1:]:
-        assert later.verify(8) / later.verify(1) == pytest.approx(3.75, rel=0.15)
-        assert later.verify(16) / later.verify(1) == pytest.approx(5, rel=0.15)
 
 
 def test_other_conditions_are_measured_and_the_first_are_not_forgotten(tmp_path):
@@ -277,22 +259,6 @@ def test_without_a_measurement_of_both_files_as_they_are_nothing_is_said(pair, t
     os.utime(target, ns=(1, 1))  # another file of that size
     assert predict(target, draft, tmp_path) is None
     assert predict(tmp_path / "gone.gguf", draft, tmp_path) is None
-
-
-@pytest.mark.parametrize("damage", ["", "[]", "{", '{"verify | ": 3}'])
-def test_a_damaged_cache_is_as_good_as_none(pair, tmp_path, damage):
-    (tmp_path / "costs.json").write_text(damage)
-    assert predict(*pair, tmp_path) is None
-
-
-def test_a_prediction_loads_no_library_of_models():
-    code = (
-        "import sys\nfrom pathlib import Path\n"
-        "from assistant.decoding.lookahead.machine_cache import predict\n"
-        "predict(Path('/dev/null'), Path('/dev/null'), Path('/tmp'))\n"
-        "assert 'llama_cpp' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 SHOWN = {"model": -1.5, "suffix": 0.25}

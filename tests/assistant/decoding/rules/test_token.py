@@ -4,6 +4,9 @@ from fractions import Fraction
 
 import pytest
 
+from assistant.decoding.row import one_hot
+from assistant.decoding.rules.block import BlockRule
+from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.token import TokenRule
 from tests.assistant.decoding.rules.given import Given, drafted
 from tests.exact.exact_rows import row_of
@@ -18,10 +21,10 @@ def test_token_the_target_forbids_is_never_accepted_even_when_the_uniform_is_0()
     assert list(verdict.row.ids) == [0]
 
 
-def test_token_that_the_draft_could_not_draw_is_accepted_if_the_target_allows_it():
+@pytest.mark.parametrize("rule", [TokenRule, BlockRule])
+def test_token_that_the_draft_could_not_draw_is_accepted_if_the_target_allows_it(rule):
     target, draft = row_of([1, 0]), row_of([0, 1])
-    rule = TokenRule(Given(0.9))
-    assert rule.verify(drafted((0,), (draft,)), (target, target), 0).accepted == 1
+    assert rule(Given(0.9)).verify(drafted((0,), (draft,)), (target, target), 0).accepted == 1
 
 
 def test_rows_are_read_only_up_to_the_first_rejection():
@@ -35,7 +38,8 @@ def test_rows_are_read_only_up_to_the_first_rejection():
     assert rule.verify(drafted((1, 1), (draft, draft)), rows(), 0).accepted == 0
 
 
-def test_missing_rows_are_refused():
-    row = row_of([1])
+@pytest.mark.parametrize("rule", [TokenRule(Given(0)), BlockRule(Given(0)), CoupledRule(1)])
+def test_missing_rows_are_refused(rule):
+    row = one_hot(0)
     with pytest.raises(ValueError, match="need 2 rows"):
-        TokenRule(Given(0)).verify(drafted((0,), (row,)), (row,), 0)
+        rule.verify(drafted((0,), (row,)), (row,), 0)

@@ -3,31 +3,20 @@
 import pytest
 
 from assistant.decoding.sources.model import ModelSource
-from models.llama.model import LlamaModel
-from models.llama.weights import Weights
 from models.mapping import Mapping
+from tests.assistant.engine.pressing import greedy
 
 WINDOW = 40
 
 
 @pytest.fixture
-def model(tiny_draft):
-    weights = Weights(tiny_draft)
-    model = LlamaModel(weights, n_ctx=256, max_rows=1, threads=1)
-    yield model
-    model.close()
-    weights.close()
+def model(open_model, tiny_draft):
+    return open_model(tiny_draft, n_ctx=256, max_rows=1)
 
 
 @pytest.fixture
 def source(model):
     return ModelSource(model, Mapping.by_number(model.n_vocab, model.n_vocab), WINDOW)
-
-
-def greedy(logits, _history):
-    from assistant.decoding.warp import one_hot
-
-    return one_hot(int(logits.argmax()))
 
 
 def test_of_a_long_new_text_the_end_is_read(source):

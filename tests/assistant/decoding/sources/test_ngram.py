@@ -55,15 +55,6 @@ def test_the_longest_context_that_is_known_decides(answers, context):
     assert tables.find(context) == next((entry for entry in entries if entry), None)
 
 
-def test_nothing_follows_across_the_end_of_an_answer():
-    assert len(Tables(learn([[1, 2], [3, 4]] * 5))) == 0
-
-
-def test_what_was_said_once_is_not_learnt():
-    assert len(Tables(learn([[1, 2, 3, 4, 5]]))) == 0
-    assert len(Tables(learn([[1, 2, 3, 4, 5]] * 2))) > 0
-
-
 def test_when_there_is_too_much_the_rarest_goes():
     answers = [[1, 2, 3]] * 9 + [[4, 5, 6]] * 3
     tables = Tables(learn(answers, most=1))
@@ -74,10 +65,6 @@ def test_when_there_is_too_much_the_rarest_goes():
 def test_counts_that_do_not_fit_stay_at_the_largest():
     tables = Tables(learn([[1] * 70_000 + [2]]))
     assert tables.find([1, 1]) == (1, 0xFFFF, 99)
-
-
-def test_nothing_is_learnt_from_nothing():
-    assert len(Tables(learn([]))) == len(Tables(learn([[], [1]]))) == 0
 
 
 def test_a_file_is_read_where_it_lies(tmp_path):

@@ -22,7 +22,6 @@ TEXTS = st.one_of(
         lambda part, times: part * times, st.lists(st.integers(0, 2), max_size=5), st.integers(0, 9)
     ),
 )
-AHEAD = st.lists(st.integers(0, 4), max_size=6)
 
 
 def read(text):
@@ -53,13 +52,6 @@ def test_the_longest_suffix_that_occurred_before_is_known_after_every_token(text
 
 
 @settings(max_examples=200, deadline=None)
-@given(TEXTS)
-def test_a_match_occurred_where_it_says(text):
-    match = read(text).match
-    assert not match.length or match.end in ends(text, text[-match.length :], len(text))
-
-
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(0, 2), max_size=DEPTH))
 def test_the_latest_occurrence_is_found(text):
     match = read(text).match
@@ -67,29 +59,10 @@ def test_the_latest_occurrence_is_found(text):
     assert not match.length or match.end == ends(text, part, len(text))[-1]
 
 
-@settings(max_examples=200, deadline=None)
-@given(TEXTS, AHEAD)
-def test_following_finds_the_longest_suffix_without_reading_it(text, ahead):
-    automaton = read(text)
-    match = automaton.match
-    for count, token in enumerate(ahead, 1):
-        match = automaton.follow(match, token)
-        tokens = text + ahead[:count]
-        found = longest(tokens, text, len(text) + 1)
-        assert match.length == len(found)
-        assert not match.length or match.end in ends(text, found, len(text) + 1)
-    assert automaton.text == text
-    assert automaton.match == read(text).match
-
-
 def test_a_text_of_one_token_has_as_many_states_as_tokens():
     automaton = read([7] * 1000)
     assert len(automaton._link) == 1001
     assert automaton.match.length == 999
-
-
-def test_a_later_occurrence_replaces_an_earlier_one():
-    assert read([1, 2, 3, 1, 2, 4, 1, 2]).match[1:] == (2, 5, 2)
 
 
 TEXTS = st.lists(st.integers(0, 2), max_size=40)
@@ -99,29 +72,6 @@ def offered(tokens, room=4, ahead=()):
     source = SuffixSource()
     source.read(tokens)
     return source.offer([*tokens, *ahead], room)
-
-
-def test_what_followed_is_offered():
-    assert offered([1, 2, 6, 7, 8, 9, 1, 2]).tokens == (6, 7, 8, 9)
-
-
-def test_the_longer_occurrence_is_preferred_to_the_later_one():
-    assert offered([9, 1, 2, 3, 1, 2, 4, 9, 1, 2], room=1).tokens == (3,)
-
-
-def test_what_was_proposed_in_this_draft_counts_as_said():
-    text = [1, 2, 3, 4, 5, 6, 7, 8]
-    assert offered(text) is None
-    assert offered(text, ahead=(2, 3)).tokens == (4, 5, 6, 7)
-
-
-def test_an_occurrence_that_reaches_the_end_repeats_itself():
-    assert offered([5, 1, 2, 1, 2, 1, 2]).tokens == (1, 2, 1, 2)
-
-
-def test_too_little_in_common_is_no_repetition():
-    assert offered([1, 2, 3, 4, 3]) is None
-    assert SHORTEST == 2
 
 
 def test_there_is_no_offer_where_there_is_no_room():

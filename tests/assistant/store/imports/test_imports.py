@@ -361,10 +361,13 @@ def test_one_that_went_on_elsewhere_is_another():
     assert store.take_in(read(file([longer])))[0].is_new
 
 
-def test_of_conversations_one_of_which_cannot_be_added_none_is():
+@pytest.mark.parametrize("parent", [9, 1])
+def test_of_conversations_one_of_which_cannot_be_added_none_is(parent):
     store = opened()
     good = read(file([BREAD]))
-    line = '{"id":1,"parent":9,"role":"user","content":"x","created":1.0,"state":"complete"}'
+    line = (
+        f'{{"id":1,"parent":{parent},"role":"user","content":"x","created":1.0,"state":"complete"}}'
+    )
     bad = read(f'{{"specchat":1}}\n{line}'.encode())
     with pytest.raises(StorageError, match="not there"):
         store.take_in([*good, *bad])

@@ -1,3 +1,5 @@
+"""Models to load in an engine: a pair that answers at once, and one that takes its time."""
+
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,12 @@ def setup(tiny_target: Path, tiny_draft: Path) -> Setup:
 
 
 @pytest.fixture(scope="session")
-def slow(tmp_path_factory: pytest.TempPathFactory) -> Setup:
+def slow_target(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model that takes seconds to fill its context."""
     path = tmp_path_factory.mktemp("tiny") / "slow.gguf"
-    tiny.write(path, n_ctx=8192, layers=24, stops=False)
-    return Setup(path, None, n_ctx=8192, threads=1)
+    return tiny.write(path, n_ctx=8192, layers=24, stops=False)
+
+
+@pytest.fixture(scope="session")
+def slow(slow_target: Path) -> Setup:
+    return Setup(slow_target, None, n_ctx=8192, threads=1)
