@@ -245,3 +245,12 @@ def circles() -> list[set[str]]:
 def test_no_modules_import_each_other_round_in_a_circle():
     """Neither at the top, nor in a function, nor for types alone."""
     assert not circles()
+
+
+def test_a_class_has_its_name_for_itself():
+    homes: dict[str, set[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, set()).add(name(path))
+    assert not {found: where for found, where in homes.items() if len(where) > 1}

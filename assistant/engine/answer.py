@@ -25,7 +25,7 @@ from assistant.request import Request
 from models.base import Vocab
 
 
-class Answer:
+class AnswerBuilder:
     """Collect rounds into an answer and notice where it ends."""
 
     def __init__(

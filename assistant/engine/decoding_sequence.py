@@ -27,7 +27,7 @@ from models.errors import DraftFailed
 
 
 class Ending(Protocol):
-    """What decides where an answer ends; see `assistant.engine.answer.Answer`."""
+    """What decides where an answer ends; see `assistant.engine.answer.AnswerBuilder`."""
 
     stop: Stop | None
     stats: Stats

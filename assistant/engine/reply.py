@@ -11,7 +11,7 @@ from assistant.decoding.lookahead.policy import Control, Policy
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.model import ModelSource
-from assistant.engine.answer import Answer
+from assistant.engine.answer import AnswerBuilder
 from assistant.engine.decoding_sequence import DecodingSequence, own_sources, rule_of, warp_of
 from assistant.engine.resume import Resuming
 from assistant.engine.rounds import Rounds, SequenceRound, prefill
@@ -115,7 +115,7 @@ class Assistant:
         if self._chat.template.notice:
             yield Noticed(self._chat.template.notice)
         size = prepared.prompt_tokens, prepared.cached_tokens
-        answers = [Answer(request, self.vocab, stopwatch, *size) for _ in drafters]
+        answers = [AnswerBuilder(request, self.vocab, stopwatch, *size) for _ in drafters]
         if len(answers) == 1:
             answers[0].stats = replace(answers[0].stats, draft=self.draft_name)
         sequences = [  # the first has the tokens that a snapshot is to be of
@@ -182,7 +182,7 @@ class Assistant:
         return n_ctx - min(answers, n_ctx // 4)
 
 
-def _endings(open_: dict[int, Answer]) -> Iterator[OneOf]:
+def _endings(open_: dict[int, AnswerBuilder]) -> Iterator[OneOf]:
     """Yield the last words of answers that have ended, which are open no more."""
     for number, answer in [*open_.items()]:
         if answer.stop is not None:

@@ -2,7 +2,7 @@
 
 from assistant.chat.answer_text import Detokenizer, StopStrings
 from assistant.chat.prompt_tokens import ChatTokens
-from assistant.engine.answer import Answer
+from assistant.engine.answer import AnswerBuilder
 from models.llama.context import Context
 from models.llama.model import LlamaModel
 from tests.assistant.chat import test_chat_tokens as chat
@@ -15,7 +15,7 @@ from tests.mutants.mutant import Mutant
 MUTANTS = (
     Mutant(
         "keep the tokens after a stop token",
-        Answer.add,
+        AnswerBuilder.add,
         "break",
         "pass",
         answers.test_a_stop_token_inside_an_accepted_run_ends_the_answer_there,

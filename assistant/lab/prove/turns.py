@@ -17,7 +17,7 @@ from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Plan
 from assistant.decoding.warp import Warp, one_hot
-from assistant.engine.answer import Answer
+from assistant.engine.answer import AnswerBuilder
 from assistant.engine.decoding_sequence import DecodingSequence, own_sources, rule_of, warp_of
 from assistant.engine.resume import Resuming
 from assistant.engine.rounds import Rounds, SequenceRound
@@ -110,7 +110,9 @@ def go_on(
     `target` holds them all, and `warp` stands in for the request's own; see `drawn_by_seed`.
     """
     control = Control(request.mode)
-    answers = [Answer(request, pair.vocab, Stopwatch(pair.target), each.end, 0) for each in texts]
+    answers = [
+        AnswerBuilder(request, pair.vocab, Stopwatch(pair.target), each.end, 0) for each in texts
+    ]
     several = len(texts) > 1
     sequences = [
         DecodingSequence(

@@ -10,7 +10,7 @@ import pytest
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.sources.draft import Proposal
 from assistant.decoding.warp import Row
-from assistant.engine.answer import Answer
+from assistant.engine.answer import AnswerBuilder
 from assistant.engine.stopwatch import Stopwatch
 from assistant.events import Alternative, Finished, Forecast, Origin, Reason, Stop, Tally
 from assistant.request import Message, Request
@@ -30,8 +30,10 @@ IDLE = SimpleNamespace(busy_s=0.0)
 OTHER = 1000  # a token that every row holds as well
 
 
-def answer(**settings) -> Answer:
-    begun = Answer(Request((Message("user", "?"),), **settings), VOCAB, Stopwatch(IDLE), 7, 3)
+def answer(**settings) -> AnswerBuilder:
+    begun = AnswerBuilder(
+        Request((Message("user", "?"),), **settings), VOCAB, Stopwatch(IDLE), 7, 3
+    )
     begun.begin()
     return begun
 
@@ -70,7 +72,7 @@ def text_of(events) -> str:
     return "".join(token.text for event in events for token in getattr(event, "tokens", ()))
 
 
-def finish(begun: Answer) -> Finished:
+def finish(begun: AnswerBuilder) -> Finished:
     *_, last = begun.finish()
     assert isinstance(last, Finished)
     return last
@@ -217,7 +219,7 @@ def test_tests_are_counted_by_place_and_by_source():
 
 def test_an_answer_gone_on_with_completes_the_character_it_was_cut_in():
     said = Message("assistant", "a\ufffd", (0, 50, 51))
-    begun = Answer(Request((Message("user", "?"), said)), VOCAB, Stopwatch(IDLE), 7, 3)
+    begun = AnswerBuilder(Request((Message("user", "?"), said)), VOCAB, Stopwatch(IDLE), 7, 3)
     begun.begin()
     begun.add(sps(52))
     assert finish(begun).text == "😀!"
@@ -248,7 +250,7 @@ def test_the_time_of_guessing_is_that_of_rounds_that_proposed_and_of_the_draft_b
     draft = SimpleNamespace(busy_s=0.0)
     clock = SimpleNamespace(time=0.0)
     stopwatch = Stopwatch(IDLE, draft, lambda: clock.time)
-    begun = Answer(Request((Message("user", "?"),)), VOCAB, stopwatch, 7, 3)
+    begun = AnswerBuilder(Request((Message("user", "?"),)), VOCAB, stopwatch, 7, 3)
     begun.begin()
 
     def round_(sampled, at_s, drafting_s=0.0):

@@ -18,7 +18,7 @@ from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
 from tui.chat.panel.outlook import DOING
 from tui.chat.panel.panel import Speculation, SpeedHistory
-from tui.chat.panel.panel_text import Reading, lines
+from tui.chat.panel.panel_text import PanelFigures, lines
 from tui.widgets.text_figures import bar, shares, sparkline
 
 MEASURED = Forecast(Reason.LIKELY, 1.31, 0.05)
@@ -127,7 +127,7 @@ async def test_only_changed_lines_are_made_anew(monkeypatch: pytest.MonkeyPatch)
         changed = watched(panel, "change_lines", monkeypatch)
         more = replace(FAST, rounds=41, tested=110, accepted=90)
         show(panel, decoded(more))
-        before = [line.plain for line in lines(Reading(decoded()), panel.room, 99)]
+        before = [line.plain for line in lines(PanelFigures(decoded()), panel.room, 99)]
         assert changed[0]
         assert all("per evaluation" in before[y] or "Accepted" in before[y] for y in changed[0])
 
@@ -164,7 +164,7 @@ async def test_every_size_works(answer: list[Event], size: tuple[int, int]) -> N
 @pytest.mark.parametrize("height", [10, 20, 60])
 def test_no_line_is_wider_than_the_panel(height: int) -> None:
     for stats in (FAST, replace(FAST, positions=(Tally(9, 8),) * 12), Stats("ars")):
-        shown = lines(Reading(decoded(stats), [1.0] * 99, 131_072, None), 37, height)
+        shown = lines(PanelFigures(decoded(stats), [1.0] * 99, 131_072, None), 37, height)
         assert max(line.cell_length for line in shown) <= 37
 
 
@@ -173,13 +173,13 @@ def test_no_line_is_wider_than_the_panel(height: int) -> None:
 def test_panel_at_80x24_shows_everything_without_scrolling(reason: Reason, decode_s: float) -> None:
     stats = replace(FAST, decode_s=decode_s, guessing_s=decode_s, lookahead_counts={3: 40})
     last = decoded(stats, Forecast(reason, 1.31, 0.05, 0.7, 0.5))
-    assert len(lines(Reading(last, [1.0] * 20, 8192), 37, 17)) <= 17
+    assert len(lines(PanelFigures(last, [1.0] * 20, 8192), 37, 17)) <= 17
 
 
 def test_draft_of_a_foreign_name_cannot_command_the_terminal(answer: list[Event]) -> None:
     ready = structs.replace(recorded.ready(answer), draft=None, no_draft="\x1b[31m is no draft.")
     assert isinstance(ready, Ready)
-    shown = lines(Reading(decoded(), no_draft=ready.no_draft), 37, 40)
+    shown = lines(PanelFigures(decoded(), no_draft=ready.no_draft), 37, 40)
     assert "\x1b" not in "".join(line.plain for line in shown)
 
 

@@ -5,7 +5,7 @@ from textual.events import Resize
 from textual.reactive import reactive
 
 from assistant.events import Decoded, Ready
-from tui.chat.panel.panel_text import Reading, lines, paragraph
+from tui.chat.panel.panel_text import PanelFigures, lines, paragraph
 from tui.widgets.lines import Lines
 
 WIDTH = 40
@@ -117,7 +117,9 @@ class Speculation(Lines):
         if self._last is None:
             return self._explained(width)
         n_ctx = self._ready.target.n_ctx if self._ready else 0
-        return lines(Reading(self._last, self._pace.rates, n_ctx, self._no_draft), width, height)
+        return lines(
+            PanelFigures(self._last, self._pace.rates, n_ctx, self._no_draft), width, height
+        )
 
     @property
     def _no_draft(self) -> str | None:

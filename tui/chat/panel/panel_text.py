@@ -29,7 +29,7 @@ Section = list[Content]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PanelFigures:
     """Everything that is shown."""
 
     last: Decoded  # round
@@ -38,12 +38,12 @@ class Reading:
     no_draft: str | None = None
 
 
-def lines(reading: Reading, width: int, height: int) -> list[Content]:
+def lines(shown: PanelFigures, width: int, height: int) -> list[Content]:
     """Return the lines, shorter and closer together where they would not fit otherwise."""
-    roomy = _joined(_sections(reading, width, compact=False), gaps=99)
+    roomy = _joined(_sections(shown, width, compact=False), gaps=99)
     if len(roomy) <= height:
         return roomy
-    compact = _sections(reading, width, compact=True)
+    compact = _sections(shown, width, compact=True)
     if sum(map(len, compact)) > height:
         compact.pop()  # the status line shows the context as well
     return _joined(compact, gaps=height - sum(map(len, compact)))
@@ -72,17 +72,17 @@ def _joined(sections: Iterable[Section], gaps: int) -> list[Content]:
     return joined
 
 
-def _sections(reading: Reading, width: int, compact: bool) -> list[Section]:
-    last, found = reading.last, outlook(reading.last, reading.no_draft)
+def _sections(shown: PanelFigures, width: int, compact: bool) -> list[Section]:
+    last, found = shown.last, outlook(shown.last, shown.no_draft)
     return [
         _headline(last, found, width),
         paragraph(found.worth, width, HUES[found.saves]),
         _yield(last, width),
         _positions(last.stats.positions, width, compact),
-        _sources(reading, width, compact),
-        _speed(reading, found, width, compact),
+        _sources(shown, width, compact),
+        _speed(shown, found, width, compact),
         _times(last, width),
-        _context(reading, width, compact),
+        _context(shown, width, compact),
     ]
 
 
@@ -123,9 +123,9 @@ def _rated(name: str, rate: float, value: str, width: int) -> Content:
     return pair(drawn, value, width)
 
 
-def _sources(reading: Reading, width: int, compact: bool) -> Section:
+def _sources(shown: PanelFigures, width: int, compact: bool) -> Section:
     rated: Section = []
-    for source, tally in reading.last.stats.sources.items():
+    for source, tally in shown.last.stats.sources.items():
         if tally.rate is not None:
             name = SOURCES.get(source, safe(source))
             rated.append(_rated(name, tally.rate, f"{tally.rate:.0%} of {tally.tested:,}", width))
@@ -134,10 +134,10 @@ def _sources(reading: Reading, width: int, compact: bool) -> Section:
     return [Content.styled("Accepted by source", MUTED), *rated]
 
 
-def _speed(reading: Reading, found: Outlook, width: int, compact: bool) -> Section:
-    section = [pair("Tokens per second", f"{reading.last.stats.tokens_per_s:.1f}", width)]
-    if reading.rates:
-        section.append(Content.styled(sparkline(reading.rates[-width:]), "$primary"))
+def _speed(shown: PanelFigures, found: Outlook, width: int, compact: bool) -> Section:
+    section = [pair("Tokens per second", f"{shown.last.stats.tokens_per_s:.1f}", width)]
+    if shown.rates:
+        section.append(Content.styled(sparkline(shown.rates[-width:]), "$primary"))
     if found.plain_tokens_per_s is not None and not compact:
         section.append(pair("By ArS, estimated", f"{found.plain_tokens_per_s:.1f}", width))
     return section
@@ -158,8 +158,8 @@ def _times(last: Decoded, width: int) -> Section:
     return [heading, Content.assemble(*stack), Content("  ").join(words)]
 
 
-def _context(reading: Reading, width: int, compact: bool) -> Section:
-    used, n_ctx = reading.last.context_used, reading.n_ctx
+def _context(shown: PanelFigures, width: int, compact: bool) -> Section:
+    used, n_ctx = shown.last.context_used, shown.n_ctx
     if not n_ctx:
         return []
     hue = "$text-warning" if used / n_ctx > NEARLY_FULL else "$primary"
