@@ -11,7 +11,7 @@ from assistant.chat.template_sandbox import TemplateSandbox, TooMuch, bounded
 from assistant.request import Message
 
 LONGEST_SOURCE = 256_000  # characters of a template
-LONGEST = 64_000  # characters that a template may add to what was written
+MAX_ADDED = 64_000  # characters that a template may add to what was written
 LONGEST_S = 2.0
 MOST_MEMORY = 300_000_000  # bytes
 LONGEST_PROBLEM = 200  # characters, some of which a template may choose
@@ -82,7 +82,7 @@ class ChatTemplate:
         written = sum(len(message.content) for message in messages)
         with bounded(LONGEST_S, MOST_MEMORY + 8 * written):
             text = template.render(messages=turns, **self._names)
-        if len(text) > 4 * written + LONGEST:
+        if len(text) > 4 * written + MAX_ADDED:
             raise TooMuch("it makes too much of too little")
         return text
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # toys need no native library
 
 LONG_S = 2.0
 """Seconds that reading a conversation must take for a snapshot to be worth its place."""
-LEAST = 64
+MIN_TOKENS_KEPT = 64
 """Tokens that a snapshot must spare the model to be read."""
 
 
@@ -38,7 +38,7 @@ class Resuming:
         beginning of them and nothing else. The folder is opened anew for each prompt: if it is
         discarded later, this conversation finds no place any more.
         """
-        if self._model.cached(tokens) < len(self._model.held) - LEAST:
+        if self._model.cached(tokens) < len(self._model.held) - MIN_TOKENS_KEPT:
             self.keep()
         self.close()
         self._tokens = tokens
@@ -66,7 +66,7 @@ class Resuming:
 
     def _is_long(self, count: int) -> bool:
         seconds = self._model.seconds_a_token
-        return count >= LEAST if seconds is None else count * seconds >= LONG_S
+        return count >= MIN_TOKENS_KEPT if seconds is None else count * seconds >= LONG_S
 
     @property
     def _rolls_back(self) -> bool:
@@ -82,7 +82,7 @@ class Resuming:
             return common if fits and (goes_on or self._rolls_back) else 0
 
         best = max(snapshots.find(), key=spared, default=None)
-        if best is None or spared(best) < self._model.cached(tokens) + LEAST:
+        if best is None or spared(best) < self._model.cached(tokens) + MIN_TOKENS_KEPT:
             return
         try:
             held, state = snapshots.read(best.name)

@@ -14,7 +14,7 @@ from assistant.process.crash_report import obituary
 from assistant.process.job_queue import JobQueue
 from assistant.process.protocol import CHAT, Begun, Command, Last, Ping, Pong, Protocol
 from assistant.process.wire import Garbled, TooLong
-from assistant.process.worker_process import PATIENCE, Watchdog, WorkerProcess
+from assistant.process.worker_process import WORKER_TIMEOUT_S, Watchdog, WorkerProcess
 from assistant.request import AnyJob, Cancel, Steer
 from assistant.service import Hear, Ticket
 from models.errors import UsageError
@@ -28,7 +28,7 @@ class EngineProcess:
     again first, with the usual events.
     """
 
-    def __init__(self, patience: float = PATIENCE, protocol: Protocol = CHAT) -> None:
+    def __init__(self, patience: float = WORKER_TIMEOUT_S, protocol: Protocol = CHAT) -> None:
         read, write = os.pipe()
         os.set_blocking(write, False)
         self._ear, self._bell = FileIO(read, "r"), FileIO(write, "w")

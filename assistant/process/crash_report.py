@@ -15,7 +15,7 @@ CAUSES = {
     signal.SIGTERM: "something told it to stop",
 }
 TELLING = re.compile(r"GGML_ASSERT|GGML_ABORT|what\(\):|Error\b|error:")
-LONGEST = 200
+MAX_CRASH_LINE = 200
 
 
 def obituary(doing: AnyJob | None, status: int | None, last_words: str, reason: str = "") -> str:
@@ -45,7 +45,7 @@ def _telling_line(words: str) -> str:
     lines = [line.strip() for line in words.splitlines() if line.strip()]
     telling = [line for line in lines if TELLING.search(line)]
     line = telling[-1] if telling else ""
-    return re.sub(r"/\S*/", "", line)[:LONGEST]
+    return re.sub(r"/\S*/", "", line)[:MAX_CRASH_LINE]
 
 
 def _advice(doing: AnyJob | None, status: int | None) -> str:

@@ -11,7 +11,7 @@ from models.errors import Cancelled, EngineDied, ModelError
 
 STOPPED = Failed("Stopped before it began.", Cancelled.__name__)
 NO_MODEL = Failed("No model is loaded.", ModelError.__name__)
-LONGEST = 60.0
+BACKOFF_CAP_S = 60.0
 """Seconds after which even a setup that ends every worker is tried again."""
 
 
@@ -149,7 +149,7 @@ class Backoff:
     def note_death(self) -> None:
         """Note that a worker has died while it loaded."""
         self._deaths += 1
-        self._not_before = monotonic() + min(LONGEST, 2 ** (self._deaths - 1) - 1)
+        self._not_before = monotonic() + min(BACKOFF_CAP_S, 2 ** (self._deaths - 1) - 1)
 
     def forget(self) -> None:
         """Note that models have been loaded."""

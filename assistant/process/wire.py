@@ -17,7 +17,7 @@ import msgspec
 from models.errors import UsageError
 
 Value = TypeVar("Value")
-MOST = 64 * 2**20
+MAX_FRAME_BYTES = 64 * 2**20
 """Bytes of the longest message: far more than any text that a model can read."""
 _HEAD = struct.Struct("<I")
 
@@ -34,10 +34,10 @@ def framed(message: bytes) -> bytes:
     """Return a message with its length before it.
 
     Raises:
-        TooLong: it is longer than `MOST`.
+        TooLong: it is longer than `MAX_FRAME_BYTES`.
     """
-    if len(message) > MOST:
-        raise TooLong(f"{len(message):,} bytes; {MOST:,} are the most")
+    if len(message) > MAX_FRAME_BYTES:
+        raise TooLong(f"{len(message):,} bytes; {MAX_FRAME_BYTES:,} are the most")
     return _HEAD.pack(len(message)) + message
 
 
@@ -51,12 +51,12 @@ class Frames:
         """Take a piece; yield the messages that are whole now.
 
         Raises:
-            Garbled: a length is beyond `MOST`, before memory is set aside for it.
+            Garbled: a length is beyond `MAX_FRAME_BYTES`, before memory is set aside for it.
         """
         self._received += data
         while len(self._received) >= _HEAD.size:
             (length,) = _HEAD.unpack_from(self._received)
-            if length > MOST:
+            if length > MAX_FRAME_BYTES:
                 raise Garbled(f"a message of {length:,} bytes")
             end = _HEAD.size + length
             if len(self._received) < end:

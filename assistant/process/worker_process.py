@@ -16,7 +16,7 @@ ROOT = str(Path(__file__).parents[2])
 CHUNK = 65536
 NOISE = 8192
 """Bytes kept of what the worker writes to its standard output and error."""
-PATIENCE = 30.0
+WORKER_TIMEOUT_S = 30.0
 """Seconds that a worker may take for a sign of life, and to stop when it is told to."""
 FAREWELL = 3.0
 """Seconds that a worker has to go by itself once its commands have ended."""
@@ -148,7 +148,7 @@ class Watchdog:
     A pong comes from a thread that has nothing else to do, also while llama.cpp computes.
     """
 
-    def __init__(self, patience: float = PATIENCE) -> None:
+    def __init__(self, patience: float = WORKER_TIMEOUT_S) -> None:
         self._patience = patience
         self._heard = monotonic()
         self._asked: float | None = None

@@ -11,7 +11,7 @@ from dataclasses import replace
 from assistant.events import Finished
 from assistant.request import Message
 
-MOST = 64
+MAX_ANSWERS_REMEMBERED = 64
 """Answers whose tokens are remembered, in memory alone."""
 
 
@@ -25,7 +25,7 @@ class AnswerTokens:
         """Remember an answer."""
         self._tokens[answer.text] = answer.token_ids
         self._tokens.move_to_end(answer.text)
-        if len(self._tokens) > MOST:
+        if len(self._tokens) > MAX_ANSWERS_REMEMBERED:
             self._tokens.popitem(last=False)
 
     def recall(self, messages: Iterable[Message]) -> tuple[Message, ...]:

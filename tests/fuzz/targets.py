@@ -12,7 +12,7 @@ from assistant.chat.template import CHATML, ChatTemplate
 from assistant.events import Failed, Lap, Loading
 from assistant.lab.protocol import LAB
 from assistant.process.protocol import Begun
-from assistant.process.wire import MOST, Frames, Garbled, framed
+from assistant.process.wire import MAX_FRAME_BYTES, Frames, Garbled, framed
 from assistant.request import Count, Message, Request, Setup
 from assistant.store import Store
 from assistant.store.jsonl import lines, read
@@ -92,7 +92,7 @@ def _framed(data: bytes) -> object:
         for codec in (LAB.messages, LAB.commands):
             with suppress(Garbled):
                 codec.decode(message)
-    return len(data) > MOST
+    return len(data) > MAX_FRAME_BYTES
 
 
 def _messages() -> Iterator[bytes]:

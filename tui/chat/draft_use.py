@@ -6,7 +6,7 @@ from pathlib import Path
 from assistant.events import ModelInfo, Ready, Stats
 from tui.settings.settings import Settings
 
-ENOUGH = 8
+MIN_TESTED = 8
 """Proposals from which on it is no accident that none was accepted."""
 MODEL = "model"
 """The source of proposals that is the draft model."""
@@ -25,7 +25,7 @@ def refused(reason: str, ready: Ready, settings: Settings) -> str:
 def rejected(stats: Stats, draft: ModelInfo) -> str | None:
     """Return that a draft was no help at all, if it was none."""
     tally = stats.sources.get(MODEL)
-    if tally is None or tally.tested < ENOUGH or tally.accepted:
+    if tally is None or tally.tested < MIN_TESTED or tally.accepted:
         return None
     return f"None of the {tally.tested:,} proposals of {_file(draft)} that were checked was right."
 

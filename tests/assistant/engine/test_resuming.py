@@ -8,7 +8,7 @@ import pytest
 
 from assistant.decoding.lookahead.policy import Control
 from assistant.engine.load import Loader
-from assistant.engine.resume import LEAST, Resuming
+from assistant.engine.resume import MIN_TOKENS_KEPT, Resuming
 from assistant.engine.weights_pool import Pool
 from assistant.request import Setup
 from models.files.snapshots import discard
@@ -206,9 +206,9 @@ def test_a_few_tokens_are_not_worth_a_look(start):
     answer(model, resuming, CHAT)
     resuming.keep()
     model, resuming = start()
-    assert answer(model, resuming, [*CHAT[: LEAST - 1], *OTHER]) == 0
+    assert answer(model, resuming, [*CHAT[: MIN_TOKENS_KEPT - 1], *OTHER]) == 0
     model, resuming = start()
-    assert answer(model, resuming, [*CHAT[:LEAST], *OTHER]) == LEAST
+    assert answer(model, resuming, [*CHAT[:MIN_TOKENS_KEPT], *OTHER]) == MIN_TOKENS_KEPT
 
 
 def test_no_room_means_no_snapshots(start, places):

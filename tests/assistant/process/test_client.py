@@ -44,7 +44,7 @@ def test_what_is_too_long_for_the_pipe_fails_and_the_next_is_answered(
     setup: Setup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running(load=setup) as (engine, heard):
-        monkeypatch.setattr(wire, "MOST", 2000)
+        monkeypatch.setattr(wire, "MAX_FRAME_BYTES", 2000)
         engine.submit(ask("x" * 2000))
         failed = heard.until(Failed)
         assert failed.kind == "UsageError"

@@ -18,7 +18,7 @@ from assistant.events import Event, Failed, Lap
 from assistant.lab.bench.events import Gauged
 from assistant.lab.protocol import LAB, Gauge, LabEvent, LabJob
 from assistant.process.protocol import CHAT, Begun, Last, Ping, Pong
-from assistant.process.wire import MOST, Codec, Frames, Garbled, TooLong, framed
+from assistant.process.wire import MAX_FRAME_BYTES, Codec, Frames, Garbled, TooLong, framed
 from assistant.request import (
     MOST_ANSWERS,
     SOURCES,
@@ -186,7 +186,7 @@ def test_frames_are_found_however_the_pipe_cuts_them(
 
 def test_a_frame_that_is_too_long_is_refused_at_both_ends() -> None:
     with pytest.raises(TooLong):
-        framed(bytes(MOST + 1))
+        framed(bytes(MAX_FRAME_BYTES + 1))
     with pytest.raises(Garbled):
         list(Frames().feed(b"\xff\xff\xff\xff"))
 

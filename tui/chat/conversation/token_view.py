@@ -27,7 +27,7 @@ PERIOD = 1 / 26
 """Seconds between two repaints, in each of which half of what waits is shown: rounds bring several
 tokens at once, and text that flows reads better than text that jerks.
 """
-FEW = 64
+MAX_FLOWING_RUNS = 64
 """Runs that wait; more of them are no text that flows."""
 ROOM = 5
 """What part of the screen's height a growing text makes room for at once. While it fills that, no
@@ -211,7 +211,7 @@ class TokenView(Still):
     def _next(self) -> list[Run]:
         """Take what is shown next: half of what flows, else all but for too much."""
         count = len(self._coming)
-        if self.growing and count <= FEW:
+        if self.growing and count <= MAX_FLOWING_RUNS:
             count = count // 2 + 1
         runs: list[Run] = []
         room = AT_ONCE
