@@ -257,7 +257,7 @@ COUPLED_RULE = (
         "return Verdict(len(read), target,",
         "from assistant.decoding.rules.residual import residual; "
         "return Verdict(len(read), residual(target, draft.rows[len(read)]),",
-        enumerated_round,
+        same_text,
     ),
     Mutant(
         "the highest id wins among equals",

@@ -156,11 +156,11 @@ def test_a_round_that_was_much_faster_than_expected_is_no_gain():
     """The machine has become faster, and ArS with it."""
     known, real = Controller(costs(STAIRS)), costs(STAIRS)
     decode(known, Text(), real, rounds=10)
-    known.read(64, real.draft(64))
+    known.read(128, real.draft(128))
     left = known.plan(31).pause, reading(known, context=30)
     known = Controller(costs(STAIRS))
     decode(known, Text(), real, rounds=10)
-    known.read(64, real.draft(64) / 3)
+    known.read(128, real.draft(128) / 3)
     assert (known.plan(31).pause, reading(known, context=30)) == left
 
 
