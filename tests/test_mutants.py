@@ -3,6 +3,7 @@
 import pytest
 
 from tests.mutants.everything import MUTANTS
+from tests.mutants.mutant import failure
 
 # Here llama.cpp and numpy notice before an assertion does.
 CRASHES = {
@@ -15,3 +16,8 @@ CRASHES = {
 def test_a_mutant_is_killed(mutant):
     ways = {"Failed", CRASHES.get(mutant.name, "AssertionError")}
     assert mutant.death() in ways
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_its_killer_passes_on_the_code_as_it_is(mutant, tmp_path):
+    assert failure(mutant.killed_by, tmp_path) is None

@@ -40,6 +40,19 @@ def law_of_round(rule, target, drafter, k, warp=keep_all, start=()):
     return law(run)
 
 
+def law_of_loop(rule, target, drafter, k, length, warp=keep_all):
+    """Return the law of the first `length` tokens, over as many rounds as they take."""
+
+    def run(rng):
+        tokens: list[int] = []
+        rounds = sps(rule, target, drafter, k, rng, tokens, warp)
+        while len(tokens) < length:
+            next(rounds)
+        return tuple(tokens[:length])
+
+    return law(run)
+
+
 def law_of_acceptance(rule, target, drafter, k):
     """Return the law of how many proposals of a round are accepted."""
     return law(lambda rng: next(sps(rule, target, drafter, k, rng)).accepted)
@@ -83,6 +96,21 @@ def test_rare_and_nearly_certain_tokens_have_the_law_of_the_target(rule):
     for seed, k in itertools.product(range(8), (1, 2)):
         target, draft = Toy(3, seed, "sharp"), Toy(3, seed + 1001, "sharp")
         assert is_exact(rule, target, modelled(draft), k), (seed, k)
+
+
+@by_every_rule
+def test_four_tokens_and_three_proposals_have_the_law_of_the_target(rule):
+    assert is_exact(rule, Toy(4, 5, "zeros"), modelled(Toy(4, 6, "zeros"), 4), 3)
+    assert is_exact(rule, Toy(3, 5), modelled(Toy(3, 6)), 3)
+
+
+@by_every_rule
+@pytest.mark.parametrize(
+    ("k", "length", "seed"), [*((1, 3, seed) for seed in range(6)), (2, 4, 18), (3, 4, 27)]
+)
+def test_a_loop_has_the_law_of_the_target_across_rounds(rule, k, length, seed):
+    target, drafter = Toy(3, seed, "zeros"), modelled(Toy(3, seed + 500, "zeros"))
+    assert law_of_loop(rule, target, drafter, k, length) == chain_rule(target, length)
 
 
 @by_every_rule
