@@ -20,8 +20,21 @@ from tui.settings.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 SIZE = (124, 40)
-PROMPT = "Write a Python function that returns the median of a list."
-RACING = "Write a Python class for a stack with push, pop and peek, with docstrings."
+CODE = """
+class Stack:
+    def __init__(self):
+        self.items = []
+
+    def push(self, item):
+        self.items.append(item)
+
+    def pop(self):
+        return self.items.pop()
+
+    def peek(self):
+        return self.items[-1]
+"""
+PROMPT = f"Repeat this class with one change: its name is LifoStack.{CODE}"
 
 
 async def chat(settings: Settings) -> None:
@@ -43,8 +56,8 @@ async def chat(settings: Settings) -> None:
 
 
 async def race(settings: Settings) -> None:
-    """Let ArS and SpS race, and show the outcome."""
-    app = RaceApp(line_up(parse("ars,sps"), settings, RACING), settings)
+    """Let ArS and auto race, and show the outcome."""
+    app = RaceApp(line_up(parse("ars,auto"), settings, PROMPT), settings)
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: app.race.phase in ("replay", "over"))
         await pilot.press("s")
@@ -68,9 +81,7 @@ def main() -> None:
     settings = Settings(
         target=target,
         draft=draft,
-        mode="sps",
-        lookahead=3,
-        max_tokens=140,
+        max_tokens=160,
         n_ctx=2048,
         sampling=Sampling(temperature=0),
     )
