@@ -53,6 +53,11 @@ def law_of_loop(rule, target, drafter, k, length, warp=keep_all):
     return law(run)
 
 
+def law_of_acceptance(rule, target, drafter, k):
+    """Return the law of how many proposals of a round are accepted."""
+    return law(lambda rng: next(sps(rule, target, drafter, k, rng)).accepted)
+
+
 def is_exact(rule, target, drafter, k, warp=keep_all):
     """Say whether a round, continued as the target would, has the target's law."""
     round_ = law_of_round(rule, target, drafter, k, warp)
