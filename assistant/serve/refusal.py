@@ -44,6 +44,9 @@ def refusal_of(error: Exception) -> Refusal:
         case HTTPException(status_code=404):
             why = "There are /v1/chat/completions and /v1/models here."
             return Refusal(404, why, "not_found")
+        case HTTPException(status_code=405, headers={"Allow": allowed} as headers):
+            why = f"This path takes {allowed} alone."
+            return Refusal(405, why, "method_not_allowed", headers=headers)
         case HTTPException(status_code=status, detail=why, headers=headers):
             return Refusal(status, f"{why}.", why.lower().replace(" ", "_"), headers=headers)
     # The next request may well succeed, and whoever asked should hear of it.

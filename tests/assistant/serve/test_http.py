@@ -98,6 +98,11 @@ def test_what_makes_no_sense_is_told_so_as_json(running: Running, data, status) 
     assert json.loads(body)["error"]["message"]
 
 
+def test_another_method_is_told_which_there_are(running: Running) -> None:
+    _, body = said(running, b"PUT /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert "GET" in json.loads(body)["error"]["message"]
+
+
 @pytest.mark.parametrize(
     ("path", "status"), [(b"/v1/models", 200), (b"/v1/chat/completions", 405), (b"/else", 404)]
 )
