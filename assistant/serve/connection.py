@@ -21,7 +21,7 @@ PATIENCE_S = 60.0  # for a request to arrive whole, and for a client to take wha
 class Connection(H11Protocol):
     """One client. Who asks for nothing is not waited for; what is no HTTP is refused as JSON."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         """Wait for a request, unless there are too many who do."""
         super().connection_made(transport)
         self._patience: asyncio.TimerHandle | None = None

@@ -88,8 +88,9 @@ class Endpoint:
         except asyncio.CancelledError:
             exchange.status, exchange.remark = 499, "stopped"
             raise
+        # Starlette raises again what it has told the client; or the client took no more.
         except Exception:
-            pass  # it was told to the client, which then may have gone
+            pass
         finally:
             if exchange.job is not None:
                 exchange.job.cancel()

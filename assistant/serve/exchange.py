@@ -64,8 +64,12 @@ class Exchange:
         """
         self.status = self.status or message.get("status", 0)
         self._is_over = message["type"] == "http.response.body" and not message.get("more_body")
-        async with asyncio.timeout(connection.PATIENCE_S):
-            await self._send(message)
+        try:
+            async with asyncio.timeout(connection.PATIENCE_S):
+                await self._send(message)
+        except TimeoutError:
+            self.status, self.remark = 499, "the client took no more"
+            raise
 
     async def while_there(self, answering: Awaitable[T]) -> T:
         """Wait for an answer; it is cancelled when the client leaves.

@@ -91,7 +91,7 @@ class SpecchatApp(Program):
             self.post_message(StoreOpened(Store(None), error))
             return
         self.post_message(StoreOpened(store, None))
-        with suppress(StorageError):  # a damaged file is mended, and said, at the next start
+        with suppress(StorageError):  # a damaged file is repaired, and said, at the next start
             store.back_up()
 
     @on(StoreOpened)

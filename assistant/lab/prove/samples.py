@@ -150,7 +150,7 @@ class Sampler:
             tokens = list(self._prompt)
             plan = partial(Fixed, LOOKAHEAD)
             target, drafter = self._target, self._drafter
-            round_ = next(speculative(target, drafter, tokens, plan, as_it_is, rule))  # type: ignore[arg-type]
+            round_ = next(speculative(target, drafter, tokens, plan, as_it_is, rule))  # type: ignore[arg-type]  # rows, not logits
             self._complete(tokens, rule)
             sample.texts[self._text(tokens)] += 1
             for trial in trials(round_) if trials else ():
@@ -158,7 +158,7 @@ class Sampler:
         return sample
 
     def _complete(self, tokens: list[int], rule: Rule) -> None:
-        loop = autoregressive(self._target, tokens, as_it_is, rule)  # type: ignore[arg-type]
+        loop = autoregressive(self._target, tokens, as_it_is, rule)  # type: ignore[arg-type]  # rows, not logits
         while len(tokens) < len(self._prompt) + SAMPLE_TOKENS:
             next(loop)
 

@@ -133,7 +133,7 @@ class Tuner:
                 keep(curve.side.path, self._setup.gpu_layers, folder, tuning)
         except OSError as error:
             raise StorageError(
-                f"{folder} cannot be written: {error.strerror}. Mend its permissions, or choose "
+                f"{folder} cannot be written: {error.strerror}. Fix its permissions, or choose "
                 "another place with SPECCHAT_HOME."
             ) from error
 

@@ -205,6 +205,17 @@ def test_who_hangs_up_stops_the_answer_and_the_next_one_comes(slow: Running, str
     assert complete(slow.client("sesame"), max_tokens=2, timeout=10).usage.completion_tokens == 2
 
 
+def test_who_takes_nothing_of_a_stream_is_not_waited_for(slow: Running, monkeypatch) -> None:
+    monkeypatch.setattr("assistant.serve.connection.PATIENCE_S", 0.2)
+    monkeypatch.setattr("assistant.serve.completion._data", lambda _: b"data: " + 10**6 * b"x")
+    slow.served.clear()
+    with slow.connect() as client:
+        client.sendall(raw(max_tokens=8000, stream=True))
+        slow.until(lambda served: served)
+    assert slow.served[0].status == 499
+    assert complete(slow.client("sesame"), max_tokens=2, timeout=10).usage.completion_tokens == 2
+
+
 def test_too_many_that_wait_are_told_so(slow: Running, monkeypatch) -> None:
     monkeypatch.setattr("assistant.serve.endpoint.MAX_WAITING", 0)
     with slow.connect() as client:
