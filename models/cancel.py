@@ -7,7 +7,7 @@ class CancelFlag:
     """Ask running work to stop.
 
     The flag is a byte of plain memory: llama.cpp polls it from C between two nodes of the compute
-    graph (see `models.llama`), Python code between two evaluations.
+    graph (see `models.native`), Python code between two evaluations.
     """
 
     def __init__(self) -> None:

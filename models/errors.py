@@ -6,7 +6,8 @@ SpecchatError
 │   ├── ModelMissing      no such model on this machine
 │   ├── ContextFull       the text does not fit the context
 │   ├── DraftFailed       the draft cannot go on; the target can
-│   └── EngineDied        the process that computes has come to an end
+│   ├── EngineDied        the process that computes has come to an end
+│   └── OtherEngine       this process has loaded another engine
 ├── StorageError      a file or folder cannot be read or written
 ├── NetworkError      a download failed
 └── Bug               specchat itself is at fault
@@ -42,6 +43,10 @@ class DraftFailed(ModelError):
 
 class EngineDied(ModelError):
     """The process that computes came to an end, or had to be ended."""
+
+
+class OtherEngine(ModelError):
+    """This process has loaded another engine; a new process can do it."""
 
 
 class StorageError(SpecchatError):

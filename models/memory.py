@@ -13,7 +13,7 @@ from models.files.discovery import LocalModel
 from models.gguf import ModelSummary
 
 Verdict = Literal["fits", "tight", "too large"]
-BATCH = 256  # tokens that are evaluated at once, as `models.llama.model` does
+BATCH = 256  # tokens that are evaluated at once, as `models.native.model` does
 ROWS = 32  # rows of logits that a target makes room for; a draft makes room for one
 _FLOAT = 4
 _BYTES_PER_TOKEN_TEXT = 300  # of the vocabulary, and of the maps to search it

@@ -8,16 +8,20 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from models import engines
 from models.files.pull import pull
-from models.llama.model import LlamaModel
-from models.llama.vocab import LlamaVocab
-from models.llama.weights import Weights
+from models.native.library import WeightSettings
+from models.native.model import NativeModel
+from models.native.vocab import NativeVocab
+from models.native.weights import Weights
 from tests import tiny
+from tests.engine import ENGINE
 
+engines.use(ENGINE)
 # Many tests start processes: what these share is compiled once, not by each.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 ALL = bool(os.environ.get("SPECCHAT_TEST_ALL"))
-Open = Callable[..., LlamaModel]
+Open = Callable[..., NativeModel]
 
 # A day's run tries the same examples each time; a thorough one others than the last.
 settings.register_profile("day", derandomize=True)
@@ -65,10 +69,10 @@ def open_model() -> Iterator[Open]:
     """Open contexts on model files, and close everything at the end of the test."""
     with ExitStack() as stack:
 
-        def open_(path: Path, **options: object) -> LlamaModel:
+        def open_(path: Path, **options: object) -> NativeModel:
             weights = Weights(path)
             stack.callback(weights.close)
-            model = LlamaModel(weights, **{"n_ctx": 1024, "threads": 1, **options})  # type: ignore[arg-type]
+            model = NativeModel(weights, **{"n_ctx": 1024, "threads": 1, **options})  # type: ignore[arg-type]
             stack.callback(model.close)
             return model
 
@@ -91,15 +95,15 @@ def default_pair() -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def tiny_vocab(tiny_target: Path) -> Iterator[LlamaVocab]:
-    with closing(Weights(tiny_target, vocab_only=True)) as weights:
+def tiny_vocab(tiny_target: Path) -> Iterator[NativeVocab]:
+    with closing(Weights(tiny_target, WeightSettings(vocab_only=True))) as weights:
         yield weights.vocab
 
 
 @pytest.fixture(params=["smollm2", "gemma3", "default_pair"])
-def real_vocab(request: pytest.FixtureRequest) -> Iterator[LlamaVocab]:
+def real_vocab(request: pytest.FixtureRequest) -> Iterator[NativeVocab]:
     """The vocabulary of each real model, of the pair's target."""
     found = request.getfixturevalue(request.param)
     path = found if isinstance(found, Path) else found[0]
-    with closing(Weights(path, vocab_only=True)) as weights:
+    with closing(Weights(path, WeightSettings(vocab_only=True))) as weights:
         yield weights.vocab

@@ -15,6 +15,7 @@ HOMES = {
     "h11": ("assistant/serve/",),
     "starlette": ("assistant/serve/",),
     "uvicorn": ("assistant/serve/",),
+    "ik_llama_cpp": ("models/ik/",),
     "llama_cpp": ("models/llama/",),
     "huggingface_hub": ("models/files/",),
     "textual": ("tui/",),
@@ -171,7 +172,7 @@ def test_a_worker_that_chats_loads_no_laboratory(tiny_target):
     )
     assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.split())
-    assert {"assistant.engine.reply", "models.llama.model"} <= loaded
+    assert {"assistant.engine.reply", "models.native.model"} <= loaded
     assert not {module for module in loaded if is_lab(module)}
 
 

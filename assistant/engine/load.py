@@ -31,8 +31,9 @@ from models.errors import ModelError
 from models.files import snapshots
 from models.files.checksum import known_sha256
 from models.gguf import read_vocabulary
-from models.llama.model import MAX_ROWS, LlamaModel
 from models.mapping import Mapping
+from models.native.library import WeightSettings
+from models.native.model import MAX_ROWS, NativeModel
 
 
 class Loader:
@@ -75,20 +76,19 @@ class Loader:
         """Free everything that was loaded."""
         self._resources.close()
 
-    def _open(self, role: Role, path: Path, max_rows: int, opened: ExitStack) -> LlamaModel:
+    def _open(self, role: Role, path: Path, max_rows: int, opened: ExitStack) -> NativeModel:
         setup = self._setup
         tuning = tuned_settings.found(path, setup.gpu_layers, setup.cache)
         weights = opened.enter_context(
             self._pool.use(
                 path,
-                setup.gpu_layers,
-                tuning.repack,
+                # A draft's step takes less time than the way to another machine.
+                WeightSettings(setup.gpu_layers, tuning.repack, at_home=role == "draft"),
                 self._cancel,
-                at_home=role == "draft",  # a step takes less time than the way to another machine
-                progress=lambda fraction: self._emit(Loading(role, path.name, fraction)),
+                lambda fraction: self._emit(Loading(role, path.name, fraction)),
             )
         )
-        model = LlamaModel(
+        model = NativeModel(
             weights,
             n_ctx=setup.n_ctx,
             max_rows=max_rows,
@@ -101,8 +101,8 @@ class Loader:
         return model
 
     def _draft(
-        self, target: LlamaModel, opened: ExitStack
-    ) -> tuple[LlamaModel | None, Mapping | None, str | None]:
+        self, target: NativeModel, opened: ExitStack
+    ) -> tuple[NativeModel | None, Mapping | None, str | None]:
         """Load the draft; return it and how it is to be understood, or why there is none."""
         path = self._setup.draft
         if path is None:
@@ -119,14 +119,14 @@ class Loader:
             opened.push(refused.pop_all())
         return draft, mapping, None
 
-    def _about(self, role: Role, model: LlamaModel) -> ModelInfo:
+    def _about(self, role: Role, model: NativeModel) -> ModelInfo:
         weights = model.weights
         size = weights.path.stat().st_size
         return ModelInfo(
             role, _name(model), weights.path, size, model.n_ctx, model.n_vocab, weights.load_s
         )
 
-    def _resuming(self, target: LlamaModel, opened: ExitStack) -> Resuming:
+    def _resuming(self, target: NativeModel, opened: ExitStack) -> Resuming:
         path = target.weights.path.resolve()
         identity = f"{known_sha256(path) or path} {target.cache_identity}"
         resuming = Resuming(target, identity, snapshots.folder(), self._setup.snapshots)
@@ -134,7 +134,7 @@ class Loader:
         opened.callback(resuming.keep)
         return resuming
 
-    def _sources(self, target: LlamaModel, model: ModelSource | None) -> list[Source]:
+    def _sources(self, target: NativeModel, model: ModelSource | None) -> list[Source]:
         if not target.can_roll_back:
             return []
         n_vocab = target.n_vocab
@@ -145,7 +145,7 @@ class Loader:
             sources.append(model)
         return [*sources, bigram(n_vocab), unigram(n_vocab), RandomSource(n_vocab)]
 
-    def _controller(self, target: LlamaModel, draft: LlamaModel | None) -> Controller | None:
+    def _controller(self, target: NativeModel, draft: NativeModel | None) -> Controller | None:
         if not self._setup.measure or not target.can_roll_back:
             return None
         folder = self._setup.cache
@@ -158,20 +158,20 @@ class Loader:
         return Controller(costs, acceptance)
 
 
-def _name(model: LlamaModel) -> str:
+def _name(model: NativeModel) -> str:
     """Return what a model calls itself, or its file's name, as text that can be stored."""
     stem = os.fsencode(model.weights.path.stem).decode("utf-8", "replace")
     return model.weights.header.name or stem
 
 
-def _check_rolls_back(model: LlamaModel) -> None:
+def _check_rolls_back(model: NativeModel) -> None:
     if not model.can_roll_back:
         raise ModelError(
             f"{model.weights.path.name} is a recurrent model, which cannot take tokens back."
         )
 
 
-def _mapping(target: LlamaModel, draft: LlamaModel) -> Mapping:
+def _mapping(target: NativeModel, draft: NativeModel) -> Mapping:
     """Return how the draft's tokens are to be understood.
 
     Raises:

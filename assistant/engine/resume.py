@@ -9,7 +9,7 @@ from models.files.snapshots import FoundSnapshot, Snapshots
 from models.prefix import shared
 
 if TYPE_CHECKING:  # toys need no native library
-    from models.llama.model import LlamaModel
+    from models.native.model import NativeModel
 
 LONG_S = 2.0
 """Seconds that reading a conversation must take for a snapshot to be worth its place."""
@@ -23,7 +23,7 @@ class Resuming:
     A snapshot that is missing, damaged or of another model costs the time of reading, nothing else.
     """
 
-    def __init__(self, model: "LlamaModel", identity: str, place: Path, room: int) -> None:
+    def __init__(self, model: "NativeModel", identity: str, place: Path, room: int) -> None:
         """`identity` is what the cache depends on; `room` is in bytes, and 0 keeps nothing."""
         self._model = model
         self._identity, self._place, self._room = identity, place, room

@@ -5,41 +5,31 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from models.cancel import CancelFlag
-from models.llama.weights import Weights
+from models.native.library import WeightSettings
+from models.native.weights import Weights
 
 
 class Pool:
     """The weights in memory, each file once however many use it. For one thread."""
 
     def __init__(self) -> None:
-        self._shared: dict[tuple[Path, int | None, bool, bool], tuple[Weights, int]] = {}
+        self._shared: dict[tuple[Path, WeightSettings], tuple[Weights, int]] = {}
 
     @contextmanager
     def use(
         self,
         path: Path,
-        gpu_layers: int | None,
-        repack: bool,
+        settings: WeightSettings,
         cancel: CancelFlag,
-        *,
-        at_home: bool = False,
         progress: Callable[[float], None] = lambda fraction: None,
     ) -> Iterator[Weights]:
         """Load a file, unless it is loaded; it is freed when its last user has left.
 
         Raises what `Weights` raises.
         """
-        key = path.resolve(), gpu_layers, repack, at_home
+        key = path.resolve(), settings
         if key not in self._shared:
-            weights = Weights(
-                path,
-                gpu_layers=gpu_layers,
-                repack=repack,
-                at_home=at_home,
-                cancel=cancel,
-                progress=progress,
-            )
-            self._shared[key] = weights, 0
+            self._shared[key] = Weights(path, settings, cancel=cancel, progress=progress), 0
         weights, users = self._shared[key]
         self._shared[key] = weights, users + 1
         try:

@@ -7,7 +7,8 @@ from pathlib import Path
 from assistant.engine.weights_pool import Pool
 from assistant.request import Setup, Tuning
 from models.cancel import CancelFlag
-from models.llama.model import MAX_ROWS, LlamaModel
+from models.native.library import WeightSettings
+from models.native.model import MAX_ROWS, NativeModel
 
 N_CTX = 1280
 """Tokens of room: for the deeper of two depths and the widest batch."""
@@ -22,7 +23,7 @@ class Opener:
     @contextmanager
     def open(
         self, path: Path, tuning: Tuning | None = None, max_rows: int = MAX_ROWS
-    ) -> Iterator[LlamaModel]:
+    ) -> Iterator[NativeModel]:
         """Open a model; one that is open around it shares its weights.
 
         Raises:
@@ -30,9 +31,9 @@ class Opener:
             Cancelled: somebody stopped it.
         """
         tuning = tuning or Tuning()
-        settings = self._setup.gpu_layers, tuning.repack, self._cancel
-        with self._pool.use(path, *settings) as weights:
-            model = LlamaModel(
+        settings = WeightSettings(self._setup.gpu_layers, tuning.repack)
+        with self._pool.use(path, settings, self._cancel) as weights:
+            model = NativeModel(
                 weights,
                 n_ctx=N_CTX,
                 max_rows=max_rows,

@@ -1,1 +1,3 @@
-"""A GGUF model run by llama.cpp: the one place where llama_cpp, its low-level API, is imported."""
+"""llama.cpp: the one place where llama_cpp, its low-level API, is imported."""
+
+from models.native import environment as environment

@@ -10,11 +10,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import llama_cpp.llama_cpp as llama
+import llama_cpp.llama_cpp as c
 
 from models.errors import ModelError
-from models.llama import native
+from models.llama import library
 from models.machine import physical_cores
+from models.native import complaints
 
 KINDS = {"F16": 1, "Q4_0": 2, "Q8_0": 7}
 """llama.cpp's numbers of the file types that can be asked for."""
@@ -52,8 +53,8 @@ def quantize(source: Path, place: Path, kind: str | None, dropped: Sequence[int]
 
 def _quantize(source: str, place: str, kind: str, layers: str) -> str | None:
     """Do it, here; return what went wrong, or None."""
-    native.start()
-    params = llama.llama_model_quantize_default_params()
+    library.start()
+    params = c.llama_model_quantize_default_params()
     params.nthread = physical_cores()
     params.allow_requantize = True
     params.max_buf_size = MAX_TENSOR_BYTES
@@ -63,9 +64,9 @@ def _quantize(source: str, place: str, kind: str, layers: str) -> str | None:
     dropped = [int(layer) for layer in layers.split(",") if layer]
     if dropped:
         params.prune_layers = (ctypes.c_int32 * (len(dropped) + 1))(*dropped, -1)
-    native.forget_complaints()
-    code = llama.llama_model_quantize(os.fsencode(source), os.fsencode(place), ctypes.byref(params))
-    return native.complaints().rstrip(".") if code else None
+    complaints.forget()
+    code = c.llama_model_quantize(os.fsencode(source), os.fsencode(place), ctypes.byref(params))
+    return complaints.said().rstrip(".") if code else None
 
 
 if __name__ == "__main__":

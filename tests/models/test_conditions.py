@@ -6,16 +6,17 @@ import shutil
 import pytest
 
 from models import machine
-from models.llama.model import LlamaModel
-from models.llama.weights import Weights
+from models.native.library import WeightSettings
+from models.native.model import NativeModel
+from models.native.weights import Weights
 from tests.models.test_llama_cache import assert_same
 
 PROMPT = list(b"The same text, whatever the settings.")
 
 
 def run(path, repack=True, **settings):
-    weights = Weights(path, repack=repack)
-    model = LlamaModel(weights, n_ctx=256, **settings)
+    weights = Weights(path, WeightSettings(repack=repack))
+    model = NativeModel(weights, n_ctx=256, **settings)
     logits, conditions = model.logits(PROMPT).copy(), model.conditions
     model.close()
     weights.close()

@@ -9,7 +9,7 @@ from models.errors import ModelError
 from models.gguf import read
 from models.gguf.header import _FILE_TYPES
 from models.gguf.tensors import _BLOCKS
-from models.llama.weights import Weights
+from models.native.weights import Weights
 from tests import tiny
 
 

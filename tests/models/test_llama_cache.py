@@ -12,8 +12,9 @@ import pytest
 
 from models.cancel import CancelFlag
 from models.errors import Cancelled
-from models.llama.model import BATCH, LlamaModel
-from models.llama.weights import Weights
+from models.native.batch import BATCH
+from models.native.model import NativeModel
+from models.native.weights import Weights
 from tests import tiny
 
 # Of logits with a deviation of 8: the cache holds 16-bit numbers, batches sum in their own order.
@@ -25,7 +26,7 @@ CLOSE_IN_SIZE = 1e-3
 @contextmanager
 def tiny_model(folder: Path, kind: str = "llama", **options):
     weights = Weights(tiny.write(folder / f"{kind}.gguf", kind, seed=3))
-    model = LlamaModel(weights, **{"n_ctx": 1024, "threads": 1, **options})
+    model = NativeModel(weights, **{"n_ctx": 1024, "threads": 1, **options})
     try:
         yield model
     finally:
@@ -33,9 +34,9 @@ def tiny_model(folder: Path, kind: str = "llama", **options):
         weights.close()
 
 
-def fresh(model: LlamaModel, tokens, rows: int = 1) -> np.ndarray:
+def fresh(model: NativeModel, tokens, rows: int = 1) -> np.ndarray:
     """Return the logits that a context without a past gives."""
-    other = LlamaModel(model.weights, n_ctx=model.n_ctx, threads=1)
+    other = NativeModel(model.weights, n_ctx=model.n_ctx, threads=1)
     try:
         return other.logits(tokens, rows).copy()
     finally:
@@ -57,7 +58,7 @@ def test_a_rejected_proposal_leaves_no_trace():
             assert_same(model.logits(after), fresh(model, after))
 
 
-def play(model: LlamaModel, kind: str, rounds: int, check_every: int) -> None:
+def play(model: NativeModel, kind: str, rounds: int, check_every: int) -> None:
     """Speculate with random outcomes, jump about, and compare with a context without a past."""
     rng = random.Random(kind)
     tokens = random_tokens(rng, 20)

@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models import engines
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ContextFull, ModelError
-from models.llama import native
-from models.llama.model import BATCH, MAX_ROWS, LlamaModel
-from models.llama.weights import Weights
+from models.native.batch import BATCH
+from models.native.model import MAX_ROWS, NativeModel
+from models.native.weights import Weights
 from tests import tiny
 from tests.models.test_llama_cache import assert_same
 from tests.patience import WAIT_S
@@ -40,10 +41,13 @@ PRELUDE = """
     import sys
     from pathlib import Path
     import numpy as np
-    from models.llama.weights import Weights
-    from models.llama.model import LlamaModel
+    from models import engines
+    from models.native.weights import Weights
+    from models.native.model import NativeModel
+    from tests.engine import ENGINE
+    engines.use(ENGINE)
     weights = Weights(Path(sys.argv[1]))
-    model = LlamaModel(weights, n_ctx=512, max_rows=4)
+    model = NativeModel(weights, n_ctx=512, max_rows=4)
 """
 
 
@@ -158,7 +162,7 @@ def test_a_flag_raised_while_loading_stops_it(tmp_path):
 
 def test_closing_twice_is_harmless(tiny_target):
     weights = Weights(tiny_target)
-    model = LlamaModel(weights, n_ctx=512)
+    model = NativeModel(weights, n_ctx=512)
     for _ in range(2):
         model.close()
     for _ in range(2):
@@ -197,16 +201,17 @@ def test_llama_cpp_writes_nothing_to_the_terminal(tiny_target, strange):
 
 
 def test_bindings_that_lay_out_structures_otherwise_are_refused(monkeypatch):
-    real = native.llama.llama_context_default_params
+    library = engines.library()
+    real = library.c.llama_context_default_params
 
     def other():
         params = real()
         params.n_batch += 1
         return params
 
-    monkeypatch.setattr(native.llama, "llama_context_default_params", other)
-    with pytest.raises(ModelError, match=r"pip install llama-cpp-python==0\.3\.36"):
-        native._check_layout()
+    monkeypatch.setattr(library.c, "llama_context_default_params", other)
+    with pytest.raises(ModelError, match=f"pip install {library.PACKAGE}==[0-9.]+"):
+        library._check_layout()
 
 
 def test_a_model_that_computes_no_numbers_is_refused_by_name(tmp_path):
@@ -216,7 +221,7 @@ def test_a_model_that_computes_no_numbers_is_refused_by_name(tmp_path):
     path.write_bytes(data)
     with (
         closing(Weights(path)) as weights,
-        closing(LlamaModel(weights, n_ctx=512, threads=1)) as model,
+        closing(NativeModel(weights, n_ctx=512, threads=1)) as model,
         pytest.raises(ModelError, match=f"{path} computes invalid numbers"),
     ):
         model.logits([1, 2])

@@ -7,7 +7,7 @@ import pytest
 from models.base import SequenceTokens
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ContextFull
-from models.llama.model import LlamaModel
+from models.native.model import NativeModel
 from tests.models.test_llama_cache import assert_same, fresh, random_tokens, tiny_model
 
 PROMPT = random_tokens(random.Random(7), 60)
@@ -18,7 +18,7 @@ def model(open_model, tiny_target):
     return open_model(tiny_target, texts=4)
 
 
-def ask(model: LlamaModel, texts: dict[int, tuple[list[int], int]]):
+def ask(model: NativeModel, texts: dict[int, tuple[list[int], int]]):
     """Ask for rows, and compare them with those that each text has in a context of its own."""
     got = model.logits_of({number: SequenceTokens(*text) for number, text in texts.items()})
     assert got.keys() == texts.keys()

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from models.llama.model import LlamaModel
+from models.native.model import NativeModel
 from tests import tiny
 from tests.models.test_llama_cache import assert_same, fresh, random_tokens, tiny_model
 
@@ -13,8 +13,8 @@ TOKENS = random_tokens(random.Random(5), 300)
 MORE = random_tokens(random.Random(6), 9)
 
 
-def another(model: LlamaModel, **options) -> LlamaModel:
-    return LlamaModel(model.weights, **{"n_ctx": 1024, "threads": 1, **options})
+def another(model: NativeModel, **options) -> NativeModel:
+    return NativeModel(model.weights, **{"n_ctx": 1024, "threads": 1, **options})
 
 
 @pytest.mark.parametrize("kind", ["llama", "gemma3", "lfm2", "mamba"])

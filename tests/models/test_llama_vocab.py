@@ -4,12 +4,13 @@ import random
 
 import pytest
 
-from models.llama.vocab import LlamaVocab
-from models.llama.weights import Weights
+from models.native.library import WeightSettings
+from models.native.vocab import NativeVocab
+from models.native.weights import Weights
 from tests import tiny
 
 
-def spoken(vocab: LlamaVocab, tokens) -> bytes:
+def spoken(vocab: NativeVocab, tokens) -> bytes:
     return b"".join(map(vocab.piece, tokens))
 
 
@@ -72,6 +73,6 @@ def test_pieces_longer_than_any_buffer_are_whole(tmp_path, monkeypatch):
     long = "x" * 300
     names = tiny._byte_names()
     monkeypatch.setattr(tiny, "_byte_names", lambda: [*names[:255], long])
-    weights = Weights(tiny.write(tmp_path / "m.gguf"), vocab_only=True)
+    weights = Weights(tiny.write(tmp_path / "m.gguf"), WeightSettings(vocab_only=True))
     assert weights.vocab.piece(255) == long.encode()
     weights.close()

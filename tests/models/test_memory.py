@@ -15,16 +15,16 @@ ROOT = Path(__file__).parents[2]
 LOAD = """
 import sys
 from pathlib import Path
-from models.llama.model import LlamaModel
-from models.llama import native
-from models.llama.weights import Weights
-native.start()
+from models.native.model import NativeModel
+from models import engines
+from models.native.weights import Weights
+engines.library()
 import psutil
 before = psutil.Process().memory_info().rss
 keep = []
 for rows, path in zip((32, 1), sys.argv[2:]):
     weights = Weights(Path(path))
-    model = LlamaModel(weights, n_ctx=int(sys.argv[1]), max_rows=rows)
+    model = NativeModel(weights, n_ctx=int(sys.argv[1]), max_rows=rows)
     model.logits(list(range(1000, 1300)), rows)
     keep.append(model)
 # Not ru_maxrss: that begins with what the process had that this one was forked from.

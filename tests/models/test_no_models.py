@@ -13,7 +13,7 @@ import pytest
 from models import gguf
 from models.errors import ModelError, ModelMissing
 from models.files.locate import locate
-from models.llama.weights import Weights
+from models.native.weights import Weights
 
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 9\n"
 SAFE = b'{"__metadata__":{"format":"pt"},"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from models.llama import weights
+from models.native import weights
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells and obeys")
 SIZE = 4 << 20
@@ -49,5 +49,5 @@ def test_without_proc_nothing_happens(monkeypatch):
     def missing(path):
         raise FileNotFoundError(path)
 
-    monkeypatch.setattr("models.llama.weights.Path.read_bytes", missing)
+    monkeypatch.setattr("models.native.weights.Path.read_bytes", missing)
     weights.release_mapped_pages()

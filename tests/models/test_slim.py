@@ -14,8 +14,9 @@ import pytest
 from models.errors import ModelError, StorageError
 from models.gguf import FileVocabulary, read, read_vocabulary, summarise
 from models.gguf.vocabulary import UNUSED
-from models.llama.weights import Weights
 from models.mapping import Mapping
+from models.native.library import WeightSettings
+from models.native.weights import Weights
 from models.slim import vocabulary, writing
 from models.slim.workshop import RECIPE, SOURCE, SOURCE_SHA256, Recipe, spaced, workshop
 from models.slim.writing import read_layout
@@ -118,7 +119,7 @@ def test_metadata_follow_the_tokens_and_all_else_stays(models, source):
 
 def test_text_is_tokenised_by_what_is_left(models, source):
     with making(source) as made:
-        weights = Weights(made.make(Recipe(tokens=KEPT)), vocab_only=True)
+        weights = Weights(made.make(Recipe(tokens=KEPT)), WeightSettings(vocab_only=True))
     assert (
         b"".join(map(weights.vocab.piece, weights.vocab.tokenize("déjà vu"))) == "déjà vu".encode()
     )

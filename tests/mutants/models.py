@@ -5,8 +5,8 @@ from functools import partial
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.model import ModelSource
 from assistant.engine.resume import Resuming
-from models.llama import state
 from models.mapping import Mapping
+from models.native import state
 from tests.assistant.engine import test_resuming as resuming
 from tests.exact.toy import best_two
 from tests.models import test_llama_state as states

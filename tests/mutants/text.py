@@ -3,8 +3,8 @@
 from assistant.chat.answer_text import Detokenizer, StopStrings
 from assistant.chat.prompt_tokens import ChatTokens
 from assistant.engine.answer import AnswerBuilder
-from models.llama.context import Context
-from models.llama.model import LlamaModel
+from models.native.context import Context
+from models.native.model import NativeModel
 from tests.assistant.chat import test_chat_tokens as chat
 from tests.assistant.chat import test_stops as stops
 from tests.assistant.engine import test_answer as answers
@@ -29,7 +29,7 @@ MUTANTS = (
     ),
     Mutant(
         "trust the length of the cache instead of its tokens",
-        LlamaModel.logits,
+        NativeModel.logits,
         "self._context.truncate(min(self.cached(tokens), len(tokens) - rows))",
         "self._context.truncate(min(len(self.held), len(tokens) - rows))",
         cache.test_a_rejected_proposal_leaves_no_trace,

@@ -78,9 +78,9 @@ def _versions() -> Iterator[Finding]:
 
 def _library() -> Iterator[Finding]:
     try:
-        from models.llama import native
+        from models.llama import library
 
-        native.start()
+        library.start()
     except (ImportError, OSError, RuntimeError) as error:
         build = f"{sys.executable} -m pip install --force-reinstall --no-cache-dir {LIBRARY}"
         yield Finding("llama.cpp", "bad", f"{LIBRARY} does not load: {error}.", f"{build}==0.3.36")
@@ -88,11 +88,11 @@ def _library() -> Iterator[Finding]:
     except ModelError as error:
         yield Finding("llama.cpp", "bad", str(error))
         return
-    yield Finding("llama.cpp", "ok", f"{native.version()}, {LIBRARY} {_version(LIBRARY)}")
+    yield Finding("llama.cpp", "ok", f"{library.version()}, {LIBRARY} {_version(LIBRARY)}")
     yield Finding(
-        "processor", "ok", f"{', '.join(native.devices())}: {_features(native.features())}"
+        "processor", "ok", f"{', '.join(library.devices())}: {_features(library.features())}"
     )
-    if native.has_amx():
+    if library.has_amx():
         yield Finding(
             "processor",
             "note",
@@ -100,8 +100,8 @@ def _library() -> Iterator[Finding]:
             "CFLAGS=-mno-amx-int8 CXXFLAGS=-mno-amx-int8 "
             f"{sys.executable} -m pip install --force-reinstall --no-cache-dir {LIBRARY}==0.3.36",
         )
-    gpu = "this build offloads to it" if native.offloads_to_gpu() else "none in this build"
-    yield Finding("GPU", "ok" if native.offloads_to_gpu() else "note", gpu)
+    gpu = "this build offloads to it" if library.offloads_to_gpu() else "none in this build"
+    yield Finding("GPU", "ok" if library.offloads_to_gpu() else "note", gpu)
 
 
 def _features(text: str) -> str:

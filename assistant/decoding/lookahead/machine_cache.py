@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
@@ -153,14 +152,13 @@ def _times(
 
 
 def _recorded(path: Path, what: str, folder: Path) -> dict[int, float]:
-    """Return what was measured last with a file here, whatever the settings; empty: nothing."""
+    """Return what was measured last with a file here, however it was run; empty: nothing."""
     try:
         status = path.stat()
-        file = f"{status.st_size} {status.st_mtime_ns}"
-        library = version("llama-cpp-python")
-    except (OSError, PackageNotFoundError):
+    except OSError:
         return {}
-    known = _all_times(folder).newest(f"{what} | {file} | {library} ")
+    file = f"{status.st_size} {status.st_mtime_ns}"
+    known = _all_times(folder).newest(f"{what} | {file} | ")
     return known.seconds if known and known.is_sound else {}
 
 

@@ -22,7 +22,7 @@ from assistant.lab.bench.source_profile import profile
 from assistant.lab.protocol import Lockstep, Trial
 from assistant.request import Setup
 from models.errors import Cancelled, ContextFull, ModelError
-from models.llama.model import LlamaModel
+from models.native.model import NativeModel
 
 STRIDE = 4
 """Tokens that a system generates while the others wait: a fraction of a second."""
@@ -224,9 +224,11 @@ class TrialRunner:
 
 def _measured(assistant: Assistant, setup: Setup) -> Costs | None:
     target, draft = assistant.target, assistant.draft
-    if not isinstance(target, LlamaModel) or not target.can_roll_back:
+    if not isinstance(target, NativeModel) or not target.can_roll_back:
         return None
-    return cached_or_measured(target, draft if isinstance(draft, LlamaModel) else None, setup.cache)
+    return cached_or_measured(
+        target, draft if isinstance(draft, NativeModel) else None, setup.cache
+    )
 
 
 def _strides(runner: Runner) -> int:

@@ -15,8 +15,8 @@ from assistant.lab.opening import Opener
 from assistant.request import Message, Sampling
 from models.base import Logits, Model
 from models.gguf import FileVocabulary, read_vocabulary
-from models.llama.model import LlamaModel
 from models.mapping import Mapping
+from models.native.model import NativeModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,7 +143,7 @@ class DraftBench:
     def __init__(
         self,
         target: Path,
-        reference: LlamaModel,
+        reference: NativeModel,
         sampling: Sampling,
         opener: Opener,
         questions: Sequence[str],
@@ -171,7 +171,7 @@ class DraftBench:
         self._step = taken / widths[0]
         self._verify = {n: each / widths[0] for n, each in zip(WIDTHS, widths, strict=True)}
 
-    def measure(self, draft: LlamaModel) -> DraftFigures:
+    def measure(self, draft: NativeModel) -> DraftFigures:
         """Return the figures of a draft; raises `ModelError` when it does not serve the target."""
         mapping = self._mapping(draft)
         found = [overlaps(draft, mapping, each, self._samplings) for each in self._passages]
@@ -188,10 +188,10 @@ class DraftBench:
             forecast(sampled, step, self._verify),
         )
 
-    def _mapping(self, draft: LlamaModel) -> Mapping:
+    def _mapping(self, draft: NativeModel) -> Mapping:
         return Mapping.between(self._vocabulary, read_vocabulary(draft.weights.path))
 
 
-def _evaluation(model: LlamaModel, tokens: Sequence[int], rows: int = 1) -> Callable[[], object]:
+def _evaluation(model: NativeModel, tokens: Sequence[int], rows: int = 1) -> Callable[[], object]:
     """Return what evaluates the last `rows` of `tokens`, the others being cached already."""
     return lambda: model.logits(tokens, rows)

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from assistant.store import Store, place, present
 from models.base import Vocab
 from models.errors import UsageError
-from models.llama.weights import Weights
+from models.native.library import WeightSettings
+from models.native.weights import Weights
 
 QUESTIONS = (
     "Write a Python function that returns the n-th Fibonacci number without recursion.",
@@ -78,7 +79,7 @@ OWN_WEIGHT = 10
 
 def counted(path: Path, own: Iterable[str]) -> npt.NDArray[np.int64]:
     """Return how often each token of a model's vocabulary is used, here and by everybody."""
-    weights = Weights(path, vocab_only=True)
+    weights = Weights(path, WeightSettings(vocab_only=True))
     try:
         return counts(weights.vocab, weights.vocab.size, written_everywhere(), own)
     finally:

@@ -12,7 +12,7 @@ from assistant.lab.opening import Opener
 from assistant.lab.progress_meter import Meter, effort
 from assistant.lab.protocol import Depth, OutlookSource, Payoff, RateOutlook
 from assistant.request import Setup, Tuning
-from models.llama.model import MAX_ROWS, LlamaModel
+from models.native.model import MAX_ROWS, NativeModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class MeasuredCurve:
     """A model at one depth or two, and its fastest evaluations so far."""
 
     side: Side
-    models: Mapping[int, LlamaModel]
+    models: Mapping[int, NativeModel]
     """By depth: one for each, so that no context has to be read twice."""
     seconds: dict[int, dict[int, float]] = field(default_factory=dict)
     """By depth and width."""

@@ -19,8 +19,8 @@ from assistant.request import Tuning
 from models import memory
 from models.cancel import CancelFlag
 from models.errors import ModelError, StorageError
-from models.llama.model import LlamaModel
 from models.machine import OtherLoad
+from models.native.model import NativeModel
 
 DEPTH = 512
 """Tokens after which settings compete: enough for attention to count."""
@@ -93,12 +93,12 @@ class Tuner:
         ]
         return reduce(lambda tuning, winner: winner.on(tuning), winners, Tuning())
 
-    def _contest(self, side: Side, usual: LlamaModel, settings: Tuning, depth: int) -> Result:
+    def _contest(self, side: Side, usual: NativeModel, settings: Tuning, depth: int) -> Result:
         with self._opener.open(side.path, settings, side.max_rows) as other:
             self._read(other, side, depth)
             return settings_trial.contest(usual, other, side.tried, depth, self._meter.time)
 
-    def _read(self, model: LlamaModel, side: Side, depth: int) -> None:
+    def _read(self, model: NativeModel, side: Side, depth: int) -> None:
         """Have a model read its context."""
         self._meter.weight = side.weight
         model.logits(varied(depth, model.n_vocab), rows=0)

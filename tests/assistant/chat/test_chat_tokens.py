@@ -9,14 +9,15 @@ import pytest
 
 from assistant.chat.prompt_tokens import ChatTokens
 from assistant.request import Message
-from models.llama.vocab import LlamaVocab
-from models.llama.weights import Weights
+from models.native.library import WeightSettings
+from models.native.vocab import NativeVocab
+from models.native.weights import Weights
 from tests import tiny
 
 
 @contextmanager
 def vocabulary(path: Path):
-    weights = Weights(path, vocab_only=True)
+    weights = Weights(path, WeightSettings(vocab_only=True))
     try:
         yield weights.vocab
     finally:
@@ -33,15 +34,15 @@ def typed(text: str) -> list[Message]:
     ]
 
 
-def control_count(vocab: LlamaVocab, tokens: list[int]) -> int:
+def control_count(vocab: NativeVocab, tokens: list[int]) -> int:
     return sum(vocab.is_control(token) for token in tokens)
 
 
-def bytes_of(vocab: LlamaVocab, tokens: list[int]) -> bytes:
+def bytes_of(vocab: NativeVocab, tokens: list[int]) -> bytes:
     return b"".join(map(vocab.piece, tokens))
 
 
-def whole_string(vocab: LlamaVocab, text: str) -> list[int]:
+def whole_string(vocab: NativeVocab, text: str) -> list[int]:
     """Tokenise as most programs do, control tokens and all."""
     data = text.encode()
     tokens = (llama.llama_token * (len(data) + 8))()
@@ -49,7 +50,7 @@ def whole_string(vocab: LlamaVocab, text: str) -> list[int]:
     return list(tokens[:count])
 
 
-def check_injection(vocab: LlamaVocab, chat: ChatTokens, text: str) -> None:
+def check_injection(vocab: NativeVocab, chat: ChatTokens, text: str) -> None:
     harmless, tokens = chat.encode(typed("harmless")), chat.encode(typed(text))
     assert control_count(vocab, tokens) == control_count(vocab, harmless), text
     spoken = bytes_of(vocab, tokens)

@@ -17,9 +17,9 @@ from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import Row, Sampling, warp
-from models.llama.model import LlamaModel
-from models.llama.weights import Weights
 from models.mapping import Mapping
+from models.native.model import NativeModel
+from models.native.weights import Weights
 from tests import tiny
 from tests.assistant.chi_square import agrees, all_agree
 from tests.assistant.decoding.rules.given import coupled_acceptance
@@ -51,8 +51,8 @@ def pair(tmp_path_factory):
     target = Weights(tiny.write(folder / "target.gguf", seed=11))
     draft = Weights(tiny.write(folder / "draft.gguf", seed=12, like=11, noise=0.6))
     models = (
-        LlamaModel(target, n_ctx=512, threads=1),
-        LlamaModel(draft, n_ctx=512, max_rows=1, threads=1),
+        NativeModel(target, n_ctx=512, threads=1),
+        NativeModel(draft, n_ctx=512, max_rows=1, threads=1),
     )
     yield models
     for model in models:

@@ -12,9 +12,9 @@ from assistant.decoding.warp import Sampling
 from assistant.engine.reply import Assistant
 from assistant.events import Decoded, Noticed, Reason, Stop
 from assistant.request import Message, Request
-from models.llama.model import LlamaModel
-from models.llama.weights import Weights
 from models.mapping import Mapping
+from models.native.model import NativeModel
+from models.native.weights import Weights
 from tests import tiny
 
 QUESTION = (Message("system", "Be brief."), Message("user", "Why is the sky blue?"))
@@ -29,7 +29,9 @@ def opened(target, draft=None, n_ctx=1024, draft_ctx=1024):
         def open_(path, size, rows):
             weights = Weights(path)
             stack.callback(weights.close)
-            model = LlamaModel(weights, n_ctx=size, max_rows=rows, threads=1, cancel=control.cancel)
+            model = NativeModel(
+                weights, n_ctx=size, max_rows=rows, threads=1, cancel=control.cancel
+            )
             stack.callback(model.close)
             return model
 

@@ -8,8 +8,8 @@ from assistant.engine.weights_pool import Pool
 from assistant.request import Setup
 from models.cancel import CancelFlag
 from models.errors import Cancelled
-from models.llama.model import LlamaModel
-from models.llama.weights import Weights
+from models.native.model import NativeModel
+from models.native.weights import Weights
 from tests import tiny
 
 
@@ -32,6 +32,6 @@ def test_a_context_whose_first_evaluation_is_stopped_is_freed(tiny_target, calls
     flag.raise_()
     weights = Weights(tiny_target)
     with pytest.raises(Cancelled):
-        LlamaModel(weights, n_ctx=512, threads=1, cancel=flag)
+        NativeModel(weights, n_ctx=512, threads=1, cancel=flag)
     assert len(freed) == 1
     weights.close()

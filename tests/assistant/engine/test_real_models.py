@@ -12,9 +12,9 @@ from assistant.decoding.sources.draft import Draft, Proposal
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import Sampling, one_hot, warp
 from assistant.request import Message
-from models.llama.model import LlamaModel
-from models.llama.weights import Weights
 from models.mapping import Mapping
+from models.native.model import NativeModel
+from models.native.weights import Weights
 
 pytestmark = pytest.mark.weights
 LENGTH = 24
@@ -31,7 +31,7 @@ def greedy(logits, history):
 @pytest.fixture(scope="module")
 def smol(smollm2):
     weights = Weights(smollm2)
-    model = LlamaModel(weights, n_ctx=1024)
+    model = NativeModel(weights, n_ctx=1024)
     yield model
     model.close()
     weights.close()

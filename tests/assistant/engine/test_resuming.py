@@ -11,9 +11,9 @@ from assistant.engine.load import Loader
 from assistant.engine.resume import MIN_TOKENS_KEPT, Resuming
 from assistant.engine.weights_pool import Pool
 from assistant.request import Setup
+from models import engines
 from models.files.snapshots import discard
-from models.llama import native
-from models.llama.model import LlamaModel
+from models.native.model import NativeModel
 from models.prefix import shared
 from tests import tiny
 from tests.models.test_llama_cache import assert_same, fresh, random_tokens, tiny_model
@@ -23,7 +23,7 @@ OTHER = random_tokens(random.Random(2), 400)
 ANSWER = random_tokens(random.Random(3), 90)
 
 
-class Slow(LlamaModel):
+class Slow(NativeModel):
     """A model that claims to read slowly."""
 
     seconds_a_token = 0.02  # 100 tokens are worth a snapshot
@@ -39,7 +39,7 @@ def start(open_model, tiny_target, places):
     """Start a model anew, as after the program was closed."""
     opened: list[Resuming] = []
 
-    def start(kind: type[LlamaModel] = Slow, identity: str = "a", room: int = 1 << 30):
+    def start(kind: type[NativeModel] = Slow, identity: str = "a", room: int = 1 << 30):
         model = kind(open_model(tiny_target).weights, n_ctx=1024, threads=1)
         resuming = Resuming(model, identity, places, room)
         opened.append(resuming)
@@ -180,7 +180,7 @@ def test_a_bad_snapshot_never_reaches_llama_cpp(start, places, monkeypatch, dama
 
 
 def test_what_is_read_in_no_time_is_not_written(start, places):
-    model, resuming = start(LlamaModel)
+    model, resuming = start(NativeModel)
     answer(model, resuming, CHAT)
     assert model.seconds_a_token is not None
     resuming.keep()
@@ -243,7 +243,7 @@ def test_a_model_that_cannot_take_tokens_back_only_goes_on(start):
 @contextmanager
 def loaded(path, n_ctx, monkeypatch):
     """Load a model as the program does; it reads slowly enough for its snapshots to be kept."""
-    monkeypatch.setattr(LlamaModel, "seconds_a_token", Slow.seconds_a_token)
+    monkeypatch.setattr(NativeModel, "seconds_a_token", Slow.seconds_a_token)
     setup = Setup(path, n_ctx=n_ctx, threads=1, measure=False)
     loader = Loader(setup, Control(), lambda event: None, Pool())
     try:
@@ -279,7 +279,7 @@ def test_a_snapshot_of_another_context_size_is_read_anew(longrope, monkeypatch, 
 def test_a_snapshot_of_another_build_of_the_library_is_read_anew(longrope, monkeypatch):
     with loaded(longrope, 512, monkeypatch) as assistant:
         answer(assistant.target, assistant.resuming, CHAT)
-    monkeypatch.setattr(native, "build", lambda: "another")
+    monkeypatch.setattr(engines.library(), "build", lambda: "another")
     with loaded(longrope, 512, monkeypatch) as assistant:
         assert answer(assistant.target, assistant.resuming, CHAT) == 0
 

@@ -15,8 +15,9 @@ from assistant.lab.tune.tune import Tuner
 from assistant.request import Setup, Tuning
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelError, StorageError
-from models.llama.model import LlamaModel
-from models.llama.weights import Weights
+from models.native.library import WeightSettings
+from models.native.model import NativeModel
+from models.native.weights import Weights
 from tests import tiny
 
 
@@ -82,8 +83,8 @@ def test_winners_are_used_and_their_costs_are_known_at_the_next_load(
     assert best.threads == 1
 
     monkeypatch.setattr(machine_cache, "time_target", None)  # nothing may be measured
-    weights = Weights(tiny_target, repack=best.repack)
-    model = LlamaModel(weights, threads=best.threads, flash_attention=best.flash_attention)
+    weights = Weights(tiny_target, WeightSettings(repack=best.repack))
+    model = NativeModel(weights, threads=best.threads, flash_attention=best.flash_attention)
     costs = cached_or_measured(model, None, tmp_path)
     model.close()
     weights.close()

@@ -9,32 +9,31 @@ from time import perf_counter
 from models.base import Logits, SequenceTokens
 from models.cancel import CancelFlag
 from models.errors import ContextFull, ModelError
-from models.llama import native
-from models.llama.batch import SEQUENCE, Part
-from models.llama.context import BATCH as BATCH
-from models.llama.context import Context
-from models.llama.weights import Weights
 from models.machine import physical_cores
+from models.native.batch import BATCH, SEQUENCE, Part
+from models.native.context import Context
+from models.native.library import ContextSettings
+from models.native.weights import Weights
 from models.prefix import shared
 
 MAX_ROWS = 32
 MIN_TOKENS_TIMED = 32  # tokens at least, to tell how fast a prompt is read
 
 
-class LlamaModel:
-    """A model as `models.base.Model` describes it, and `models.base.Several`.
+class NativeModel:
+    """A model as `models.base.Model` describes it, and `models.base.MultiSequenceModel`.
 
     Args:
         weights: loaded weights; they must outlive this.
         n_ctx: tokens to make room for; at most what the model was trained for.
         max_rows: rows that one call may ask for. Each costs `n_vocab` floats of buffer, twice.
-        texts: how many texts to hold side by side; a recurrent model holds one alone.
+        texts: how many texts to hold side by side, where model and library can.
         threads: None is one per physical core, for one token and for batches alike.
-        flash_attention: None leaves it to llama.cpp.
+        flash_attention: None leaves it to the library.
         cancel: raised by another thread, it stops an evaluation between two nodes of its graph.
 
     Raises:
-        ModelError: llama.cpp cannot make a context of this size.
+        ModelError: the library cannot make a context of this size.
     """
 
     def __init__(
@@ -51,23 +50,26 @@ class LlamaModel:
         self.weights = weights
         self.n_vocab = weights.vocab.size
         self.max_rows = min(max_rows, MAX_ROWS)
-        self.most_texts = 1 if weights.is_recurrent else max(1, min(texts, self.max_rows))
+        holds_several = weights.library.holds_several_texts() and not weights.is_recurrent
+        self.most_texts = max(1, min(texts, self.max_rows)) if holds_several else 1
         self._inside = Lock()
         threads = _checked_threads(threads)
         self.conditions = f"{weights.conditions} threads={threads} flash={flash_attention}"
         self._context = Context(
             weights,
-            n_ctx=_checked_ctx(n_ctx, weights),
-            max_rows=self.max_rows,
-            sequences=self.most_texts,
-            threads=threads,
-            flash_attention=flash_attention,
-            cancel=CancelFlag() if cancel is None else cancel,
+            ContextSettings(
+                _checked_ctx(n_ctx, weights),
+                self.max_rows,
+                self.most_texts,
+                threads,
+                flash_attention,
+            ),
+            CancelFlag() if cancel is None else cancel,
         )
-        settings = self._context.cache_format
-        self.cache_identity = f"{self.conditions} {native.build()} {settings}"
+        build, settings = weights.library.build(), self._context.cache_format
+        self.cache_identity = f"{self.conditions} {build} {settings}"
         """All that a state depends on beside the tokens, but for the name of the file."""
-        # llama.cpp pads the context to a multiple of 256; more than was trained for is no use.
+        # A library pads the context to a multiple of 256; more than was trained for is no use.
         self.n_ctx = min(self._context.n_ctx, weights.n_ctx_train)
         self.busy_s = 0.0
         self._read, self._read_s = 0, 0.0  # tokens without logits, and the seconds they took
@@ -96,7 +98,7 @@ class LlamaModel:
             return self._context.rows(rows)
 
     def logits_of(self, texts: Mapping[int, SequenceTokens]) -> dict[int, Logits]:
-        """Return the logits of several texts from one evaluation; see `models.base.Several`."""
+        """Return the logits of texts side by side; see `models.base.MultiSequenceModel`."""
         for number, text in texts.items():
             if not 0 <= number < self.most_texts:
                 raise ValueError(f"a text's number must be in 0..{self.most_texts - 1}: {number}")
@@ -151,7 +153,7 @@ class LlamaModel:
 
     @property
     def restores_in_part(self) -> bool:
-        """Whether a state is the end of the cache alone: llama.cpp leaves out what has slid by."""
+        """Whether a state is the end of the cache alone, without what has slid by."""
         return self.weights.sliding_window > 0
 
     def state(self) -> memoryview:

@@ -1,37 +1,19 @@
-"""One llama.cpp context over loaded weights, and the tokens that each sequence of it holds."""
+"""One context over loaded weights, and the tokens that each sequence of its cache holds."""
 
 import ctypes
 from collections.abc import Collection, Sequence
 
-import llama_cpp.llama_cpp as llama
 import numpy as np
 
 from models.base import Logits
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ContextFull, ModelError
-from models.llama import native, state
-from models.llama.batch import SEQUENCE, Batch, Part
-from models.llama.weights import Weights
+from models.native import complaints, state
+from models.native.batch import SEQUENCE, Batch, Part
+from models.native.library import ContextSettings
+from models.native.weights import Weights
 from models.prefix import shared
 
-BATCH = 256  # tokens per evaluation of a long prompt: few enough to stop soon
-KEYED_BY = (
-    "rope_scaling_type",
-    "rope_freq_base",
-    "rope_freq_scale",
-    "yarn_ext_factor",
-    "yarn_attn_factor",
-    "yarn_beta_fast",
-    "yarn_beta_slow",
-    "yarn_orig_ctx",
-    "attention_type",
-    "flash_attn_type",
-    "type_k",
-    "type_v",
-    "swa_full",
-    "kv_unified",
-)
-"""Settings of a context that decide what its cache holds, or how."""
 NO_ROOM, ABORTED = 1, 2  # what llama_decode returns
 
 
@@ -42,56 +24,39 @@ class Context:
     that one does not take is there for the others.
 
     Raises:
-        ModelError: llama.cpp cannot make a context of this size.
+        ModelError: the library cannot make a context of this size.
     """
 
-    def __init__(
-        self,
-        weights: Weights,
-        *,
-        n_ctx: int,
-        max_rows: int,
-        sequences: int,
-        threads: int,
-        flash_attention: bool | None,
-        cancel: CancelFlag,
-    ) -> None:
+    def __init__(self, weights: Weights, settings: ContextSettings, cancel: CancelFlag) -> None:
         self.weights = weights
+        self._library = weights.library
+        self._c = self._library.c
         self._cancel = cancel
-        self._abort_callback = native.strlen_as_abort_callback()  # llama.cpp keeps only its address
-        self._handle = self._open(n_ctx, max_rows, sequences, threads, flash_attention)
-        self._memory = llama.llama_get_memory(self._handle)
-        self._batch = Batch(BATCH)
-        self.n_ctx = int(llama.llama_n_ctx(self._handle))
+        self._abort_callback = complaints.strlen_as_abort_callback()  # C keeps only its address
+        self._handle = self._open(settings)
+        self._memory = self._c.llama_get_memory(self._handle)
+        self._batch = Batch(self._c)
+        self.n_ctx = int(self._c.llama_n_ctx(self._handle))
         """Cells of the cache: what was asked for, padded to a multiple of 256."""
-        self.held: list[list[int]] = [[] for _ in range(sequences)]
+        self.held: list[list[int]] = [[] for _ in range(settings.sequences)]
         """The tokens of each sequence that the cache holds."""
         # Where a model has two sets of rotations (longrope), the size says which one is used.
-        self.cache_format = f"n_ctx={self.n_ctx} {self._settings}"
+        self.cache_format = f"n_ctx={self.n_ctx} {self._fields}"
         """All settings that the bytes of its cache depend on, as text."""
 
-    def _open(
-        self, n_ctx: int, max_rows: int, sequences: int, threads: int, flash_attention: bool | None
-    ) -> int:
-        params = llama.llama_context_default_params()
-        params.n_ctx, params.n_batch, params.n_ubatch = n_ctx, BATCH, BATCH
-        params.n_seq_max, params.kv_unified = sequences, True
-        params.n_outputs_max = max_rows
-        # A batch of two and more runs on the second count, also a verification.
-        params.n_threads = params.n_threads_batch = threads
-        if flash_attention is not None:
-            params.flash_attn_type = int(flash_attention)
-        params.swa_full = True  # else a rollback beyond the window corrupts the cache in silence
-        native.forget_complaints()
-        self._settings = " ".join(f"{name}={getattr(params, name)}" for name in KEYED_BY)
-        handle: int | None = llama.llama_init_from_model(self.weights.handle, params)
+    def _open(self, settings: ContextSettings) -> int:
+        params = self._library.context_params(settings)
+        fields = self._library.CACHE_FIELDS
+        self._fields = " ".join(f"{name}={getattr(params, name)}" for name in fields)
+        complaints.forget()
+        handle: int | None = self._c.llama_init_from_model(self.weights.handle, params)
         if not handle:
             raise ModelError(
-                f"llama.cpp cannot make a context of {n_ctx} tokens for {self.weights.path}: "
-                f"{native.complaints()}. Try a smaller --ctx."
+                f"{self._library.TITLE} cannot make a context of {settings.n_ctx} tokens for "
+                f"{self.weights.path}: {complaints.said()}. Try a smaller --ctx."
             )
         address = ctypes.c_void_p(self._cancel.address)
-        llama.llama_set_abort_callback(handle, self._abort_callback, address)
+        self._c.llama_set_abort_callback(handle, self._abort_callback, address)
         return handle
 
     @property
@@ -105,33 +70,36 @@ class Context:
         Raises:
             Cancelled: the cancel flag was raised; the cache is as it was.
             ContextFull: there are no cells left for them; the cache is as it was.
-            ModelError: llama.cpp could not evaluate the batch; the cache is empty.
+            ModelError: the library could not evaluate the batch; the cache is empty.
         """
         lengths = [len(self.held[part.sequence]) for part in parts]
         self._batch.fill(parts, lengths)
-        native.forget_complaints()
-        code = llama.llama_decode(self._handle, self._batch.struct)
+        count = sum(len(part.tokens) for part in parts)
+        if not self._batch.is_within(self.weights.vocab.size):
+            raise self._failure(count, "one is not of its vocabulary")
+        complaints.forget()
+        code = self._c.llama_decode(self._handle, self._batch.struct)
+        if code == 0 and self._cancel.raised and self._library.aborts_in_silence():
+            code = ABORTED
         if code == 0:
             for part in parts:
                 self.held[part.sequence].extend(part.tokens)
             return
         # After an abort the cache is as it was, or can be made so; after an error nothing is sure.
         if code not in (NO_ROOM, ABORTED) or not all(
-            llama.llama_memory_seq_rm(self._memory, part.sequence, length, -1)
+            self._c.llama_memory_seq_rm(self._memory, part.sequence, length, -1)
             for part, length in zip(parts, lengths, strict=True)
         ):
             self.clear()
-        raise self._failure(code, sum(len(part.tokens) for part in parts))
-
-    def _failure(self, code: int, count: int) -> Exception:
         if code == ABORTED:
-            return Cancelled()
+            raise Cancelled
         if code == NO_ROOM:
-            return ContextFull(f"A context of {self.n_ctx} tokens has no room for {count} more.")
-        return ModelError(
-            f"llama.cpp could not evaluate {count} tokens with {self.weights.path} "
-            f"(code {code}): {native.complaints()}."
-        )
+            raise ContextFull(f"A context of {self.n_ctx} tokens has no room for {count} more.")
+        raise self._failure(count, f"{complaints.said()} (code {code})")
+
+    def _failure(self, count: int, reason: str) -> ModelError:
+        title, path = self._library.TITLE, self.weights.path
+        return ModelError(f"{title} could not evaluate {count} tokens with {path}: {reason}.")
 
     def rows(self, count: int) -> Logits:
         """Return the logits that the last batch asked for, as a view that the next overwrites.
@@ -142,7 +110,7 @@ class Context:
         n_vocab = self.weights.vocab.size
         if count == 0:
             return np.empty((0, n_vocab), np.float32)
-        pointer = llama.llama_get_logits(self._handle)
+        pointer = self._c.llama_get_logits(self._handle)
         if not pointer:
             raise ModelError(f"{self.weights.path} computes no logits: it is not a text generator.")
         logits = np.ctypeslib.as_array(pointer, shape=(count, n_vocab))
@@ -157,7 +125,7 @@ class Context:
         """Forget all but the first `length` tokens; all, if the model cannot take tokens back."""
         if length == len(self.held[sequence]):
             return
-        if self._reaches_back(length, sequence) and llama.llama_memory_seq_rm(
+        if self._reaches_back(length, sequence) and self._c.llama_memory_seq_rm(
             self._memory, sequence, length, -1
         ):
             del self.held[sequence][length:]
@@ -175,7 +143,7 @@ class Context:
             self.truncate(known[sequence], sequence)
             return
         self.forget(sequence)
-        llama.llama_memory_seq_cp(self._memory, source, sequence, 0, known[source])
+        self._c.llama_memory_seq_cp(self._memory, source, sequence, 0, known[source])
         self.held[sequence] += tokens[: known[source]]
 
     def settle(self, tokens: Sequence[int]) -> None:
@@ -195,25 +163,25 @@ class Context:
         """Say whether the cache holds all that a token behind the first `length` looks at."""
         window = self.weights.sliding_window
         needed = max(0, length - window) if window else 0
-        return length > 0 and llama.llama_memory_seq_pos_min(self._memory, sequence) <= needed
+        return length > 0 and self._c.llama_memory_seq_pos_min(self._memory, sequence) <= needed
 
     def forget(self, sequence: int) -> None:
         """Free the cells that no other sequence has."""
         if any(tokens for i, tokens in enumerate(self.held) if i != sequence):
-            llama.llama_memory_seq_rm(self._memory, sequence, -1, -1)
+            self._c.llama_memory_seq_rm(self._memory, sequence, -1, -1)
             self.held[sequence].clear()
         else:
             self.clear()
 
     def clear(self) -> None:
         """Forget everything."""
-        llama.llama_memory_clear(self._memory, False)
+        self._c.llama_memory_clear(self._memory, False)
         for tokens in self.held:
             tokens.clear()
 
     def state(self) -> memoryview:
         """Return a copy of what the first sequence holds."""
-        return state.copied(self._handle)
+        return state.copied(self._c, self._handle)
 
     def restore(self, tokens: Sequence[int], copy: memoryview) -> bool:
         """Hold nothing but a copy that `state` returned when it held `tokens`; say if it does.
@@ -221,7 +189,7 @@ class Context:
         If not, the cache is empty afterwards. Only what `state` returned may be given to it.
         """
         self.clear()
-        if state.put_back(self._handle, copy, len(tokens)):
+        if state.put_back(self._c, self._handle, copy, len(tokens)):
             self.held[SEQUENCE] += tokens
             return True
         self.clear()
@@ -231,5 +199,5 @@ class Context:
         """Free everything; rows returned before are gone with it."""
         if self._handle:
             self._batch.close()
-            llama.llama_free(self._handle)
+            self._c.llama_free(self._handle)
             self._handle = 0

@@ -7,115 +7,106 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
-import llama_cpp.llama_cpp as llama
-
-from models import gguf
+from models import engines, gguf
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelError
-from models.llama import native, offload
-from models.llama.vocab import LlamaVocab, has_tokens
+from models.native import complaints
+from models.native.library import USUAL, Library, WeightSettings, speed_key
+from models.native.vocab import NativeVocab, has_tokens
 
 _DONTNEED = 4  # MADV_DONTNEED
 _LARGE = 1 << 20
 
 
 class Weights:
-    """A loaded GGUF file and its vocabulary.
+    """A loaded GGUF file and its vocabulary, in the library of this process.
 
     Args:
         path: the file.
-        gpu_layers: how many layers to offload; None is all, when this build can offload.
-        repack: rearrange weights for the CPU's kernels where there are such.
-        at_home: leave no layer to other machines; see `models.rpc_servers`.
+        settings: how it is loaded.
         cancel: raised by another thread, it stops the loading.
         progress: called with the fraction that is loaded; must not raise.
-        vocab_only: read the vocabulary and the metadata, not the weights.
 
     Raises:
-        ModelError: the file is not a model that llama.cpp can run; the text has its reason.
+        ModelError: the file is not a model that the library can run; the text has its reason.
         Cancelled: `cancel` was raised.
     """
 
     def __init__(
         self,
         path: Path,
+        settings: WeightSettings = USUAL,
         *,
-        gpu_layers: int | None = None,
-        repack: bool = True,
-        at_home: bool = False,
         cancel: CancelFlag | None = None,
         progress: Callable[[float], None] = lambda fraction: None,
-        vocab_only: bool = False,
     ) -> None:
-        native.start()
+        self.library = engines.library()
         self.path = path
         self.header = gguf.read(path)  # refuses what is not a whole GGUF file, before native code
-        offload.join_servers()
-        self.conditions = f"{native.speed_key(path, gpu_layers)} repack={repack}"
+        params = self.library.model_params(settings)
+        key = speed_key(self.library, path, settings.gpu_layers)
+        self.conditions = f"{key} repack={settings.repack}"
         started = perf_counter()
-        self.handle: int | None = _load(
-            path,
-            gpu_layers,
-            repack,
-            at_home,
-            CancelFlag() if cancel is None else cancel,
-            progress,
-            vocab_only,
-        )
-        if not vocab_only:
+        cancel = CancelFlag() if cancel is None else cancel
+        self.handle: int | None = _load(self.library, path, params, cancel, progress)
+        if not settings.vocab_only:
             release_mapped_pages()
         self.load_s = perf_counter() - started
-        if not has_tokens(self.handle):
+        c = self.library.c
+        try:
+            self._check(settings)
+        except ModelError:
             self.close()
-            raise ModelError(f"{path} has no vocabulary; it is not a language model.")
-        if not vocab_only and llama.llama_model_has_encoder(self.handle):
-            self.close()
-            raise ModelError(f"{path} is an encoder-decoder model; specchat runs decoder models.")
-        self.vocab = LlamaVocab(self.handle)
-        self.n_ctx_train = int(llama.llama_model_n_ctx_train(self.handle))
-        self.sliding_window = int(llama.llama_model_n_swa(self.handle))
+            raise
+        self.vocab = NativeVocab(c, self.handle)
+        self.n_ctx_train = int(c.llama_model_n_ctx_train(self.handle))
+        self.sliding_window = self.library.sliding_window(self.handle)
         self.is_recurrent = bool(
-            llama.llama_model_is_recurrent(self.handle) or llama.llama_model_is_hybrid(self.handle)
+            c.llama_model_is_recurrent(self.handle) or c.llama_model_is_hybrid(self.handle)
         )
+
+    def _check(self, settings: WeightSettings) -> None:
+        if not has_tokens(self.library.c, self.handle):
+            raise ModelError(f"{self.path} has no vocabulary; it is not a language model.")
+        if settings.vocab_only:
+            return
+        if self.library.c.llama_model_has_encoder(self.handle):
+            raise ModelError(
+                f"{self.path} is an encoder-decoder model; specchat runs decoder models."
+            )
+        if reason := self.library.refusal(self.handle):
+            raise ModelError(f"{self.library.TITLE} cannot run {self.path}: {reason}.")
 
     def close(self) -> None:
         """Free the memory; every context must be closed before."""
         if self.handle:
-            llama.llama_model_free(self.handle)
+            self.library.c.llama_model_free(self.handle)
             self.handle = None
 
 
 def _load(
+    library: Library,
     path: Path,
-    gpu_layers: int | None,
-    repack: bool,
-    at_home: bool,
+    params: Any,
     cancel: CancelFlag,
     progress: Callable[[float], None],
-    vocab_only: bool,
-) -> int | None:
+) -> int:
     def report(fraction: float, _user_data: object) -> bool:
         progress(fraction)
         return not cancel.raised
 
-    params = llama.llama_model_default_params()
-    params.vocab_only = vocab_only
-    params.use_extra_bufts = repack and not native.has_amx()
-    if gpu_layers is not None:
-        params.n_gpu_layers = gpu_layers
-    if at_home and (here := offload.devices_here()):
-        params.devices = ctypes.cast(here, ctypes.c_void_p)
-    callback = llama.llama_progress_callback(report)
+    callback = library.c.llama_progress_callback(report)
     params.progress_callback = callback
     params.progress_callback_user_data = ctypes.c_void_p()
-    native.forget_complaints()
-    handle: int | None = llama.llama_model_load_from_file(os.fsencode(path), params)
+    complaints.forget()
+    handle: int | None = library.c.llama_model_load_from_file(os.fsencode(path), params)
     if handle:
         return handle
     if cancel.raised:
         raise Cancelled
-    raise ModelError(f"llama.cpp cannot load {path}: {native.complaints()}.")
+    raise ModelError(f"{library.TITLE} cannot load {path}: {complaints.said()}.")
 
 
 def release_mapped_pages() -> None:

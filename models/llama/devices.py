@@ -1,10 +1,13 @@
-"""Devices of other machines, through llama.cpp's RPC backend."""
+"""What llama.cpp computes on: devices of this machine, and others' through its RPC backend."""
 
 import ctypes
 import socket
+from collections.abc import Callable
+from typing import Any
+
+import llama_cpp.llama_cpp as c
 
 from models.errors import ModelError
-from models.llama.native import function
 from models.rpc_servers import VARIABLE, RpcServer, servers
 
 SERVER_TIMEOUT_S = 5.0  # seconds in which a server has to answer
@@ -12,6 +15,21 @@ GPUS = (1, 2)  # ggml's kinds of devices that take layers
 
 _text, _pointer = ctypes.c_char_p, ctypes.c_void_p
 _joined = set[RpcServer]()
+
+
+def _function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
+    """Return a function of ggml that the bindings do not declare."""
+    found: Any = getattr(c._lib, name)
+    found.restype, found.argtypes = result, arguments
+    return found  # type: ignore[no-any-return]
+
+
+def descriptions() -> list[str]:
+    """Return a line for each device that ggml sees."""
+    count = _function("ggml_backend_dev_count", ctypes.c_size_t)()
+    get = _function("ggml_backend_dev_get", _pointer, ctypes.c_size_t)
+    describe = _function("ggml_backend_dev_description", _text, _pointer)
+    return [describe(get(i)).decode() for i in range(count)]
 
 
 def join_servers() -> None:
@@ -31,10 +49,10 @@ def devices_here() -> "ctypes.Array[ctypes.c_void_p] | None":
     """Return the GPUs of this machine for llama.cpp, or None where no other machine takes part."""
     if not _joined:
         return None
-    get = function("ggml_backend_dev_get", _pointer, ctypes.c_size_t)
-    kind = function("ggml_backend_dev_type", ctypes.c_int, _pointer)
-    name = function("ggml_backend_dev_name", _text, _pointer)
-    count = function("ggml_backend_dev_count", ctypes.c_size_t)()
+    get = _function("ggml_backend_dev_get", _pointer, ctypes.c_size_t)
+    kind = _function("ggml_backend_dev_type", ctypes.c_int, _pointer)
+    name = _function("ggml_backend_dev_name", _text, _pointer)
+    count = _function("ggml_backend_dev_count", ctypes.c_size_t)()
     here = [
         device
         for device in map(get, range(count))
@@ -44,19 +62,19 @@ def devices_here() -> "ctypes.Array[ctypes.c_void_p] | None":
 
 
 def _join(server: RpcServer) -> None:
-    backend = function("ggml_backend_reg_by_name", _pointer, _text)(b"RPC")
+    backend = _function("ggml_backend_reg_by_name", _pointer, _text)(b"RPC")
     if not backend:
         raise ModelError(
             f"{VARIABLE} names {server}, but llama.cpp was built without its RPC backend here. "
             'Build it with CMAKE_ARGS="-DGGML_RPC=on", or unset the variable.'
         )
     _check(server)
-    find = function("ggml_backend_reg_get_proc_address", _pointer, _pointer, _text)
+    find = _function("ggml_backend_reg_get_proc_address", _pointer, _pointer, _text)
     add = ctypes.CFUNCTYPE(_pointer, _text)(find(backend, b"ggml_backend_rpc_add_server"))
     added = add(str(server).encode())
     if not added:
         raise ModelError(f"{server}, which {VARIABLE} names, has no device to compute with.")
-    function("ggml_backend_register", None, _pointer)(added)
+    _function("ggml_backend_register", None, _pointer)(added)
 
 
 def _check(server: RpcServer) -> None:

@@ -1,49 +1,49 @@
 """Text to tokens and back, with the vocabulary of a GGUF file."""
 
 import ctypes
-
-import llama_cpp.llama_cpp as llama
+from typing import Any
 
 NO_VOCABULARY = 0
 UNUSED, CONTROL = 2, 8
 ENDINGS = {"<|endoftext|>", "<|end_of_text|>", "<|eom_id|>", "<|return|>", "<|call|>"}
 
 
-def has_tokens(model: int | None) -> bool:
-    """Say whether loaded weights have a vocabulary; without one llama.cpp ends the process."""
-    vocab = llama.llama_model_get_vocab(model)
-    return bool(llama.llama_vocab_type(vocab) != NO_VOCABULARY)
+def has_tokens(c: Any, model: int | None) -> bool:
+    """Say whether loaded weights have a vocabulary; without one a library ends the process."""
+    vocab = c.llama_model_get_vocab(model)
+    return bool(c.llama_vocab_type(vocab) != NO_VOCABULARY)
 
 
-class LlamaVocab:
+class NativeVocab:
     """The vocabulary of loaded weights; see `models.base.Vocab`.
 
     It lives as long as the weights do.
     """
 
-    def __init__(self, model: int | None) -> None:
-        self._vocab = llama.llama_model_get_vocab(model)
-        self.size: int = llama.llama_vocab_n_tokens(self._vocab)
+    def __init__(self, c: Any, model: int | None) -> None:
+        self._c = c
+        self._vocab = c.llama_model_get_vocab(model)
+        self.size: int = c.llama_vocab_n_tokens(self._vocab)
         self._pieces: dict[int, bytes] = {}
         self.controls = {
             self.text(token): token for token in range(self.size) if self.is_control(token)
         }
         self.stop_tokens = self._stop_tokens()
-        bos = llama.llama_vocab_bos(self._vocab)
-        self.bos: int | None = bos if llama.llama_vocab_get_add_bos(self._vocab) else None
+        bos = c.llama_vocab_bos(self._vocab)
+        self.bos: int | None = bos if c.llama_vocab_get_add_bos(self._vocab) else None
         self.bos_text = self.text(bos) if bos >= 0 else ""
-        eos = llama.llama_vocab_eos(self._vocab)
+        eos = c.llama_vocab_eos(self._vocab)
         self.eos_text = self.text(eos) if eos >= 0 else ""
-        template = llama.llama_model_chat_template(model, None)
+        template = c.llama_model_chat_template(model, None)
         self.template = template.decode("utf-8", "replace") if template else None
 
     def _attributes(self, token: int) -> int:
-        return int(llama.llama_vocab_get_attr(self._vocab, token))
+        return int(self._c.llama_vocab_get_attr(self._vocab, token))
 
     def _stop_tokens(self) -> frozenset[int]:
-        # llama.cpp's own set also holds infilling and repository marks, and any "</s>" that a
+        # A library's own set also holds infilling and repository marks, and any "</s>" that a
         # vocabulary has for HTML: an answer may contain those.
-        ends = {llama.llama_vocab_eos(self._vocab), llama.llama_vocab_eot(self._vocab)}
+        ends = {self._c.llama_vocab_eos(self._vocab), self._c.llama_vocab_eot(self._vocab)}
         ends |= {self.controls[text] for text in ENDINGS & self.controls.keys()}
         return frozenset(ends - {-1})
 
@@ -57,19 +57,19 @@ class LlamaVocab:
 
     def text(self, token: int) -> str:
         """Return the name of a token, also of a control token."""
-        if not 0 <= token < self.size:  # llama.cpp would end the process
+        if not 0 <= token < self.size:  # a library would end the process
             raise ValueError(f"token must be in 0..{self.size - 1}: {token}")
-        name: bytes = llama.llama_vocab_get_text(self._vocab, token)
+        name: bytes = self._c.llama_vocab_get_text(self._vocab, token)
         return name.decode("utf-8", "replace")
 
     def tokenize(self, text: str) -> list[int]:
         """Return the tokens of plain text; nothing in it becomes a control token."""
         data = text.encode("utf-8", "replace")
-        needed = -llama.llama_tokenize(self._vocab, data, len(data), None, 0, False, False)
+        needed = -self._c.llama_tokenize(self._vocab, data, len(data), None, 0, False, False)
         if needed <= 0:
             return []
-        tokens = (llama.llama_token * needed)()
-        found = llama.llama_tokenize(self._vocab, data, len(data), tokens, needed, False, False)
+        tokens = (ctypes.c_int32 * needed)()
+        found = self._c.llama_tokenize(self._vocab, data, len(data), tokens, needed, False, False)
         return list(tokens[:found])
 
     def piece(self, token: int) -> bytes:
@@ -82,5 +82,5 @@ class LlamaVocab:
         if not 0 <= token < self.size:
             return b""
         buffer = ctypes.create_string_buffer(room)
-        length = llama.llama_token_to_piece(self._vocab, token, buffer, room, 0, False)
+        length = self._c.llama_token_to_piece(self._vocab, token, buffer, room, 0, False)
         return self._read_piece(token, -length) if length < 0 else buffer.raw[:length]

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-import llama_cpp.llama_cpp as llama
 import numpy as np
 
+BATCH = 256  # tokens per evaluation of a long prompt: few enough to stop soon
 SEQUENCE = 0  # the first one, and mostly the only one
 
 
@@ -19,10 +20,11 @@ class Part:
 
 
 class Batch:
-    """A llama.cpp batch of at most `size` tokens, and numpy views over its arrays."""
+    """A C batch of at most `BATCH` tokens, and numpy views over its arrays."""
 
-    def __init__(self, size: int) -> None:
-        self.struct = llama.llama_batch_init(size, 0, 1)
+    def __init__(self, c: Any) -> None:
+        self._c, size = c, BATCH
+        self.struct = c.llama_batch_init(size, 0, 1)
         view = np.ctypeslib.as_array
         self._token = view(self.struct.token, shape=(size,))
         self._position = view(self.struct.pos, shape=(size,))
@@ -46,6 +48,11 @@ class Batch:
             self.struct.seq_id[i][0] = part.sequence
         self.struct.n_tokens = end
 
+    def is_within(self, n_vocab: int) -> bool:
+        """Say whether all tokens are of a vocabulary; with others a library may read anything."""
+        tokens = self._token[: self.struct.n_tokens]
+        return bool(tokens.min() >= 0 and tokens.max() < n_vocab)
+
     def close(self) -> None:
         """Free the arrays."""
-        llama.llama_batch_free(self.struct)
+        self._c.llama_batch_free(self.struct)

@@ -1,0 +1,144 @@
+"""The C functions of ik_llama.cpp that specchat calls, under the names that llama.cpp has for them.
+
+The fork left llama.cpp in 2024: some functions have their names of then, take the model where they
+now take its vocabulary, or lack what was added since. Callers see none of that.
+"""
+
+from ctypes import CFUNCTYPE, POINTER, c_bool, c_char_p, c_float, c_int, c_int32, c_uint8, c_uint32
+from ctypes import c_size_t as size
+from ctypes import c_void_p as pointer
+from typing import Any
+
+import ik_llama_cpp._ctypes_api as api
+
+library_path: str = api._lib._name
+llama_model_default_params = api.llama_model_default_params
+llama_context_default_params = api.llama_context_default_params
+llama_backend_init = api.llama_backend_init
+llama_model_load_from_file = api.llama_model_load_from_file
+llama_init_from_model = api.llama_init_from_model
+llama_batch_init = api.llama_batch_init
+llama_batch_free = api.llama_batch_free
+llama_decode = api.llama_decode
+llama_free = api.llama_free
+llama_model_free = api.llama_free_model
+llama_progress_callback = api.llama_progress_callback
+
+
+def _bound(name: str, result: Any, *arguments: Any) -> Any:
+    """Return a function of the library that its package does not declare, or not as it is."""
+    # A function pointer of our own: the package's declaration of the same symbol stays as it is.
+    return CFUNCTYPE(result, *arguments)((name, api._lib))
+
+
+_bytes, _tokens = POINTER(c_uint8), POINTER(c_int32)
+_log_callback = CFUNCTYPE(None, c_int, c_char_p, pointer)
+
+llama_log_set = _bound("llama_log_set", None, _log_callback, pointer)
+llama_print_system_info = _bound("llama_print_system_info", c_char_p)
+llama_n_ctx = _bound("llama_n_ctx", c_uint32, pointer)
+llama_model_n_ctx_train = _bound("llama_n_ctx_train", c_int32, pointer)
+llama_model_has_encoder = _bound("llama_model_has_encoder", c_bool, pointer)
+llama_model_is_recurrent = _bound("llama_model_is_recurrent", c_bool, pointer)
+llama_model_is_hybrid = _bound("llama_model_is_hybrid", c_bool, pointer)
+llama_model_has_recurrent = _bound("llama_model_has_recurrent", c_bool, pointer)
+llama_model_chat_template = _bound("llama_model_chat_template", c_char_p, pointer, c_char_p)
+llama_set_abort_callback = _bound(
+    "llama_set_abort_callback", None, pointer, api.ggml_abort_callback, pointer
+)
+llama_get_logits = _bound("llama_get_logits", POINTER(c_float), pointer)
+
+llama_memory_seq_rm = _bound("llama_kv_cache_seq_rm", c_bool, pointer, c_int32, c_int32, c_int32)
+llama_memory_seq_cp = _bound(
+    "llama_kv_cache_seq_cp", None, pointer, c_int32, c_int32, c_int32, c_int32
+)
+llama_memory_seq_pos_min = _bound("llama_kv_cache_seq_pos_min", c_int32, pointer, c_int32)
+llama_memory_seq_pos_max = _bound("llama_kv_cache_seq_pos_max", c_int32, pointer, c_int32)
+
+
+def llama_get_memory(context: int) -> int:
+    """Return the context itself: it is its cache."""
+    return context
+
+
+def llama_memory_clear(context: int, _data: bool) -> None:
+    """Forget all cells; the fork's own function also writes zeros over all of the cache."""
+    llama_memory_seq_rm(context, -1, -1, -1)
+
+
+_state_size = _bound("llama_state_seq_get_size", size, pointer, c_int32, c_uint32)
+_state_get = _bound("llama_state_seq_get_data", size, pointer, _bytes, size, c_int32, c_uint32)
+_state_set = _bound("llama_state_seq_set_data", size, pointer, _bytes, size, c_int32, c_uint32)
+
+
+def llama_state_seq_get_size(context: int, sequence: int) -> int:
+    """Return how many bytes a sequence's state has."""
+    return int(_state_size(context, sequence, 0))
+
+
+def llama_state_seq_get_data(context: int, data: Any, length: int, sequence: int) -> int:
+    """Copy a sequence's state; return its size."""
+    return int(_state_get(context, data, length, sequence, 0))
+
+
+def llama_state_seq_set_data(context: int, data: Any, length: int, sequence: int) -> int:
+    """Set a sequence's state; return how many bytes were read."""
+    return int(_state_set(context, data, length, sequence, 0))
+
+
+# The vocabulary. Where the fork asks for the model, so does this: its vocabulary has no other use.
+_vocab_of = _bound("llama_model_get_vocab", pointer, pointer)
+_type = _bound("llama_vocab_type", c_int, pointer)
+_count = _bound("llama_vocab_n_tokens", c_int32, pointer)
+_adds_bos = _bound("llama_vocab_get_add_bos", c_bool, pointer)
+_text = _bound("llama_vocab_get_text", c_char_p, pointer, c_int32)
+_tokenize = _bound(
+    "llama_vocab_tokenize", c_int32, pointer, c_char_p, c_int32, _tokens, c_int32, c_bool, c_bool
+)
+llama_vocab_bos = _bound("llama_token_bos", c_int32, pointer)
+llama_vocab_eos = _bound("llama_token_eos", c_int32, pointer)
+llama_vocab_eot = _bound("llama_token_eot", c_int32, pointer)
+llama_vocab_get_attr = _bound("llama_token_get_attr", c_int, pointer, c_int32)
+llama_token_to_piece = _bound(
+    "llama_token_to_piece", c_int32, pointer, c_int32, c_char_p, c_int32, c_int32, c_bool
+)
+
+
+def llama_model_get_vocab(model: int) -> int:
+    """Return the model itself, which is what the functions below take."""
+    return model
+
+
+def llama_vocab_type(model: int) -> int:
+    """Return the kind of vocabulary; 0 is none."""
+    return int(_type(_vocab_of(model)))
+
+
+def llama_vocab_n_tokens(model: int) -> int:
+    """Return how many tokens there are."""
+    return int(_count(_vocab_of(model)))
+
+
+def llama_vocab_get_add_bos(model: int) -> bool:
+    """Return whether a prompt must begin with its token."""
+    return bool(_adds_bos(_vocab_of(model)))
+
+
+def llama_vocab_get_text(model: int, token: int) -> bytes:
+    """Return the name of a token."""
+    text: bytes = _text(_vocab_of(model), token)
+    return text
+
+
+def llama_tokenize(
+    model: int,
+    text: bytes,
+    length: int,
+    tokens: Any,
+    room: int,
+    add_special: bool,
+    parse_special: bool,
+) -> int:
+    """Write the tokens of a text; return how many, or minus how many there is no room for."""
+    vocab = _vocab_of(model)
+    return int(_tokenize(vocab, text, length, tokens, room, add_special, parse_special))

@@ -1,0 +1,155 @@
+"""ik_llama.cpp as `models.native.library.Library` describes it."""
+
+from functools import cache
+from importlib.metadata import version as package_version
+from pathlib import Path
+from typing import Any
+
+from models import rpc_servers
+from models.errors import ModelError
+from models.ik import bindings as c
+from models.native import complaints
+from models.native.batch import BATCH
+from models.native.library import ContextSettings, WeightSettings, files_of
+
+TITLE, PACKAGE, BUILT_FOR = "ik_llama.cpp", "ik-llama-cpp-python", "0.1.5"
+CONTEXT_DEFAULTS: dict[str, object] = {
+    "n_batch": 2048,
+    "n_ubatch": 512,
+    "yarn_ext_factor": -1.0,
+    "defrag_thold": -1.0,
+    "type_k": 1,
+    "type_v": 1,
+    "flash_attn": True,
+    "fused_mmad": True,
+    "graph_reuse": True,
+    "abort_callback_data": None,
+    "cuda_params": None,
+}
+MODEL_DEFAULTS: dict[str, object] = {
+    "devices": None,
+    "type_k": 1,
+    "use_mmap": True,
+    "repack_tensors": False,
+    "dry_run": False,
+}
+CACHE_FIELDS = (
+    "rope_scaling_type",
+    "rope_freq_base",
+    "rope_freq_scale",
+    "yarn_ext_factor",
+    "yarn_attn_factor",
+    "yarn_beta_fast",
+    "yarn_beta_slow",
+    "yarn_orig_ctx",
+    "attention_type",
+    "flash_attn",
+    "type_k",
+    "type_v",
+)
+
+
+@cache
+def start() -> None:
+    """Check that the bindings match the library, silence it and initialise it, once."""
+    _check_layout()
+    complaints.listen(c)
+    c.llama_backend_init()
+
+
+def _check_layout() -> None:
+    """Read defaults whose values are known: misplaced fields would show others.
+
+    The version is asked first: a larger structure would overwrite what lies after ours.
+    """
+    found = package_version(PACKAGE)
+    if found == BUILT_FOR:
+        context, model = c.llama_context_default_params(), c.llama_model_default_params()
+        known = {name: getattr(context, name) for name in CONTEXT_DEFAULTS} == CONTEXT_DEFAULTS
+        if known and {name: getattr(model, name) for name in MODEL_DEFAULTS} == MODEL_DEFAULTS:
+            return
+    raise ModelError(
+        f"specchat is made for {PACKAGE} {BUILT_FOR}, but the installed one ({found}) may lay out "
+        f"its settings differently. Run: pip install {PACKAGE}=={BUILT_FOR}"
+    )
+
+
+def model_params(settings: WeightSettings) -> Any:
+    """Return the structure for loading weights."""
+    if rpc_servers.servers():
+        raise ModelError(f"{TITLE} computes on this machine alone; use --engine llama.")
+    params = c.llama_model_default_params()
+    params.vocab_only = settings.vocab_only
+    params.repack_tensors = settings.repack
+    if settings.gpu_layers is not None:
+        params.n_gpu_layers = settings.gpu_layers
+    return params
+
+
+def context_params(settings: ContextSettings) -> Any:
+    """Return the structure for making a context."""
+    params = c.llama_context_default_params()
+    params.n_ctx, params.n_batch, params.n_ubatch = settings.n_ctx, BATCH, BATCH
+    params.n_seq_max = settings.sequences
+    params.n_threads = params.n_threads_batch = settings.threads
+    if settings.flash_attention is not None:
+        params.flash_attn = settings.flash_attention
+    return params
+
+
+def refusal(model: int) -> str | None:
+    """Return why loaded weights are not for this library: it is asked for what rolls back."""
+    if c.llama_model_has_recurrent(model):
+        return "recurrent and hybrid models are run by llama.cpp"
+    return None
+
+
+def sliding_window(_model: int) -> int:
+    """Return 0: its cache holds all that was read, also where a model looks back less far."""
+    return 0
+
+
+def holds_several_texts() -> bool:
+    """Say no.
+
+    Its flash attention leaves out the blocks of cells at the end whose first cell the last token of
+    the batch does not see (`iqk_fa_templates.h`): right where one text has all cells, in order.
+    """
+    return False
+
+
+def aborts_in_silence() -> bool:
+    """Say yes: `llama_decode` drops the status of the computation (`llama_graph_compute`)."""
+    return True
+
+
+def can_repack() -> bool:
+    """Say yes."""
+    return True
+
+
+def version() -> str:
+    """Return the version of the package: the library tells none."""
+    return package_version(PACKAGE)
+
+
+@cache
+def build() -> str:
+    """Return what tells this build of the library from every other."""
+    return files_of(Path(c.library_path).resolve().parent)
+
+
+def features() -> str:
+    """Return the features of processor and backends that are compiled in, `NAME = 1 | ...`."""
+    text: bytes = c.llama_print_system_info()
+    return text.decode()
+
+
+def devices() -> list[str]:
+    """Return a line for each device that it computes on: the wheel is for processors alone."""
+    return ["CPU"]
+
+
+def offloads_to_gpu() -> bool:
+    """Say no."""
+    return False

@@ -1,0 +1,152 @@
+"""llama.cpp as `models.native.library.Library` describes it."""
+
+import ctypes
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llama_cpp.llama_cpp as c
+
+from models.errors import ModelError
+from models.llama import devices as _devices
+from models.native import complaints
+from models.native.batch import BATCH
+from models.native.library import ContextSettings, WeightSettings, files_of
+
+TITLE, PACKAGE, BUILT_FOR = "llama.cpp", "llama-cpp-python", "0.3.36"
+CONTEXT_DEFAULTS: dict[str, float] = {
+    "n_batch": 2048,
+    "n_ubatch": 512,
+    "n_outputs_max_per_seq": 1,
+    "flash_attn_type": -1,
+    "yarn_ext_factor": -1.0,
+    "type_k": 1,
+    "type_v": 1,
+    "swa_full": True,
+}
+MODEL_DEFAULTS: dict[str, float] = {"n_gpu_layers": -1, "use_extra_bufts": True}
+CACHE_FIELDS = (
+    "rope_scaling_type",
+    "rope_freq_base",
+    "rope_freq_scale",
+    "yarn_ext_factor",
+    "yarn_attn_factor",
+    "yarn_beta_fast",
+    "yarn_beta_slow",
+    "yarn_orig_ctx",
+    "attention_type",
+    "flash_attn_type",
+    "type_k",
+    "type_v",
+    "swa_full",
+    "kv_unified",
+)
+
+
+@cache
+def start() -> None:
+    """Check that the bindings match the library, silence it and initialise it, once."""
+    complaints.listen(c)
+    _check_layout()
+    c.llama_backend_init()
+
+
+def _check_layout() -> None:
+    """Read defaults whose values are known: misplaced fields would show others."""
+    context, model = c.llama_context_default_params(), c.llama_model_default_params()
+    found = {name: getattr(context, name) for name in CONTEXT_DEFAULTS}
+    found |= {name: getattr(model, name) for name in MODEL_DEFAULTS}
+    if found != CONTEXT_DEFAULTS | MODEL_DEFAULTS:
+        raise ModelError(
+            f"specchat is made for {PACKAGE} {BUILT_FOR}, but the installed one lays out "
+            f"its settings differently. Run: pip install {PACKAGE}=={BUILT_FOR}"
+        )
+
+
+def model_params(settings: WeightSettings) -> Any:
+    """Return the structure for loading weights."""
+    _devices.join_servers()
+    params = c.llama_model_default_params()
+    params.vocab_only = settings.vocab_only
+    params.use_extra_bufts = settings.repack and can_repack()
+    if settings.gpu_layers is not None:
+        params.n_gpu_layers = settings.gpu_layers
+    if settings.at_home and (here := _devices.devices_here()):
+        params.devices = ctypes.cast(here, ctypes.c_void_p)
+    return params
+
+
+def context_params(settings: ContextSettings) -> Any:
+    """Return the structure for making a context."""
+    params = c.llama_context_default_params()
+    params.n_ctx, params.n_batch, params.n_ubatch = settings.n_ctx, BATCH, BATCH
+    params.n_seq_max, params.kv_unified = settings.sequences, True
+    params.n_outputs_max = settings.max_rows
+    # A batch of two and more runs on the second count, also a verification.
+    params.n_threads = params.n_threads_batch = settings.threads
+    if settings.flash_attention is not None:
+        params.flash_attn_type = int(settings.flash_attention)
+    params.swa_full = True  # else a rollback beyond the window corrupts the cache in silence
+    return params
+
+
+def refusal(_model: int) -> str | None:
+    """Return None: what it loads, it can run."""
+    return None
+
+
+def sliding_window(model: int) -> int:
+    """Return how many tokens back the cache of loaded weights reaches; 0 is all."""
+    return int(c.llama_model_n_swa(model))
+
+
+def holds_several_texts() -> bool:
+    """Say yes."""
+    return True
+
+
+def aborts_in_silence() -> bool:
+    """Say no: it returns a code of its own."""
+    return False
+
+
+def can_repack() -> bool:
+    """Say whether weights can be rearranged for the processor's kernels."""
+    return not has_amx()
+
+
+def version() -> str:
+    """Return the version of llama.cpp that is compiled in."""
+    text: bytes = c.llama_version()
+    return text.decode()
+
+
+@cache
+def build() -> str:
+    """Return what tells this build of the library from every other."""
+    return files_of(Path(c._lib._name).resolve().parent)
+
+
+def features() -> str:
+    """Return the features of processor and backends that are compiled in, `NAME = 1 | ...`."""
+    text: bytes = c.llama_print_system_info()
+    return text.decode()
+
+
+def has_amx() -> bool:
+    """Say whether the matrix kernels for Intel's AMX are compiled in.
+
+    Some compilers build them so that the first batch kills the process (llama.cpp issue 20824).
+    They are an "extra buffer type", so weights loaded without those never reach them.
+    """
+    return "AMX_INT8 = 1" in features()
+
+
+def devices() -> list[str]:
+    """Return a line for each device that it computes on."""
+    return _devices.descriptions()
+
+
+def offloads_to_gpu() -> bool:
+    """Say whether this build can use a GPU."""
+    return bool(c.llama_supports_gpu_offload())

@@ -1,0 +1,127 @@
+"""What models need of the library that runs them: llama.cpp, or a fork of it."""
+
+from dataclasses import dataclass
+from importlib.metadata import version as package_version
+from pathlib import Path
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class WeightSettings:
+    """How weights are loaded."""
+
+    gpu_layers: int | None = None
+    """How many layers to offload; None is all, when the library can offload."""
+    repack: bool = True
+    """Whether to rearrange weights for the processor's kernels where there are such."""
+    at_home: bool = False
+    """Whether to leave no layer to other machines; see `models.rpc_servers`."""
+    vocab_only: bool = False
+    """Whether to read the vocabulary and the metadata, not the weights."""
+
+
+USUAL = WeightSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    """How a context is made."""
+
+    n_ctx: int
+    max_rows: int
+    sequences: int
+    threads: int
+    flash_attention: bool | None = None
+    """None leaves it to the library."""
+
+
+class Library(Protocol):
+    """A library that runs GGUF models: a module each, of which a process loads one."""
+
+    TITLE: str
+    """What people call it."""
+    PACKAGE: str
+    """The Python package that brings it."""
+    CACHE_FIELDS: tuple[str, ...]
+    """Settings of a context that decide what its cache holds, or how."""
+    c: Any
+    """Its C functions and structures, under the names that llama.cpp has for them."""
+
+    def start(self) -> None:
+        """Check that the bindings match the library, silence it and initialise it, once.
+
+        Raises:
+            ModelError: it lays out its structures otherwise.
+        """
+        ...
+
+    def model_params(self, settings: WeightSettings) -> Any:
+        """Return the C structure for loading weights.
+
+        Raises:
+            ModelError: the library cannot load them so.
+        """
+        ...
+
+    def context_params(self, settings: ContextSettings) -> Any:
+        """Return the C structure for making a context."""
+        ...
+
+    def refusal(self, model: Any) -> str | None:
+        """Return why loaded weights are not for this library, or None."""
+        ...
+
+    def sliding_window(self, model: Any) -> int:
+        """Return how many tokens back the cache of loaded weights reaches; 0 is all."""
+        ...
+
+    def holds_several_texts(self) -> bool:
+        """Say whether texts side by side in one cache have the logits that each has alone."""
+        ...
+
+    def aborts_in_silence(self) -> bool:
+        """Say whether an evaluation that was aborted is reported as a success."""
+        ...
+
+    def can_repack(self) -> bool:
+        """Say whether weights can be rearranged for the processor's kernels."""
+        ...
+
+    def version(self) -> str:
+        """Return the library's own version."""
+        ...
+
+    def build(self) -> str:
+        """Return what tells this build of the library from every other."""
+        ...
+
+    def features(self) -> str:
+        """Return the features of processor and backends that are compiled in, `NAME = 1 | ...`."""
+        ...
+
+    def devices(self) -> list[str]:
+        """Return a line for each device that it computes on."""
+        ...
+
+    def offloads_to_gpu(self) -> bool:
+        """Say whether it can use a GPU."""
+        ...
+
+
+def files_of(folder: Path) -> str:
+    """Return the size and the time of each file of a library: no two builds share them."""
+    stamps = ((file.name, file.stat()) for file in sorted(folder.glob("*")) if file.is_file())
+    return " ".join(f"{name}:{stat.st_size}:{stat.st_mtime_ns}" for name, stat in stamps)
+
+
+def speed_key(library: Library, path: Path, gpu_layers: int | None) -> str:
+    """Return as text what speed depends on before a file is loaded: it, the library, the machine.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    status = path.stat()
+    package = f"{library.PACKAGE} {package_version(library.PACKAGE)}"
+    what = f"{package} {library.version()} {library.features().strip()}"
+    file = f"{status.st_size} {status.st_mtime_ns}"
+    return f"{file} | {what} | {', '.join(library.devices())} | gpu_layers={gpu_layers}"
