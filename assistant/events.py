@@ -14,6 +14,7 @@ from assistant.stats import Forecast as Forecast
 from assistant.stats import Reason as Reason
 from assistant.stats import Stats as Stats
 from assistant.stats import Tally as Tally
+from models.engines import EngineName
 
 
 class Origin(StrEnum):
@@ -128,6 +129,8 @@ class Ready(Struct, frozen=True, tag=True):
     draft: ModelInfo | None
     no_draft: str | None
     rolls_back: bool = True  # whether the target can take tokens back; else nothing is proposed
+    engine: EngineName = "llama"
+    why_engine: str = ""  # in a sentence
 
 
 class Prepared(Struct, frozen=True, tag=True):

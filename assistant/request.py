@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal, Protocol
 
+from models.engines import EngineName
 from models.errors import UsageError
 
 Mode = Literal["ars", "sps", "auto"]
@@ -97,6 +98,7 @@ class Setup:
     n_ctx: int = 8192
     threads: int | None = None  # None: one per physical core
     gpu_layers: int | None = None  # None: all, when this build can
+    engine: EngineName | Literal["auto"] = "auto"  # auto: the one that is faster with this target
     recalls: bool = False  # whether to propose what stored answers have said before
     snapshots: int = 1 << 30  # bytes on disk for what was read of stored conversations; 0 is none
     measure: bool = True  # what rounds cost here, a second or two; mode auto needs it

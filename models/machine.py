@@ -1,6 +1,9 @@
 """This machine: its cores, and how busy other programs keep them."""
 
 import os
+import platform
+from contextlib import suppress
+from pathlib import Path
 
 import psutil
 
@@ -11,6 +14,15 @@ BUSY = 0.2
 def physical_cores() -> int:
     """Return the physical cores this process may use: a second thread on a core gains nothing."""
     return max(1, min(psutil.cpu_count(logical=False) or 1, _allowed()))
+
+
+def processor() -> str:
+    """Return what the processor calls itself."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines():
+            if line.startswith(("model name", "flags")):
+                return f"{platform.machine()} {line.partition(':')[2].strip()}"
+    return f"{platform.machine()} {platform.processor()}"
 
 
 def other_counts() -> list[int]:

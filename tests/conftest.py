@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from models import engines
 from models.files.pull import pull
+from models.native import loaded
 from models.native.library import WeightSettings
 from models.native.model import NativeModel
 from models.native.vocab import NativeVocab
@@ -17,7 +17,7 @@ from models.native.weights import Weights
 from tests import tiny
 from tests.engine import ENGINE
 
-engines.use(ENGINE)
+loaded.use(ENGINE)
 # Many tests start processes: what these share is compiled once, not by each.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 ALL = bool(os.environ.get("SPECCHAT_TEST_ALL"))

@@ -21,17 +21,20 @@ from assistant.decoding.sources.ngram_store import recalled
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
 from assistant.engine import tuned_settings
+from assistant.engine.engine_choice import choose
 from assistant.engine.reply import Assistant
 from assistant.engine.resume import Resuming
 from assistant.engine.weights_pool import Pool
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
 from assistant.request import MOST_ANSWERS, Setup
 from models import pairing
+from models.engines import ENGINES, EngineName
 from models.errors import ModelError
 from models.files import snapshots
 from models.files.checksum import known_sha256
 from models.gguf import read_vocabulary
 from models.mapping import Mapping
+from models.native import loaded
 from models.native.library import WeightSettings
 from models.native.model import MAX_ROWS, NativeModel
 
@@ -57,6 +60,8 @@ class Loader:
             ModelError: the target cannot be used.
             Cancelled: somebody stopped it.
         """
+        choice = choose(self._setup, self._cancel, self._compares)
+        loaded.use(choice.engine)
         with ExitStack() as opened:
             target = self._open("target", self._setup.target, MAX_ROWS, opened)
             draft, mapping, reason = self._draft(target, opened)
@@ -69,12 +74,22 @@ class Loader:
             self._resources = opened.pop_all()
         about_draft = self._about("draft", draft) if draft else None
         assistant.draft_name = about_draft.name if about_draft else None
-        about_target, rolls_back = self._about("target", target), target.can_roll_back
-        return assistant, Ready(about_target, about_draft, reason, rolls_back)
+        return assistant, Ready(
+            self._about("target", target),
+            about_draft,
+            reason,
+            target.can_roll_back,
+            choice.engine,
+            choice.reason,
+        )
 
     def close(self) -> None:
         """Free everything that was loaded."""
         self._resources.close()
+
+    def _compares(self, engine: EngineName) -> None:
+        what = f"{self._setup.target.name} with {ENGINES[engine]}, to compare"
+        self._emit(Loading("target", what, 0.0))
 
     def _open(self, role: Role, path: Path, max_rows: int, opened: ExitStack) -> NativeModel:
         setup = self._setup

@@ -17,7 +17,7 @@ from assistant.process.wire import Garbled, TooLong
 from assistant.process.worker_process import WORKER_TIMEOUT_S, Watchdog, WorkerProcess
 from assistant.request import AnyJob, Cancel, Steer
 from assistant.service import Hear, Ticket
-from models.errors import UsageError
+from models.errors import OtherEngine, UsageError
 
 
 class EngineProcess:
@@ -138,7 +138,7 @@ class EngineProcess:
             child.kill()
             self._bury(child, "it said something that makes no sense; restart specchat")
         else:
-            if child.ended:
+            if child.ended and self._child is child:
                 self._bury(child)
         self._advance()
 
@@ -150,6 +150,8 @@ class EngineProcess:
                 self._queue.begun()
             case Last():
                 self._ending = True
+            case Failed(kind=OtherEngine.__name__) if self._ending:
+                self._replace()
             case _ if self._ending:
                 self._ending = False
                 self._watch.job_over()
@@ -169,6 +171,14 @@ class EngineProcess:
         self._child = None
         status = child.bury()
         self._queue.worker_died(obituary(self._queue.at_work, status, child.last_words, reason))
+
+    def _replace(self) -> None:
+        """Have a new worker do the job: this one has loaded another engine than that needs."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.kill()
+            child.bury()
+        self._queue.worker_replaced()
 
     def _start(self) -> bool:
         """Start a worker; without one, everything fails."""

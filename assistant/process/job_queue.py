@@ -122,16 +122,22 @@ class JobQueue:
         """
         if isinstance(self.at_work, Setup):
             self._backoff.note_death()
-        dies, cancelled = self._begun or not self._proven, self._cancelled
+        dies = self._begun or not self._proven
         died = Failed(sentence, EngineDied.__name__)
-        doing, self._doing = self._doing, None
-        self._forget_worker()
-        if doing is not None and (dies or cancelled):
-            _end(doing, died if dies else STOPPED)
-        elif doing is not None:
-            self._waiting.appendleft(doing)
+        if dies:
+            self.over(died)
+        self.worker_replaced()
         while dies and self._waiting and not isinstance(self._waiting[0].job, Setup):
             _end(self._waiting.popleft(), died)
+
+    def worker_replaced(self) -> None:
+        """Have what the worker was sent done by the next one, unless it was told to stop it."""
+        doing, self._doing = self._doing, None
+        if doing is not None and self._cancelled:
+            _end(doing, STOPPED)
+        elif doing is not None:
+            self._waiting.appendleft(doing)
+        self._forget_worker()
 
 
 def _end(ticket: Ticket, end: object) -> None:

@@ -5,8 +5,6 @@ outlives that process, leaves no core file, opens no connection where the system
 (but to machines that are to compute layers), and keeps away from the terminal.
 """
 
-import ctypes
-import os
 import resource
 import signal
 import sys
@@ -14,10 +12,8 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from assistant.process.landlock import forbid_connections
-from models import rpc_servers
+from models import child_process, rpc_servers
 from models.errors import UsageError
-
-PR_SET_PDEATHSIG = 1
 
 
 def main(serve: Callable[[int, int], NoReturn]) -> NoReturn:
@@ -40,10 +36,7 @@ def chat(commands: int, events: int) -> NoReturn:
 def _confine(parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold the conversation
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before the line above
-        os._exit(0)
+    child_process.die_with(parent)
     forbid_connections(_ports())  # before there is a second thread, which it would not bind
 
 

@@ -2,17 +2,15 @@
 
 import os
 import subprocess
-import sys
 from collections import deque
 from contextlib import suppress
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from assistant.process.protocol import Command, Protocol
 from assistant.process.wire import Frames, framed
+from models import child_process
 
-ROOT = str(Path(__file__).parents[2])
 CHUNK = 65536
 NOISE = 8192
 """Bytes kept of what the worker writes to its standard output and error."""
@@ -192,15 +190,12 @@ class Watchdog:
 
 
 def _start(worker: str, commands: int, events: int) -> subprocess.Popen[bytes]:
-    # The worker finds what this process has found: a folder named models may be where the user is.
-    path = os.pathsep.join(entry or ROOT for entry in sys.path)
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", worker, str(commands), str(events), str(os.getpid())],
+    return child_process.start(
+        worker,
+        commands,
+        events,
         bufsize=0,
-        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         pass_fds=(commands, events),
-        env={**os.environ, "PYTHONPATH": path},
-        start_new_session=True,  # the terminal's signals are not for it
     )

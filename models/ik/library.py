@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from models import rpc_servers
+from models.engines import ENGINES, PACKAGES
 from models.errors import ModelError
 from models.ik import bindings as c
 from models.native import complaints
 from models.native.batch import BATCH
 from models.native.library import ContextSettings, WeightSettings, files_of
 
-TITLE, PACKAGE, BUILT_FOR = "ik_llama.cpp", "ik-llama-cpp-python", "0.1.5"
+TITLE, PACKAGE = ENGINES["ik"], PACKAGES["ik"]
 CONTEXT_DEFAULTS: dict[str, object] = {
     "n_batch": 2048,
     "n_ubatch": 512,
@@ -62,16 +63,12 @@ def _check_layout() -> None:
 
     The version is asked first: a larger structure would overwrite what lies after ours.
     """
-    found = package_version(PACKAGE)
-    if found == BUILT_FOR:
+    if package_version(PACKAGE.name) == PACKAGE.version:
         context, model = c.llama_context_default_params(), c.llama_model_default_params()
         known = {name: getattr(context, name) for name in CONTEXT_DEFAULTS} == CONTEXT_DEFAULTS
         if known and {name: getattr(model, name) for name in MODEL_DEFAULTS} == MODEL_DEFAULTS:
             return
-    raise ModelError(
-        f"specchat is made for {PACKAGE} {BUILT_FOR}, but the installed one ({found}) may lay out "
-        f"its settings differently. Run: pip install {PACKAGE}=={BUILT_FOR}"
-    )
+    raise ModelError(PACKAGE.misfit)
 
 
 def model_params(settings: WeightSettings) -> Any:
@@ -130,7 +127,7 @@ def can_repack() -> bool:
 
 def version() -> str:
     """Return the version of the package: the library tells none."""
-    return package_version(PACKAGE)
+    return package_version(PACKAGE.name)
 
 
 @cache

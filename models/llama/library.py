@@ -7,13 +7,14 @@ from typing import Any
 
 import llama_cpp.llama_cpp as c
 
+from models.engines import ENGINES, PACKAGES
 from models.errors import ModelError
 from models.llama import devices as _devices
 from models.native import complaints
 from models.native.batch import BATCH
 from models.native.library import ContextSettings, WeightSettings, files_of
 
-TITLE, PACKAGE, BUILT_FOR = "llama.cpp", "llama-cpp-python", "0.3.36"
+TITLE, PACKAGE = ENGINES["llama"], PACKAGES["llama"]
 CONTEXT_DEFAULTS: dict[str, float] = {
     "n_batch": 2048,
     "n_ubatch": 512,
@@ -57,10 +58,7 @@ def _check_layout() -> None:
     found = {name: getattr(context, name) for name in CONTEXT_DEFAULTS}
     found |= {name: getattr(model, name) for name in MODEL_DEFAULTS}
     if found != CONTEXT_DEFAULTS | MODEL_DEFAULTS:
-        raise ModelError(
-            f"specchat is made for {PACKAGE} {BUILT_FOR}, but the installed one lays out "
-            f"its settings differently. Run: pip install {PACKAGE}=={BUILT_FOR}"
-        )
+        raise ModelError(PACKAGE.misfit)
 
 
 def model_params(settings: WeightSettings) -> Any:

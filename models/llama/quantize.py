@@ -12,6 +12,7 @@ from pathlib import Path
 
 import llama_cpp.llama_cpp as c
 
+from models import child_process
 from models.errors import ModelError
 from models.llama import library
 from models.machine import physical_cores
@@ -30,15 +31,14 @@ def quantize(source: Path, place: Path, kind: str | None, dropped: Sequence[int]
             remove.
     """
     layers = ",".join(map(str, dropped))
-    command = [sys.executable, "-P", "-m", __name__, str(source), str(place), kind or "", layers]
-    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
+    process = child_process.start(
+        __name__,
+        source,
+        place,
+        kind or "",
+        layers,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": path},
-        start_new_session=True,  # the terminal's signals are not for it
     )
     try:
         _, said = process.communicate()
@@ -70,7 +70,8 @@ def _quantize(source: str, place: str, kind: str, layers: str) -> str | None:
 
 
 if __name__ == "__main__":
-    problem = _quantize(*sys.argv[1:])
+    child_process.die_with(int(sys.argv[-1]))
+    problem = _quantize(*sys.argv[1:-1])
     if problem:
         print(problem, file=sys.stderr)
     sys.exit(1 if problem else 0)

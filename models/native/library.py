@@ -5,6 +5,8 @@ from importlib.metadata import version as package_version
 from pathlib import Path
 from typing import Any, Protocol
 
+from models.engines import Package
+
 
 @dataclass(frozen=True, slots=True)
 class WeightSettings:
@@ -40,7 +42,7 @@ class Library(Protocol):
 
     TITLE: str
     """What people call it."""
-    PACKAGE: str
+    PACKAGE: Package
     """The Python package that brings it."""
     CACHE_FIELDS: tuple[str, ...]
     """Settings of a context that decide what its cache holds, or how."""
@@ -121,7 +123,7 @@ def speed_key(library: Library, path: Path, gpu_layers: int | None) -> str:
         OSError: there is no such file.
     """
     status = path.stat()
-    package = f"{library.PACKAGE} {package_version(library.PACKAGE)}"
+    package = f"{library.PACKAGE.name} {package_version(library.PACKAGE.name)}"
     what = f"{package} {library.version()} {library.features().strip()}"
     file = f"{status.st_size} {status.st_mtime_ns}"
     return f"{file} | {what} | {', '.join(library.devices())} | gpu_layers={gpu_layers}"

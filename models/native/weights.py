@@ -9,10 +9,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from models import engines, gguf
+from models import gguf
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelError
-from models.native import complaints
+from models.native import complaints, loaded
 from models.native.library import USUAL, Library, WeightSettings, speed_key
 from models.native.vocab import NativeVocab, has_tokens
 
@@ -42,7 +42,7 @@ class Weights:
         cancel: CancelFlag | None = None,
         progress: Callable[[float], None] = lambda fraction: None,
     ) -> None:
-        self.library = engines.library()
+        self.library = loaded.library()
         self.path = path
         self.header = gguf.read(path)  # refuses what is not a whole GGUF file, before native code
         params = self.library.model_params(settings)

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models import engines
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ContextFull, ModelError
+from models.native import loaded
 from models.native.batch import BATCH
 from models.native.model import MAX_ROWS, NativeModel
 from models.native.weights import Weights
@@ -41,11 +41,10 @@ PRELUDE = """
     import sys
     from pathlib import Path
     import numpy as np
-    from models import engines
-    from models.native.weights import Weights
+        from models.native.weights import Weights
     from models.native.model import NativeModel
     from tests.engine import ENGINE
-    engines.use(ENGINE)
+    loaded.use(ENGINE)
     weights = Weights(Path(sys.argv[1]))
     model = NativeModel(weights, n_ctx=512, max_rows=4)
 """
@@ -201,7 +200,7 @@ def test_llama_cpp_writes_nothing_to_the_terminal(tiny_target, strange):
 
 
 def test_bindings_that_lay_out_structures_otherwise_are_refused(monkeypatch):
-    library = engines.library()
+    library = loaded.library()
     real = library.c.llama_context_default_params
 
     def other():
@@ -210,7 +209,7 @@ def test_bindings_that_lay_out_structures_otherwise_are_refused(monkeypatch):
         return params
 
     monkeypatch.setattr(library.c, "llama_context_default_params", other)
-    with pytest.raises(ModelError, match=f"pip install {library.PACKAGE}==[0-9.]+"):
+    with pytest.raises(ModelError, match=library.PACKAGE.command):
         library._check_layout()
 
 

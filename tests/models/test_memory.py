@@ -16,9 +16,8 @@ LOAD = """
 import sys
 from pathlib import Path
 from models.native.model import NativeModel
-from models import engines
 from models.native.weights import Weights
-engines.library()
+loaded.library()
 import psutil
 before = psutil.Process().memory_info().rss
 keep = []

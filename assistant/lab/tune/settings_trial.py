@@ -6,9 +6,9 @@ from math import exp, log
 from typing import Any
 
 from assistant.request import Tuning
-from models import engines
 from models.base import Model
 from models.machine import other_counts
+from models.native import loaded
 
 ROUNDS = 5
 MARGIN = 0.03
@@ -36,7 +36,7 @@ class Candidate:
 def candidates(threads: int | None) -> list[Candidate]:
     """Return what to try; `threads` that the person chose are not touched."""
     others = [Candidate("flash attention off", "flash_attention", False)]
-    if engines.library().can_repack():
+    if loaded.library().can_repack():
         others.append(Candidate("weights not repacked", "repack", False))
     if threads is None:
         others += [Candidate(f"threads: {count}", "threads", count) for count in other_counts()]

@@ -11,8 +11,8 @@ from assistant.engine.load import Loader
 from assistant.engine.resume import MIN_TOKENS_KEPT, Resuming
 from assistant.engine.weights_pool import Pool
 from assistant.request import Setup
-from models import engines
 from models.files.snapshots import discard
+from models.native.loaded import library
 from models.native.model import NativeModel
 from models.prefix import shared
 from tests import tiny
@@ -279,7 +279,7 @@ def test_a_snapshot_of_another_context_size_is_read_anew(longrope, monkeypatch, 
 def test_a_snapshot_of_another_build_of_the_library_is_read_anew(longrope, monkeypatch):
     with loaded(longrope, 512, monkeypatch) as assistant:
         answer(assistant.target, assistant.resuming, CHAT)
-    monkeypatch.setattr(engines.library(), "build", lambda: "another")
+    monkeypatch.setattr(library(), "build", lambda: "another")
     with loaded(longrope, 512, monkeypatch) as assistant:
         assert answer(assistant.target, assistant.resuming, CHAT) == 0
 

@@ -24,8 +24,8 @@ from assistant.decoding.lookahead.machine_cache import (
 from assistant.decoding.loops import Round, Sampled
 from assistant.decoding.sources.draft import Run
 from assistant.events import Origin
-from models import engines
 from models.errors import Cancelled
+from models.native import loaded
 from models.native.library import speed_key
 from tests.assistant.decoding.lookahead.machines import coin
 from tests.assistant.engine.stopwatched import Stopwatched
@@ -204,7 +204,7 @@ ROOT = Path(__file__).parents[4]
 
 def measured(path: Path, settings: str = "repack=True threads=2 flash=False") -> Any:
     """A file that was measured with these settings, as `models.native.model` says it."""
-    return SimpleNamespace(conditions=f"{speed_key(engines.library(), path, None)} {settings}")
+    return SimpleNamespace(conditions=f"{speed_key(loaded.library(), path, None)} {settings}")
 
 
 @pytest.fixture

@@ -1,0 +1,120 @@
+"""How fast an engine runs a file: `python -m assistant.engine.engine_trial ENGINE FILE ...`.
+
+It is found out in a process of its own, as a process loads one engine; and a library that does not
+suit this processor, or a file that it dies of, ends no more than that.
+"""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import msgspec
+
+from assistant.decoding.lookahead import theory
+from assistant.decoding.lookahead.cost_measurement import TARGET_LIMIT_S, time_target, varied
+from models import child_process
+from models.cancel import CancelFlag
+from models.engines import ENGINES, EngineName
+from models.errors import Cancelled, ModelError, SpecchatError
+from models.native import loaded
+
+LOOK_S = 0.05
+"""Seconds between two looks whether the trial is to be stopped."""
+CHUNK = 64
+PROMPT = 256
+"""Tokens that are read at most."""
+N_CTX = 512
+ANSWER = 128
+"""Tokens of a typical answer, and of what is read for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFigures:
+    """What an engine takes for a file."""
+
+    reading_s: float
+    """Seconds to read a token of a prompt."""
+    seconds: Mapping[int, float]
+    """Seconds of an evaluation, by width."""
+
+    @property
+    def answer_s(self) -> float:
+        """The seconds of a typical answer: a prompt is read, a half is plain, a half speculated.
+
+        The latter at the best lookahead of proposals that take no time, and are accepted as often
+        as is typical.
+        """
+        _, speedup = theory.best_lookahead(theory.TYPICAL, self.seconds, 0.0)
+        return ANSWER * (self.reading_s + self.seconds[1] * (1 + 1 / speedup) / 2)
+
+
+def run(
+    engine: EngineName, path: Path, gpu_layers: int | None, threads: int | None, cancel: CancelFlag
+) -> EngineFigures:
+    """Try an engine with a file.
+
+    Raises:
+        ModelError: the engine cannot run the file, or nothing at all here; the text has its reason.
+        Cancelled: `cancel` was raised.
+    """
+    process = child_process.start(
+        __name__,
+        engine,
+        path,
+        msgspec.json.encode((gpu_layers, threads)).decode(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        while True:
+            try:
+                said, complained = process.communicate(timeout=LOOK_S)
+                break
+            except subprocess.TimeoutExpired:
+                if cancel.raised:
+                    raise Cancelled from None
+    finally:
+        process.kill()
+        process.wait()
+    try:
+        return msgspec.json.decode(said, type=EngineFigures)
+    except msgspec.DecodeError:
+        lines = complained.decode("utf-8", "replace").strip().splitlines()
+        reason = lines[-1] if process.returncode == 1 and lines else "it ended abruptly"
+        raise ModelError(f"{ENGINES[engine]} cannot run {path.name}: {reason}") from None
+
+
+def _measured(
+    engine: EngineName, path: Path, gpu_layers: int | None, threads: int | None
+) -> EngineFigures:
+    loaded.use(engine)
+    from models.native.library import WeightSettings
+    from models.native.model import NativeModel
+    from models.native.weights import Weights
+
+    with (
+        closing(Weights(path, WeightSettings(gpu_layers))) as weights,
+        closing(NativeModel(weights, n_ctx=N_CTX, threads=threads)) as model,
+    ):
+        tokens = varied(PROMPT, model.n_vocab)
+        for end in range(CHUNK, PROMPT + 1, CHUNK):
+            model.logits(tokens[:end], rows=0)
+            if model.busy_s > TARGET_LIMIT_S:
+                break
+        reading_s = model.seconds_a_token
+        assert reading_s is not None
+        return EngineFigures(reading_s, time_target(model).seconds)
+
+
+if __name__ == "__main__":
+    name, file, settings, parent = sys.argv[1:]
+    child_process.die_with(int(parent))
+    try:
+        figures = _measured(cast(EngineName, name), Path(file), *msgspec.json.decode(settings))
+    except SpecchatError as error:
+        sys.exit(str(error))
+    sys.stdout.buffer.write(msgspec.json.encode(figures))

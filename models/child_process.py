@@ -1,0 +1,40 @@
+"""Another Python process of specchat's own, which never outlives this one."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = str(Path(__file__).parents[1])
+PR_SET_PDEATHSIG = 1
+
+
+def start(module: str, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
+    """Run a module in another process that reads nothing and is not the terminal's.
+
+    It is killed when the thread that started it ends, if it calls `die_with` what its last argument
+    says.
+
+    Raises:
+        OSError: the system starts no process.
+    """
+    # It finds what this process has found: a folder named models may be where the user is.
+    path = os.pathsep.join(entry or ROOT for entry in sys.path)
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", module, *map(str, arguments), str(os.getpid())],
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": path},
+        start_new_session=True,  # the terminal's signals are not for it
+        **options,
+    )
+
+
+def die_with(parent: int) -> None:
+    """Have the system kill this process when its parent ends."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before the line above
+        os._exit(0)

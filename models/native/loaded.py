@@ -1,0 +1,47 @@
+"""The library that this process has loaded.
+
+All engines define the same C symbols, so a process that has loaded one loads no other.
+"""
+
+from importlib import import_module
+from typing import cast
+
+from models.engines import ENGINES, PACKAGES, EngineName
+from models.errors import ModelError, OtherEngine, UsageError
+from models.native.library import Library
+
+_loaded: tuple[EngineName, Library] | None = None
+
+
+def in_use() -> EngineName | None:
+    """Return the engine that this process has loaded, if it has."""
+    return _loaded[0] if _loaded else None
+
+
+def use(name: EngineName) -> Library:
+    """Load an engine into this process.
+
+    Raises:
+        OtherEngine: this process has loaded another one.
+        UsageError: there is no engine of this name.
+        ModelError: it is not installed, or does not fit this version of specchat.
+    """
+    global _loaded
+    if name not in ENGINES:
+        raise UsageError(f"an engine must be one of {', '.join(ENGINES)}: {name}")
+    if _loaded and _loaded[0] != name:
+        raise OtherEngine(f"This process runs {ENGINES[_loaded[0]]} and cannot load {name}, too.")
+    if not _loaded:
+        try:
+            found = cast(Library, import_module(f"models.{name}.library"))
+        except (ImportError, OSError, RuntimeError) as error:
+            how = f"Install it with: {PACKAGES[name].command}"
+            raise ModelError(f"{ENGINES[name]} cannot be loaded ({error}). {how}") from error
+        found.start()
+        _loaded = name, found
+    return _loaded[1]
+
+
+def library() -> Library:
+    """Return the library that this process has loaded; llama.cpp's, if it was asked for none."""
+    return use(in_use() or "llama")
