@@ -97,6 +97,7 @@ class Stats:
     sources: Mapping[str, Tally] = field(default_factory=dict)  # by draft source
     draft: str | None = None  # the draft model's name, if one was loaded
     beside: int = 0  # other answers that were decoded in the same evaluations
+    engine: str | None = None  # which library computed
 
     @property
     def acceptance_rate(self) -> float | None:

@@ -73,6 +73,7 @@ class Loader:
             assistant.several = target if target.most_texts > 1 else None
             self._resources = opened.pop_all()
         about_draft = self._about("draft", draft) if draft else None
+        assistant.engine = choice.engine
         assistant.draft_name = about_draft.name if about_draft else None
         return assistant, Ready(
             self._about("target", target),

@@ -1,26 +1,21 @@
-"""A race: the same request in several lanes that share one machine, and never compute at once."""
+"""A race: the same request in several lanes that share one machine, and never compute at once.
+
+A lane with another engine than this process has loaded runs in a process of its own, this module.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 from assistant.decoding.lookahead.policy import Control
+from assistant.engine.lane_process import LaneProcess, LaneProtocol, serve
 from assistant.engine.load import Loader
 from assistant.engine.reply import Assistant
 from assistant.engine.weights_pool import Pool
-from assistant.events import (
-    Decoded,
-    Event,
-    Failed,
-    Finished,
-    Lap,
-    Lined,
-    Ready,
-    Spoken,
-)
+from assistant.events import Decoded, Event, Failed, Finished, Lap, Lined, Ready, Spoken
 from assistant.request import Lane, Race, Request, Setup
-from models.errors import ModelError, SpecchatError
+from models.errors import ModelError, OtherEngine, SpecchatError
 
 
 class LaneClock:
@@ -46,30 +41,45 @@ class LaneClock:
 
 
 class Runner:
-    """An answer under way in one lane, a step at a time."""
+    """An answer under way in one lane, a step at a time: its laps come from here or elsewhere."""
 
-    def __init__(self, number: int, assistant: Assistant, request: Request, control: Control):
+    def __init__(self, number: int, laps: Iterator[Lap]) -> None:
         self.number = number
-        self.clock = LaneClock()
+        self.seconds = 0.0
+        """For how long it has computed."""
         self.tokens = 0
         """How many tokens it has by now."""
-        self.error: SpecchatError | None = None
+        self.failure: Failed | None = None
         """What it ended with, if it failed."""
         self.over = False
-        self._answer = assistant.reply(request, control, self.clock)
+        self._laps = laps
 
     def step(self) -> Lap:
         """Compute until there is something to say, which at the end is `Finished` or `Failed`."""
-        with self.clock.running():
+        lap = next(self._laps)
+        self.seconds = lap.clock
+        match lap.event:
+            case Decoded(stats=stats):
+                self.tokens = stats.generated_tokens
+            case Failed() as failure:
+                self.failure = failure
+        self.over = isinstance(lap.event, Finished | Failed)
+        return Lap(self.number, lap.clock, lap.event)
+
+
+def answering(assistant: Assistant, request: Request, control: Control) -> Iterator[Lap]:
+    """Yield the laps of an answer that is computed here."""
+    clock = LaneClock()
+    answer = assistant.reply(request, control, clock)
+    while True:
+        with clock.running():
             try:
-                event: Spoken = next(self._answer)
+                event: Spoken = next(answer)
             except SpecchatError as error:
-                self.error = error
                 event = failed(error)
-        if isinstance(event, Decoded):
-            self.tokens = event.stats.generated_tokens
-        self.over = isinstance(event, Finished | Failed)
-        return Lap(self.number, self.clock(), event)
+        yield Lap(0, clock(), event)
+        if isinstance(event, Finished | Failed):
+            return
 
 
 def run(race: Race, pool: Pool, control: Control, emit: Callable[[Event], None]) -> None:
@@ -81,25 +91,23 @@ def run(race: Race, pool: Pool, control: Control, emit: Callable[[Event], None])
     """
     with ExitStack() as opened:
         lanes = [_line_up(lane, race.request, pool, control, emit, opened) for lane in race.lanes]
-        if all(assistant is None for assistant, _ in lanes):
+        if all(laps is None for laps, _ in lanes):
             reasons = {ready.message for _, ready in lanes if isinstance(ready, Failed)}
             raise ModelError(" ".join(sorted(reasons)) or "A race needs a lane.")
         emit(Lined(tuple(ready for _, ready in lanes)))
         runners = [
-            _runner(number, assistant, race, control)
-            for number, (assistant, _) in enumerate(lanes)
-            if assistant is not None
+            Runner(number, laps) for number, (laps, _) in enumerate(lanes) if laps is not None
         ]
-        for lap in laps(runners):
+        for lap in in_turns(runners):
             emit(lap)
 
 
 def seconds(runner: Runner) -> float:
     """Return for how long a lane has computed: what lanes of a race have equally much of."""
-    return runner.clock()
+    return runner.seconds
 
 
-def laps(runners: Sequence[Runner], done: Callable[[Runner], float] = seconds) -> Iterator[Lap]:
+def in_turns(runners: Sequence[Runner], done: Callable[[Runner], float] = seconds) -> Iterator[Lap]:
     """Step the one that has done least, the first of equals: no two are ever a step apart."""
     running = list(runners)
     while running:
@@ -114,6 +122,10 @@ def failed(error: SpecchatError) -> Failed:
     return Failed(str(error), type(error).__name__)
 
 
+LinedUp = tuple[Iterator[Lap] | None, Ready | Failed]
+"""The laps of a lane that can start, and what its loading came to."""
+
+
 def _line_up(
     lane: Lane,
     request: Request,
@@ -121,18 +133,47 @@ def _line_up(
     control: Control,
     emit: Callable[[Event], None],
     opened: ExitStack,
-) -> tuple[Assistant | None, Ready | Failed]:
-    """Load a lane's models; without them, return why not."""
-    loader = Loader(_needed(lane), control, emit, pool)
-    opened.callback(loader.close)
+) -> LinedUp:
+    """Load a lane's models, here or elsewhere."""
     try:
+        return _here(lane, request, pool, control, emit, opened)
+    except OtherEngine:
+        return _elsewhere(lane, request, control, opened)
+    except SpecchatError as error:
+        return None, failed(error)
+
+
+def _here(
+    lane: Lane,
+    request: Request,
+    pool: Pool,
+    control: Control,
+    emit: Callable[[Event], None],
+    opened: ExitStack,
+) -> tuple[Iterator[Lap], Ready]:
+    with ExitStack() as refused:
+        loader = Loader(_needed(lane), control, emit, pool)
+        refused.callback(loader.close)
         assistant, ready = loader.load()
         if lane.mode == "sps" and _lacks(lane, request, assistant):
             raise ModelError(f"{ready.no_draft} SpS needs a draft.")
+        opened.push(refused.pop_all())
+    # A lane has its own mode for good, and the flag that stops them all.
+    steering = Control(lane.mode, lane.lookahead)
+    steering.cancel = control.cancel
+    asked = replace(request, mode=lane.mode, lookahead=lane.lookahead)
+    return answering(assistant, asked, steering), ready
+
+
+def _elsewhere(lane: Lane, request: Request, control: Control, opened: ExitStack) -> LinedUp:
+    process = LaneProcess(RACE_LANE, control.cancel)
+    opened.callback(process.close)
+    said = process.begin(LaneJob(lane, request))
+    try:
+        ready = next(said)
     except SpecchatError as error:
-        loader.close()
         return None, failed(error)
-    return assistant, ready
+    return (None if isinstance(ready, Failed) else said), ready
 
 
 def _lacks(lane: Lane, request: Request, assistant: Assistant) -> bool:
@@ -149,10 +190,24 @@ def _needed(lane: Lane) -> Setup:
     return replace(lane.setup, measure=lane.setup.measure and lane.lookahead is None)
 
 
-def _runner(number: int, assistant: Assistant, race: Race, control: Control) -> Runner:
-    """Return a lane at its start, with its own mode for good and the flag that stops them all."""
-    lane = race.lanes[number]
-    request = replace(race.request, mode=lane.mode, lookahead=lane.lookahead)
-    steering = Control(lane.mode, lane.lookahead)
-    steering.cancel = control.cancel
-    return Runner(number, assistant, request, steering)
+@dataclass(frozen=True, slots=True)
+class LaneJob:
+    """A lane in a process of its own, and what it is to answer."""
+
+    lane: Lane
+    request: Request
+
+
+RACE_LANE = LaneProtocol("assistant.engine.race", LaneJob, Ready | Failed | Lap)
+
+
+def _run_lane(job: LaneJob, control: Control) -> Iterator[Ready | Failed | Lap]:
+    """Yield what loading has come to, and then the laps."""
+    with ExitStack() as opened:
+        laps, ready = _here(job.lane, job.request, Pool(), control, lambda event: None, opened)
+        yield ready
+        yield from laps
+
+
+if __name__ == "__main__":
+    serve(RACE_LANE, _run_lane)

@@ -56,6 +56,8 @@ class Assistant:
         """The target, where it can hold several texts side by side."""
         self.draft_name: str | None = None
         """What the draft model is called, for the figures of answers."""
+        self.engine: str | None = None
+        """Which library computes, for the same."""
         self._chat = ChatTokens(vocab)
 
     @property
@@ -118,6 +120,8 @@ class Assistant:
         answers = [AnswerBuilder(request, self.vocab, stopwatch, *size) for _ in drafters]
         if len(answers) == 1:
             answers[0].stats = replace(answers[0].stats, draft=self.draft_name)
+        for answer in answers:
+            answer.stats = replace(answer.stats, engine=self.engine)
         sequences = [  # the first has the tokens that a snapshot is to be of
             DecodingSequence(i, [*tokens] if i else tokens, each, drafter, rule_of(request, i))
             for i, (each, drafter) in enumerate(zip(answers, drafters, strict=True))

@@ -26,7 +26,7 @@ from tui.settings.settings import Settings
 if TYPE_CHECKING:
     from assistant.service import Service
 
-RELOADING = ("target", "draft", "n_ctx", "threads", "gpu_layers", "folders")
+RELOADING = ("target", "draft", "n_ctx", "threads", "gpu_layers", "engine", "folders")
 """The settings that the loaded models depend on."""
 
 

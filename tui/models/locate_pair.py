@@ -1,7 +1,6 @@
 """From the settings to the files on this machine."""
 
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from assistant.request import Setup
@@ -41,9 +40,17 @@ def find_models(settings: Settings, report: Report = silent) -> tuple[Setup, str
     draft, no_draft = _find_draft(settings, reference, target, report)
     if settings.offline and rpc_servers.servers():
         raise UsageError(f"{rpc_servers.VARIABLE} names other machines, but you are offline.")
-    setup = Setup(target, draft, settings.n_ctx, settings.threads, settings.gpu_layers)
-    recalls = settings.save and settings.learn
-    return replace(setup, cache=cache_dir(), recalls=recalls), no_draft
+    setup = Setup(
+        target,
+        draft,
+        settings.n_ctx,
+        settings.threads,
+        settings.gpu_layers,
+        settings.engine,
+        recalls=settings.save and settings.learn,
+        cache=cache_dir(),
+    )
+    return setup, no_draft
 
 
 def offered(settings: Settings) -> GGUF:

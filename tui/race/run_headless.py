@@ -118,6 +118,7 @@ def _lane(track: Track, first: float) -> dict[str, Any]:
         "lookahead": lane.lookahead,
         "target": _model(ready.target) if ready else None,
         "draft": _model(ready.draft) if ready and ready.draft else None,
+        "engine": ready and ready.engine,
         "text": finished and finished.text,
         "stop": finished and str(finished.stop),
         "failed": standing.failed,

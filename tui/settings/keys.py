@@ -7,6 +7,7 @@ The checks, the command line's options, the settings screen, `specchat config` a
 from dataclasses import dataclass
 
 from assistant.request import MOST_ANSWERS, RULES, SOURCES, Range, Sampling
+from models.engines import ENGINES
 from tui.settings.kinds import (
     FLAG,
     FOLDERS,
@@ -107,11 +108,13 @@ PROMPTS = (
 )
 _MODEL, _CONTEXT = text("auto", "MODEL"), whole(Range(256, 16_777_216))
 _THREADS, _LAYERS = whole(Range(1, 512), "auto"), whole(Range(0, 999), "auto")
+_ENGINES = choice("auto", *ENGINES)
 MACHINE = (
     Key("target", _MODEL, "auto", "What answers: path, name, repo:file.", RELOAD, variable=True),
     Key("draft", _MODEL, "auto", "What proposes; none for none.", RELOAD, variable=True),
     Key("ctx", _CONTEXT, 8192, "Context, in tokens.", RELOAD, variable=True),
     Key("threads", _THREADS, "auto", "auto: one per physical core.", RELOAD, variable=True),
+    Key("engine", _ENGINES, "auto", "auto: the faster one for the target.", RELOAD, variable=True),
     Key("gpu_layers", _LAYERS, "auto", "auto: all if there is a GPU.", RELOAD, variable=True),
     Key(
         "model_folders",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assistant.request import USUAL_SOURCES, Message, Mode, Request, RuleName, Sampling
+from models.engines import EngineName
 from models.errors import UsageError
 from tui.settings.config_file import Config, Preset, read
 from tui.settings.keys import KEYS, PRESET_KEYS
@@ -58,6 +59,7 @@ class Settings:
     n_ctx: int = 8192
     threads: int | None = None
     gpu_layers: int | None = None
+    engine: EngineName | Literal["auto"] = "auto"
     system: str | None = None
     offline: bool = False
     save: bool = True  # whether conversations go to disk

@@ -27,6 +27,7 @@ def report(
         **told,
         "target": _model(ready.target),
         "draft": _model(ready.draft) if ready.draft else None,
+        "engine": ready.engine,
         "sampling": asdict(settings.sampling),
         "seed": settings.seed,
         **({} if conversation is None else {"conversation": conversation}),

@@ -1,6 +1,7 @@
 """What is stored beside texts: its bytes stay as they are, or the chats of today are lost."""
 
 import zlib
+from dataclasses import replace
 
 from assistant.events import Alternative, Ghost, Origin, Stats, Tally, Token
 from assistant.store.packing import (
@@ -31,7 +32,7 @@ TRACE = (
         (Ghost(9, "?", "model", 1, 0.5, None, 0.9, 0.75),),
     ),
 )
-STATS_STORED = (
+STATS_OF_OLD = (  # before there was more than one engine
     "de0013a46d6f6465a3737073a6726f756e647302a76472616674656406a674657374656405a861636365"
     "7074656403ad70726f6d70745f746f6b656e7309ad6361636865645f746f6b656e7304b067656e657261"
     "7465645f746f6b656e7305a970726566696c6c5f73cb3fe0000000000000ad66697273745f746f6b656e"
@@ -41,6 +42,7 @@ STATS_STORED = (
     "6363657074656401a7736f757263657381a56d6f64656c82a674657374656405a8616363657074656403"
     "a56472616674a474696e79a662657369646501"
 )
+STATS_STORED = STATS_OF_OLD.replace("de0013", "de0014", 1) + "a6656e67696e65a5" + b"llama".hex()
 ATTACHMENTS_STORED = "9182a46e616d65a4612e7079a474657874a578203d2031"
 TRACE_STORED = (
     "9894a24869a56d6f64656ca121a13f919202019297070000010001009708020101010000919409030101"
@@ -51,10 +53,11 @@ TRACE_STORED = (
 
 
 def test_figures_are_stored_as_ever() -> None:
-    packed = pack_stats(STATS)
+    packed = pack_stats(replace(STATS, engine="llama"))
     assert packed is not None
     assert packed.hex() == STATS_STORED
-    assert unpack_stats(packed) == STATS
+    assert unpack_stats(packed) == replace(STATS, engine="llama")
+    assert unpack_stats(bytes.fromhex(STATS_OF_OLD)) == STATS
 
 
 def test_attachments_are_stored_as_ever() -> None:

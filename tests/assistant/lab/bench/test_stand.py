@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assistant.decoding.lookahead.policy import Control
-from assistant.engine.race import laps
+from assistant.engine.race import in_turns
 from assistant.engine.weights_pool import Pool
 from assistant.events import Decoded, Stats
 from assistant.lab.bench import trial_runner as module
@@ -64,14 +64,14 @@ def test_none_is_a_stride_and_a_round_ahead_of_another(trials, stand, monkeypatc
     counts, rounds = dict.fromkeys(range(len(trials)), 0), [0]
 
     def watched(runners, done):
-        for lap in laps(runners, done):
+        for lap in in_turns(runners, done):
             if isinstance(lap.event, Decoded) and lap.event.tokens:
                 rounds.append(lap.event.stats.generated_tokens - counts[lap.lane])
                 counts[lap.lane] += rounds[-1]
                 assert max(counts.values()) - min(counts.values()) < STRIDE + max(rounds)
             yield lap
 
-    monkeypatch.setattr(module, "laps", watched)
+    monkeypatch.setattr(module, "in_turns", watched)
     stand.measure(Lockstep(trials))
     assert set(counts.values()) == {LENGTH}
 
@@ -128,7 +128,7 @@ def seen(in_lockstep: bool, period: float) -> float:
     for _, _, order in interleaved(range(14), [(1, 0.050), (4, 0.200 / 1.03)]):
         runners: list[Any] = [Worker(i, machine, *each) for i, each in enumerate(order)]
         for together in [runners] if in_lockstep else [[each] for each in runners]:
-            [*laps(together, module._strides)]
+            [*in_turns(together, module._strides)]
         ars, sps = (measured(*each.pace) for each in sorted(runners, key=lambda each: each.round))
         ratios.append(speedup(sps, ars))
     return geometric_mean(ratios)
