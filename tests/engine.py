@@ -3,6 +3,13 @@
 import os
 from typing import cast
 
+import pytest
+
+from models import engines
 from models.engines import EngineName
 
 ENGINE = cast(EngineName, os.environ.get("SPECCHAT_TEST_ENGINE", "llama"))
+llama_alone = pytest.mark.skipif(ENGINE != "llama", reason="the other engine does not do this")
+needs_both = pytest.mark.skipif(
+    engines.installed() != ["llama", "ik"], reason="one engine alone is installed"
+)

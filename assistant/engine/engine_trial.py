@@ -7,7 +7,7 @@ suit this processor, or a file that it dies of, ends no more than that.
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -61,31 +61,26 @@ def run(
         ModelError: the engine cannot run the file, or nothing at all here; the text has its reason.
         Cancelled: `cancel` was raised.
     """
-    process = child_process.start(
-        __name__,
-        engine,
-        path,
-        msgspec.json.encode((gpu_layers, threads)).decode(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        while True:
-            try:
-                said, complained = process.communicate(timeout=LOOK_S)
-                break
-            except subprocess.TimeoutExpired:
-                if cancel.raised:
-                    raise Cancelled from None
-    finally:
-        process.kill()
-        process.wait()
+    settings = msgspec.json.encode((gpu_layers, threads)).decode()
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with child_process.start(__name__, engine, path, settings, **pipes) as process:
+        try:
+            said, complained = _outcome(process, cancel)
+        finally:
+            process.kill()
     try:
         return msgspec.json.decode(said, type=EngineFigures)
     except msgspec.DecodeError:
         lines = complained.decode("utf-8", "replace").strip().splitlines()
         reason = lines[-1] if process.returncode == 1 and lines else "it ended abruptly"
         raise ModelError(f"{ENGINES[engine]} cannot run {path.name}: {reason}") from None
+
+
+def _outcome(process: "subprocess.Popen[bytes]", cancel: CancelFlag) -> tuple[bytes, bytes]:
+    while not cancel.raised:
+        with suppress(subprocess.TimeoutExpired):
+            return process.communicate(timeout=LOOK_S)
+    raise Cancelled
 
 
 def _measured(

@@ -1,7 +1,7 @@
 """A lane in a process of its own, as it needs another engine: it computes only while it is stepped.
 
 The process is `python -m MODULE COMMANDS EVENTS PARENT`; each job makes an iterator there, and each
-`Step` is answered by what that yields next.
+`NextStep` is answered by what that yields next.
 """
 
 import os
@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from assistant.decoding.lookahead.policy import Control
 from assistant.events import Failed
 from assistant.process.wire import Codec, Frames, framed
+from assistant.request import Cancel
 from models import child_process
 from models.cancel import CancelFlag
 from models.errors import Cancelled, EngineDied, SpecchatError
@@ -28,13 +29,8 @@ FAREWELL_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NextStep:
     """Compute until there is something to say."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """Stop what the next steps would do; they are still asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +44,7 @@ class LaneProtocol:
     @property
     def commands(self) -> Codec[Any]:
         """What goes to the process."""
-        return Codec(self.jobs | Step | Stop)
+        return Codec(self.jobs | NextStep | Cancel)
 
     @property
     def events(self) -> Codec[Any]:
@@ -89,15 +85,15 @@ class LaneProcess:
     def begin(self, job: object) -> Iterator[Any]:
         """Send a job; yield what the process says of it, a step each."""
         self._send(job)
-        self._send(Step())
+        self._send(NextStep())
         self._wait()
         yield self._receive()
         stopped = False
         while True:
             if self._cancel.raised and not stopped:
                 stopped = True
-                self._send(Stop())
-            self._send(Step())
+                self._send(Cancel())
+            self._send(NextStep())
             yield self._receive()
 
     def _wait(self) -> None:
@@ -139,9 +135,9 @@ def serve(protocol: LaneProtocol, work: Callable[[Any, Control], Iterator[object
     while data := os.read(read, CHUNK):
         for message in frames.feed(data):
             match commands.decode(message):
-                case Step():
+                case NextStep():
                     os.write(write, framed(events.encode(_next(saying))))
-                case Stop():
+                case Cancel():
                     control.cancel.raise_()
                 case job:
                     control.cancel.lower()

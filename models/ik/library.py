@@ -8,6 +8,7 @@ from typing import Any
 from models import rpc_servers
 from models.engines import ENGINES, PACKAGES
 from models.errors import ModelError
+from models.gguf.header import Header
 from models.ik import bindings as c
 from models.native import complaints
 from models.native.batch import BATCH
@@ -34,6 +35,9 @@ MODEL_DEFAULTS: dict[str, object] = {
     "repack_tensors": False,
     "dry_run": False,
 }
+ROTATIONS = ("none", "linear", "yarn")
+RECURRENT = (".ssm.", ".wkv.", ".shortconv.")
+"""Parts of keys that only files of models with a state have."""
 CACHE_FIELDS = (
     "rope_scaling_type",
     "rope_freq_base",
@@ -94,9 +98,16 @@ def context_params(settings: ContextSettings) -> Any:
     return params
 
 
-def refusal(model: int) -> str | None:
-    """Return why loaded weights are not for this library: it is asked for what rolls back."""
-    if c.llama_model_has_recurrent(model):
+def refusal(header: Header) -> str | None:
+    """Return why a file is not for this library, or None.
+
+    It dies of rotations that it does not know; and of states that it cannot take back, less is
+    known than of llama.cpp's.
+    """
+    scaling = header.metadata.get(f"{header.architecture}.rope.scaling.type", "none")
+    if scaling not in ROTATIONS:
+        return f"it does not know rotations of the kind {scaling}"
+    if any(mark in key for key in header.metadata for mark in RECURRENT):
         return "recurrent and hybrid models are run by llama.cpp"
     return None
 

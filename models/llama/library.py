@@ -9,6 +9,7 @@ import llama_cpp.llama_cpp as c
 
 from models.engines import ENGINES, PACKAGES
 from models.errors import ModelError
+from models.gguf.header import Header
 from models.llama import devices as _devices
 from models.native import complaints
 from models.native.batch import BATCH
@@ -88,8 +89,8 @@ def context_params(settings: ContextSettings) -> Any:
     return params
 
 
-def refusal(_model: int) -> str | None:
-    """Return None: what it loads, it can run."""
+def refusal(_header: Header) -> str | None:
+    """Return None: what `models.gguf` lets through, it loads or says why not."""
     return None
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from models.engines import Package
+from models.gguf.header import Header
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,8 @@ class Library(Protocol):
         """Return the C structure for making a context."""
         ...
 
-    def refusal(self, model: Any) -> str | None:
-        """Return why loaded weights are not for this library, or None."""
+    def refusal(self, header: Header) -> str | None:
+        """Return why a file is not for this library, before native code sees it, or None."""
         ...
 
     def sliding_window(self, model: Any) -> int:

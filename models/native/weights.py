@@ -45,6 +45,8 @@ class Weights:
         self.library = loaded.library()
         self.path = path
         self.header = gguf.read(path)  # refuses what is not a whole GGUF file, before native code
+        if reason := self.library.refusal(self.header):
+            raise ModelError(f"{self.library.TITLE} cannot run {path}: {reason}.")
         params = self.library.model_params(settings)
         key = speed_key(self.library, path, settings.gpu_layers)
         self.conditions = f"{key} repack={settings.repack}"
@@ -76,8 +78,6 @@ class Weights:
             raise ModelError(
                 f"{self.path} is an encoder-decoder model; specchat runs decoder models."
             )
-        if reason := self.library.refusal(self.handle):
-            raise ModelError(f"{self.library.TITLE} cannot run {self.path}: {reason}.")
 
     def close(self) -> None:
         """Free the memory; every context must be closed before."""

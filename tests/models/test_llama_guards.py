@@ -41,7 +41,8 @@ PRELUDE = """
     import sys
     from pathlib import Path
     import numpy as np
-        from models.native.weights import Weights
+    from models.native import loaded
+    from models.native.weights import Weights
     from models.native.model import NativeModel
     from tests.engine import ENGINE
     loaded.use(ENGINE)

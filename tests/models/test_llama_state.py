@@ -7,6 +7,7 @@ import pytest
 
 from models.native.model import NativeModel
 from tests import tiny
+from tests.engine import llama_alone
 from tests.models.test_llama_cache import assert_same, fresh, random_tokens, tiny_model
 
 TOKENS = random_tokens(random.Random(5), 300)
@@ -17,7 +18,15 @@ def another(model: NativeModel, **options) -> NativeModel:
     return NativeModel(model.weights, **{"n_ctx": 1024, "threads": 1, **options})
 
 
-@pytest.mark.parametrize("kind", ["llama", "gemma3", "lfm2", "mamba"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "llama",
+        "gemma3",
+        pytest.param("lfm2", marks=llama_alone),
+        pytest.param("mamba", marks=llama_alone),
+    ],
+)
 def test_logits_after_a_restore_are_to_the_bit_what_they_were_to_be(tmp_path, kind):
     with tiny_model(tmp_path, kind) as model:
         model.logits(TOKENS, rows=0)

@@ -7,6 +7,7 @@ from random import randrange
 from typing import cast
 
 from assistant.request import Lane, Mode, Race, Request, Setup
+from models.engines import EngineName
 from models.errors import ModelError, UsageError
 from models.files.checksum import ready
 from models.files.gguf_files import is_label
@@ -23,22 +24,30 @@ SEEDS = 2**32
 """How many seeds there are for a race without one."""
 
 NAMES: dict[str, str] = {"ars": "ArS", "sps": "SpS", "auto": "auto"}
-_LANE = re.compile(r"(?:(?P<target>.+):)?(?P<mode>ars|sps|auto)(?:=(?P<lookahead>\d+))?", re.I)
-_FORM = "write [TARGET:]MODE[=K], where MODE is ars, sps or auto: f16:ars, q4:sps, sps=3"
+_LANE = re.compile(
+    r"(?:(?P<engine>llama|ik):)?(?:(?P<target>.+):)?(?P<mode>ars|sps|auto)(?:=(?P<lookahead>\d+))?",
+    re.I,
+)
+_FORM = (
+    "write [ENGINE:][TARGET:]MODE[=K], where MODE is ars, sps or auto, and ENGINE llama or ik: "
+    "f16:ars, q4:sps, sps=3, ik:auto"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class LaneSpec:
-    """A lane as it was asked for; without a target it has the settings' own."""
+    """A lane as it was asked for; what it does not name is as the settings have it."""
 
     target: str | None
     mode: Mode
     lookahead: int | None = None
+    engine: EngineName | None = None
 
     @property
     def name(self) -> str:
         """What the lane is called."""
-        whose = f"{_short(self.target)} " if self.target else ""
+        engine = f"{self.engine} " if self.engine else ""
+        whose = f"{engine}{_short(self.target)} " if self.target else engine
         k = "" if self.lookahead is None else f" K={self.lookahead}"
         return f"{whose}{NAMES[self.mode]}{k}"
 
@@ -61,11 +70,12 @@ def _entry(text: str) -> LaneSpec:
         raise UsageError(f"{text!r} is no lane; {_FORM}.")
     target, lookahead = match["target"], match["lookahead"]
     mode = cast(Mode, match["mode"].lower())
+    engine = cast(EngineName, match["engine"].lower()) if match["engine"] else None
     if lookahead is None:
-        return LaneSpec(target, mode)
+        return LaneSpec(target, mode, engine=engine)
     if mode != "sps" or not 1 <= int(lookahead) <= 31:
         raise UsageError(f"{text!r} is no lane: =K goes with sps, and K is 1 to 31.")
-    return LaneSpec(target, "sps", int(lookahead))
+    return LaneSpec(target, "sps", int(lookahead), engine)
 
 
 def line_up(
@@ -110,6 +120,7 @@ def _lane(entry: LaneSpec, settings: Settings, report: Report) -> Lane:
 
 def _with(setup: Setup, entry: LaneSpec, settings: Settings) -> Lane:
     chosen = settings.lookahead if entry.lookahead is None else entry.lookahead
+    setup = replace(setup, engine=entry.engine or setup.engine)
     return Lane(entry.name, setup, entry.mode, None if entry.mode == "ars" else chosen)
 
 

@@ -3,18 +3,21 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from assistant.request import SOURCES, Mode
+from models.engines import EngineName
 from models.errors import UsageError
 
 MAX_LOOKAHEAD = 31
 DEFAULT = "ars,sps=4,auto"
 FORM = (
-    "write [TARGET:]ars, [TARGET:]auto, [TARGET:]sps[=K], or draft sources and K, as in model=4 "
-    "or suffix+model=3"
+    "write ars, auto, sps[=K], or draft sources and K, as in model=4 or suffix+model=3, after "
+    "[ENGINE:][TARGET:], as in ik:auto, f16:ars or llama:q4_0:sps=3"
 )
-_NAME = re.compile(r"(?:(?P<target>[^=]+):)?(?P<way>[a-z+]+)(?:=(?P<lookahead>\d+))?")
+_NAME = re.compile(
+    r"(?:(?P<engine>llama|ik):)?(?:(?P<target>[^=]+):)?(?P<way>[a-z+]+)(?:=(?P<lookahead>\d+))?"
+)
 
 
 Item = TypeVar("Item")
@@ -30,13 +33,16 @@ class System:
     lookahead: int | None = None
     sources: tuple[str, ...] | None = None
     target: str | None = None  # a model, or a quantisation of the target; None: the target itself
+    engine: EngineName | None = None  # None: the settings' own
 
 
 ARS = System("ars", "ars")
 
 
 def parse(text: str) -> tuple[System, ...]:
-    """Return the systems that `text` lists, separated by commas; ArS comes first in any case.
+    """Return the systems that `text` lists, separated by commas, after ArS of the same target.
+
+    That is added if it is not listed; of several engines', the first that is.
 
     Raises:
         UsageError: it makes no sense; the text says how to write it.
@@ -45,7 +51,9 @@ def parse(text: str) -> tuple[System, ...]:
     names = [system.name for system in systems]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"{twice} is listed twice.")
-    return (ARS, *(system for system in systems if system != ARS))
+    plain = (system for system in systems if system.mode == "ars" and system.target is None)
+    reference = next(plain, ARS)
+    return (reference, *(system for system in systems if system != reference))
 
 
 def sweep(source: str, lookaheads: str) -> tuple[System, ...]:
@@ -66,6 +74,7 @@ def _system(text: str) -> System:
     if match is None:
         raise UsageError(f"{text!r} is no system; {FORM}.")
     target, way, lookahead = match["target"], match["way"], match["lookahead"]
+    engine = cast(EngineName | None, match["engine"])
     k = None if lookahead is None else int(lookahead)
     if k is not None and (way in ("ars", "auto") or not 1 <= k <= MAX_LOOKAHEAD):
         raise UsageError(
@@ -73,10 +82,10 @@ def _system(text: str) -> System:
         )
     match way:
         case "ars" | "auto":
-            return System(text, "ars" if way == "ars" else "auto", target=target)
+            return System(text, "ars" if way == "ars" else "auto", None, None, target, engine)
         case "sps":
-            return System(text, "sps", k, target=target)
-    return System(text, "auto" if k is None else "sps", k, _sources(text, way), target)
+            return System(text, "sps", k, None, target, engine)
+    return System(text, "auto" if k is None else "sps", k, _sources(text, way), target, engine)
 
 
 def _sources(text: str, way: str) -> tuple[str, ...]:

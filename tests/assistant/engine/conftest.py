@@ -1,22 +1,24 @@
 from collections.abc import Callable
 from typing import Any
 
-import llama_cpp.llama_cpp as llama
 import pytest
+
+from models.native.loaded import library
 
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
-    """Note the calls of a function of llama.cpp in the list that is returned, and make them."""
+    """Note the calls of a C function in the list that is returned, and make them."""
 
     def noted(name: str) -> list[str]:
-        made, original = list[str](), getattr(llama, name)
+        made, c = list[str](), library().c
+        original = getattr(c, name)
 
         def call(*given: Any) -> Any:
             made.append(name)
             return original(*given)
 
-        monkeypatch.setattr(llama, name, call)
+        monkeypatch.setattr(c, name, call)
         return made
 
     return noted

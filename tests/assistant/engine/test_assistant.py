@@ -16,6 +16,7 @@ from models.mapping import Mapping
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests import tiny
+from tests.engine import llama_alone
 
 QUESTION = (Message("system", "Be brief."), Message("user", "Why is the sky blue?"))
 SAMPLING = Sampling(temperature=30, top_k=20, top_p=0.95)
@@ -170,6 +171,7 @@ def test_a_draft_with_a_smaller_context_reads_the_end_of_what_was_said(
         assert finished.stats.drafted >= 2 * finished.stats.rounds
 
 
+@llama_alone
 @pytest.mark.parametrize("kind", ["mamba", "lfm2"])
 def test_recurrent_targets_answer_turn_after_turn(tmp_path, kind):
     with opened(tiny.write(tmp_path / "m.gguf", kind, stops=False)) as pair:

@@ -16,6 +16,7 @@ from models.native.loaded import library
 from models.native.model import NativeModel
 from models.prefix import shared
 from tests import tiny
+from tests.engine import ENGINE, llama_alone
 from tests.models.test_llama_cache import assert_same, fresh, random_tokens, tiny_model
 
 CHAT = random_tokens(random.Random(1), 400)
@@ -244,7 +245,7 @@ def test_a_model_that_cannot_take_tokens_back_only_goes_on(start):
 def loaded(path, n_ctx, monkeypatch):
     """Load a model as the program does; it reads slowly enough for its snapshots to be kept."""
     monkeypatch.setattr(NativeModel, "seconds_a_token", Slow.seconds_a_token)
-    setup = Setup(path, n_ctx=n_ctx, threads=1, measure=False)
+    setup = Setup(path, n_ctx=n_ctx, threads=1, engine=ENGINE, measure=False)
     loader = Loader(setup, Control(), lambda event: None, Pool())
     try:
         yield loader.load()[0]
@@ -259,6 +260,7 @@ def longrope(tmp_path, monkeypatch):
     return tiny.write(tmp_path / "longrope.gguf", n_ctx=2048, longrope=512)
 
 
+@llama_alone
 @pytest.mark.parametrize("n_ctx", [512, 1024])
 def test_a_snapshot_of_another_context_size_is_read_anew(longrope, monkeypatch, n_ctx):
     with loaded(longrope, n_ctx, monkeypatch) as assistant:
@@ -276,6 +278,7 @@ def test_a_snapshot_of_another_context_size_is_read_anew(longrope, monkeypatch, 
         assert answer(assistant.target, assistant.resuming, CHAT) == len(CHAT)
 
 
+@llama_alone
 def test_a_snapshot_of_another_build_of_the_library_is_read_anew(longrope, monkeypatch):
     with loaded(longrope, 512, monkeypatch) as assistant:
         answer(assistant.target, assistant.resuming, CHAT)
@@ -287,7 +290,13 @@ def test_a_snapshot_of_another_build_of_the_library_is_read_anew(longrope, monke
 def test_a_snapshot_of_other_settings_of_the_cache_is_read_anew(open_model, tiny_target):
     """Each setting that llama.cpp lays out or computes the cache by is part of the identity."""
     identity = open_model(tiny_target).cache_identity
-    for name in ("rope_freq_base", "rope_scaling_type", "type_k", "type_v", "swa_full"):
+    for name in (
+        "rope_freq_base",
+        "rope_scaling_type",
+        "type_k",
+        "type_v",
+        *library().CACHE_FIELDS,
+    ):
         assert f" {name}=" in identity
     assert open_model(tiny_target, flash_attention=False).cache_identity != identity
 

@@ -27,6 +27,11 @@ from tui.race.lanes import RACE_TOKENS, LaneSpec, duel, line_up, parse
             [("/a/big.gguf", "auto", None), ("org/repo:file.gguf", "sps", 12)],
             ["big auto", "file SpS K=12"],
         ),
+        (
+            "llama:ars,IK:q4:sps=3,ik:auto",
+            [(None, "ars", None, "llama"), ("q4", "sps", 3, "ik"), (None, "auto", None, "ik")],
+            ["llama ArS", "ik Q4 SpS K=3", "ik auto"],
+        ),
     ],
 )
 def test_spec_is_a_list_of_lanes(spec, entries, names):
@@ -61,7 +66,8 @@ def test_lanes_differ_in_target_mode_and_lookahead_alone(models):
     target, draft = models / "target.gguf", models / "draft.gguf"
     settings = replace(TINY, target=str(target), draft=str(draft), max_tokens=None, lookahead=2)
     settings = replace(settings, system="Be brief.")
-    race = line_up(parse(f"f16:ars,q4:sps,sps=5,{draft}:auto"), settings, "Why?")
+    race = line_up(parse(f"f16:ars,q4:sps,llama:sps=5,{draft}:auto"), settings, "Why?")
+    assert [lane.setup.engine for lane in race.lanes] == ["auto", "auto", "llama", "auto"]
     targets = [models / "big.gguf", target, target, draft]
     assert [lane.setup.target for lane in race.lanes] == targets
     modes = [("ars", None), ("sps", 2), ("sps", 5), ("auto", 2)]

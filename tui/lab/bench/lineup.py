@@ -105,6 +105,7 @@ class Lineup:
             "ctx": settings.n_ctx,
             "threads": settings.threads,
             "gpu_layers": settings.gpu_layers,
+            "engine": settings.engine,
             **more,
         }
         files = {role: path for role, path in paths.items() if path is not None}
@@ -195,9 +196,11 @@ def digest(questions: Sequence[Question]) -> str:
 
 
 def _setup(system: System, setup: Setup, settings: Settings, report: Report) -> Setup:
+    setup = replace(setup, engine=system.engine or setup.engine)
     if system.target is None:
         return setup
     if is_label(system.target):
         path: Path = variant(setup.target, system.target)
         return replace(setup, target=ready(str(path), report))
-    return find_models(replace(settings, target=system.target), report)[0]
+    found = find_models(replace(settings, target=system.target), report)[0]
+    return replace(found, engine=setup.engine)

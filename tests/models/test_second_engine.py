@@ -1,0 +1,83 @@
+"""What a model promises holds with the other engine: the same tests, in another process."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assistant.engine import engine_trial
+from models.cancel import CancelFlag
+from models.errors import ModelError, OtherEngine, UsageError
+from models.native import loaded
+from tests import tiny
+from tests.engine import ENGINE, needs_both
+from tests.patience import WAIT_S
+
+ROOT = Path(__file__).parents[2]
+SUITES = (
+    "tests/models/test_llama_cache.py",
+    "tests/models/test_llama_guards.py",
+    "tests/models/test_llama_state.py",
+    "tests/models/test_llama_vocab.py",
+    "tests/models/test_hostile_gguf.py",
+    "tests/models/test_conditions.py",
+    "tests/assistant/decoding/test_sampling_law.py",
+    "tests/assistant/engine/test_assistant.py",
+    "tests/assistant/engine/test_real_models.py",
+    "tests/assistant/engine/test_resuming.py",
+)
+
+
+@needs_both
+@pytest.mark.parametrize("suite", SUITES)
+def test_all_holds_with_the_other_engine(suite):
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", suite],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=10 * WAIT_S,
+        check=False,
+        env={**os.environ, "SPECCHAT_TEST_ENGINE": "ik"},
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
+    assert " passed" in done.stdout
+
+
+@needs_both
+@pytest.mark.parametrize("kind", ["mamba", "lfm2", "longrope"])
+def test_what_it_would_die_of_or_not_take_back_is_refused_with_the_reason(tmp_path, kind):
+    path = tmp_path / f"{kind}.gguf"
+    tiny.write(path, **({"longrope": 512} if kind == "longrope" else {"kind": kind}))
+    with pytest.raises(ModelError, match=r"recurrent and hybrid|the kind longrope"):
+        engine_trial.run("ik", path, None, 1, CancelFlag())
+
+
+@needs_both
+def test_texts_that_it_would_mix_up_it_does_not_hold_side_by_side():
+    """Its attention leaves out cells of a text that another text's token does not see."""
+    script = """
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from models.native import loaded
+loaded.use("ik")
+from tests.models.test_llama_cache import tiny_model
+with TemporaryDirectory() as folder, tiny_model(Path(folder), texts=4) as model:
+    print(model.most_texts)
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
+
+
+def test_a_process_that_has_loaded_an_engine_loads_no_other():
+    assert loaded.in_use() == ENGINE
+    with pytest.raises(OtherEngine):
+        loaded.use("ik" if ENGINE == "llama" else "llama")
+    assert loaded.in_use() == ENGINE
+
+
+def test_there_is_no_engine_of_another_name():
+    with pytest.raises(UsageError, match="one of llama, ik: best"):
+        loaded.use("best")
