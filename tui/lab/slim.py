@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from models.errors import ModelError, ModelMissing
+from models.files.places import cache_dir
 from tui.safe import safe
 from tui.shell.options import settings
 from tui.widgets.text_figures import duration, size
@@ -119,7 +120,13 @@ def _try_all(
     say("counting which tokens are used")
     own = list(own_text(files, chats))
     with workshop(small.path, lambda: counted(small.path, own)) as made:
-        setup = Setup(large.path, threads=chosen.threads, gpu_layers=chosen.gpu_layers)
+        setup = Setup(
+            large.path,
+            threads=chosen.threads,
+            gpu_layers=chosen.gpu_layers,
+            engine=chosen.engine,
+            cache=cache_dir(),
+        )
         opener = Opener(setup, CancelFlag())
         trials: list[RecipeTrial] = []
         for trial in search(large.path, made, small.summary, chosen.sampling, opener, say):

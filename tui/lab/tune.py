@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from models.engines import ENGINES
 from tui.safe import safe
 from tui.shell.options import settings, shared
 
 if TYPE_CHECKING:
+    from assistant.engine.engine_trial import EngineFigures
     from assistant.lab.protocol import (
         Depth,
         LabEvent,
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
         SettingTrial,
         Tuned,
     )
+    from models.engines import EngineName
     from tui.settings.settings import Settings
 
 ROLES = ("target", "draft")
@@ -71,6 +74,8 @@ def measure(settings: "Settings") -> "Tuned":
 def lines(tuned: "Tuned") -> Iterator[str]:
     """Yield tables, and what they mean in sentences."""
     yield from (f"{role:<8}{path}" for role, path in zip(ROLES, tuned.paths, strict=False))
+    yield f"engine  {ENGINES[tuned.engine.engine]}. {tuned.engine.reason}"
+    yield from _engines(tuned.engine.figures)
     yield ""
     yield from _costs(tuned.depths)
     yield ""
@@ -80,6 +85,14 @@ def lines(tuned: "Tuned") -> Iterator[str]:
     yield from map(_trial, tuned.trials)
     yield ""
     yield from _meaning(tuned)
+
+
+def _engines(figures: "Mapping[EngineName, EngineFigures]") -> Iterator[str]:
+    """Yield what each engine takes, where they were compared."""
+    for name, found in figures.items():
+        widths = ", ".join(f"{width}: {s * 1000:.1f}" for width, s in found.seconds.items())
+        reading = f"reads {1 / found.reading_s:.0f} tokens/s"
+        yield f"        {ENGINES[name]} {reading}, evaluates in ms by tokens at once {widths}"
 
 
 def _costs(depths: "Sequence[Depth]") -> Iterator[str]:

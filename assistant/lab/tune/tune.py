@@ -8,6 +8,7 @@ from pathlib import Path
 
 from assistant.decoding.lookahead.cost_measurement import SHALLOW, varied
 from assistant.decoding.lookahead.machine_cache import remember_times
+from assistant.engine.engine_choice import EngineChoice, choose, compare
 from assistant.engine.tuned_settings import keep
 from assistant.lab.opening import Opener
 from assistant.lab.progress_meter import Meter, effort
@@ -15,11 +16,13 @@ from assistant.lab.protocol import Measuring, SettingTrial, Tune, Tuned
 from assistant.lab.tune import cost_curves, settings_trial
 from assistant.lab.tune.cost_curves import MeasuredCurve, Side, at_depth, sides, speedup
 from assistant.lab.tune.settings_trial import Candidate, Result
-from assistant.request import Tuning
+from assistant.request import Setup, Tuning
 from models import memory
 from models.cancel import CancelFlag
+from models.engines import ENGINES, EngineName
 from models.errors import ModelError, StorageError
 from models.machine import OtherLoad
+from models.native import loaded
 from models.native.model import NativeModel
 
 DEPTH = 512
@@ -30,8 +33,10 @@ class Tuner:
     """Do one tuning; `tell` hears how far it is, many times a second."""
 
     def __init__(self, job: Tune, cancel: CancelFlag, tell: Callable[[Measuring], None]) -> None:
-        self._setup, self._variants = job.setup, job.variants
-        self._opener = Opener(job.setup, cancel)
+        self._variants = job.variants
+        self._choice = _compared(job.setup, cancel, tell)
+        self._setup = replace(job.setup, engine=self._choice.engine)
+        self._opener = Opener(self._setup, cancel)
         self._sides = sides(job.setup)
         self._candidates = settings_trial.candidates(job.setup.threads)
         self._meter = Meter(self._planned(), tell)
@@ -147,7 +152,20 @@ class Tuner:
             tuple(
                 at_depth(depth, *(curve.seconds[depth] for curve in measured)) for depth in depths
             ),
+            self._choice,
         )
+
+
+def _compared(setup: Setup, cancel: CancelFlag, tell: Callable[[Measuring], None]) -> EngineChoice:
+    """Return the engine to tune for; where it is not given, all are tried anew."""
+
+    def says(engine: EngineName) -> None:
+        tell(Measuring(f"the target with {ENGINES[engine]}", 0.0, None))
+
+    choice = choose(setup, cancel, says)
+    if choice.figures and setup.cache and not loaded.in_use():
+        return compare(setup, setup.cache, cancel, says)
+    return choice
 
 
 def _check_fits(path: Path) -> None:

@@ -73,7 +73,6 @@ def test_what_is_said_is_done_and_what_cannot_be_compared_is_left_to_llama_cpp(s
     assert chosen(replace(setup, engine="ik")) == ("ik", [])
     assert chosen(replace(setup, gpu_layers=1)) == ("llama", [])
     assert chosen(replace(setup, cache=None)) == ("llama", [])
-    assert chosen(replace(setup, measure=False)) == ("llama", [])
     monkeypatch.setattr(engines, "installed", lambda: ["ik"])
     assert chosen(setup) == ("ik", [])
 

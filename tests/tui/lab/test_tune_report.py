@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from assistant.engine.engine_choice import EngineChoice
+from assistant.engine.engine_trial import EngineFigures
 from assistant.lab.protocol import Depth, Payoff, RateOutlook, SettingTrial, Tuned
 from assistant.request import Tuning
 from tui.lab.tune import lines
@@ -20,11 +22,23 @@ LOSER = SettingTrial("flash attention off", "target", {1: 1.05, 8: 1.25}, 1.1456
 WINNER = SettingTrial("threads: 6", "target", {1: 0.9}, 0.9, is_used=True)
 FILE = SettingTrial("/here/other-q8_0.gguf", "file", {1: 1.5}, 1.5, speedup=0.9)
 NOTED = replace(FILE, ratios={}, ratio=None, speedup=None, note="It takes 9.0 GB.")
-TUNED = Tuned((Path("/t.gguf"), Path("/d.gguf")), (Tuning(), Tuning()), (LOSER,), True, (NEAR,))
+FIGURES = EngineFigures(0.01, {1: 0.04, 4: 0.072})
+ENGINE = EngineChoice("ik", "It is faster.", {"llama": FIGURES, "ik": FIGURES})
+TUNED = Tuned(
+    (Path("/t.gguf"), Path("/d.gguf")), (Tuning(), Tuning()), (LOSER,), True, (NEAR,), ENGINE
+)
 
 
 def text(tuned: Tuned) -> str:
     return "\n".join(lines(tuned))
+
+
+def test_each_engine_that_was_tried_is_told_with_its_figures_and_why_one_is_used():
+    said = text(TUNED)
+    assert "engine  ik_llama.cpp. It is faster." in said
+    for name in ("llama.cpp", "ik_llama.cpp"):
+        line = f"{name} reads 100 tokens/s, evaluates in ms by tokens at once 1: 40.0, 4: 72.0"
+        assert f"        {line}" in said
 
 
 def test_widths_are_told_in_milliseconds_and_as_ratios_to_one_token_each_depth_beside_the_other():
