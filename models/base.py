@@ -28,10 +28,13 @@ class Model(Protocol):
     busy_s: float
     """Seconds spent in `logits` so far."""
 
-    def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
+    def logits(self, tokens: Sequence[int], rows: int = 1, fillers: int = 0) -> Logits:
         """Return the logits that follow each of the last `rows` tokens, shape (rows, n_vocab).
 
         Evaluates only what the cache lacks. The result is a view that the next call overwrites.
+        The batch is made wider by `fillers`, which change neither the logits nor the cache: tokens
+        that nobody reads, for kernels that take less time when the batch is full. Where there is
+        no room for them, or the model cannot roll back, there are none.
 
         Raises:
             Cancelled: the cancel flag was raised; what was evaluated so far stays cached.
@@ -47,10 +50,11 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SequenceTokens:
-    """Tokens, and how many rows of logits are wanted at their end."""
+    """Tokens, how many rows of logits are wanted at their end, and fillers as in `Model.logits`."""
 
     tokens: Sequence[int]
     rows: int = 1
+    fillers: int = 0
 
 
 class MultiSequenceModel(Model, Protocol):

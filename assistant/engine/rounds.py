@@ -12,6 +12,7 @@ such a batch of its own for every token that it proposes, and is not asked.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import NamedTuple, cast
 
@@ -116,14 +117,16 @@ class Rounds:
     def _round(self, live: Sequence[DecodingSequence], policy: Policy) -> Iterator[SequenceRound]:
         draft_s, tables_s, started = *_spent(live), self._clock()
         drafts = self._drafts(live, policy)
-        rounds = self._verified(drafts)
+        fillers = self._fillers(drafts, policy)
+        rounds = self._verified(drafts, fillers)
         seconds, spent = self._clock() - started, _spent(live)
         self.evaluations += 1
         forecasts = [Forecast(each.reason(policy, plan)) for each, plan, _ in drafts]
         if controller := policy.controller:
             plans = [plan for _, plan, _ in drafts]
             observed = list(zip(rounds, plans, strict=True))
-            controller.observe(observed, seconds, spent[0] - draft_s, spent[1] - tables_s)
+            spent_s = spent[0] - draft_s, spent[1] - tables_s
+            controller.observe(observed, seconds, *spent_s, fillers)
             if len(self._sequences) == 1:
                 forecasts = [controller.forecast(forecasts[0].reason, plans[0])]
         for (sequence, _, _), round_, forecast in zip(drafts, rounds, forecasts, strict=True):
@@ -151,11 +154,25 @@ class Rounds:
         left = self._limit - len(sequence.tokens), sequence.answer.tokens_left
         return max(0, min(most, *left) - 1)
 
-    def _verified(self, drafts: Sequence[PlannedDraft]) -> list[Round]:
+    def _fillers(self, drafts: Sequence[PlannedDraft], policy: Policy) -> int:
+        """Return how many tokens that nobody reads are to fill up the batch."""
+        target = self._target
+        if policy.controller is None or not target.can_roll_back:
+            return 0
+        answered = sum(len(each.tokens) - self._prompt for each in self._sequences)
+        proposed = sum(len(draft.tokens) for *_, draft in drafts)
+        left = target.n_ctx - self._prompt - answered - proposed
+        rows = len(drafts) + proposed
+        most = max(0, min(left, target.max_rows - rows))
+        return policy.controller.fillers(rows, most, drafts[-1].plan)
+
+    def _verified(self, drafts: Sequence[PlannedDraft], fillers: int) -> list[Round]:
         texts = {
             each.number: SequenceTokens([*each.tokens, *draft.tokens], len(draft.proposals) + 1)
             for each, _, draft in drafts
         }
+        last = drafts[-1].sequence.number
+        texts[last] = replace(texts[last], fillers=fillers)
         logits = self._evaluated(texts)
         return [
             verified(draft, logits[each.number], each.tokens, self._warp, each.rule)
@@ -165,7 +182,10 @@ class Rounds:
     def _evaluated(self, texts: Mapping[int, SequenceTokens]) -> Mapping[int, Logits]:
         if len(self._sequences) > 1:
             return cast(MultiSequenceModel, self._target).logits_of(texts)
-        return {i: self._target.logits(text.tokens, text.rows) for i, text in texts.items()}
+        return {
+            i: self._target.logits(text.tokens, text.rows, text.fillers)
+            for i, text in texts.items()
+        }
 
     def _prefill(self, sequence: DecodingSequence, policy: Policy) -> Iterator[Prefilled]:
         """Have the draft model read what it lacks, if that is worth its time."""

@@ -1,7 +1,7 @@
 """Tokens in, logits out: one context over loaded weights, its KV cache kept out of sight."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import accumulate
 from threading import Lock
 from time import perf_counter
@@ -88,13 +88,15 @@ class NativeModel:
             self._context.clear()
         return rolls_back
 
-    def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
+    def logits(self, tokens: Sequence[int], rows: int = 1, fillers: int = 0) -> Logits:
         """Return the logits that follow each of the last `rows` tokens; see `models.base`."""
         self._check(tokens, rows)
+        fillers = self._fillers(fillers, rows, len(tokens))
         with self._computing():
             # Only tokens of the last batch have logits, so the last `rows` are evaluated in it.
             self._context.truncate(min(self.cached(tokens), len(tokens) - rows))
-            self._extend(tokens, rows)
+            self._extend([*tokens, *list(tokens[-1:]) * fillers], rows + fillers)
+            self._context.truncate(len(tokens))
             return self._context.rows(rows)
 
     def logits_of(self, texts: Mapping[int, SequenceTokens]) -> dict[int, Logits]:
@@ -106,6 +108,9 @@ class NativeModel:
         if not 0 < sum(text.rows for text in texts.values()) <= self.max_rows:
             raise ValueError(f"the texts' rows must be in 1..{self.max_rows} together")
         with self._computing():
+            if fillers := sum(text.fillers for text in texts.values()):
+                with suppress(ContextFull):  # fillers take nobody's room
+                    return self._rows_of(texts, fillers)
             try:
                 return self._rows_of(texts)
             except ContextFull:  # what nobody asks for any more is kept while there is room
@@ -174,10 +179,17 @@ class NativeModel:
         with self._inside:
             self._context.truncate(length)
 
-    def _rows_of(self, texts: Mapping[int, SequenceTokens]) -> dict[int, Logits]:
+    def _rows_of(self, texts: Mapping[int, SequenceTokens], fillers: int = 0) -> dict[int, Logits]:
         parts = [self._part(number, text) for number, text in texts.items()]
-        self._context.evaluate(*parts)
-        rows = self._context.rows(sum(part.rows for part in parts))
+        count, last = sum(part.rows for part in parts), parts[-1].sequence
+        tokens = texts[last].tokens
+        if fillers := self._fillers(fillers, count, len(tokens)):
+            filled = [*parts[-1].tokens, *list(tokens[-1:]) * fillers]
+            self._context.evaluate(*parts[:-1], Part(filled, len(filled), last))
+            self._context.truncate(len(tokens), last)
+        else:
+            self._context.evaluate(*parts)
+        rows = self._context.rows(count)
         ends = accumulate(part.rows for part in parts)
         return {
             part.sequence: rows[end - part.rows : end]
@@ -191,6 +203,15 @@ class NativeModel:
         while (start := len(self._context.held[number])) < known:
             self._evaluate(text.tokens[start : min(known, start + BATCH)], 0, number)
         return Part(text.tokens[known:], text.rows, number)
+
+    def _fillers(self, wanted: int, rows: int, length: int) -> int:
+        """Return how many fillers a batch of `rows` has, at the end of a text of some length.
+
+        They repeat the last token, as a mixture of experts then needs no others, and want logits as
+        well, so that the batch takes as long as one of proposals.
+        """
+        room = min(wanted, self.max_rows - rows, self.n_ctx - length)
+        return max(0, room) if self.can_roll_back else 0
 
     def _extend(self, tokens: Sequence[int], rows: int) -> None:
         held = self._context.held[SEQUENCE]

@@ -124,7 +124,7 @@ class KeepsThenStops(Stepwise):
 class FailsAfter(Toy):
     """A model that computes nothing after token 0, once something was drawn."""
 
-    def logits(self, tokens: Sequence[int], rows: int = 1) -> Any:
+    def logits(self, tokens: Sequence[int], rows: int = 1, fillers: int = 0) -> Any:
         """Return laws, or fail."""
         if len(tokens) > 1 and tokens[-1] == 0:
             raise ModelError("It computes no numbers after token 0.")

@@ -1,10 +1,17 @@
-"""Mutants of what may be lost."""
+"""Mutants of what may be lost, and of how wide a batch is."""
+
+from functools import partial
 
 from assistant.decoding.lookahead.budget import Budget
 from assistant.decoding.lookahead.controller import Controller
+from models.native.model import NativeModel
 from tests.assistant.decoding.lookahead import test_budget as budgets
 from tests.assistant.decoding.lookahead import test_controller as controllers
+from tests.assistant.engine import test_filled_rounds as filled
+from tests.models import test_llama_fillers as fillers
 from tests.mutants.mutant import Mutant
+
+BOOKED = filled.test_a_batch_that_is_faster_when_full_is_filled_and_booked_as_wide_as_it_was
 
 MUTANTS = (
     Mutant(
@@ -34,5 +41,26 @@ MUTANTS = (
         "self._settled += seconds / token_s - tokens",
         "self._settled += 0.0",
         budgets.test_a_debt_beyond_the_allowance_makes_it_pause_until_the_answer_is_long_enough,
+    ),
+    Mutant(
+        "the cost of a filled batch is booked on the width that was asked for",
+        Controller._compare,
+        "answers + proposed + fillers",
+        "answers + proposed",
+        partial(BOOKED, 1, 2, 3, 4),
+    ),
+    Mutant(
+        "fillers stay in the cache",
+        NativeModel.logits,
+        "self._context.truncate(len(tokens))",
+        "pass",
+        partial(fillers.test_the_rows_and_the_cache_are_as_without_fillers, kind="llama"),
+    ),
+    Mutant(
+        "fillers stay in the cache of several texts",
+        NativeModel._rows_of,
+        "self._context.truncate(len(tokens), last)",
+        "pass",
+        fillers.test_texts_side_by_side_are_as_without_fillers,
     ),
 )

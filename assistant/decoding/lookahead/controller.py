@@ -61,6 +61,14 @@ class Controller:
             beside=beside,
         )
 
+    def fillers(self, rows: int, most: int, plan: Plan) -> int:
+        """Return how many tokens that nobody reads make a batch of `rows` faster, at most `most`.
+
+        `plan` is the last one of the round, which knows what all of it may take.
+        """
+        spare_s = plan.limit_s - plan.expected_s if isinstance(plan, ThroughputPlan) else inf
+        return self._costs.filled(rows, rows + most, spare_s) - rows
+
     def reading(self, ways: Sequence[Reading], more: int) -> Reading | None:
         """Return what the draft is to read now; None when that is nothing, or next to nothing.
 
@@ -86,17 +94,19 @@ class Controller:
         seconds: float,
         draft_s: float = 0.0,
         tables_s: float = 0.0,
+        fillers: int = 0,
     ) -> None:
         """Learn from an evaluation: the rounds of all answers that it served, and what they took.
 
-        Of the `seconds`, `draft_s` were spent in the draft model and `tables_s` in tables. What ArS
-        had taken for several answers is that it decodes as many at once, without proposals.
+        Of the `seconds`, `draft_s` were spent in the draft model and `tables_s` in tables. There
+        were `fillers` in the batch beside what it verified. What ArS had taken for several answers
+        is that it decodes as many at once, without proposals.
         """
         count, proposed = len(rounds), sum(round_.proposed for round_, _ in rounds)
         tokens = sum(len(round_.tokens) for round_, _ in rounds) / count
         alone = self._costs.verify(1) / self._costs.verify(count)
         self._answered += tokens
-        self._compare(proposed, seconds - draft_s - tables_s, count)
+        self._compare(proposed, seconds - draft_s - tables_s, count, fillers)
         for round_, plan in rounds:
             self._acceptance.learn(round_, plan.runs if isinstance(plan, ThroughputPlan) else ())
         plans = [plan for _, plan in rounds if isinstance(plan, ThroughputPlan)]
@@ -154,13 +164,14 @@ class Controller:
         owed_s = expected_s if is_surprise else seconds
         self._budget.spend(owed_s, tokens, self._token_s)
 
-    def _compare(self, proposed: int, seconds: float, answers: int) -> None:
+    def _compare(self, proposed: int, seconds: float, answers: int, fillers: int) -> None:
         """Learn how long an evaluation took, and what ArS takes."""
-        width = answers + proposed
+        width = answers + proposed + fillers
+        expected_s = self._costs.evaluation(width)
         if proposed:
-            self._reference.saw_other(seconds, self._costs.verify(width))
+            self._reference.saw_other(seconds, expected_s)
         else:
-            alone = self._costs.verify(1) / self._costs.verify(answers)
+            alone = self._costs.verify(1) / expected_s
             self._reference.saw_plain(seconds * alone)
         self._costs.saw_verify(width, seconds)
 

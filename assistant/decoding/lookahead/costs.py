@@ -109,6 +109,12 @@ class Curve:
         """Return the seconds that an evaluation of `tokens` tokens takes now."""
         return self._measured(tokens) * exp(self._change(tokens))
 
+    def is_known(self, tokens: int, limit_s: float) -> bool:
+        """Say whether such an evaluation was seen lately, and took longer than `limit_s` then."""
+        if not self._is_fresh(tokens):
+            return False
+        return self._measured(tokens) * exp(self._recent[tokens][-1]) > limit_s
+
     def saw(self, tokens: int, seconds: float) -> None:
         """Learn from an evaluation; what is no duration is ignored, as when a clock was set."""
         if not (seconds > 0 and isfinite(seconds)):
@@ -133,11 +139,19 @@ class Curve:
         return tokens in self._at and self._target._evaluations - self._at[tokens] < STALE
 
 
+WIDEST = 32
+"""The widest batch that is thought of."""
+MARGIN = 1.03
+"""By how much a wider batch has to be faster to be worth it: less is noise."""
 TABLE_S = 0.0015  # a row of a table over 150,000 tokens, warped; until one was seen
 
 
 class Costs:
     """What evaluations take, the cost curves t(n) of a target and its draft, and rows of tables.
+
+    Kernels that take whole blocks of tokens may be faster with a few more tokens than with those
+    that are to be verified. So these are verified in the batch that takes least of all that have
+    room for them; what it lacks is filled up. Here is the only place that knows.
 
     Args:
         verify: measured seconds of the target's evaluations, by width.
@@ -152,10 +166,39 @@ class Costs:
         self._verify = Curve(verify)
         self._draft = Curve(draft, self._verify) if draft else None
         self._table = Curve({1: TABLE_S})
+        self._evaluations: list[float] = []  # by width, until more is learnt
 
     def verify(self, width: int) -> float:
-        """Return the seconds of an evaluation of `width` tokens by the target."""
-        return self._verify(width)
+        """Return the seconds in which the target verifies `width` tokens: min t(m) over m >= n.
+
+        One token alone is what ArS evaluates, and is never filled up.
+        """
+        if width == 1 or width > WIDEST:
+            return self.evaluation(width)
+        self.evaluation(1)
+        return min(self._evaluations[width - 1 :])
+
+    def evaluation(self, width: int) -> float:
+        """Return the seconds of an evaluation of exactly `width` tokens by the target: t(n)."""
+        if not self._evaluations:
+            self._evaluations = [self._verify(n) for n in range(1, WIDEST + 1)]
+        return self._evaluations[width - 1] if width <= WIDEST else self._verify(width)
+
+    def filled(self, width: int, most: int, look_s: float = inf) -> int:
+        """Return how many tokens to evaluate, at most `most`, to verify `width` of them.
+
+        It is the narrowest batch that takes at most `MARGIN` longer than the fastest. From time to
+        time `width` itself is evaluated, where that takes at most `look_s` longer: else nobody
+        would notice that it does not take longer any more.
+        """
+        if width == 1:
+            return 1
+        widths = range(width, max(width, min(most, WIDEST)) + 1)
+        limit_s = MARGIN * min(map(self.evaluation, widths))
+        best = next(n for n in widths if self.evaluation(n) <= limit_s)
+        longer_s = self.evaluation(width) - self.evaluation(best)
+        is_look = longer_s <= look_s and not self._verify.is_known(width, limit_s)
+        return width if is_look else best
 
     def draft(self, tokens: int) -> float:
         """Return the seconds in which the draft reads `tokens` new tokens and gives one row.
@@ -172,8 +215,9 @@ class Costs:
         return self.draft(unread) if source == ModelSource.name else self._table(1)
 
     def saw_verify(self, width: int, seconds: float) -> None:
-        """Learn how long an evaluation by the target took."""
+        """Learn how long an evaluation of exactly `width` tokens by the target took."""
         self._verify.saw(width, seconds)
+        self._evaluations.clear()
 
     def saw_draft(self, tokens: int, seconds: float) -> None:
         """Learn how long the draft took."""

@@ -115,8 +115,10 @@ def predict(target: Path, draft: Path, folder: Path) -> Prediction | None:
     verify, reading = _recorded(target, "verify", folder), _recorded(draft, "draft", folder)
     if 1 not in verify or 1 not in reading:
         return None
-    best = theory.best_lookahead(theory.TYPICAL, verify, reading[1])
-    return Prediction(*best, theory.lowest_break_even(verify, reading[1]))
+    costs = Costs(verify, reading)
+    verifying = {n: costs.verify(n) for n in verify}
+    best = theory.best_lookahead(theory.TYPICAL, verifying, reading[1])
+    return Prediction(*best, theory.lowest_break_even(verifying, reading[1]))
 
 
 def known_acceptance(target: Path, draft: Path | None, folder: Path) -> dict[str, float]:

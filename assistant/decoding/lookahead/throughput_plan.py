@@ -67,7 +67,7 @@ class ThroughputPlan:
         """How many proposals each source has made."""
         self._verify_s = [costs.verify(beside.width + width) for width in range(1, room + 2)]
         self.expected_tokens, self.expected_s = beside.tokens + 1, self._verify_s[0]
-        self._limit_s = limit_s
+        self.limit_s = limit_s
         self._beside = beside
         self._costs, self._acceptance = costs, acceptance
         self._patience = patience
@@ -141,7 +141,7 @@ class ThroughputPlan:
             survival *= chance
             tokens += survival
             seconds = spent + self._verify_s[done + i] + step_s * (i - 1)
-            if seconds <= self._limit_s:
+            if seconds <= self.limit_s:
                 best = max(best, (tokens / seconds, i))
         return best
 

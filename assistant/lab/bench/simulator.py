@@ -146,7 +146,7 @@ class Simulator:
         return answer.stats
 
     def _evaluation(self, width: int) -> float:
-        return self._costs.verify(width) + self._machine.host_s
+        return self._costs.evaluation(width) + self._machine.host_s
 
     def _ordered(self, logged: Mapping[str, LoggedSource], draft: ReplayedModel) -> list[Source]:
         """Return the sources in the order in which they are asked; stored chats are left out."""

@@ -100,10 +100,10 @@ class ReplayedModel:
         """Return how many leading tokens it has read."""
         return shared(self._held, tokens)
 
-    def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
+    def logits(self, tokens: Sequence[int], rows: int = 1, fillers: int = 0) -> Logits:
         """Read what is new; the rows say nothing."""
         if new := len(tokens) - min(self.cached(tokens), len(tokens) - rows):
-            self.busy_s += self._seconds(new)
+            self.busy_s += self._seconds(new + fillers)
         self._held = list(tokens)
         return np.zeros((rows, self.n_vocab), np.float32)
 

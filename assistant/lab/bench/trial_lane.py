@@ -38,7 +38,7 @@ class LoadedPair:
         if self.costs is None:
             return None
         draft = {n: self.costs.draft(n) for n in READINGS} if self.assistant.draft else {}
-        return CostCurves({n: self.costs.verify(n) for n in WIDTHS}, draft)
+        return CostCurves({n: self.costs.evaluation(n) for n in WIDTHS}, draft)
 
 
 class Recording(Controller):
@@ -54,12 +54,13 @@ class Recording(Controller):
         seconds: float,
         draft_s: float = 0.0,
         tables_s: float = 0.0,
+        fillers: int = 0,
     ) -> None:
         """Note what a round cost, and learn from it."""
         ((round_, _),) = rounds
         timed = TimedRound(round_.proposed + 1, len(round_.tokens), seconds - draft_s, draft_s)
         self.rounds.append(timed)
-        super().observe(rounds, seconds, draft_s, tables_s)
+        super().observe(rounds, seconds, draft_s, tables_s, fillers)
 
 
 class TrialLane(Protocol):

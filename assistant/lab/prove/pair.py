@@ -140,9 +140,9 @@ class RecordingModel:
         """By text; where there is only one, it is 0."""
         self.batches: list[tuple[int, ...]] = []
 
-    def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
+    def logits(self, tokens: Sequence[int], rows: int = 1, fillers: int = 0) -> Logits:
         """Return what the model returns."""
-        self.rows = {0: self._model.logits(tokens, rows).copy()}
+        self.rows = {0: self._model.logits(tokens, rows, fillers).copy()}
         return self.rows[0]
 
     def logits_of(self, texts: dict[int, SequenceTokens]) -> dict[int, Logits]:

@@ -68,12 +68,14 @@ class Hopeful(Controller):
         seconds: float,
         draft_s: float = 0.0,
         tables_s: float = 0.0,
+        fillers: int = 0,
     ) -> None:
         """Take the evaluation to have taken as long as is believed."""
         reads = [n for _, plan in rounds if isinstance(plan, ThroughputPlan) for n in plan.reads]
         draft_s = sum(map(self._believed.draft, reads))
-        width = len(rounds) + sum(round_.proposed for round_, _ in rounds)
-        super().observe(rounds, self._believed.verify(width) + draft_s, draft_s)
+        width = len(rounds) + sum(round_.proposed for round_, _ in rounds) + fillers
+        verify_s = self._believed.evaluation(width)
+        super().observe(rounds, verify_s + draft_s, draft_s, fillers=fillers)
 
 
 def request_of(pair: ProvedPair, mode: Mode, length: int, answers: int = 1) -> Request:

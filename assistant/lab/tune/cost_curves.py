@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from assistant.decoding.lookahead.cost_measurement import SHALLOW, Times, varied
+from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.theory import TYPICAL, best_lookahead, break_even, fastest
 from assistant.lab.opening import Opener
 from assistant.lab.progress_meter import Meter, effort
@@ -96,19 +97,19 @@ def at_depth(
     tokens: int, verify: Mapping[int, float], draft: Mapping[int, float] | None = None
 ) -> Depth:
     """Return costs, and from which acceptance rate on they pay."""
-    step_s = draft[1] if draft else None
+    step_s, verifying = draft[1] if draft else None, _verifying(verify)
     payoffs = tuple(
         Payoff(
             k,
-            break_even(k, verify[k + 1] + k * step_s, verify[1]) if step_s else None,
-            break_even(k, verify[k + 1], verify[1]),
+            break_even(k, verifying[k + 1] + k * step_s, verify[1]) if step_s else None,
+            break_even(k, verifying[k + 1], verify[1]),
         )
         for k in LOOKAHEADS
         if k + 1 in verify
     )
     prices: dict[OutlookSource, float | None] = {"draft": step_s, "copying": 0.0}
     outlooks = tuple(
-        RateOutlook(rate, source, *best_lookahead(rate, verify, price))
+        RateOutlook(rate, source, *best_lookahead(rate, verifying, price))
         for source, price in prices.items()
         if price is not None
         for rate in ACCEPTANCE_RATES
@@ -126,6 +127,12 @@ def speedup(
     `ratios` has its seconds over those of the target in use, `verify`, by width.
     """
     step_s = draft[1] if draft else 0.0
-    usual = {width: verify[width] for width in ratios}
-    other = {width: verify[width] * ratio for width, ratio in ratios.items()}
+    usual = _verifying({width: verify[width] for width in ratios})
+    other = _verifying({width: verify[width] * ratio for width, ratio in ratios.items()})
     return fastest(TYPICAL, other, step_s)[1] / fastest(TYPICAL, usual, step_s)[1]
+
+
+def _verifying(evaluations: Mapping[int, float]) -> dict[int, float]:
+    """Return the seconds in which as many tokens are verified; a batch may be filled up."""
+    costs = Costs(evaluations, {})
+    return {width: costs.verify(width) for width in evaluations}

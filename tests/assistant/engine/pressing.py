@@ -40,11 +40,11 @@ class Pressed(SuffixSource):
 class Counting:
     """A target that counts upwards and begins again at 50, so that copies are right."""
 
-    n_ctx, n_vocab, max_rows, most_texts = 4096, 50, 32, 8
+    n_ctx, n_vocab, max_rows, most_texts, can_roll_back = 4096, 50, 32, 8, True
     busy_s = 0.0
 
-    def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
-        assert rows <= self.max_rows
+    def logits(self, tokens: Sequence[int], rows: int = 1, fillers: int = 0) -> Logits:
+        assert rows + fillers <= self.max_rows
         following: Logits = np.roll(20 * np.eye(self.n_vocab, dtype=np.float32), 1, axis=1)
         return following[tokens[-rows:]]
 

@@ -82,8 +82,10 @@ def decode(controller: Controller, text: Text, real: Costs, rounds: int = 2000) 
             proposals.append(Proposal(0, one_hot(0), "model", text.evidence))
         round_ = judged(proposals, [text.acceptance(p.source, i) for p in proposals], text, i)
         noise = text.rng.uniform(0.97, 1.03)
-        seconds = (real.verify(len(proposals) + 1) + draft_s) * noise
-        controller.observe([(round_, plan)], seconds, draft_s * noise)
+        width = len(proposals) + 1
+        fillers = controller.fillers(width, 32 - width, plan)
+        seconds = (real.evaluation(width + fillers) + draft_s) * noise
+        controller.observe([(round_, plan)], seconds, draft_s * noise, fillers=fillers)
         outcome.seconds += seconds
         outcome.ars_s += len(round_.tokens) * real.verify(1)
         outcome.proposed.append(len(proposals))

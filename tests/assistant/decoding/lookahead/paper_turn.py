@@ -117,12 +117,12 @@ class PaperModel:
         """Return how many leading tokens are known."""
         return shared(self.held, tokens)
 
-    def logits(self, tokens: Sequence[int], rows: int = 1) -> np.ndarray:
+    def logits(self, tokens: Sequence[int], rows: int = 1, fillers: int = 0) -> np.ndarray:
         """Return rows of logits, as `models.base.Model` says."""
         tokens = list(tokens)
         if new := len(tokens) - min(self.cached(tokens), len(tokens) - rows):
             costs, is_target = self._machine.costs, self._role == "target"
-            seconds = costs.verify(new) if is_target else costs.draft(new)
+            seconds = costs.evaluation(new + fillers) if is_target else costs.draft(new)
             self.busy_s += self._machine.evaluate(seconds, is_target and new == 1)
         self.held = tokens
         logits = np.zeros((rows, VOCABULARY), np.float32)

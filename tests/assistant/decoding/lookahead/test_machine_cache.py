@@ -74,7 +74,7 @@ def test_another_draft_leaves_what_is_known_of_the_target(tmp_path):
 
 def test_a_target_alone_has_a_curve(tmp_path):
     costs = cached_or_measured(model(), None, tmp_path)
-    assert 0 < costs.verify(7) < costs.draft(1)
+    assert 0 < costs.evaluation(7) < costs.draft(1)
 
 
 def test_a_file_that_verifies_is_not_taken_for_one_that_drafts(tmp_path):
@@ -92,7 +92,7 @@ def test_without_a_folder_nothing_is_kept(tmp_path):
 def test_what_was_kept_is_what_is_used(tmp_path):
     remember_times(model(), "verify", Times({1: 0.5, 4: 0.7}), tmp_path)
     costs = cached_or_measured(model(), None, tmp_path)
-    assert (costs.verify(1), costs.verify(4)) == (0.5, 0.7)
+    assert (costs.evaluation(1), costs.evaluation(4)) == (0.5, 0.7)
 
 
 def test_what_rounds_showed_while_others_were_busy_does_not_outlive_the_load(tmp_path):
@@ -104,7 +104,7 @@ def test_what_rounds_showed_while_others_were_busy_does_not_outlive_the_load(tmp
         costs.saw_verify(8, 20.0)
         costs.saw_draft(1, 5.0)
     costs = cached_or_measured(model(), model("draft"), tmp_path)
-    assert {n: costs.verify(n) for n in measured} == measured
+    assert {n: costs.evaluation(n) for n in measured} == measured
     assert costs.draft(1) == measured[1]
 
 
@@ -123,7 +123,7 @@ def test_look_in_a_busy_moment_leaves_nothing_once_another_was_in_peace(
     for load in range(4):
         costs = cached_or_measured(model(), None, tmp_path)
         if load or when:
-            assert {n: costs.verify(n) for n in peace} == pytest.approx(peace)
+            assert {n: costs.evaluation(n) for n in peace} == pytest.approx(peace)
 
 
 def test_file_of_an_earlier_version_is_read(tmp_path):
@@ -134,7 +134,7 @@ def test_file_of_an_earlier_version_is_read(tmp_path):
     file.write_text(json.dumps(old))
     target = model()
     costs = cached_or_measured(target, None, tmp_path)
-    assert (costs.verify(1), costs.verify(4)) == (1.0, 2.0)
+    assert (costs.evaluation(1), costs.evaluation(4)) == (1.0, 2.0)
     assert not target.widths
 
 

@@ -38,6 +38,15 @@ def test_a_step_that_costs_more_than_one_token_is_taken_for_those_behind_it():
     assert len(plan.next([run(31)]).tokens) == 3
 
 
+def test_an_offer_that_does_not_fill_its_block_costs_what_the_full_block_does():
+    """Two tokens take 1.7, and four take 1.6; so three proposals cost no more than one."""
+    blocks = {1: 1.0, 2: 1.7, 3: 2.6, 4: 1.6, 5: 3.0, 8: 6.0}
+    short = weighing(blocks, acceptance={"suffix": 0.65})
+    assert len(short.next([run(1)]).tokens) == 1
+    assert short.expected_s == 1.6
+    assert len(weighing(blocks, acceptance={"suffix": 0.65}).next([run(31)]).tokens) == 3
+
+
 def test_of_two_offers_the_one_worth_more_is_taken():
     good = weighing(FLAT, acceptance={"model": 0.2})
     assert isinstance(good.next([run(8), Rows("model")]), Run)

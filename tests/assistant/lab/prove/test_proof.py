@@ -238,10 +238,10 @@ class Forgetful:
         self.n_ctx, self.n_vocab = model.n_ctx, model.n_vocab
         self._most = 0
 
-    def logits(self, tokens, rows=1):
+    def logits(self, tokens, rows=1, fillers=0):
         taken_back = rows > 1 and self._most > len(tokens) - rows
         self._most = 0 if tokens == [0] else max(self._most, len(tokens))
-        logits = self._model.logits(tokens, rows).copy()
+        logits = self._model.logits(tokens, rows, fillers).copy()
         return logits[:, ::-1] if taken_back else logits
 
     def cached(self, tokens):

@@ -7,6 +7,7 @@ import pytest
 from assistant.lab.tune import settings_trial
 from assistant.lab.tune.settings_trial import Candidate, Result, candidates, winners
 from assistant.request import Tuning
+from models.native.loaded import library
 from tests.assistant.engine.stopwatched import Stopwatched
 
 WIDTHS = (1, 2, 4, 8)
@@ -77,5 +78,5 @@ def test_threads_that_a_person_chose_are_not_touched(monkeypatch):
 
 
 def test_where_repacking_would_crash_nobody_tries_without(monkeypatch):
-    monkeypatch.setattr(settings_trial.native, "has_amx", lambda: True)
+    monkeypatch.setattr(library(), "can_repack", lambda: False)
     assert not [c for c in candidates(None) if c.setting == "repack"]

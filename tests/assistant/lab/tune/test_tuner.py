@@ -19,6 +19,7 @@ from models.native.library import WeightSettings
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests import tiny
+from tests.engine import ENGINE
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +36,7 @@ def roomy(tmp_path_factory) -> Path:
 
 
 def tuned(target, *variants, draft=None, hear=None, cancel=None, **setup):
-    job = Tune(Setup(target, draft, threads=1, **setup), variants)
+    job = Tune(Setup(target, draft, threads=1, engine=ENGINE, **setup), variants)
     return Tuner(job, cancel or CancelFlag(), hear or (lambda progress: None)).run()
 
 
@@ -88,7 +89,7 @@ def test_winners_are_used_and_their_costs_are_known_at_the_next_load(
     costs = cached_or_measured(model, None, tmp_path)
     model.close()
     weights.close()
-    assert costs.verify(8) == found.depths[0].verify[8]
+    assert costs.evaluation(8) == found.depths[0].verify[8]
 
 
 def test_another_file_of_the_model_is_compared_and_one_that_is_broken_named(tiny_target, tmp_path):
