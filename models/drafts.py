@@ -1,6 +1,6 @@
 """Which of the files on this machine can draft for a target, told from their headers alone."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from models import catalog
@@ -104,13 +104,14 @@ def best_draft(
 ) -> tuple[LocalModel | None, str]:
     """Return the draft for a target for which none is named, and why that one or none: a sentence.
 
-    It is one that was made for it here, else the one that the catalogue lists, else the smallest of
-    the same vocabulary, up to half the target's size: a larger one rarely gains anything.
+    It is the last that was made for it here, else the one that the catalogue lists, else the
+    smallest of the same vocabulary, up to half the target's size: a larger one rarely gains
+    anything.
     """
     pairing, listed = Pairing(target), listed_draft(target)
     by_size = sorted(candidates, key=lambda found: found.size)
-    for draft in by_size:
-        if is_made_for(draft, target) and pairing.judge(draft).serves:
+    for draft in _newest_first(each for each in by_size if is_made_for(each, target)):
+        if pairing.judge(draft).serves:
             return draft, f"{draft.name} was made to draft for {target.name}."
     for draft in by_size:
         if listed and draft.gguf is listed and pairing.judge(draft).serves:
@@ -134,10 +135,14 @@ def is_made_for(draft: LocalModel, target: LocalModel) -> bool:
 
 
 def made_here(target: LocalModel) -> LocalModel | None:
-    """Return the smallest draft that was made for a target, among specchat's own files alone."""
+    """Return the last draft that was made for a target, among specchat's own files alone."""
     here = [identify(str(path)) for path in gguf_files(models_dir())]
-    drafts = (draft for draft in here if is_made_for(draft, target))
-    return min(drafts, key=lambda draft: draft.size, default=None)
+    return next(_newest_first(draft for draft in here if is_made_for(draft, target)), None)
+
+
+def _newest_first(drafts: Iterable[LocalModel]) -> Iterator[LocalModel]:
+    """Yield drafts, the last one made first: it was measured here, or asked for, last."""
+    return iter(sorted(drafts, key=lambda draft: draft.path.stat().st_mtime_ns, reverse=True))
 
 
 def listed_draft(target: LocalModel) -> GGUF | None:

@@ -20,6 +20,8 @@ from tests.engine import ENGINE
 loaded.use(ENGINE)
 # Many tests start processes: what these share is compiled once, not by each.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Which engine is faster with a tiny model is nobody's question, and seconds for each.
+os.environ["SPECCHAT_ENGINE"] = ENGINE
 ALL = bool(os.environ.get("SPECCHAT_TEST_ALL"))
 Open = Callable[..., NativeModel]
 

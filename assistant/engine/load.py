@@ -16,8 +16,8 @@ from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.frequency import RandomSource, bigram, unigram
 from assistant.decoding.sources.model import ModelSource
-from assistant.decoding.sources.ngram import NgramSource
-from assistant.decoding.sources.ngram_store import recalled
+from assistant.decoding.sources.ngram import NgramSource, Tables
+from assistant.decoding.sources.ngram_store import recalled, shipped
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
 from assistant.engine import tuned_settings
@@ -33,6 +33,7 @@ from models.errors import ModelError
 from models.files import snapshots
 from models.files.checksum import known_sha256
 from models.gguf import read_vocabulary
+from models.gguf.summary import fingerprint
 from models.mapping import Mapping
 from models.native import loaded
 from models.native.library import WeightSettings
@@ -155,11 +156,17 @@ class Loader:
             return []
         n_vocab = target.n_vocab
         sources: list[Source] = [SuffixSource(), TailSource()]
-        if self._setup.recalls:
-            sources.append(NgramSource(recalled(_name(target)), n_vocab))
+        if tables := self._tables(target):
+            sources.append(NgramSource(n_vocab, *tables))
         if model:
             sources.append(model)
         return [*sources, bigram(n_vocab), unigram(n_vocab), RandomSource(n_vocab)]
+
+    def _tables(self, target: NativeModel) -> list[Tables]:
+        """Return the tables of a person's own answers, if they are wanted, and of others'."""
+        own = [recalled(_name(target))] if self._setup.recalls else []
+        others = shipped(fingerprint(target.weights.header).tokens)
+        return [*own, others] if others else own
 
     def _controller(self, target: NativeModel, draft: NativeModel | None) -> Controller | None:
         if not self._setup.measure or not target.can_roll_back:

@@ -21,6 +21,7 @@ from tests.exact.toy_sources import modelled_by
 START, SHORT_START = (0, 1, 2, 0, 1), (0, 1, 0, 0, 1)
 """Beginnings that repeat themselves, of three tokens and of two: there is something to copy."""
 LEARNT = Tables(learn([(0, 1, 2, 2, 0, 1, 0), (1, 2, 2, 0, 1, 1)]))
+OTHERS = Tables(learn([(2, 1, 0, 0, 2, 1, 0), (1, 0, 0, 1, 0, 0)]))
 
 
 def by_counts(logits: Any, history: Sequence[int]) -> Row:
@@ -37,7 +38,7 @@ def _model(n_vocab: int) -> ModelSource:
 
 SOURCES: dict[str, Callable[[int], list[Source]]] = {
     "suffix": lambda n: [SuffixSource()],
-    "ngram": lambda n: [NgramSource(LEARNT, n)],
+    "ngram": lambda n: [NgramSource(n, LEARNT)],
     "unigram": lambda n: [unigram(n)],
     "bigram": lambda n: [bigram(n)],
     "random": lambda n: [RandomSource(n)],
@@ -46,7 +47,7 @@ SOURCES: dict[str, Callable[[int], list[Source]]] = {
     "suffix, tail": lambda n: [SuffixSource(), TailSource()],
     "tail, model": lambda n: [TailSource(), _model(n)],
     "tail, suffix, model": lambda n: [TailSource(), SuffixSource(), _model(n)],
-    "suffix, ngram, bigram": lambda n: [SuffixSource(), NgramSource(LEARNT, n), bigram(n)],
+    "suffix, ngram, bigram": lambda n: [SuffixSource(), NgramSource(n, LEARNT, OTHERS), bigram(n)],
 }
 """By the names of who may propose; each takes the size of the vocabulary."""
 

@@ -12,6 +12,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import ProgressBar, Static
 
+from models import catalog
 from models.cancel import CancelFlag
 from models.catalog import GGUF
 from models.errors import Cancelled, SpecchatError
@@ -136,11 +137,14 @@ class Downloads(Vertical):
 
     def _fetch(self, files: tuple[GGUF, ...], then_use: bool) -> None:
         from models.files.pull import pull  # brings the network libraries along
+        from models.slim import default_draft
 
         try:
             for number, gguf in enumerate(files, 1):
                 report = partial(self._report, f"{number} of {len(files)}: {gguf.file}")
                 pull(gguf.name, progress=report, cancel=self._cancel)
+            if catalog.DEFAULT.target in files:
+                default_draft.made(partial(self._report, catalog.DEFAULT.draft.file))
             self.post_message(self.Fetched(files[0].name, then_use))
         except Cancelled:
             self.post_message(self.Failed(STOPPED))

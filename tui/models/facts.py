@@ -129,6 +129,7 @@ def _summary(model: LocalModel) -> Facts:
         "parameters": summary.scale,
         "file_type": summary.quantisation,
         "vocabulary": summary.n_vocab,
+        "made_to_draft_for": summary.serves,
         "context": summary.n_ctx_train,
         "kv_bytes_per_token": summary.kv_bytes_per_token,
         "memory_at_8192": estimate(summary, model.size, CONTEXT).needed,

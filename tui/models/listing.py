@@ -20,8 +20,8 @@ def here(models: Sequence[Facts]) -> Iterator[str]:
     for model in models:
         kind, store = model["file_type"] or "?", str(model["store"])
         yield f"{amount(model['size']):>9}  {kind!s:<8} {store:<12}  {name(model['reference'])}"
-        if model["problem"]:
-            yield from _remark(str(model["problem"]), "            ")
+        for remark in _remarks(model):
+            yield from _remark(remark, "            ")
 
 
 def fetchable(models: Sequence[Facts]) -> Iterator[str]:
@@ -50,6 +50,13 @@ def name(reference: object) -> str:
 def amount(value: object) -> str:
     """Return bytes as a person reads them."""
     return size(value) if isinstance(value, int) else str(value)
+
+
+def _remarks(model: Facts) -> Iterator[str]:
+    if model["problem"]:
+        yield str(model["problem"])
+    if target := model.get("made_to_draft_for"):
+        yield f"made to draft for {str(target).rpartition(',')[0]}"
 
 
 def _reasons(fact: Facts) -> Iterator[str]:

@@ -17,8 +17,10 @@ import psutil
 from assistant.chat.template_audit import examine
 from models import catalog, gguf
 from models.catalog import GGUF
+from models.drafts import made_here
 from models.errors import ModelError
 from models.files import checksum, places
+from models.files.discovery import identify
 from models.files.stores import find, installed
 from models.machine import physical_cores
 from tui.safe import safe
@@ -133,6 +135,17 @@ def _files() -> Iterator[Finding]:
             yield Finding("model", "ok", f"{entry.name}, verified: {path}")
         else:
             yield Finding("model", "ok", f"{entry.name}, verified when first used: {path}")
+    target, draft = _default_pair()
+    if find(target) and find(draft):
+        yield _own_draft(target)
+
+
+def _own_draft(target: GGUF) -> Finding:
+    """Say whether the default target has a draft that was made for it here."""
+    if made := made_here(identify(target.name)):
+        return Finding("model", "ok", f"made to draft for {target.name}: {made.path}")
+    text = f"No faster draft was made for {target.name} yet; its draft serves as it was fetched."
+    return Finding("model", "note", text, f"specchat models pull {catalog.DEFAULT.name}")
 
 
 def _templates() -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""A person's own stored answers as a draft source: how the model has gone on before.
+"""What was answered before as a draft source: a person's own stored answers, then others.
 
 The tables of what usually follows a few tokens are looked up where they lie, in one file: a header
 and two columns of as many 8-byte numbers as it says, the keys, ascending, and the values. A key is
@@ -96,13 +96,16 @@ def _count(whole: memoryview) -> int:
 
 
 class NgramSource(Copying):
-    """Copy what usually followed the last tokens in the tables; `n_vocab` is the target's."""
+    """Copy what usually followed the last tokens in the first tables that know them.
+
+    `n_vocab` is the target's.
+    """
 
     name = "ngram"
 
-    def __init__(self, tables: Tables, n_vocab: int) -> None:
-        self._tables = tables
+    def __init__(self, n_vocab: int, *tables: Tables) -> None:
         self._n_vocab = n_vocab
+        self._tables = tables
 
     def read(self, tokens: Sequence[int]) -> None:
         """Do nothing: it has read all that it knows."""
@@ -111,7 +114,7 @@ class NgramSource(Copying):
         """Offer up to `room` tokens, as long as each is a habit."""
         context = list(tokens[-max(LENGTHS) :])
         found: list[Continuation] = []
-        while len(found) < room and (entry := self._tables.find(context)):
+        while len(found) < room and (entry := self._find(context)):
             if entry.percent < USUAL or entry.token >= self._n_vocab:
                 break
             found.append(entry)
@@ -120,6 +123,9 @@ class NgramSource(Copying):
             return None
         tokens = tuple(entry.token for entry in found)
         return Run(self.name, tokens, tuple(strength(entry) for entry in found))
+
+    def _find(self, context: Sequence[int]) -> Continuation | None:
+        return next(filter(None, (tables.find(context) for tables in self._tables)), None)
 
 
 def strength(entry: Continuation) -> int:

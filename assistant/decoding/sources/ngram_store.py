@@ -1,5 +1,8 @@
 """What is learnt of a person's stored answers, kept beside them and gone with them.
 
+For the default pair there is something to begin with: tables of its target's answers to questions
+that were written for this, `python -m tests.tools.public_text.ngrams`.
+
 The tables hold what one model's answers have said more than once. They stay in the data folder,
 for nobody else to read, and are made anew from the store, so they know nothing that it has lost.
 """
@@ -18,6 +21,7 @@ if TYPE_CHECKING:  # tables bring numpy along
     from assistant.decoding.sources.ngram import Tables
 
 MAX_TOKENS = 2_000_000  # older answers are left alone
+SHIPPED = Path(__file__).parent
 
 
 def folder() -> Path:
@@ -44,6 +48,13 @@ def recalled(model: str) -> "Tables":
     from assistant.decoding.sources.ngram import opened
 
     return opened(_place(model))
+
+
+def shipped(vocabulary: str | None) -> "Tables":
+    """Return what came with the program for a vocabulary, by its digest; empty if nothing did."""
+    from assistant.decoding.sources.ngram import opened
+
+    return opened(SHIPPED / f"{vocabulary}.ngrams")
 
 
 def refresh(model: str, answers: Iterable[tuple[int, ...]]) -> None:

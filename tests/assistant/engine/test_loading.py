@@ -3,11 +3,15 @@
 import pytest
 
 from assistant.decoding.lookahead.policy import Control
+from assistant.decoding.sources import ngram_store
+from assistant.decoding.sources.draft import Run
+from assistant.decoding.sources.ngram import learn
 from assistant.engine.load import Loader
 from assistant.engine.weights_pool import Pool
 from assistant.request import Setup
 from models.cancel import CancelFlag
 from models.errors import Cancelled
+from models.gguf import summarise
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests import tiny
@@ -35,3 +39,25 @@ def test_a_context_whose_first_evaluation_is_stopped_is_freed(tiny_target, calls
         NativeModel(weights, n_ctx=512, threads=1, cancel=flag)
     assert len(freed) == 1
     weights.close()
+
+
+@pytest.mark.parametrize("recalls", [False, True])
+def test_tables_that_came_with_the_program_serve_a_target_of_their_vocabulary_alone(
+    tiny_target, tmp_path, monkeypatch, recalls
+):
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(ngram_store, "SHIPPED", tmp_path)
+    setup = Setup(tiny_target, None, 512, threads=1, recalls=recalls)
+
+    def offered() -> object:
+        loader = Loader(setup, Control(), lambda event: None, Pool())
+        source = loader.load()[0].sources.get("ngram")
+        loader.close()
+        run = source and source.offer([1, 2], 1)
+        return run.tokens if isinstance(run, Run) else source is not None
+
+    tables = tmp_path / f"{summarise(tiny_target).vocabulary}.ngrams"
+    tables.with_name("another.ngrams").write_bytes(learn([[1, 2, 3]] * 3))
+    assert offered() is recalls
+    tables.write_bytes(learn([[1, 2, 3]] * 3))
+    assert offered() == (3,)

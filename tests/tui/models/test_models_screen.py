@@ -15,6 +15,8 @@ from textual.widgets import ProgressBar, Static
 from assistant.events import ModelInfo, Ready
 from models import catalog
 from models.files.locate import locate
+from models.files.stores import find
+from models.slim import default_draft
 from tests import tiny
 from tests.models.files.conftest import enter, toy
 from tests.models.files.hub_server import Handler, Hub
@@ -272,6 +274,18 @@ async def test_enter_fetches_and_then_uses(hub: Hub) -> None:
     async with browse() as models:
         await models.go_to("toy")
         assert await models.chosen("enter") == ("toy", None)
+
+
+async def test_a_faster_draft_is_made_once_the_default_pair_is_here(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toy, here = catalog.FILES["toy"], list[bool]()
+    monkeypatch.setattr(catalog, "DEFAULT", catalog.Pair("default", toy, toy, tested=True))
+    monkeypatch.setattr(default_draft, "made", lambda _report: here.append(bool(find(toy))))
+    async with browse() as models:
+        await models.go_to("toy")
+        assert await models.chosen("enter") == ("toy", None)
+    assert here == [True]
 
 
 async def test_a_file_of_the_hub_can_be_typed(hub: Hub) -> None:

@@ -16,7 +16,7 @@ SOURCES = {
     "model": "draft model",
     "suffix": "said before",
     "tail": "rest of a draft",
-    "ngram": "said in other chats",
+    "ngram": "said in other answers",
     "bigram": "word pairs",
     "unigram": "frequent words",
     "random": "chance",

@@ -85,7 +85,7 @@ def test_a_file_that_is_not_whole_or_something_else_holds_nothing(tmp_path):
 
 
 def source(*answers, n_vocab=100):
-    return NgramSource(Tables(learn(answers)), n_vocab)
+    return NgramSource(n_vocab, Tables(learn(answers)))
 
 
 def offered(source, *context, room=9):
@@ -105,7 +105,7 @@ def test_what_is_not_known_is_not_continued():
     assert offered(habit, 7, 8) is None
     assert offered(habit, 2) is None
     assert offered(habit) is None
-    assert offered(NgramSource(Tables(), 100), 1, 2) is None
+    assert offered(NgramSource(100), 1, 2) is offered(NgramSource(100, Tables()), 1, 2) is None
 
 
 def test_what_goes_on_in_different_ways_is_no_habit():
@@ -117,6 +117,13 @@ def test_a_longer_context_overrules_a_shorter_one():
     habits = source(*[[1, 2, 3]] * 20, *[[7, 1, 2, 4]] * 2)
     assert offered(habits, 7, 1, 2) == (4,)
     assert offered(habits, 6, 1, 2) == (3,)
+
+
+def test_the_first_tables_decide_where_they_know_the_context_at_all():
+    own = Tables(learn([[1, 2, 3]] * 2))
+    others = Tables(learn([[1, 2, 4]] * 9 + [[2, 3, 5]] * 9))
+    assert offered(NgramSource(100, own, others), 1, 2) == (3, 5)
+    assert offered(NgramSource(100, others, own), 1, 2) == (4,)
 
 
 def test_tokens_that_the_target_lacks_are_never_offered():

@@ -7,6 +7,7 @@ import pytest
 from assistant.decoding.sources import ngram_store
 from assistant.store import Store
 from assistant.store.files import place
+from models import catalog
 
 ANSWER = (1, 2, 3, 4)
 
@@ -92,3 +93,10 @@ def test_only_so_many_tokens_are_read(store, monkeypatch):
         said(store)
     learn(store)
     assert known().times == 2
+
+
+def test_what_comes_with_the_program_is_for_the_default_vocabulary_alone():
+    vocabulary = catalog.PUBLISHED[catalog.DEFAULT.target.name].tokens
+    assert len(ngram_store.shipped(vocabulary)) > 2000
+    assert len(ngram_store.shipped("0" * 32)) == len(ngram_store.shipped(None)) == 0
+    assert (ngram_store.SHIPPED / f"{vocabulary}.ngrams").stat().st_size < 100_000

@@ -1,0 +1,74 @@
+"""The default pair's draft, made faster where it was fetched: in seconds, and without sample text.
+
+Which tokens it keeps is known before and comes with the program: a bit for each of its vocabulary,
+eight in a byte, compressed with zlib; `python -m tests.tools.public_text.vocabulary` chose them.
+"""
+
+import zlib
+from pathlib import Path
+from time import monotonic
+
+import numpy as np
+import numpy.typing as npt
+
+from models import catalog
+from models.drafts import made_here, mark
+from models.errors import ModelError, SpecchatError
+from models.files.discovery import identify
+from models.files.progress import Progress, Report
+
+TOKENS = Path(__file__).with_name("default_tokens.zlib")
+KIND = "Q4_0"
+"""What it is requantised to: it costs two points of acceptance and halves the time of a step."""
+
+
+def kept() -> tuple[npt.NDArray[np.intp], int]:
+    """Return the tokens that are kept, ascending, and how many the whole vocabulary has."""
+    bits = np.unpackbits(np.frombuffer(zlib.decompress(TOKENS.read_bytes()), np.uint8))
+    return np.flatnonzero(bits), len(bits)
+
+
+def packed(bits: npt.NDArray[np.uint8]) -> bytes:
+    """Return the content of the file for a bit by token: 1 where it is kept."""
+    return zlib.compress(np.packbits(bits).tobytes(), 9)
+
+
+def made(report: Report) -> Path | None:
+    """Return the default target's own draft, made now unless there is one.
+
+    `report` hears how long it took, or why none can be made: then the draft serves as it is.
+    """
+    if here := made_here(identify(catalog.DEFAULT.target.name)):
+        return here.path
+    report(Progress(0, 0, "making a faster draft"))
+    started = monotonic()
+    try:
+        path = make()
+    except SpecchatError as error:
+        report(Progress(0, 0, "", f"{error} The draft serves as it was fetched."))
+        return None
+    report(Progress(0, 0, "", f"Made a faster draft of it in {monotonic() - started:.0f} s."))
+    return path
+
+
+def make() -> Path:
+    """Make the draft that the default target gets from then on; return where it is.
+
+    Raises:
+        ModelError: a file of the pair is not here, or llama.cpp cannot requantise it.
+        StorageError: there is no room.
+    """
+    try:
+        from models.slim.vocabulary import counts_for
+        from models.slim.workshop import Recipe, workshop
+    except (ImportError, OSError, RuntimeError) as error:
+        raise ModelError(
+            f"llama.cpp, which makes faster drafts, does not load: {error}."
+        ) from error
+    pair = catalog.DEFAULT
+    target, draft = identify(pair.target.name), identify(pair.draft.name)
+    ids, size = kept()
+    if draft.summary is None or draft.summary.n_vocab != size:
+        raise ModelError(f"{draft.path} has another vocabulary than {pair.draft.name}.")
+    with workshop(draft.path, lambda: counts_for(ids, size)) as making:
+        return making.keep(Recipe(KIND, len(ids)), mark(target))

@@ -1,0 +1,122 @@
+"""The default pair's faster draft: made where the pair was fetched, the same every time."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from models import catalog
+from models.catalog import GGUF
+from models.drafts import best_draft, made_here, mark
+from models.errors import StorageError
+from models.files import checksum
+from models.files.discovery import discover, identify
+from models.gguf import read_vocabulary
+from models.slim import default_draft, workshop
+from models.slim.workshop import Recipe
+from tests import tiny
+
+WORDS = tuple(f" word{i}" for i in range(101))  # in all a multiple of eight
+SIZE = 259 + len(WORDS)
+KEPT = [*range(259), *range(300, 320)]
+
+
+@pytest.fixture
+def pair(tmp_path, monkeypatch):
+    """A machine with the default pair, which is tiny here, and the list of what its draft keeps."""
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    (tmp_path / "models").mkdir()
+    entries = {}
+    for name, layers in (("big", 12), ("small", 4)):
+        path = tiny.write(tmp_path / "models" / f"{name}.gguf", layers=layers, words=WORDS)
+        entries[name] = GGUF(name, None, path.name, None, path.stat().st_size, None, "MIT")
+        monkeypatch.setitem(catalog.FILES, name, entries[name])
+    pair = catalog.Pair("default", entries["big"], entries["small"], tested=True)
+    monkeypatch.setattr(catalog, "DEFAULT", pair)
+    monkeypatch.setattr(catalog, "PAIRS", (pair,))
+    bits = np.zeros(SIZE, np.uint8)
+    bits[KEPT] = 1
+    monkeypatch.setattr(default_draft, "TOKENS", tmp_path / "tokens")
+    default_draft.TOKENS.write_bytes(default_draft.packed(bits))
+    return pair
+
+
+@pytest.fixture
+def said():
+    """What was reported."""
+    return []
+
+
+def sentences(said):
+    return " ".join(each.notice for each in said)
+
+
+def test_it_keeps_what_the_list_says_and_is_the_targets_draft_from_then_on(pair, said):
+    path = default_draft.made(said.append)
+    assert path is not None
+    vocabulary, whole = read_vocabulary(path), read_vocabulary(path.with_name("small.gguf"))
+    assert [vocabulary.text(i) for i in range(vocabulary.size)] == [whole.text(i) for i in KEPT]
+    target = identify("big")
+    assert best_draft(target, discover())[0].path == made_here(target).path == path
+    assert "Made a faster draft" in sentences(said)
+    assert path.with_name("small.gguf").exists()
+
+
+def test_it_is_made_once_and_the_same_bytes_each_time(pair, said):
+    path = default_draft.made(said.append)
+    digest, stamp = checksum.sha256(path), path.stat().st_mtime_ns
+    said.clear()
+    assert default_draft.made(said.append) == path
+    assert (path.stat().st_mtime_ns, said) == (stamp, [])
+    path.unlink()
+    assert checksum.sha256(default_draft.made(said.append)) == digest
+
+
+def test_a_draft_that_was_measured_here_is_neither_replaced_nor_passed_over(pair, said):
+    shipped = default_draft.make()
+    source = identify("small").path
+    with workshop.workshop(source, lambda: np.arange(SIZE)) as making:
+        own = making.keep(Recipe(tokens=340), mark(identify("big")))
+    assert own.stat().st_size > shipped.stat().st_size
+    target = identify("big")
+    assert best_draft(target, discover())[0].path == made_here(target).path == own
+    assert default_draft.made(said.append) == own
+
+
+def no_room(*arguments):
+    raise StorageError("There is no room.")
+
+
+def test_where_it_cannot_be_made_the_draft_serves_and_the_reason_is_said(pair, said, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(workshop, "require_room", no_room)
+        assert default_draft.made(said.append) is None
+    assert "There is no room. The draft serves as it was fetched." in sentences(said)
+    with monkeypatch.context() as patched:
+        patched.delitem(sys.modules, "models.slim.workshop")
+        patched.setitem(sys.modules, "models.llama.quantize", None)
+        assert default_draft.made(said.append) is None
+    assert "llama.cpp, which makes faster drafts, does not load" in sentences(said)
+    assert best_draft(identify("big"), discover())[0].name == "small"
+
+
+def test_a_file_of_another_vocabulary_is_left_alone(pair, said):
+    default_draft.TOKENS.write_bytes(default_draft.packed(np.ones(SIZE + 8, np.uint8)))
+    assert default_draft.made(said.append) is None
+    assert "another vocabulary" in sentences(said)
+
+
+def test_the_list_that_ships_is_one_of_the_default_vocabulary():
+    ids, size = default_draft.kept()
+    assert (len(ids), size) == (64_000, 151_936)
+
+
+@pytest.mark.weights
+def test_the_list_that_ships_lacks_nothing_indispensable(default_pair):
+    vocabulary = read_vocabulary(default_pair[1])
+    ids, size = default_draft.kept()
+    assert size == vocabulary.size
+    left = set(range(size)) - set(ids.tolist())
+    assert all(vocabulary.kind(i) in (1, 5) and len(vocabulary.piece(i)) > 1 for i in left)

@@ -1,0 +1,31 @@
+"""What the default target often says: `python -m tests.tools.public_text.ngrams`.
+
+It writes the tables that a first conversation begins with, of the answers in answers.jsonl: the
+same answers lead to the same tables. They are under the Apache licence 2.0, as their model. Tables
+of a megabyte of programs' manuals and code besides gained nothing more.
+"""
+
+from contextlib import closing
+
+from assistant.decoding.sources import ngram_store
+from assistant.decoding.sources.ngram import learn
+from models import catalog
+from models.files.locate import locate
+from models.gguf import summarise
+from models.native.library import WeightSettings
+from models.native.weights import Weights
+from tests.tools.public_text.answers import spoken
+
+
+def main() -> None:
+    """Count and write."""
+    path = locate(catalog.DEFAULT.target.name)
+    with closing(Weights(path, WeightSettings(vocab_only=True))) as weights:
+        content = learn(weights.vocab.tokenize(answer) for _, answer in spoken())
+    place = ngram_store.SHIPPED / f"{summarise(path).vocabulary}.ngrams"
+    place.write_bytes(content)
+    print(f"{place.name}: {len(content):,} bytes")
+
+
+if __name__ == "__main__":
+    main()
