@@ -17,7 +17,8 @@ import sys
 from pathlib import Path
 from models.native.model import NativeModel
 from models.native.weights import Weights
-loaded.library()
+from models.native.loaded import library
+library()
 import psutil
 before = psutil.Process().memory_info().rss
 keep = []

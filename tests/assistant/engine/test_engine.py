@@ -15,12 +15,13 @@ from tests import tiny
 from tests.asking import Asking, NearEngine
 from tests.assistant.process.driving import Heard, ask
 from tests.assistant.process.driving import near as running
+from tests.engine import ENGINE
 from tests.patience import WAIT_S
 
 
 def test_what_an_answer_shows_of_the_draft_is_kept_before_its_last_word(setup, tmp_path):
     """Whoever asked may end the process as soon as that is heard."""
-    cached, heard = replace(setup, cache=tmp_path), Heard()
+    cached, heard = replace(setup, engine=ENGINE, cache=tmp_path), Heard()
     kept: list[bool] = []
     file = tmp_path / "acceptance.json"
     engine = Asking(NearEngine(), lambda event: (kept.append(file.exists()), heard.emit(event)))

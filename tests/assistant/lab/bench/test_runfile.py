@@ -43,7 +43,10 @@ def test_run_that_an_earlier_version_wrote_is_read(tmp_path):
     assert (facts["command"], facts["settings"]["systems"]) == ("prompts", ["ars", "model=3"])
     assert results["bandwidth"] == 1e10
     ars, sps, failed = found = list(kept(results))
-    assert [json.loads(json.dumps(plain(each))) for each in found] == list(results.values())[:3]
+    again = [json.loads(json.dumps(plain(each))) for each in found]
+    for each in again[:2]:
+        assert each["measured"]["stats"].pop("engine") is None  # which was not noted then
+    assert again == list(results.values())[:3]
     assert ars.measured.profile.sources["suffix"].overlaps[2:4] == (0.25, 1.0)
     assert ars.measured.costs.verify[4] == 0.1
     assert sps.measured.rounds[1] == TimedRound(4, 4, 0.05, 0.03)

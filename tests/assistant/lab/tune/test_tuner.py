@@ -77,7 +77,9 @@ def test_winners_are_used_and_their_costs_are_known_at_the_next_load(
 ):
     monkeypatch.setattr(settings_trial, "other_counts", lambda: [1])
     monkeypatch.setattr(settings_trial.Result, "is_faster", property(lambda self: True))
-    found = Tuner(Tune(Setup(tiny_target, cache=tmp_path)), CancelFlag(), lambda _: None).run()
+    found = Tuner(
+        Tune(Setup(tiny_target, engine=ENGINE, cache=tmp_path)), CancelFlag(), lambda _: None
+    ).run()
     best = tuned_settings.found(tiny_target, None, tmp_path)
     assert found.tunings == (best,)
     assert best.flash_attention is False
