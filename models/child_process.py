@@ -13,7 +13,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def start(module: str, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
-    """Run a module in another process that reads nothing and is not the terminal's.
+    """Run a module in another process, which is not the terminal's; by default it reads nothing.
 
     It is killed when the thread that started it ends, if it calls `die_with` what its last argument
     says.
@@ -25,10 +25,9 @@ def start(module: str, *arguments: object, **options: Any) -> subprocess.Popen[b
     path = os.pathsep.join(entry or ROOT for entry in sys.path)
     return subprocess.Popen(
         [sys.executable, "-P", "-m", module, *map(str, arguments), str(os.getpid())],
-        stdin=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": path},
         start_new_session=True,  # the terminal's signals are not for it
-        **options,
+        **{"stdin": subprocess.DEVNULL, **options},
     )
 
 

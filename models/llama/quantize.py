@@ -4,10 +4,12 @@ llama.cpp cannot be stopped while it quantises, and ends its process over some f
 """
 
 import ctypes
+import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import llama_cpp.llama_cpp as c
@@ -21,10 +23,20 @@ from models.native import complaints
 KINDS = {"F16": 1, "Q4_0": 2, "Q8_0": 7}
 """llama.cpp's numbers of the file types that can be asked for."""
 MAX_TENSOR_BYTES = 1 << 29  # bytes of a tensor that are worked on at once
+_Q2_K = 10
 
 
-def quantize(source: Path, place: Path, kind: str | None, dropped: Sequence[int] = ()) -> None:
+def quantize(
+    source: Path,
+    place: Path,
+    kind: str | None,
+    dropped: Sequence[int] = (),
+    kinds: Mapping[str, int] | None = None,
+) -> None:
     """Write `source` to `place`, every matrix as `kind` (None: as it is) and layers left out.
+
+    `kinds` gives tensors ggml's types by their names, in place of `kind`. llama.cpp copies what has
+    its type already; what it does to a tensor that is not named is its own choice.
 
     Raises:
         ModelError: llama.cpp cannot; the text has its reason. What it wrote is for the caller to
@@ -37,11 +49,12 @@ def quantize(source: Path, place: Path, kind: str | None, dropped: Sequence[int]
         place,
         kind or "",
         layers,
+        stdin=subprocess.PIPE,  # the names of all tensors may be too much for an argument
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )
     try:
-        _, said = process.communicate()
+        _, said = process.communicate(json.dumps(kinds or {}).encode())
     finally:
         process.kill()
         process.wait()
@@ -51,7 +64,9 @@ def quantize(source: Path, place: Path, kind: str | None, dropped: Sequence[int]
         raise ModelError(f"llama.cpp cannot requantise {source}: {reason}.")
 
 
-def _quantize(source: str, place: str, kind: str, layers: str) -> str | None:
+def _quantize(
+    source: str, place: str, kind: str, layers: str, *, kinds: Mapping[str, int]
+) -> str | None:
     """Do it, here; return what went wrong, or None."""
     library.start()
     params = c.llama_model_quantize_default_params()
@@ -59,8 +74,12 @@ def _quantize(source: str, place: str, kind: str, layers: str) -> str | None:
     params.allow_requantize = True
     params.max_buf_size = MAX_TENSOR_BYTES
     params.pure = True  # the head too, which takes a good part of a small model's time
-    params.only_copy = not kind
+    params.only_copy = not kind and not kinds
     params.ftype = KINDS.get(kind, 0)
+    if kinds:
+        # An override that equals the default type would be ignored, so that is one hardly in use.
+        params.pure, params.ftype = False, _Q2_K
+        params.tt_overrides = _overrides(kinds)
     dropped = [int(layer) for layer in layers.split(",") if layer]
     if dropped:
         params.prune_layers = (ctypes.c_int32 * (len(dropped) + 1))(*dropped, -1)
@@ -69,9 +88,19 @@ def _quantize(source: str, place: str, kind: str, layers: str) -> str | None:
     return complaints.said().rstrip(".") if code else None
 
 
+def _overrides(kinds: Mapping[str, int]) -> "ctypes.Array[c.llama_model_tensor_override]":
+    """Return patterns of names and their types as llama.cpp reads them, up to an empty one."""
+    overrides: ctypes.Array[c.llama_model_tensor_override] = (
+        c.llama_model_tensor_override * (len(kinds) + 1)
+    )()
+    for override, (name, kind) in zip(overrides, kinds.items(), strict=False):
+        override.pattern, override.type = f"^{re.escape(name)}$".encode(), kind
+    return overrides
+
+
 if __name__ == "__main__":
     child_process.die_with(int(sys.argv[-1]))
-    problem = _quantize(*sys.argv[1:-1])
+    problem = _quantize(*sys.argv[1:-1], kinds=json.load(sys.stdin))
     if problem:
         print(problem, file=sys.stderr)
     sys.exit(1 if problem else 0)

@@ -1,31 +1,21 @@
 """Make drafts from one file by recipes, in a folder that is gone when the work is done."""
 
-import shutil
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import mkdtemp
 
 import numpy as np
 import numpy.typing as npt
 
-from models.errors import StorageError
-from models.files import checksum
-from models.files.disk import disk_errors, require_room
+from models.files.disk import require_room
 from models.files.places import models_dir
 from models.gguf import read_vocabulary
 from models.gguf.summary import SERVES
 from models.llama.quantize import quantize
 from models.slim import vocabulary, writing
+from models.slim.scratch import keep, no_halves, notes, scratch
 from models.slim.writing import read_layout
-
-NAME = "general.name"
-RECIPE, SOURCE = "specchat.slim.recipe", "specchat.slim.source"
-SOURCE_SHA256 = "specchat.slim.source_sha256"
-_SCRATCH = ".slim-"  # hidden, so that nobody takes what is in there for models
-_STALE_S = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +82,7 @@ class Workshop:
             tokens = read_vocabulary(base)
             ids = vocabulary.kept(tokens, self._counts, recipe.tokens)
             values = vocabulary.without(layout.values, ids, tokens.size)
-            with _no_halves(place):
+            with no_halves(place):
                 writing.write(layout, place, values, ids, vocabulary.MATRICES)
         return place
 
@@ -105,12 +95,10 @@ class Workshop:
         layout = read_layout(made)
         place = models_dir() / f"{self.source.stem}-slim-{recipe.label}.gguf"
         fresh = self._folder / place.name
-        values = {**layout.values, **self._notes(layout.values, recipe, serves)}
-        with _no_halves(fresh):
-            writing.write(layout, fresh, values)
-            fresh.replace(place)
-        checksum.sha256_once(place)
-        return place
+        told = notes(self.source, layout.values, "slim", str(recipe))
+        with no_halves(fresh):
+            writing.write(layout, fresh, {**layout.values, **told, SERVES: writing.text(serves)})
+        return keep(fresh, place)
 
     def _requantised(self, recipe: Recipe) -> Path:
         if recipe.kind is None and not recipe.dropped:
@@ -118,22 +106,12 @@ class Workshop:
         place = self._place(Recipe(recipe.kind, None, recipe.dropped))
         if not place.exists():
             require_room(self._folder, self.source.stat().st_size)
-            with _no_halves(place):
+            with no_halves(place):
                 quantize(self.source, place, recipe.kind, recipe.dropped)
         return place
 
     def _place(self, recipe: Recipe) -> Path:
         return self._folder / f"{recipe.label}.part"
-
-    def _notes(self, values: Mapping[str, bytes], recipe: Recipe, serves: str) -> dict[str, bytes]:
-        name = values[NAME][12:].decode("utf-8", "replace") if NAME in values else self.source.stem
-        return {
-            NAME: writing.text(f"{name} slim"),
-            RECIPE: writing.text(str(recipe)),
-            SOURCE: writing.text(self.source.name),
-            SOURCE_SHA256: writing.text(checksum.sha256_once(self.source)),
-            SERVES: writing.text(serves),
-        }
 
 
 @contextmanager
@@ -143,37 +121,5 @@ def workshop(source: Path, count: Callable[[], npt.NDArray[np.int64]]) -> Iterat
     Raises:
         StorageError: nothing can be written there.
     """
-    place = models_dir()
-    with disk_errors(place):
-        place.mkdir(parents=True, exist_ok=True)
-        _remove_stale(place)
-        require_room(place, source.stat().st_size)
-        folder = Path(mkdtemp(prefix=_SCRATCH, dir=place))
-    try:
+    with scratch(source.stat().st_size) as folder:
         yield Workshop(source, count(), folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _remove_stale(place: Path) -> None:
-    """Remove what was left by a workshop that was killed."""
-    for folder in place.glob(f"{_SCRATCH}*"):
-        with suppress(OSError):
-            if time.time() - folder.stat().st_mtime > _STALE_S:
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def _no_halves(place: Path) -> Iterator[None]:
-    """Remove what was written of a file unless it is whole; say why in one sentence."""
-    try:
-        yield
-    except OSError as error:
-        place.unlink(missing_ok=True)
-        raise StorageError(
-            f"A draft cannot be written to {place.parent.parent}: {error.strerror}. Make room "
-            "there, or choose another place with SPECCHAT_MODELS."
-        ) from error
-    except BaseException:
-        place.unlink(missing_ok=True)
-        raise

@@ -63,8 +63,11 @@ def write(
     values: Mapping[str, bytes],
     ids: Ids | None = None,
     matrices: tuple[str, ...] = (),
+    changed: FileLayout | None = None,
 ) -> None:
     """Write a file with other metadata, and of some matrices only the rows `ids`.
+
+    The tensors of `changed` take the place of those of the same names.
 
     Raises:
         ModelError: the file has tensors of a type that is newer than this program.
@@ -74,12 +77,14 @@ def write(
         if not tensor.size:
             raise ModelError(f"{layout.path} has weights of type {tensor.kind}, unknown here.")
     rows = {name: ids for name in matrices if ids is not None}
-    table = _table(layout, rows)
+    taken = {tensor.name: (changed, tensor) for tensor in changed.tensors} if changed else {}
+    pieces = [taken.get(tensor.name, (layout, tensor)) for tensor in layout.tensors]
+    table = _table([tensor for _, tensor in pieces], rows, layout.alignment)
     digest = hashlib.sha256()
     with place.open("wb") as file:
         file.write(_header(layout, values, table, "0" * 64))
-        for old, new in zip(layout.tensors, table, strict=True):
-            for piece in _pieces(layout, old, rows.get(old.name)):
+        for (home, old), new in zip(pieces, table, strict=True):
+            for piece in _pieces(home, old, rows.get(old.name)):
                 digest.update(piece)
                 file.write(piece)
             padding = bytes(-new.size % layout.alignment)
@@ -91,14 +96,14 @@ def write(
         os.fsync(file.fileno())
 
 
-def _table(layout: FileLayout, rows: Mapping[str, Ids]) -> list[Tensor]:
+def _table(tensors: Sequence[Tensor], rows: Mapping[str, Ids], alignment: int) -> list[Tensor]:
     table: list[Tensor] = []
     offset = 0
-    for tensor in layout.tensors:
+    for tensor in tensors:
         ids = rows.get(tensor.name)
         shape = tensor.shape if ids is None else (*tensor.shape[:-1], len(ids))
         table.append(replace(tensor, shape=shape, offset=offset))
-        offset += -(-table[-1].size // layout.alignment) * layout.alignment
+        offset += -(-table[-1].size // alignment) * alignment
     return table
 
 

@@ -13,12 +13,13 @@ import pytest
 
 from models.errors import ModelError, StorageError
 from models.gguf import FileVocabulary, read, read_vocabulary, summarise
+from models.gguf.summary import RECIPE, SOURCE, SOURCE_SHA256
 from models.gguf.vocabulary import UNUSED
 from models.mapping import Mapping
 from models.native.library import WeightSettings
 from models.native.weights import Weights
 from models.slim import vocabulary, writing
-from models.slim.workshop import RECIPE, SOURCE, SOURCE_SHA256, Recipe, spaced, workshop
+from models.slim.workshop import Recipe, spaced, workshop
 from models.slim.writing import read_layout
 from tests import tiny
 

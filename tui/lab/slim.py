@@ -3,16 +3,15 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING
 
 import click
 
 from models.errors import ModelError, ModelMissing
-from models.files.places import cache_dir
+from tui.lab.stages import Stages
 from tui.safe import safe
 from tui.shell.options import settings
-from tui.widgets.text_figures import duration, size
+from tui.widgets.text_figures import size
 
 if TYPE_CHECKING:
     from assistant.lab.slim.search import RecipeTrial
@@ -110,43 +109,23 @@ def _try_all(
     from assistant.lab.opening import Opener
     from assistant.lab.slim.sample_text import counted, own_text
     from assistant.lab.slim.search import search, steps, winner
-    from assistant.request import Setup
     from models.cancel import CancelFlag
     from models.drafts import mark
     from models.slim.workshop import workshop
+    from tui.models.locate_pair import alone
 
     assert small.summary is not None  # it was judged by it
-    say = _Stages(3 + sum(map(len, steps(small.summary))))
+    say = Stages(3 + sum(map(len, steps(small.summary))))
     say("counting which tokens are used")
     own = list(own_text(files, chats))
     with workshop(small.path, lambda: counted(small.path, own)) as made:
-        setup = Setup(
-            large.path,
-            threads=chosen.threads,
-            gpu_layers=chosen.gpu_layers,
-            engine=chosen.engine,
-            cache=cache_dir(),
-        )
-        opener = Opener(setup, CancelFlag())
+        opener = Opener(alone(large.path, chosen), CancelFlag())
         trials: list[RecipeTrial] = []
         for trial in search(large.path, made, small.summary, chosen.sampling, opener, say):
             trials.append(trial)
             hear(trial)
         best = winner(trials)
         return trials, made.keep(best.recipe, mark(large)) if best else None
-
-
-class _Stages:
-    """Say on stderr what begins, and about how long all that is left will take."""
-
-    def __init__(self, total: int) -> None:
-        self._total, self._begun, self._started = total, 0, monotonic()
-
-    def __call__(self, note: str) -> None:
-        done, self._begun = self._begun, self._begun + 1
-        left = (monotonic() - self._started) / max(1, done) * (self._total - done)
-        about = f" · about {duration(left)} left" if done > 1 else ""
-        click.echo(f"{self._begun} of {self._total}: {safe(note)}{about}", err=True)
 
 
 def _line(trial: "RecipeTrial") -> str:

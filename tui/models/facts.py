@@ -12,6 +12,7 @@ from models.files.discovery import LocalModel, identify
 from models.files.locate import locate, resolve
 from models.files.places import cache_dir
 from models.files.stores import find
+from models.gguf.summary import RECIPE, SOURCE, SOURCE_SHA256
 from models.memory import estimate, of_pair
 from tui.models.inventory import Advice, ModelInventory
 
@@ -48,11 +49,18 @@ def details(reference: str) -> Facts:
     template = header.template
     facts |= _summary(identify(reference))
     facts["path"] = str(path)
+    facts["made_from"] = _origin(header)
     facts["verified_sha256"] = checksum.known_sha256(path)
     facts["template_remarks"] = " ".join(remark.text for remark in examine(header))
     facts["template_sha256"] = template and hashlib.sha256(template.encode()).hexdigest()
     facts["template"] = template
     return facts
+
+
+def _origin(header: gguf.Header) -> str | None:
+    """Return what a file says it was made from, and how."""
+    source, digest, recipe = (header.metadata.get(key) for key in (SOURCE, SOURCE_SHA256, RECIPE))
+    return f"{source}, sha256 {digest}: {recipe}" if source else None
 
 
 def drafts(stock: ModelInventory, target: LocalModel) -> list[Facts]:

@@ -16,6 +16,7 @@ from assistant.store.jsonl import lines
 from assistant.store.markdown import markdown
 from models.errors import StorageError, UsageError
 from tui.safe import safe
+from tui.shell.confirmation import confirmed
 from tui.shell.options import NumberParameter
 
 NUMBER = NumberParameter(1, 2**63 - 1)
@@ -177,6 +178,9 @@ def _conversations(file: BinaryIO) -> tuple[FullConversation, ...]:
         raise StorageError(f"{name}: {error}") from error
 
 
+_UNANSWERED = "--yes deletes without asking."
+
+
 @chats.command()
 @click.argument("numbers", type=NUMBER, nargs=-1, required=True)
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -189,17 +193,6 @@ def delete(numbers: tuple[int, ...], yes: bool) -> None:
                 f"Conversation {number} is open in another specchat. Leave it there first."
             )
         for number, title in zip(numbers, titles, strict=True):
-            if yes or _confirmed(safe(f"Delete {number} ({title}) for good?")):
+            if yes or confirmed(safe(f"Delete {number} ({title}) for good?"), _UNANSWERED):
                 store.delete(number)
                 store.purge(number)
-
-
-def _confirmed(question: str) -> bool:
-    """Ask on the terminal; a standard input that is at its end can answer nothing."""
-    try:
-        return click.confirm(question, err=True)
-    except click.Abort as abort:
-        click.echo(err=True)
-        if isinstance(abort.__context__, EOFError):
-            raise UsageError("Nobody answered. --yes deletes without asking.") from abort
-        raise

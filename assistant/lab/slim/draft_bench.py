@@ -165,8 +165,8 @@ class DraftBench:
                 for question in questions
             ]
             self._context = max((each.tokens for each in self._passages), key=len)
-            self._reference = _evaluation(reference, self._mapping(reference).known(self._context))
-            verify = [_evaluation(model, self._context, width) for width in WIDTHS]
+            self._reference = evaluation(reference, self._mapping(reference).known(self._context))
+            verify = [evaluation(model, self._context, width) for width in WIDTHS]
             taken, *widths = in_turns([self._reference, *verify])
         self._step = taken / widths[0]
         self._verify = {n: each / widths[0] for n, each in zip(WIDTHS, widths, strict=True)}
@@ -177,7 +177,7 @@ class DraftBench:
         found = [overlaps(draft, mapping, each, self._samplings) for each in self._passages]
         sampled, greedy = ([each[i] for each in found] for i in range(2))
         own, reference = in_turns(
-            [_evaluation(draft, mapping.known(self._context)), self._reference]
+            [evaluation(draft, mapping.known(self._context)), self._reference]
         )
         step = self._step * own / reference
         return DraftFigures(
@@ -192,6 +192,6 @@ class DraftBench:
         return Mapping.between(self._vocabulary, read_vocabulary(draft.weights.path))
 
 
-def _evaluation(model: NativeModel, tokens: Sequence[int], rows: int = 1) -> Callable[[], object]:
+def evaluation(model: NativeModel, tokens: Sequence[int], rows: int = 1) -> Callable[[], object]:
     """Return what evaluates the last `rows` of `tokens`, the others being cached already."""
     return lambda: model.logits(tokens, rows)
