@@ -70,7 +70,8 @@ def flat(tensor: Tensor) -> int:
     Q4_K costs as little as any and is the closest of those that are as fast, for the head as for
     the other matrices. Q8_0 is closer, but a plain answer takes a quarter longer with it. In place
     of Q4_1 and Q5_1, whose rows may not be whole blocks of Q4_K, Q8_0 is faster at every width (of
-    a random model of three layers: 3.2 ms against 3.9 and 4.4 for a token, 13 against 22 and 24 for eight).
+    a random model of three layers: 3.2 ms against 3.9 and 4.4 for a token, 13 against 22 and 24 for
+    eight).
     """
     return 8 if tensor.shape[0] % 256 else 12
 
