@@ -42,7 +42,6 @@ class OtherLoad:
     """The share of the processor's time that others take, from its making on."""
 
     def __init__(self) -> None:
-        self._process = psutil.Process()
         self._used, self._all = self._times()
 
     @property
@@ -59,9 +58,9 @@ class OtherLoad:
 
     def _times(self) -> tuple[float, float]:
         """Return the seconds that others have used, and all seconds of all processors."""
-        machine, own = psutil.cpu_times(), self._process.cpu_times()
+        machine, own = psutil.cpu_times(), sum(os.times()[:4])  # with children that have ended
         idle = machine.idle + getattr(machine, "iowait", 0.0)
         # Linux counts the time of guests twice.
         guests = getattr(machine, "guest", 0.0) + getattr(machine, "guest_nice", 0.0)
         all_ = sum(machine) - guests
-        return all_ - idle - own.user - own.system, all_
+        return all_ - idle - own, all_

@@ -44,9 +44,12 @@ def choose(setup: Setup, cancel: CancelFlag, tell: Callable[[EngineName], None])
         return EngineChoice("llama", "It alone computes on GPUs and other machines.")
     if setup.cache is None:
         return EngineChoice("llama", "Nothing is kept of what was measured.")
-    if known := _records(setup.cache).get(_key(setup)):
-        return known
-    return compare(setup, setup.cache, cancel, tell)
+    return known(setup) or compare(setup, setup.cache, cancel, tell)
+
+
+def known(setup: Setup) -> EngineChoice | None:
+    """Return what was found out before for a setup's target and the engines that are installed."""
+    return _records(setup.cache).get(_key(setup)) if setup.cache else None
 
 
 def compare(

@@ -1,13 +1,16 @@
-"""The library that this process has loaded.
+"""The library that this process has loaded: `python -m models.native.loaded ENGINE` tries one.
 
 All engines define the same C symbols, so a process that has loaded one loads no other.
 """
 
+import sys
 from importlib import import_module
+from subprocess import DEVNULL, PIPE
 from typing import cast
 
+from models import child_process
 from models.engines import ENGINES, PACKAGES, EngineName
-from models.errors import ModelError, OtherEngine, UsageError
+from models.errors import ModelError, OtherEngine, SpecchatError, UsageError
 from models.native.library import Library
 
 _loaded: tuple[EngineName, Library] | None = None
@@ -45,3 +48,21 @@ def use(name: EngineName) -> Library:
 def library() -> Library:
     """Return the library that this process has loaded; llama.cpp's, if it was asked for none."""
     return use(in_use() or "llama")
+
+
+def trouble(name: EngineName) -> str | None:
+    """Return why an engine cannot be loaded, found out in another process; None: it can."""
+    with child_process.start(__name__, name, stdout=DEVNULL, stderr=PIPE) as process:
+        _, complained = process.communicate()
+    if process.returncode == 0:
+        return None
+    lines = complained.decode("utf-8", "replace").strip().splitlines()
+    # A library that was built for another processor ends the process without a word.
+    return lines[-1] if process.returncode == 1 and lines else "It does not run on this processor."
+
+
+if __name__ == "__main__":
+    try:
+        use(cast(EngineName, sys.argv[1]))
+    except SpecchatError as error:
+        sys.exit(str(error))

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections import namedtuple
 
 import pytest
 
@@ -64,3 +65,13 @@ def test_computing_oneself_is_no_load_of_others():
     used, all_ = before._times()
     assert 0 <= used <= all_
     assert 0 <= before.share <= 1
+
+
+def test_what_children_that_have_ended_computed_is_not_the_work_of_others(monkeypatch):
+    """One second in which a child kept a core of two busy, and nobody else did anything."""
+    machine_times = namedtuple("machine_times", "user idle")
+    looks = iter([machine_times(0.0, 0.0), machine_times(1.0, 1.0)])
+    own = iter([(0.0, 0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.9, 0.1, 1.0)])
+    monkeypatch.setattr(machine.psutil, "cpu_times", lambda: next(looks))
+    monkeypatch.setattr(machine.os, "times", lambda: next(own))
+    assert machine.OtherLoad().share == 0

@@ -15,14 +15,16 @@ import click
 import psutil
 
 from assistant.chat.template_audit import examine
-from models import catalog, gguf
+from models import catalog, engines, gguf
 from models.catalog import GGUF
 from models.drafts import made_here
+from models.engines import ENGINES, PACKAGES
 from models.errors import ModelError
 from models.files import checksum, places
 from models.files.discovery import identify
 from models.files.stores import find, installed
 from models.machine import physical_cores
+from models.native.loaded import trouble
 from tui.safe import safe
 
 GIB = 1 << 30
@@ -63,7 +65,7 @@ def _print(finding: Finding) -> None:
 
 def checkup() -> list[Finding]:
     """Look at everything; nothing is changed and no connection is opened."""
-    return [*_versions(), *_library(), *_machine(), *_files(), *_templates()]
+    return [*_versions(), *_library(), *_second_engine(), *_machine(), *_files(), *_templates()]
 
 
 def _versions() -> Iterator[Finding]:
@@ -106,6 +108,26 @@ def _library() -> Iterator[Finding]:
     yield Finding("GPU", "ok" if library.offloads_to_gpu() else "note", gpu)
 
 
+def _second_engine() -> Iterator[Finding]:
+    title, package = ENGINES["ik"], PACKAGES["ik"]
+    if "ik" not in engines.installed():
+        text = "not installed; on many processors it is faster"
+        yield Finding(title, "note", text, f"{sys.executable} -m {package.command}")
+    elif reason := trouble("ik"):
+        yield Finding(title, "note", f"{reason} llama.cpp does without it.")
+    else:
+        yield Finding(title, "ok", f"{package.name} {_version(package.name)}")
+
+
+def _choice(target: Path) -> Iterator[Finding]:
+    """Say which engine runs the default target, once that was found out."""
+    from assistant.engine.engine_choice import known
+    from assistant.request import Setup
+
+    if choice := known(Setup(target, cache=places.cache_dir())):
+        yield Finding("engine", "ok", f"{ENGINES[choice.engine]}. {choice.reason}")
+
+
 def _features(text: str) -> str:
     """Return the features that are on, out of llama.cpp's `NAME = 1 | ` list."""
     parts = text.replace("CPU :", "").split("|")
@@ -136,8 +158,9 @@ def _files() -> Iterator[Finding]:
         else:
             yield Finding("model", "ok", f"{entry.name}, verified when first used: {path}")
     target, draft = _default_pair()
-    if find(target) and find(draft):
+    if (path := find(target)) and find(draft):
         yield _own_draft(target)
+        yield from _choice(path)
 
 
 def _own_draft(target: GGUF) -> Finding:

@@ -1,0 +1,58 @@
+"""What `specchat doctor` says of the engines."""
+
+import pytest
+
+from assistant.engine import engine_choice
+from assistant.engine.engine_choice import EngineChoice
+from assistant.request import Setup
+from models import engines
+from models.files.places import cache_dir
+from models.native import loaded
+from tests.engine import needs_both
+from tui.shell import doctor_command
+from tui.shell.doctor_command import Finding
+
+
+def of_the_second_engine() -> Finding:
+    (found,) = doctor_command._second_engine()
+    return found
+
+
+@needs_both
+def test_an_engine_that_is_installed_is_tried_in_another_process():
+    before = loaded.in_use()
+    found = of_the_second_engine()
+    assert (found.topic, found.verdict) == ("ik_llama.cpp", "ok")
+    assert "ik-llama-cpp-python 0.1.5" in found.text
+    assert loaded.in_use() == before
+
+
+def test_one_that_is_not_installed_comes_with_the_command(monkeypatch):
+    monkeypatch.setattr(engines, "installed", lambda: ["llama"])
+    found = of_the_second_engine()
+    assert found.verdict == "note"
+    assert str(found.mend).endswith("-m pip install ik-llama-cpp-python==0.1.5")
+
+
+@needs_both
+def test_one_that_cannot_be_loaded_is_told_with_the_reason(tmp_path, monkeypatch):
+    """A library that is no library stands in for one that was built for another processor."""
+    broken = tmp_path / "libllama.so"
+    broken.write_bytes(b"no library")
+    monkeypatch.setenv("IK_LLAMA_CPP_LIB_PATH", str(broken))
+    found = of_the_second_engine()
+    assert found.verdict == "note"
+    assert "ik_llama.cpp cannot be loaded" in found.text
+    assert found.text.endswith("llama.cpp does without it.")
+
+
+def test_which_engine_runs_the_default_target_is_told_once_it_was_found_out(
+    tiny_target, tmp_path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
+    assert not [*doctor_command._choice(tiny_target)]
+    setup = Setup(tiny_target, cache=cache_dir())
+    choice = EngineChoice("ik", "It is twice as fast.")
+    engine_choice._records(cache_dir()).put(engine_choice._key(setup), choice)
+    (found,) = doctor_command._choice(tiny_target)
+    assert (found.topic, found.text) == ("engine", "ik_llama.cpp. It is twice as fast.")
