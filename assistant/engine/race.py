@@ -173,7 +173,18 @@ def _elsewhere(lane: Lane, request: Request, control: Control, opened: ExitStack
         ready = next(said)
     except SpecchatError as error:
         return None, failed(error)
-    return (None if isinstance(ready, Failed) else said), ready
+    return (None if isinstance(ready, Failed) else _to_the_end(said)), ready
+
+
+def _to_the_end(said: Iterator[Lap]) -> Iterator[Lap]:
+    """Yield the laps of a lane in another process; if that ends, so does the lane, and no other."""
+    clock = 0.0
+    try:
+        for lap in said:
+            clock = lap.clock
+            yield lap
+    except SpecchatError as error:
+        yield Lap(0, clock, failed(error))
 
 
 def _lacks(lane: Lane, request: Request, assistant: Assistant) -> bool:

@@ -4,12 +4,13 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import psutil
 import pytest
 
 from assistant.engine import engine_choice, engine_trial
 from assistant.engine.engine_choice import choose, fastest
 from assistant.engine.engine_trial import ANSWER, EngineFigures
-from assistant.events import Finished, Lap, Lined, Loading, RaceOver, Ready
+from assistant.events import Failed, Finished, Lap, Lined, Loading, RaceOver, Ready
 from assistant.request import Lane, Message, Race, Request, Sampling, Setup
 from models import engines
 from models.cancel import CancelFlag
@@ -142,6 +143,22 @@ def test_lanes_of_a_race_may_have_different_engines_and_take_turns(setup, tiny_d
         longest = max(longest, lap.clock - clocks[lap.lane])
         clocks[lap.lane] = lap.clock
         assert max(clocks.values()) - min(clocks.values()) <= longest
+
+
+@needs_both
+def test_a_lane_whose_process_is_killed_ends_alone(setup):
+    setup = replace(setup, n_ctx=1024)
+    lanes = tuple(Lane(name, replace(setup, engine=name), "ars") for name in ("llama", "ik"))
+    request = Request((Message("user", "Why?"),), Sampling(30), seed=1, max_tokens=900)
+    with running() as (engine, heard):
+        engine.submit(Race(lanes, request))
+        heard.until(Lined)
+        (lane,) = psutil.Process(engine.pid).children()
+        lane.kill()
+        heard.until(RaceOver)
+    (ended,) = heard.of(Failed, 1)
+    assert ended.kind == "EngineDied"
+    assert heard.of(Finished, 0)[0].stats.generated_tokens == 900
 
 
 @needs_both
