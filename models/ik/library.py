@@ -12,7 +12,7 @@ from models.gguf.header import Header
 from models.ik import bindings as c
 from models.native import complaints
 from models.native.batch import BATCH
-from models.native.library import ContextSettings, WeightSettings, files_of
+from models.native.library import POSITION_FIELDS, ContextSettings, WeightSettings, files_of
 
 TITLE, PACKAGE = ENGINES["ik"], PACKAGES["ik"]
 CONTEXT_DEFAULTS: dict[str, object] = {
@@ -38,20 +38,7 @@ MODEL_DEFAULTS: dict[str, object] = {
 ROTATIONS = ("none", "linear", "yarn")
 RECURRENT = (".ssm.", ".wkv.", ".shortconv.")
 """Parts of keys that only files of models with a state have."""
-CACHE_FIELDS = (
-    "rope_scaling_type",
-    "rope_freq_base",
-    "rope_freq_scale",
-    "yarn_ext_factor",
-    "yarn_attn_factor",
-    "yarn_beta_fast",
-    "yarn_beta_slow",
-    "yarn_orig_ctx",
-    "attention_type",
-    "flash_attn",
-    "type_k",
-    "type_v",
-)
+CACHE_FIELDS = (*POSITION_FIELDS, "flash_attn", "type_k", "type_v")
 
 
 @cache

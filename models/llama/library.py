@@ -13,7 +13,7 @@ from models.gguf.header import Header
 from models.llama import devices as _devices
 from models.native import complaints
 from models.native.batch import BATCH
-from models.native.library import ContextSettings, WeightSettings, files_of
+from models.native.library import POSITION_FIELDS, ContextSettings, WeightSettings, files_of
 
 TITLE, PACKAGE = ENGINES["llama"], PACKAGES["llama"]
 CONTEXT_DEFAULTS: dict[str, float] = {
@@ -27,22 +27,7 @@ CONTEXT_DEFAULTS: dict[str, float] = {
     "swa_full": True,
 }
 MODEL_DEFAULTS: dict[str, float] = {"n_gpu_layers": -1, "use_extra_bufts": True}
-CACHE_FIELDS = (
-    "rope_scaling_type",
-    "rope_freq_base",
-    "rope_freq_scale",
-    "yarn_ext_factor",
-    "yarn_attn_factor",
-    "yarn_beta_fast",
-    "yarn_beta_slow",
-    "yarn_orig_ctx",
-    "attention_type",
-    "flash_attn_type",
-    "type_k",
-    "type_v",
-    "swa_full",
-    "kv_unified",
-)
+CACHE_FIELDS = (*POSITION_FIELDS, "flash_attn_type", "type_k", "type_v", "swa_full", "kv_unified")
 
 
 @cache

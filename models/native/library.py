@@ -8,6 +8,19 @@ from typing import Any, Protocol
 from models.engines import Package
 from models.gguf.header import Header
 
+POSITION_FIELDS = (
+    "rope_scaling_type",
+    "rope_freq_base",
+    "rope_freq_scale",
+    "yarn_ext_factor",
+    "yarn_attn_factor",
+    "yarn_beta_fast",
+    "yarn_beta_slow",
+    "yarn_orig_ctx",
+    "attention_type",
+)
+"""Settings of a context that decide how keys are turned by their positions, and what is seen."""
+
 
 @dataclass(frozen=True, slots=True)
 class WeightSettings:
