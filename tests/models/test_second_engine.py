@@ -71,6 +71,22 @@ with TemporaryDirectory() as folder, tiny_model(Path(folder), texts=4) as model:
     assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
 
 
+@needs_both
+def test_another_version_of_it_is_refused_before_its_structures_are_read():
+    script = """
+import models.ik.library as library
+library.package_version = lambda name: "9"
+library.c.llama_context_default_params = None
+from models.errors import ModelError
+try:
+    library.start()
+except ModelError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert "Run: pip install ik-llama-cpp-python==0.1.5" in done.stdout, done.stderr
+
+
 def test_a_process_that_has_loaded_an_engine_loads_no_other():
     assert loaded.in_use() == ENGINE
     with pytest.raises(OtherEngine):
