@@ -34,7 +34,7 @@ def test_parts_add_up_and_the_beginning_is_that_of_the_first() -> None:
 def test_every_count_of_the_figures_is_added_up_or_that_of_the_beginning() -> None:
     same = together(FIRST, FIRST)
     kept = {f.name for f in fields(Stats) if getattr(same, f.name) == getattr(FIRST, f.name)}
-    once = {"mode", "draft", "prompt_tokens", "cached_tokens", "first_token_s", "beside"}
+    once = {"mode", "draft", "prompt_tokens", "cached_tokens", "first_token_s", "beside", "engine"}
     assert kept == once
 
 

@@ -8,6 +8,7 @@ import pytest
 from assistant.request import Lane, Message, Request, Setup
 from models.errors import ModelError, UsageError
 from tests import tiny
+from tests.engine import ENGINE
 from tests.tui.chat.chat_driver import TINY
 from tui.race.lanes import RACE_TOKENS, LaneSpec, duel, line_up, parse
 
@@ -66,8 +67,8 @@ def test_lanes_differ_in_target_mode_and_lookahead_alone(models):
     target, draft = models / "target.gguf", models / "draft.gguf"
     settings = replace(TINY, target=str(target), draft=str(draft), max_tokens=None, lookahead=2)
     settings = replace(settings, system="Be brief.")
-    race = line_up(parse(f"f16:ars,q4:sps,llama:sps=5,{draft}:auto"), settings, "Why?")
-    assert [lane.setup.engine for lane in race.lanes] == ["auto", "auto", "llama", "auto"]
+    race = line_up(parse(f"f16:ars,q4:sps,ik:sps=5,{draft}:auto"), settings, "Why?")
+    assert [lane.setup.engine for lane in race.lanes] == [ENGINE, ENGINE, "ik", ENGINE]
     targets = [models / "big.gguf", target, target, draft]
     assert [lane.setup.target for lane in race.lanes] == targets
     modes = [("ars", None), ("sps", 2), ("sps", 5), ("auto", 2)]

@@ -50,7 +50,7 @@ def test_several_answers_are_those_that_their_seeds_give(target):
     _, printed, err = run(*known, "--seed", "3", "--n", "3", "--json", "hello")
     assert err == ""
     report = json.loads(printed)
-    assert set(report) == {"answers", "together", "target", "draft", "sampling", "seed"}
+    assert set(report) == {"answers", "together", "target", "draft", "engine", "sampling", "seed"}
     assert set(report["together"]) == {"rounds", "tokens", "decode_s", "tokens_per_s"}
     assert report["together"]["tokens"] == 36
     for i, answer in enumerate(report["answers"]):

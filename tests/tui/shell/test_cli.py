@@ -41,7 +41,7 @@ def test_json_has_every_field_and_its_figures_agree(target, draft):
     assert (code, err) == (0, "")
     report = json.loads(out)
     assert set(report) == {
-        "text", "stop", "tokens", "stats", "target", "draft", "sampling", "seed"
+        "text", "stop", "tokens", "stats", "target", "draft", "engine", "sampling", "seed"
     }  # fmt: skip
     tokens, stats = report["tokens"], report["stats"]
     assert {frozenset(token) for token in tokens} == {
