@@ -14,7 +14,7 @@ from models import engines, rpc_servers
 from models.cancel import CancelFlag
 from models.engines import ENGINES, PACKAGES, EngineName
 from models.errors import ModelError
-from models.machine import OtherLoad, processor
+from models.machine import processor
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,12 @@ def compare(
 ) -> EngineChoice:
     """Try all engines with a setup's target, and keep which is the fastest.
 
+    It is kept also when other programs were busy: they disturb all alike, and to compare before
+    every answer would cost more than a wrong choice. `specchat tune` compares anew.
+
     Raises:
         Cancelled: `cancel` was raised.
     """
-    load = OtherLoad()
     figures: dict[EngineName, EngineFigures] = {}
     refusals: list[str] = []
     for name in engines.installed():
@@ -72,9 +74,8 @@ def compare(
         except ModelError as error:
             refusals.append(str(error))
     choice = fastest(figures, refusals)
-    if not load.is_heavy:  # else compare again next time, perhaps in peace
-        with suppress(OSError):
-            _records(folder).put(_key(setup), choice)
+    with suppress(OSError):
+        _records(folder).put(_key(setup), choice)
     return choice
 
 

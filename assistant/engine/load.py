@@ -90,7 +90,7 @@ class Loader:
         self._resources.close()
 
     def _compares(self, engine: EngineName) -> None:
-        what = f"{self._setup.target.name} with {ENGINES[engine]}, to compare"
+        what = f"{self._setup.target.name} with {ENGINES[engine]} to compare engines"
         self._emit(Loading("target", what, 0.0))
 
     def _open(self, role: Role, path: Path, max_rows: int, opened: ExitStack) -> NativeModel:
