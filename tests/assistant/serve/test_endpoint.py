@@ -1,12 +1,14 @@
 """What OpenAI's own client gets from the endpoint, and what others do to it."""
 
 import json
+from collections.abc import Sequence
 from threading import Timer
 from typing import Any
 
 import openai
 import pytest
 
+from assistant.serve.endpoint import Served
 from tests.assistant.serve.conftest import Running
 
 HELLO = [{"role": "user", "content": "Hello"}]
@@ -190,17 +192,21 @@ def raw(key: str = "sesame", **wanted: Any) -> bytes:
     )
 
 
+def gone(served: Sequence[Served]) -> int:
+    """Return how many clients left before their answer; one of a test before may still come in."""
+    return sum(each.status == 499 for each in served)
+
+
 @pytest.mark.parametrize("streams", [False, True])
 def test_who_hangs_up_stops_the_answer_and_the_next_one_comes(slow: Running, streams) -> None:
-    slow.served.clear()
+    before = gone(slow.served)
     with slow.connect() as client, slow.connect() as waiting:
         client.sendall(raw(max_tokens=8000, stream=streams))
         waiting.sendall(raw(max_tokens=8000))
         if streams:
             client.recv(100)
         waiting.close()
-    slow.until(lambda served: len(served) == 2)
-    assert [each.status for each in slow.served] == [499, 499]
+    slow.until(lambda served: gone(served) >= before + 2)
     # It would take a minute if either of the two were still answered.
     assert complete(slow.client("sesame"), max_tokens=2, timeout=10).usage.completion_tokens == 2
 
@@ -208,11 +214,10 @@ def test_who_hangs_up_stops_the_answer_and_the_next_one_comes(slow: Running, str
 def test_who_takes_nothing_of_a_stream_is_not_waited_for(slow: Running, monkeypatch) -> None:
     monkeypatch.setattr("assistant.serve.connection.PATIENCE_S", 0.2)
     monkeypatch.setattr("assistant.serve.completion._data", lambda _: b"data: " + 10**6 * b"x")
-    slow.served.clear()
+    before = gone(slow.served)
     with slow.connect() as client:
         client.sendall(raw(max_tokens=8000, stream=True))
-        slow.until(lambda served: served)
-    assert slow.served[0].status == 499
+        slow.until(lambda served: gone(served) >= before + 1)
     assert complete(slow.client("sesame"), max_tokens=2, timeout=10).usage.completion_tokens == 2
 
 
