@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 from assistant.decoding.lookahead.policy import Control
-from assistant.engine.lane_process import LaneProcess, LaneProtocol, serve
 from assistant.engine.load import Loader
 from assistant.engine.reply import Assistant
 from assistant.engine.weights_pool import Pool
 from assistant.events import Decoded, Event, Failed, Finished, Lap, Lined, Ready, Spoken
+from assistant.process.lane_process import LaneProcess, LaneProtocol, serve
 from assistant.request import Lane, Race, Request, Setup
 from models.errors import ModelError, OtherEngine, SpecchatError
 

@@ -11,13 +11,13 @@ from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Plan
-from assistant.engine.lane_process import LaneProcess
 from assistant.engine.race import Runner, answering
 from assistant.engine.reply import Assistant
 from assistant.events import Decoded, Failed, Finished, Noticed, Ready, Spoken, Stop
 from assistant.lab.bench.events import CostCurves, Measured, Profile, TimedRound
 from assistant.lab.bench.source_profile import profile
 from assistant.lab.protocol import Trial
+from assistant.process.lane_process import LaneProcess
 from models.errors import Cancelled, ContextFull, ModelError
 
 WIDTHS = range(1, 33)
@@ -172,7 +172,9 @@ class RemoteLane:
         self.runner = Runner(number, self._said)
 
     def hear(self, event: Spoken) -> None:
-        """Leave it to the process."""
+        """Note whether it was stopped; the rest is the process's own to hear."""
+        if isinstance(event, Finished) and event.stop is Stop.CANCELLED:
+            raise Cancelled
 
     def measured(self) -> Measured | str:
         """Return what the process says in the end."""

@@ -7,7 +7,6 @@ from dataclasses import replace
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.machine_cache import cached_or_measured
 from assistant.decoding.lookahead.policy import Control
-from assistant.engine.lane_process import LaneProcess, LaneProtocol, serve
 from assistant.engine.load import Loader
 from assistant.engine.race import Runner, in_turns
 from assistant.engine.reply import Assistant
@@ -16,6 +15,7 @@ from assistant.events import Event, Failed, Lap
 from assistant.lab.bench.events import Compared, Measured
 from assistant.lab.bench.trial_lane import LoadedPair, LocalLane, Recording, RemoteLane, TrialLane
 from assistant.lab.protocol import Lockstep, Trial
+from assistant.process.lane_process import LaneProcess, LaneProtocol, serve
 from assistant.request import Setup
 from models.errors import ContextFull, OtherEngine
 from models.native.model import NativeModel

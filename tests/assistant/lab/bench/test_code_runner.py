@@ -125,7 +125,7 @@ def test_bare_code_an_open_fence_and_the_rest_of_a_function_count_too():
 
 STARTS = {
     "assistant/engine/engine_trial.py",
-    "assistant/engine/lane_process.py",
+    "assistant/process/lane_process.py",
     "models/child_process.py",  # what those start
     "models/native/loaded.py",
     "assistant/chat/template_audit.py",  # a template in Jinja's sandbox

@@ -18,6 +18,8 @@ from assistant.lab.bench.systems import interleaved
 from assistant.lab.bench.trial_runner import STRIDE, TrialRunner
 from assistant.lab.protocol import Lockstep, Trial
 from assistant.request import Message, Mode, Request, Sampling, Setup
+from models.errors import Cancelled
+from tests.engine import needs_both
 
 WAYS: dict[str, tuple[Mode, int | None]] = {
     "ars": ("ars", None),
@@ -87,6 +89,34 @@ def test_systems_share_weights_but_nothing_that_they_learn_or_hold(trials, stand
     sources = [source for pair in pairs for source in pair.assistant.sources.values()]
     assert len({id(source) for source in sources}) == len(sources)
     assert len({id(each._costs) for each in learnt} | {id(pairs[0].costs)}) == 4
+
+
+@needs_both
+def test_a_system_with_another_engine_answers_in_a_process_of_its_own_trial_after_trial(
+    trials, stand
+):
+    other = replace(trials[1], setup=replace(trials[1].setup, engine="ik"), profiled=("suffix",))
+    for _ in range(2):
+        ours, theirs = stand.measure(Lockstep((trials[0], other))).found
+        assert (ours.stats.engine, theirs.stats.engine) == ("llama", "ik")
+        assert theirs.text == ours.text
+        assert len(theirs.rounds) == theirs.stats.rounds < ours.stats.rounds
+        assert theirs.profile.sources.keys() == {"suffix"}
+    assert len(stand._processes) == 1
+
+
+@needs_both
+def test_a_cancel_stops_a_system_with_another_engine_too(trials, stand, monkeypatch):
+    other = replace(trials[1], setup=replace(trials[1].setup, engine="ik"))
+    heard = module.RemoteLane.hear
+
+    def raised(lane: Any, event: Any) -> None:
+        stand._control.cancel.raise_()
+        heard(lane, event)
+
+    monkeypatch.setattr(module.RemoteLane, "hear", raised)
+    with pytest.raises(Cancelled):
+        stand.measure(Lockstep((other,)))
 
 
 class Mood:
