@@ -10,7 +10,7 @@ import pytest
 from assistant.engine import engine_trial
 from assistant.engine.engine_choice import choose, fastest
 from assistant.engine.engine_trial import ANSWER, EngineFigures
-from assistant.events import Failed, Finished, Lap, Lined, Loading, RaceOver, Ready
+from assistant.events import Failed, Finished, Lap, Lined, Loading, RaceOver, Ready, Stop
 from assistant.request import Lane, Message, Race, Request, Sampling, Setup
 from models import engines
 from models.cancel import CancelFlag
@@ -136,6 +136,21 @@ def test_lanes_of_a_race_may_have_different_engines_and_take_turns(setup, tiny_d
         longest = max(longest, lap.clock - clocks[lap.lane])
         clocks[lap.lane] = lap.clock
         assert max(clocks.values()) - min(clocks.values()) <= longest
+
+
+@needs_both
+def test_a_cancel_stops_the_lanes_of_all_engines(setup):
+    setup = replace(setup, n_ctx=1024)
+    lanes = tuple(Lane(name, replace(setup, engine=name), "ars") for name in ("llama", "ik"))
+    request = Request((Message("user", "Why?"),), Sampling(30), seed=1, max_tokens=900)
+    with running() as (engine, heard):
+        engine.submit(Race(lanes, request))
+        heard.until(Lined)
+        engine.cancel()
+        heard.until(RaceOver)
+    ends = [heard.of(Finished, lane)[0] for lane in range(2)]
+    assert [end.stop for end in ends] == [Stop.CANCELLED] * 2
+    assert all(end.stats.generated_tokens < 900 for end in ends)
 
 
 @needs_both
