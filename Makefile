@@ -1,5 +1,6 @@
 # make chat   set everything up, fetch the default models, open the chat
 # make test   set everything up, pass every check and test
+# make llama  compile llama.cpp again: for this processor, or the GPU that CMAKE_ARGS names
 # Both are safe to repeat; what is done already is not done again.
 
 PYTHON ?= python3
@@ -23,13 +24,18 @@ define patiently
 	echo
 endef
 
-.PHONY: chat test check lint types clean
+.PHONY: chat test llama check lint types clean
 
 chat: .venv/ready
 	@$(BIN)/specchat models pull default
 	@$(BIN)/specchat
 
 test: .venv/ready-to-test lint types check
+
+llama: .venv/ready
+	@printf "Building llama.cpp, a dot is five seconds: "
+	$(call patiently,$(PIP) install --force-reinstall --no-cache-dir --no-deps \
+		--constraint constraints.txt llama-cpp-python)
 
 # What fails while tests share the machine is run once more, one at a time: a terminal may stall.
 check: .venv/ready-to-test

@@ -146,7 +146,8 @@ def test_a_bad_draft_is_read_less_and_less_from_answer_to_answer_and_after_a_loa
     assert share(Acceptance(acceptance.lasting)) < first / 2
 
 
-def test_the_readme_promises_what_is_proved_here():
-    readme = (Path(__file__).parents[4] / "README.md").read_text()
+@pytest.mark.parametrize("page", ["README.md", "docs/how-it-works.md"])
+def test_the_pages_promise_what_is_proved_here(page):
+    text = (Path(__file__).parents[4] / page).read_text()
     promise = f"at most {EVALUATIONS} plain evaluations and {100 * PART:.0f} % longer than without"
-    assert promise in " ".join(readme.split())
+    assert promise in " ".join(text.split())
