@@ -1,4 +1,4 @@
-"""What the engine says, in the order it says it. Plain frozen values: they may cross a process.
+"""The engine's events, in order. Plain frozen values: they may cross a process.
 
 Events are tagged with their names there, so that one may hold another.
 """
@@ -21,7 +21,7 @@ class Origin(StrEnum):
     """The distribution that a token was drawn from."""
 
     DRAFT = "draft"  # proposed by the draft and accepted by the target
-    RESIDUAL = "residual"  # drawn from the residual in place of a rejected proposal
+    RESIDUAL = "residual"  # drawn from the residual instead of a rejected proposal
     TARGET = "target"  # drawn from the target itself: ArS, after full acceptance, with a seed
 
 
@@ -40,7 +40,7 @@ Role = Literal["target", "draft"]
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A loaded model, as a person would ask about it."""
+    """A loaded model, as a user would ask about it."""
 
     role: Role
     name: str
@@ -128,7 +128,7 @@ class Ready(Struct, frozen=True, tag=True):
     target: ModelInfo
     draft: ModelInfo | None
     no_draft: str | None
-    rolls_back: bool = True  # whether the target can take tokens back; else nothing is proposed
+    rolls_back: bool = True  # whether the target can roll back; else nothing is proposed
     engine: EngineName = "llama"
     why_engine: str = ""  # in a sentence
 
@@ -176,7 +176,7 @@ class Finished(Struct, frozen=True, tag=True):
 
 
 class Failed(Struct, frozen=True, tag=True):
-    """Loading or an answer came to nothing; what was decoded before stays valid."""
+    """Loading or an answer failed; what was decoded before stays valid."""
 
     message: str
     kind: str  # the name of the error's class in models.errors
@@ -194,14 +194,14 @@ Spoken = Prepared | Prefilled | Noticed | Decoded | Finished | Failed
 
 
 class OneOf(Struct, frozen=True, tag=True):
-    """What one of several answers says, which are decoded together."""
+    """An event of one of several answers that are decoded together."""
 
     answer: int  # numbered from 0
     event: Decoded | Finished
 
 
 class Answered(Struct, frozen=True, tag=True):
-    """Several answers have come to their end, all of them."""
+    """All of several answers have ended."""
 
     rounds: int  # evaluations of the target, each for all answers that were under way
     tokens: int  # of all answers
@@ -214,7 +214,7 @@ class Answered(Struct, frozen=True, tag=True):
 
 
 Told = Prepared | Prefilled | Noticed | OneOf | Answered
-"""What several answers consist of; or `Failed`, when they cannot go on."""
+"""What several answers consist of; or `Failed`, when they cannot continue."""
 
 
 class Lined(Struct, frozen=True, tag=True):
@@ -232,7 +232,7 @@ class Lap(Struct, frozen=True, tag=True):
 
 
 class RaceOver(Struct, frozen=True, tag=True):
-    """Every lane has come to its end."""
+    """Every lane has ended."""
 
 
 Event = (

@@ -35,7 +35,7 @@ class AnyJob(Protocol):
         ...
 
 
-SAID_IS_KEPT = "What was said so far is kept; ask again, and the models are loaded anew."
+SAID_IS_KEPT = "The answer so far is kept; ask again to reload the models."
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class Request:
 
     @property
     def continues(self) -> bool:
-        """Whether the last message is an answer to be gone on with."""
+        """Whether the last message is an answer to be continued."""
         return bool(self.messages) and self.messages[-1].role == "assistant"
 
     def __post_init__(self) -> None:
@@ -208,4 +208,4 @@ class Cancel:
 
 
 Job = Setup | Request | Race | Count
-"""What the engine does, one after the other."""
+"""What the engine does, one after another."""

@@ -40,7 +40,7 @@ Submit = Callable[[AnyJob, Hear], Ticket]
 
 
 class Service(Protocol):
-    """Does jobs, one after the other, in the order they are given."""
+    """Does jobs, one after another, in the order they are given."""
 
     def submit(self, job: AnyJob, hear: Hear) -> Ticket:
         """Have a job done; return at once. May be called from any thread.

@@ -47,9 +47,9 @@ class Tally:
 class Reason(StrEnum):
     """Why a round proposed as many tokens as it did."""
 
-    ARS = "ars"  # the person chose ArS
-    SPS = "sps"  # the person chose SpS
-    CHOSEN = "chosen"  # the person chose the lookahead
+    ARS = "ars"  # the user chose ArS
+    SPS = "sps"  # the user chose SpS
+    CHOSEN = "chosen"  # the user chose the lookahead
     UNMEASURED = "unmeasured"  # nothing is known of what evaluations cost here
     NO_SOURCE = "no-source"  # nothing can propose
     FIRST = "first"  # the first token does not wait for a draft

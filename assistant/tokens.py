@@ -1,4 +1,4 @@
-"""How an answer came about: its rounds, as they are shown and kept."""
+"""How an answer was decoded: its rounds, as they are shown and kept."""
 
 from dataclasses import dataclass
 

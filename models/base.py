@@ -24,7 +24,7 @@ class Model(Protocol):
     max_rows: int
     """How many rows one call may ask for."""
     can_roll_back: bool
-    """Whether forgetting the last tokens is cheap. If not, speculation makes no sense."""
+    """Whether forgetting the last tokens is cheap. If not, speculation cannot pay."""
     busy_s: float
     """Seconds spent in `logits` so far."""
 
@@ -32,9 +32,9 @@ class Model(Protocol):
         """Return the logits that follow each of the last `rows` tokens, shape (rows, n_vocab).
 
         Evaluates only what the cache lacks. The result is a view that the next call overwrites.
-        The batch is made wider by `fillers`, which change neither the logits nor the cache: tokens
-        that nobody reads, for kernels that take less time when the batch is full. Where there is
-        no room for them, or the model cannot roll back, there are none.
+        `fillers` widen the batch with tokens whose results are discarded, for kernels that take
+        less time when the batch is full; they change neither the logits nor the cache. They are
+        left out if there is no room for them, or if the model cannot roll back.
 
         Raises:
             Cancelled: the cancel flag was raised; what was evaluated so far stays cached.
@@ -50,7 +50,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SequenceTokens:
-    """Tokens, how many rows of logits are wanted at their end, and fillers as in `Model.logits`."""
+    """Tokens, how many rows of logits to return at their end, and fillers as in `Model.logits`."""
 
     tokens: Sequence[int]
     rows: int = 1
@@ -58,24 +58,24 @@ class SequenceTokens:
 
 
 class MultiSequenceModel(Model, Protocol):
-    """A model that holds several texts side by side, and what they begin with only once.
+    """A model that holds several texts side by side, and their common beginning only once.
 
-    For each of them alike the cache is only a cache. The first text is the one of `logits`.
+    For each of them the cache is only a cache. The first text is the one that `logits` uses.
     """
 
     most_texts: int
-    """How many texts that is; 1 is a model that cannot do it."""
+    """How many texts it holds; 1 if it cannot hold several."""
 
     def logits_of(self, texts: Mapping[int, SequenceTokens]) -> dict[int, Logits]:
         """Return the logits of some texts, numbered from 0, from one evaluation of the model.
 
-        A text that is not asked for any more is kept as long as there is room. Shapes and errors
-        are those of `logits`; `ContextFull` is also when the texts do not fit together.
+        A text that is no longer asked for is kept while there is room. Shapes and errors are those
+        of `logits`; `ContextFull` is also raised if the texts do not fit together.
         """
         ...
 
     def settle(self, tokens: Sequence[int]) -> None:
-        """Go on with one text alone: the one that has most in common with `tokens`."""
+        """Continue with one text: the one that has most in common with `tokens`."""
         ...
 
 

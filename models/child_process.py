@@ -13,20 +13,18 @@ PR_SET_PDEATHSIG = 1
 
 
 def start(module: str, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
-    """Run a module in another process, which is not the terminal's; by default it reads nothing.
-
-    It is killed when the thread that started it ends, if it calls `die_with` what its last argument
-    says.
+    """Run a module in another process, detached from the terminal; by default it reads nothing. It
+    is killed when the thread that started it ends, if it calls `die_with` with its last argument.
 
     Raises:
         OSError: the system starts no process.
     """
-    # It finds what this process has found: a folder named models may be where the user is.
+    # It uses this process's import path: the current folder may have one named models.
     path = os.pathsep.join(entry or ROOT for entry in sys.path)
     return subprocess.Popen(
         [sys.executable, "-P", "-m", module, *map(str, arguments), str(os.getpid())],
         env={**os.environ, "PYTHONPATH": path},
-        start_new_session=True,  # the terminal's signals are not for it
+        start_new_session=True,  # it ignores the terminal's signals
         **{"stdin": subprocess.DEVNULL, **options},
     )
 

@@ -1,4 +1,4 @@
-"""Which of the files on this machine can draft for a target, told from their headers alone."""
+"""Which files on this machine can draft for a target, judged by their headers only."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from models.gguf import FileVocabulary, ModelSummary, read_vocabulary
 from models.pairing import mismatch
 
 MAX_SHARE_OF_TARGET = 0.5
-"""How large a draft may be beside its target to be chosen unasked."""
+"""How large a draft may be, relative to its target, to be chosen by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class DraftVerdict:
 
 
 class Pairing:
-    """The drafts of one target; vocabularies that are alike are compared once."""
+    """The drafts of one target; equal vocabularies are compared once."""
 
     def __init__(self, target: LocalModel) -> None:
         self.target = target
@@ -45,7 +45,7 @@ class Pairing:
         return self._mapped[digest]
 
     def matches(self, draft: LocalModel) -> bool:
-        """Say whether a file can draft for the target, with the same vocabulary; soon told."""
+        """Say whether a file with the same vocabulary can draft for the target; this is quick."""
         return self._hindrance(draft) is None and self._difference(draft) is None
 
     def _hindrance(self, draft: LocalModel) -> str | None:
@@ -62,7 +62,7 @@ class Pairing:
         return "it is not smaller than the target" if draft.size >= self.target.size else None
 
     def _difference(self, draft: LocalModel) -> str | None:
-        """Return in what the vocabularies differ, padding aside."""
+        """Return how the vocabularies differ, padding aside."""
         digest = _digest(draft)
         if digest == _digest(self.target):
             return None
@@ -74,13 +74,13 @@ class Pairing:
         return self._differences[digest]
 
     def _map(self, draft: LocalModel) -> DraftVerdict:
-        from models.mapping import Mapping  # brings numpy along
+        from models.mapping import Mapping  # imports numpy
 
         try:
             mapping = Mapping.between(self._tokens(), read_vocabulary(draft.path))
         except ModelError as error:
             return DraftVerdict(False, str(error))
-        return DraftVerdict(True, f"{mapping.size:,} of its tokens are the target's too")
+        return DraftVerdict(True, f"it shares {mapping.size:,} tokens with the target")
 
     def _tokens(self) -> FileVocabulary:
         if self._vocabulary is None:
@@ -96,13 +96,13 @@ def _flaw(model: ModelSummary) -> str | None:
     """Return why a model can be neither a target nor a draft: the end of a sentence about it."""
     if model.flaw:
         return f"is {model.flaw}"
-    return None if model.rolls_back else "is recurrent and cannot take tokens back"
+    return None if model.rolls_back else "is recurrent and cannot roll back tokens"
 
 
 def best_draft(
     target: LocalModel, candidates: Iterable[LocalModel]
 ) -> tuple[LocalModel | None, str]:
-    """Return the draft for a target for which none is named, and why that one or none: a sentence.
+    """Return the default draft for a target, and a sentence that says why that one, or why none.
 
     It is the last that was made for it here, else the one that the catalogue lists, else the
     smallest of the same vocabulary, up to half the target's size: a larger one rarely gains
@@ -123,25 +123,25 @@ def best_draft(
 
 
 def mark(target: LocalModel) -> str:
-    """Return what a draft that is made for a target remembers it by."""
+    """Return what a draft records of the target it is made for."""
     name = target.summary.name if target.summary else None
     return f"{name or target.path.stem}, {target.size} bytes"
 
 
 def is_made_for(draft: LocalModel, target: LocalModel) -> bool:
-    """Say whether a draft was made for a target on this machine; what others claim is no matter."""
+    """Say whether a draft was made for a target here; claims of other files are ignored."""
     ours = draft.path.is_relative_to(models_dir())
     return bool(ours and draft.summary and draft.summary.serves == mark(target))
 
 
 def made_here(target: LocalModel) -> LocalModel | None:
-    """Return the last draft that was made for a target, among specchat's own files alone."""
+    """Return the last draft that was made for a target, among specchat's own files."""
     here = [identify(str(path)) for path in gguf_files(models_dir())]
     return next(_newest_first(draft for draft in here if is_made_for(draft, target)), None)
 
 
 def _newest_first(drafts: Iterable[LocalModel]) -> Iterator[LocalModel]:
-    """Yield drafts, the last one made first: it was measured here, or asked for, last."""
+    """Yield drafts, the last one made first: it was measured or requested last."""
     return iter(sorted(drafts, key=lambda draft: draft.path.stat().st_mtime_ns, reverse=True))
 
 

@@ -7,7 +7,7 @@ EngineName = Literal["llama", "ik"]
 
 
 class Package(NamedTuple):
-    """A Python package: its name, the module it brings, and the version that is known here."""
+    """A Python package: its name, the module it provides, and the version supported here."""
 
     name: str
     module: str
@@ -20,7 +20,7 @@ class Package(NamedTuple):
 
     @property
     def misfit(self) -> str:
-        """What is said when another version is installed, which may lay out its settings anew."""
+        """The message if another version is installed, whose settings may have another layout."""
         return (
             f"specchat is made for {self.name} {self.version}, but the installed one lays out its "
             f"settings differently. Run: {self.command}"
@@ -28,14 +28,14 @@ class Package(NamedTuple):
 
 
 ENGINES: dict[EngineName, str] = {"llama": "llama.cpp", "ik": "ik_llama.cpp"}
-"""What people call them, by the names that options have for them; the first is always there."""
+"""The names of engines, by their names in options; the first is always installed."""
 PACKAGES: dict[EngineName, Package] = {
     "llama": Package("llama-cpp-python", "llama_cpp", "0.3.36"),
     "ik": Package("ik-llama-cpp-python", "ik_llama_cpp", "0.1.5"),
 }
-"""The Python packages that bring them."""
+"""The Python packages that provide them."""
 
 
 def installed() -> list[EngineName]:
-    """Return the engines that are installed; nothing of them is loaded."""
+    """Return the installed engines without loading them."""
     return [name for name, package in PACKAGES.items() if find_spec(package.module)]

@@ -1,12 +1,12 @@
-"""Everything that can go wrong in a way a person can act on.
+"""Everything that can go wrong in a way a user can act on.
 
 SpecchatError
-├── UsageError        a value that was asked for makes no sense
+├── UsageError        a requested value is invalid
 ├── ModelError        a model file cannot be found, loaded or run
 │   ├── ModelMissing      no such model on this machine
 │   ├── ContextFull       the text does not fit the context
-│   ├── DraftFailed       the draft cannot go on; the target can
-│   ├── EngineDied        the process that computes has come to an end
+│   ├── DraftFailed       the draft cannot continue; the target can
+│   ├── EngineDied        the process that computes has ended
 │   └── OtherEngine       this process has loaded another engine
 ├── StorageError      a file or folder cannot be read or written
 ├── NetworkError      a download failed
@@ -18,11 +18,11 @@ do about it; it is shown as it is.
 
 
 class SpecchatError(Exception):
-    """A failure whose text is meant for the person at the keyboard."""
+    """A failure whose text is meant for the user at the keyboard."""
 
 
 class UsageError(SpecchatError):
-    """A value that was asked for makes no sense."""
+    """A requested value is invalid."""
 
 
 class ModelError(SpecchatError):
@@ -38,11 +38,11 @@ class ContextFull(ModelError):
 
 
 class DraftFailed(ModelError):
-    """The draft cannot go on; the target can."""
+    """The draft cannot continue; the target can."""
 
 
 class EngineDied(ModelError):
-    """The process that computes came to an end, or had to be ended."""
+    """The process that computes ended, or had to be stopped."""
 
 
 class OtherEngine(ModelError):
@@ -62,4 +62,4 @@ class Bug(SpecchatError):
 
 
 class Cancelled(Exception):
-    """The work was stopped because somebody asked for it."""
+    """The work was stopped on request."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 
 BUSY = 0.2
-"""The share of the processor's time from which on others disturb."""
+"""The share of processor time above which other programs disturb."""
 
 
 def physical_cores() -> int:
@@ -17,7 +17,7 @@ def physical_cores() -> int:
 
 
 def processor() -> str:
-    """Return what the processor calls itself."""
+    """Return the processor's name."""
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines():
             if line.startswith(("model name", "flags")):
@@ -39,7 +39,7 @@ def _allowed() -> int:
 
 
 class OtherLoad:
-    """The share of the processor's time that others take, from its making on."""
+    """The share of processor time that others take, since it was created."""
 
     def __init__(self) -> None:
         self._used, self._all = self._times()
@@ -53,7 +53,7 @@ class OtherLoad:
 
     @property
     def is_heavy(self) -> bool:
-        """Whether it disturbs."""
+        """Whether it is high enough to disturb."""
         return self.share > BUSY
 
     def _times(self) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""From a draft's vocabulary to its target's: tokens by other numbers, some of them missing.
+"""Map a draft's vocabulary to its target's: ids differ, and some tokens are missing.
 
 Timor et al. 2025, "Accelerating LLM Inference with Lossless Speculative Decoding Algorithms for
 Heterogeneous Vocabularies", algorithm 4: tokens are the same whose bytes are the same, and what the
@@ -21,7 +21,7 @@ from models.pairing import mismatch
 Ids = npt.NDArray[np.intp]
 
 MIN_COVERAGE = 0.7
-"""The share of a text's tokens that a draft must have to be worth asking."""
+"""The share of a text's tokens that a draft must have to be useful."""
 SAMPLE = """
 def parse_line(line: str) -> tuple[str, int]:
     # Each line holds a name and a number, separated by a colon.
@@ -53,8 +53,8 @@ class Mapping:
         targets: ids of the target, ascending.
         drafts: the draft's ids of the same tokens, none of them twice.
         n_target: how many tokens the target has.
-        spell: what the draft reads instead of a target token that it lacks; None where that is
-            padding alone.
+        spell: what the draft reads instead of a target token that it lacks; None if only padding is
+            missing.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Mapping:
         self._same = in_order and np.array_equal(targets, drafts)
         self._complete = self._same and self.size == n_target
         self._readings = _Readings(targets, drafts, spell)
-        self._places = np.full(n_target, self.size)  # what is not shared stands behind the rest
+        self._places = np.full(n_target, self.size)  # unshared tokens come last
         self._places[targets] = np.arange(self.size)
 
     @classmethod
@@ -99,8 +99,9 @@ class Mapping:
         covered = coverage(ours, shared.keys())
         if covered < MIN_COVERAGE:
             raise ModelError(
-                f"another vocabulary: {difference}, and it has {covered:.0%} of the tokens of "
-                f"ordinary text, where {MIN_COVERAGE:.0%} are needed"
+                f"a different vocabulary: {difference}, and it has only {covered:.0%} of the "
+                "tokens of "
+                f"ordinary text; {MIN_COVERAGE:.0%} is needed"
             )
         return cls(
             np.fromiter(shared.keys(), np.intp),
@@ -120,19 +121,19 @@ class Mapping:
         return logits[self._drafts]
 
     def places(self, tokens: Sequence[int]) -> Sequence[int]:
-        """Return where tokens of the target stand among the shared ones; `size` if nowhere."""
+        """Return the positions of target tokens among the shared ones; `size` if absent."""
         if self._same:
             return tokens
         places: list[int] = self._places[np.asarray(tokens, np.intp)].tolist()
         return places
 
     def named(self, places: Ids) -> Ids:
-        """Return the target's ids of places among the shared tokens, in the same order."""
+        """Return the target's ids at positions among the shared tokens, in the same order."""
         return places if self._same else self._targets[places]
 
 
 class _Readings(dict[int, tuple[int, ...]]):
-    """What a draft reads for a token of the target, worked out when it is first asked for."""
+    """What a draft reads for a token of the target, computed on first use."""
 
     def __init__(
         self, targets: Ids, drafts: Ids, spell: Callable[[int], tuple[int, ...]] | None
@@ -141,7 +142,7 @@ class _Readings(dict[int, tuple[int, ...]]):
         self._spell = spell
 
     def __missing__(self, token: int) -> tuple[int, ...]:
-        # Something must stand for every token, or there might be nothing to read.
+        # Every token must map to something, or there might be nothing to read.
         self[token] = reading = (self._spell and self._spell(token)) or (0,)
         return reading
 
@@ -149,7 +150,7 @@ class _Readings(dict[int, tuple[int, ...]]):
 class Spelling:
     """The tokens of a vocabulary by their bytes; for bytes that several have, the first of them.
 
-    Text is spelt by the longest token at each place, without any tokenizer's own rules.
+    Text is spelt with the longest token at each position, without the tokenizer's rules.
     """
 
     def __init__(self, vocabulary: FileVocabulary) -> None:

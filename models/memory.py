@@ -17,7 +17,7 @@ BATCH = 256  # tokens that are evaluated at once, as `models.native.model` does
 ROWS = 32  # rows of logits that a target makes room for; a draft makes room for one
 _FLOAT = 4
 _BYTES_PER_TOKEN_TEXT = 300  # of the vocabulary, and of the maps to search it
-# Weights of about 4 bits are held twice on a CPU, for the most part; a cache comes on top.
+# Most weights of about 4 bits are held twice on a CPU; the cache comes on top.
 _TIMES_BY_SIZE = {"4": 1.75, "other": 1.2}
 
 
@@ -32,12 +32,12 @@ class Memory:
 
     @property
     def needed(self) -> int:
-        """All of it, at its peak."""
+        """The total at its peak."""
         return self.weights + self.repacked + self.cache + self.buffers
 
     @property
     def held(self) -> int:
-        """What stays in memory: of what was repacked, the file's pages are given back."""
+        """What stays in memory: the file's pages of repacked weights are given back."""
         return self.needed - self.repacked
 
     def __add__(self, other: "Memory") -> "Memory":
@@ -60,7 +60,7 @@ class Fit:
 
 
 def estimate(summary: ModelSummary, size: int, n_ctx: int, *, drafts: bool = False) -> Memory:
-    """Return what a model whose files have `size` bytes takes with room for `n_ctx` tokens."""
+    """Return the memory of a model with files of `size` bytes and room for `n_ctx` tokens."""
     n_ctx = min(n_ctx, summary.n_ctx_train or n_ctx)
     rows = 2 * (1 if drafts else ROWS) * summary.n_vocab
     graph = BATCH * (summary.width + n_ctx)
@@ -73,7 +73,7 @@ def estimate(summary: ModelSummary, size: int, n_ctx: int, *, drafts: bool = Fal
 
 
 def of_pair(target: LocalModel, draft: LocalModel | None, n_ctx: int) -> Memory | None:
-    """Return what a target and its draft take together; None when a header says too little."""
+    """Return what a target and its draft take together; None if a header says too little."""
     if target.summary is None or (draft and draft.summary is None):
         return None
     memory = estimate(target.summary, target.size, n_ctx)
@@ -83,13 +83,13 @@ def of_pair(target: LocalModel, draft: LocalModel | None, n_ctx: int) -> Memory 
 
 
 def estimate_by_size(size: int, file: str) -> int:
-    """Return about what a model takes of which only the file's name and size are known."""
+    """Estimate the memory of a model from its file's name and size."""
     four_bits = any(mark in file.upper() for mark in ("Q4_K", "Q4_0", "IQ4_NL", "MXFP4"))
     return round(size * _TIMES_BY_SIZE["4" if four_bits and repacks() else "other"])
 
 
 def repacks() -> bool:
-    """Say whether weights are rearranged for the CPU: not where a GPU computes."""
+    """Say whether weights are rearranged for the CPU: not if a GPU computes."""
     return sys.platform != "darwin"
 
 

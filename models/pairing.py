@@ -1,4 +1,4 @@
-"""Whether a draft's vocabulary serves a target: token by token, padding aside."""
+"""Whether a draft's vocabulary fits a target's: token by token, padding aside."""
 
 from typing import Protocol
 
@@ -22,8 +22,8 @@ class Vocabulary(Protocol):
 def mismatch(target: Vocabulary, draft: Vocabulary) -> str | None:
     """Return why the vocabularies do not match, naming the first token that differs, or None.
 
-    A token that only one of them uses is padding, whatever its number: it is never proposed or
-    never shown to the draft, and only a token that means different things is refused.
+    A token that only one of them uses is padding, whatever its number: it is never proposed, or
+    never shown to the draft. Only a token with two meanings is refused.
     """
     for token in range(min(target.size, draft.size)):
         ours, theirs = target.text(token), draft.text(token)

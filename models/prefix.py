@@ -1,4 +1,4 @@
-"""What two contexts begin with, both of them."""
+"""The common beginning of two contexts."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,10 @@ def shared(a: Sequence[int], b: Sequence[int]) -> int:
     Slices are compared, never tokens one by one: contexts are long, and this is asked every round.
     """
     a, b = _list(a), _list(b)
-    same, differ = 0, min(len(a), len(b))  # so many tokens are the same, so many may not be
+    same, differ = (
+        0,
+        min(len(a), len(b)),
+    )  # equal so far; bound of a difference
     if a[:differ] == b[:differ]:
         return differ
     while differ - same > 1:

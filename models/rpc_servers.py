@@ -1,4 +1,4 @@
-"""Other machines that compute layers of a model: those that llama.cpp's own variable names."""
+"""Other machines that compute layers of a model, as named by llama.cpp's own variable."""
 
 import os
 from collections.abc import Mapping
@@ -17,15 +17,15 @@ class RpcServer:
     port: int
 
     def __str__(self) -> str:
-        """Return it as llama.cpp wants it."""
+        """Return it in llama.cpp's format."""
         return f"{self.host}:{self.port}"
 
 
 def servers(environment: Mapping[str, str] = os.environ) -> tuple[RpcServer, ...]:
-    """Return the servers that are named, as in HOST:PORT,HOST:PORT.
+    """Return the named servers, as in HOST:PORT,HOST:PORT.
 
     Raises:
-        UsageError: one of them has no host or no port.
+        UsageError: one lacks a host or a port.
     """
     return tuple(_server(each.strip()) for each in environment.get(VARIABLE, "").split(",") if each)
 

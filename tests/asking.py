@@ -55,7 +55,7 @@ class NearEngine:
 
 
 class Asking:
-    """An engine whose jobs are all heard of by one listener, and stopped at once."""
+    """An engine whose jobs are all heard by one listener, and stopped immediately."""
 
     def __init__(self, service: Service, hear: Callable[[Any], None]) -> None:
         self.service = service

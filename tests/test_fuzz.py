@@ -22,7 +22,7 @@ def test_a_moment_of_fuzzing_breaks_nothing(tmp_path, name):
 def test_what_breaks_a_target_is_found_and_saved_once(tmp_path):
     def brittle(data: bytes) -> None:
         if b"llama" in data:
-            raise ModelError("a refusal is no fault")
+            raise ModelError("a refusal is not a fault")
         if data[2:3] == b"\xff":
             raise KeyError("a fault")
 

@@ -1,1 +1,1 @@
-"""What a person sees: the command line and the Textual app. Knows no numerics."""
+"""What a user sees: the command line and the Textual app. Knows no numerics."""

@@ -1,4 +1,4 @@
-"""The program's door: Ctrl-C while Python still imports the command line is no traceback."""
+"""The program's entry point: Ctrl-C while Python imports the command line gives no traceback."""
 
 import sys
 

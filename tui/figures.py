@@ -1,4 +1,4 @@
-"""The figures of an answer, as everybody is told them."""
+"""The figures of an answer, worded the same everywhere."""
 
 from collections import Counter
 from dataclasses import replace
@@ -14,7 +14,7 @@ MARKS = {
     "context": "cut: the context is full",
     "interrupted": "interrupted: the program ended before the answer did",
 }
-"""What is said of an answer's end, by why it stopped or else by its state."""
+"""How an answer ended, by its stop reason or else its state."""
 SUMMED = ("rounds", "drafted", "tested", "accepted", "generated_tokens")
 TIMES = ("prefill_s", "decode_s", "draft_s", "verify_s", "guessing_s")
 
@@ -32,11 +32,11 @@ def figures(stats: Stats) -> list[str]:
 
 
 def footnote(text: str, stop: str | None, state: str, stats: Stats | None) -> str:
-    """Return the line below an answer: what kept it from its end, and its figures."""
+    """Return the line below an answer: why it was cut, and its figures."""
     mark = MARKS.get(stop or "") or MARKS.get(state)
     parts = [mark] if mark else []
     if not text and state == "complete":
-        parts.append("the model ended its turn without a word")
+        parts.append("the model ended its turn without writing anything")
     return " · ".join([*parts, *(figures(stats) if stats else [])])
 
 
@@ -53,7 +53,7 @@ def of_several(answered: Answered, count: int) -> list[str]:
 
 
 def together(before: Stats | None, more: Stats) -> Stats:
-    """Return the figures of an answer that was gone on with: those of its parts, added up."""
+    """Return the figures of an answer that was continued: those of its parts, added up."""
     if before is None:
         return more
     sums = {name: getattr(before, name) + getattr(more, name) for name in (*SUMMED, *TIMES)}

@@ -1,4 +1,4 @@
-"""The text of an answer as it comes: whole characters, and nothing that may begin a stop string."""
+"""The text of a streaming answer: whole characters, and nothing that may begin a stop string."""
 
 import codecs
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from assistant.events import Token
 class Detokenizer:
     """Turn pieces into text as it becomes complete.
 
-    A character of several tokens appears with the last of them; bytes that are no UTF-8 become
+    A character of several tokens appears with the last of them; bytes that are not UTF-8 become
     U+FFFD.
     """
 
@@ -30,7 +30,7 @@ class Detokenizer:
 class StopStrings:
     """Hold back tokens whose text may turn out to be the beginning of a stop string.
 
-    Such a string ends an answer and is no part of it.
+    Such a string ends an answer and is not a part of it.
     """
 
     def __init__(self, strings: Sequence[str]) -> None:
@@ -47,7 +47,7 @@ class StopStrings:
         return self._release(len(text) - self._suspicious(text)), False
 
     def flush(self) -> list[Token]:
-        """Return what is held back: the answer ended otherwise."""
+        """Return the text held back, when the answer ended for another reason."""
         held, self._held = self._held, []
         return held
 

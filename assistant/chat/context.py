@@ -22,7 +22,8 @@ Tokenize = Callable[[str], list[int]]
 def without_hopeless(
     messages: Sequence[Message], tokenize: Tokenize, room: int
 ) -> tuple[Sequence[Message], int]:
-    """Leave out the turns up to the last one that is far too long; return the rest and how many.
+    """Drop the turns up to the last one that is far too long; return the rest and the number
+    dropped.
 
     `fit` would do so too, after it has tokenised everything: seconds for megabytes.
 
@@ -56,7 +57,7 @@ def fit(messages: Sequence[Message], encode: Encode, room: int) -> tuple[list[in
 
     When a conversation outgrows the room, whole turns are dropped from its beginning until it takes
     half, so that the next turns keep their prefix, and with it the caches. The system prompt and
-    the last question stay. What is dropped depends on the conversation alone.
+    the last question stay. What is dropped depends only on the conversation.
 
     Raises:
         ContextFull: the system prompt and the last question alone are too long.

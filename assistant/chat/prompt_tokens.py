@@ -1,4 +1,4 @@
-"""Conversations to tokens, so that nothing a person typed can become a control token.
+"""Conversations to tokens, so that nothing a user typed can become a control token.
 
 Rendering the template and tokenising the result would let a message that contains the text of a
 control token end its own turn and speak as the system. So every such text in a message is masked
@@ -42,7 +42,7 @@ class ChatTokens:
         """Return the tokens of the prompt that asks for the next answer.
 
         Earlier answers keep the tokens they were decoded as: the same text may have others, and the
-        caches hold these. An answer at the end is left open, to be gone on with.
+        caches hold these. An answer at the end is left open, to be continued.
         """
         if messages and messages[-1].role == "assistant":
             answer = messages[-1]

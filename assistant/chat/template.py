@@ -69,9 +69,11 @@ class ChatTemplate:
                 continue
             if all(message.content.strip() in text for message in _indispensable(messages)):
                 if conversation is not messages:
-                    self.notice = "This model knows no system prompt; the first question holds it."
+                    self.notice = (
+                        "This model has no system prompt; yours is put in the first question."
+                    )
                 return text
-            problem = "it leaves out what was written"
+            problem = "it leaves out part of the conversation"
         self._give_up(problem)
         return self._render(self._fallback, messages)
 
@@ -83,12 +85,12 @@ class ChatTemplate:
         with bounded(LONGEST_S, MOST_MEMORY + 8 * written):
             text = template.render(messages=turns, **self._names)
         if len(text) > 4 * written + MAX_ADDED:
-            raise TooMuch("it makes too much of too little")
+            raise TooMuch("it expands too much")
         return text
 
     @property
     def fails(self) -> bool:
-        """Whether a built-in template is used in place of the model's own."""
+        """Whether a built-in template is used instead of the model's own."""
         return self._template is self._fallback
 
     def _give_up(self, problem: str) -> None:
@@ -98,7 +100,7 @@ class ChatTemplate:
 
 
 def _without_system(messages: Sequence[Message]) -> Sequence[Message]:
-    """Put the system prompt in front of the first user message, for templates that know none."""
+    """Put the system prompt before the first user message, for templates without one."""
     if len(messages) < 2 or messages[0].role != "system":
         return messages
     system, first, *rest = messages

@@ -1,7 +1,7 @@
-"""What a model's chat template does to a conversation, found out by rendering some.
+"""What a model's chat template does to a conversation, tested by rendering some.
 
 A template is a program that comes with the weights and sees every prompt. It can leave messages out
-and put words in; both change what the model is asked, and neither is to be seen in the chat.
+and put words in; both change what the model is asked, and neither is visible in the chat.
 """
 
 import json
@@ -56,7 +56,7 @@ def examine(header: gguf.Header) -> tuple[Remark, ...]:
 
 
 def _probed(source: str) -> Iterator[Remark]:
-    """Probe a template in a process of its own: some of what it can do, nothing else interrupts."""
+    """Probe a template in a separate process: some of what it can do, nothing else interrupts."""
     path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
     try:
         done = subprocess.run(
@@ -68,15 +68,15 @@ def _probed(source: str) -> Iterator[Remark]:
             check=True,
         )
     except subprocess.TimeoutExpired:
-        yield Remark(f"It does not come to an end within {PATIENCE_S:.0f} seconds.", True)
+        yield Remark(f"It does not finish within {PATIENCE_S:.0f} seconds.", True)
     except subprocess.CalledProcessError:
-        yield Remark("It ends the program that renders it.", True)
+        yield Remark("It crashes the program that renders it.", True)
     else:
         yield from (Remark(*remark) for remark in json.loads(done.stdout))
 
 
 def probe(source: str) -> Iterator[Remark]:
-    """Render conversations with a template, and yield what it does beside writing them down."""
+    """Render conversations with a template, and yield what it does besides writing them."""
     template = ChatTemplate(source, PLAIN, "<s>", "</s>")
     rendered = template.render(_TURNS)
     if template.notice:
@@ -87,9 +87,9 @@ def probe(source: str) -> Iterator[Remark]:
     if missing:
         yield Remark(f"It leaves out {len(missing)} of {len(_TURNS)} messages.", True)
     if added := _added(rendered):
-        yield Remark(f"It adds words that nobody wrote: {added!r}", True)
+        yield Remark(f"It adds words of its own: {added!r}", True)
     elif added := _added(template.render(_TURNS[1:2])):
-        yield Remark(f"Without a system prompt it has its own: {added!r}", False)
+        yield Remark(f"Without a system prompt it uses its own: {added!r}", False)
 
 
 def _comparison(header: gguf.Header) -> Iterator[Remark]:
@@ -99,7 +99,7 @@ def _comparison(header: gguf.Header) -> Iterator[Remark]:
     if fingerprint.template in known:
         yield Remark("It is the published one.", False)
     elif known:
-        yield Remark("It is not the one known for models of this vocabulary.", True)
+        yield Remark("It is not the known template for models with this vocabulary.", True)
 
 
 def _added(rendered: str) -> str:

@@ -1,4 +1,4 @@
-"""A sandbox for chat templates: programs of strangers, with bounds on time, memory and numbers."""
+"""A sandbox for chat templates: untrusted programs, limited in time, memory and numbers."""
 
 import resource
 import sys

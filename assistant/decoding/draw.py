@@ -40,5 +40,5 @@ def _place(probs: Probs, uniform: float) -> int:
 
 
 def _passes(cumulative: Probs, point: float) -> int:
-    # A point that was rounded may lie at the very end.
+    # A rounded point may be at the end itself.
     return min(int(np.searchsorted(cumulative, point, side="right")), len(cumulative) - 1)

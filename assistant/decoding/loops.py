@@ -88,7 +88,7 @@ def speculative(
 
 
 def verified(draft: Draft, logits: Logits, tokens: list[int], warp: Warp, rule: Rule) -> Round:
-    """Return what a draft comes to by the target's `logits`, and append it to `tokens`.
+    """Verify a draft by the target's `logits`, and append the result to `tokens`.
 
     The logits are those that follow the last of `tokens`, and each proposal.
     """
@@ -121,7 +121,7 @@ def _sampled(new: tuple[int, ...], draft: Draft, verdict: Verdict) -> tuple[Samp
 def _origin(draft: Draft, verdict: Verdict) -> Origin:
     """Return where the token after the accepted ones is from.
 
-    The coupled rule draws it from the target's own row, even in place of a proposal.
+    The coupled rule draws it from the target's own row, even after a rejection.
     """
     i = verdict.accepted
     own = not len(draft.rows[i].ids) or verdict.row is verdict.target_rows[i]

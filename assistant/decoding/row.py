@@ -12,7 +12,7 @@ Probs = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
-    """A distribution over tokens, in which only what is possible is listed.
+    """A distribution over tokens that lists only the possible ones.
 
     `ids` ascend; `probs` are float64 and positive. Their sum is 1, or less for a proposal that may
     also end the draft (see `assistant.decoding.rules`). `margin` is how sure the model was, as

@@ -23,7 +23,7 @@ Warp = Callable[[Logits, Sequence[int]], Row]
 
 EDGES = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 """Of the classes of margins, in units of the logits."""
-COLDEST = 1e-6  # below this temperature the best token has it all, but for rounding
+COLDEST = 1e-6  # below this temperature the best token has all the mass, except for rounding
 
 _LARGEST = np.finfo(np.float32).max
 _UNSEEN = 1e-3  # what all tokens weigh at most that a nucleus is first looked for without

@@ -140,7 +140,7 @@ def _by_source(
 
 
 class Provenance:
-    """Put into words and numbers what verification decided, with `alternatives` for each row."""
+    """Describe what verification decided, with `alternatives` for each row."""
 
     def __init__(self, vocab: Vocab, alternatives: int) -> None:
         self._vocab = vocab

@@ -1,4 +1,4 @@
-"""One answer under way: its text, its chance, what proposes for it, and how logits become rows."""
+"""An answer being decoded: its text, randomness, draft sources, and how logits become rows."""
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
@@ -111,7 +111,7 @@ def rule_of(request: Request, number: int = 0) -> Rule:
 
 
 def warp_of(request: Request, control: Control) -> Warp:
-    """Return how logits become rows: as the request has it, or as the person wants it by now."""
+    """Return how logits become rows: as the request says, or as the user has changed it since."""
 
     def warped(logits: Logits, history: Sequence[int]) -> Row:
         return warp(logits, control.sampling or request.sampling, history)

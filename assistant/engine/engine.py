@@ -13,15 +13,15 @@ from assistant.request import AnyJob, Request, Steer
 from models.errors import Bug, Cancelled, SpecchatError
 
 REST_S = 3.0
-"""Seconds without a job after which what took long to read is put aside."""
+"""Seconds without a job after which what took long to read is saved."""
 
 
 class Engine:
     """Do one job at a time on a thread of its own, by the handler of its class.
 
     On that thread `emit` is called with every event of a job but the last, and `over` with that
-    one; they must not block and must not raise. Methods may be called from any thread, but by one
-    at a time, and but for `close` return at once.
+    one; they must not block and must not raise. Methods may be called from any thread, one at a
+    time; all but `close` return immediately.
     """
 
     def __init__(self, emit: Emit, over: Emit, handlers: Mapping[type, Handler]) -> None:

@@ -41,9 +41,9 @@ def choose(setup: Setup, cancel: CancelFlag, tell: Callable[[EngineName], None])
     if len(names) < 2:
         return EngineChoice(names[0] if names else "llama", "No other engine is installed.")
     if setup.gpu_layers or rpc_servers.servers():
-        return EngineChoice("llama", "It alone computes on GPUs and other machines.")
+        return EngineChoice("llama", "Only it can use GPUs and other machines.")
     if setup.cache is None:
-        return EngineChoice("llama", "Nothing is kept of what was measured.")
+        return EngineChoice("llama", "The measurements are not saved.")
     return known(setup) or compare(setup, setup.cache, cancel, tell)
 
 
@@ -58,7 +58,7 @@ def compare(
     """Try all engines with a setup's target, and keep which is the fastest.
 
     It is kept also when other programs were busy: they disturb all alike, and to compare before
-    every answer would cost more than a wrong choice. `specchat tune` compares anew.
+    every answer would cost more than a wrong choice. `specchat tune` compares again.
 
     Raises:
         Cancelled: `cancel` was raised.

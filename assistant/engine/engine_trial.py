@@ -1,6 +1,6 @@
 """How fast an engine runs a file: `python -m assistant.engine.engine_trial ENGINE FILE ...`.
 
-It is found out in a process of its own, as a process loads one engine; and a library that does not
+It is found out in a separate process, as a process loads one engine; and a library that does not
 suit this processor, or a file that it dies of, ends no more than that.
 """
 

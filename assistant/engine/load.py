@@ -59,7 +59,7 @@ class Loader:
 
         Raises:
             ModelError: the target cannot be used.
-            Cancelled: somebody stopped it.
+            Cancelled: it was stopped.
         """
         choice = choose(self._setup, self._cancel, self._compares)
         loaded.use(choice.engine)
@@ -163,7 +163,7 @@ class Loader:
         return [*sources, bigram(n_vocab), unigram(n_vocab), RandomSource(n_vocab)]
 
     def _tables(self, target: NativeModel) -> list[Tables]:
-        """Return the tables of a person's own answers, if they are wanted, and of others'."""
+        """Return the tables of the user's own answers, if they are wanted, and of others'."""
         own = [recalled(_name(target))] if self._setup.recalls else []
         others = shipped(fingerprint(target.weights.header).tokens)
         return [*own, others] if others else own
@@ -190,7 +190,7 @@ def _name(model: NativeModel) -> str:
 def _check_rolls_back(model: NativeModel) -> None:
     if not model.can_roll_back:
         raise ModelError(
-            f"{model.weights.path.name} is a recurrent model, which cannot take tokens back."
+            f"{model.weights.path.name} is a recurrent model, which cannot roll back tokens."
         )
 
 

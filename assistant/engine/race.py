@@ -1,6 +1,6 @@
-"""A race: the same request in several lanes that share one machine, and never compute at once.
+"""A race: the same request in several lanes that share one machine and take turns to compute.
 
-A lane with another engine than this process has loaded runs in a process of its own, this module.
+A lane with another engine than this process has loaded runs in a separate process, this module.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -48,7 +48,7 @@ class Runner:
         self.seconds = 0.0
         """For how long it has computed."""
         self.tokens = 0
-        """How many tokens it has by now."""
+        """How many tokens it has so far."""
         self.failure: Failed | None = None
         """What it ended with, if it failed."""
         self.over = False
@@ -103,7 +103,7 @@ def run(race: Race, pool: Pool, control: Control, emit: Callable[[Event], None])
 
 
 def seconds(runner: Runner) -> float:
-    """Return for how long a lane has computed: what lanes of a race have equally much of."""
+    """Return how long a lane has computed; the lanes of a race get equal shares."""
     return runner.seconds
 
 
@@ -118,12 +118,12 @@ def in_turns(runners: Sequence[Runner], done: Callable[[Runner], float] = second
 
 
 def failed(error: SpecchatError) -> Failed:
-    """Return what is said of an error."""
+    """Return the event for an error."""
     return Failed(str(error), type(error).__name__)
 
 
 LinedUp = tuple[Iterator[Lap] | None, Ready | Failed]
-"""The laps of a lane that can start, and what its loading came to."""
+"""The laps of a lane that can start, and the result of loading it."""
 
 
 def _line_up(
@@ -203,7 +203,7 @@ def _needed(lane: Lane) -> Setup:
 
 @dataclass(frozen=True, slots=True)
 class LaneJob:
-    """A lane in a process of its own, and what it is to answer."""
+    """A lane in a separate process, and what it is to answer."""
 
     lane: Lane
     request: Request

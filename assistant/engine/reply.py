@@ -75,7 +75,7 @@ class Assistant:
         the caches stay valid. All times are taken from `clock`.
 
         Raises:
-            SpecchatError: the answer cannot begin, or cannot go on.
+            SpecchatError: the answer cannot begin, or cannot continue.
         """
         drafter = Cascade(*self._sources(request))
         for event in self._decode(self.target, [drafter], request, control, clock):
@@ -90,10 +90,10 @@ class Assistant:
         """Yield the events of several answers, decoded together; `Answered` comes last.
 
         They are numbered from 0. With a seed each is the answer that this seed and its number give.
-        A model that holds one text at a time gives them one after the other.
+        A model that holds one text at a time gives them one after another.
 
         Raises:
-            SpecchatError: the answers cannot begin, or cannot go on.
+            SpecchatError: the answers cannot begin, or cannot continue.
         """
         if self.several is None or self.several.most_texts < request.answers:
             yield from self._in_turn(request, control, clock)
@@ -148,7 +148,7 @@ class Assistant:
         yield Answered(rounds.evaluations, generated, stopwatch.decode_s)
 
     def _in_turn(self, request: Request, control: Control, clock: Clock) -> Iterator[Told]:
-        yield Noticed("This model holds one text at a time, so the answers come in turn.")
+        yield Noticed("This model holds one text at a time, so the answers come one after another.")
         rounds = tokens = 0
         decode_s = 0.0
         for i in range(request.answers):

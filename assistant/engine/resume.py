@@ -1,4 +1,4 @@
-"""Going on with a conversation of yesterday without reading all of it again."""
+"""Resume an earlier conversation without reading all of it again."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -35,7 +35,7 @@ class Resuming:
         """Get the cache ready for a prompt, of a conversation that is `stored` or leaves no trace.
 
         The tokens of the answer are to be appended to `tokens`. Afterwards the cache holds a
-        beginning of them and nothing else. The folder is opened anew for each prompt: if it is
+        beginning of them and nothing else. The folder is opened again for each prompt: if it is
         discarded later, this conversation finds no place any more.
         """
         if self._model.cached(tokens) < len(self._model.held) - MIN_TOKENS_KEPT:

@@ -75,12 +75,12 @@ class Rounds:
     def __iter__(self) -> Iterator[SequenceRound | Prefilled | Noticed]:
         """Yield the rounds of all answers that have not ended, and what happens between them.
 
-        An answer ends when its `stop` is set: by whoever takes its rounds, or here, when it has had
-        its share of the context. What one does not need any more is the others'.
+        An answer ends when its `stop` is set: by whoever takes its rounds, or here, when it
+        has had its share of the context. What one does not need any more is the others'.
 
         Raises:
-            Cancelled: somebody stopped it; the tokens hold every whole round.
-            ModelError: the target cannot go on.
+            Cancelled: it was stopped; the tokens hold every whole round.
+            ModelError: the target cannot continue.
         """
         while live := self._live():
             policy = self._policy.now()
@@ -155,7 +155,7 @@ class Rounds:
         return max(0, min(most, *left) - 1)
 
     def _fillers(self, drafts: Sequence[PlannedDraft], policy: Policy) -> int:
-        """Return how many tokens that nobody reads are to fill up the batch."""
+        """Return how many fillers to add to the batch."""
         target = self._target
         if policy.controller is None or not target.can_roll_back:
             return 0

@@ -1,4 +1,4 @@
-"""What jobs of every kind work with."""
+"""What all jobs share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Stored answers, looked back at from all sides: by pair, by kind, by depth.
+"""Statistics of stored answers: by pair, by kind, by depth.
 
 ArS is known from the answers in which nothing was proposed: what a token took them, by target and
 depth. An answer that was speculated on is compared with those, and not at all where there are none.
@@ -18,7 +18,7 @@ from assistant.store.values import StoredAnswer
 
 @dataclass(slots=True)
 class Group:
-    """What answers come to together; the rates are those of all their tokens."""
+    """The totals of answers; rates are over all their tokens."""
 
     answers: int = 0
     tokens: int = 0
@@ -167,7 +167,7 @@ def spans() -> dict[int, str]:
 
 
 def is_sound(stats: Stats) -> bool:
-    """Say whether figures can be: those that were imported may be anything."""
+    """Say whether figures are possible: imported ones may be anything."""
     counts = (stats.rounds, stats.drafted, stats.tested, stats.accepted, stats.generated_tokens)
     tallies = (*stats.positions, *stats.sources.values())
     return (

@@ -17,11 +17,11 @@ N_CTX = 1280
 
 
 class Opener:
-    """Open models as a setup has them, but for what a tuning says.
+    """Open models as a setup says, except where a tuning differs.
 
     Raises:
         OtherEngine: this process has loaded another engine.
-        Cancelled: somebody stopped it.
+        Cancelled: it was stopped.
     """
 
     def __init__(self, setup: Setup, cancel: CancelFlag) -> None:
@@ -36,7 +36,7 @@ class Opener:
 
         Raises:
             ModelError: it cannot be loaded.
-            Cancelled: somebody stopped it.
+            Cancelled: it was stopped.
         """
         tuning = tuning or Tuning()
         settings = WeightSettings(self._setup.gpu_layers, tuning.repack)

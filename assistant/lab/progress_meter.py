@@ -1,4 +1,4 @@
-"""How far the measuring has come, and how long it will take."""
+"""The progress of a measurement, and the time left."""
 
 from collections.abc import Callable
 from time import perf_counter

@@ -1,4 +1,4 @@
-"""What a worker with the laboratories is asked, and what it says. Plain frozen values."""
+"""The jobs and events of the laboratories' worker. Plain frozen values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class Tune:
 class Trial:
     """An answer to be measured, from cold caches; its models stay loaded for the next trial.
 
-    Trials of the same `system`, one after the other, share what mode auto learns; others learn
+    Trials of the same `system`, one after another, share what mode auto learns; others learn
     nothing from them.
     """
 
@@ -87,7 +87,7 @@ Layer = Literal[
     "sampling",
 ]
 FALSE_ALARM = 1e-4
-"""How likely all tests of samples together accuse a pair that is right."""
+"""The probability that all tests of samples together reject a correct pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +104,11 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """Everything has been gone through."""
+    """All comparisons are done."""
 
     paths: tuple[Path, ...]  # of the target, and of the draft if there is one
     no_draft: str | None  # why not, if there is none
-    speculates: bool  # False: the target cannot take tokens back, so nothing of it was compared
+    speculates: bool  # False: the target cannot roll back tokens, so nothing of it was compared
     seed: int
     seconds: float
     times: Mapping[str, float] = field(default_factory=dict)  # seconds of each part

@@ -1,1 +1,1 @@
-"""The engine in a process of its own: what llama.cpp breaks, breaks there."""
+"""The engine in a separate process: what llama.cpp breaks, breaks there."""

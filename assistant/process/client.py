@@ -1,4 +1,4 @@
-"""The engine as its users see it: a process that is started, fed, heard, watched and replaced."""
+"""The engine as its users see it: a process that is started, used, watched and replaced."""
 
 import os
 import select
@@ -66,7 +66,7 @@ class EngineProcess:
         self._give(partial(self._obey, ticket, order))
 
     def _give(self, command: Callable[[], None] | None) -> None:
-        """Hand a command over; a signal handler may do so in the middle of this very method."""
+        """Hand a command over; a signal handler may interrupt this method and do so."""
         self._inbox.put(command)
         with suppress(ValueError, BrokenPipeError):  # closed
             self._bell.write(b"\0")  # when the pipe is full, the other thread is awake anyway
@@ -136,7 +136,7 @@ class EngineProcess:
                 self._pass_on(said)
         except Garbled:
             child.kill()
-            self._bury(child, "it said something that makes no sense; restart specchat")
+            self._bury(child, "it sent an invalid message; restart specchat")
         else:
             if child.ended and self._child is child:
                 self._bury(child)
@@ -162,7 +162,7 @@ class EngineProcess:
     def _look_after(self, child: WorkerProcess) -> None:
         if complaint := self._watch.complaint:
             child.kill()
-            self._bury(child, f"{complaint}, and was ended")
+            self._bury(child, f"{complaint}, and was stopped")
             self._advance()
         elif self._watch.wants_ping:
             child.send(Ping())
@@ -202,7 +202,7 @@ class EngineProcess:
             if self._child is not None:
                 self._child.send(command)
         except TooLong as error:
-            self._refuse(command, f"This is too long to be read at once: {error}.")
+            self._refuse(command, f"This is too long to read: {error}.")
         except OverflowError:
             self._refuse(command, "A number in this is too large.")
 

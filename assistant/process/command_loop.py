@@ -57,7 +57,7 @@ def serve(
 
 
 def leave() -> NoReturn:
-    """End at once: there is nobody to say farewell to, and nothing here that is worth keeping."""
+    """Exit immediately: nobody is listening, and there is nothing to save."""
     os._exit(0)
 
 

@@ -1,4 +1,4 @@
-"""What to tell a person when the process that computes has come to an end."""
+"""What to tell a user when the process that computes has ended."""
 
 import re
 import signal
@@ -8,7 +8,7 @@ from assistant.request import SAID_IS_KEPT, AnyJob
 CAUSES = {
     signal.SIGABRT: "llama.cpp gave up",
     signal.SIGSEGV: "llama.cpp crashed",
-    signal.SIGBUS: "a part of a file or of memory was gone",
+    signal.SIGBUS: "part of a file or of memory disappeared",
     signal.SIGFPE: "llama.cpp divided by zero",
     signal.SIGILL: "llama.cpp was built for another processor",
     signal.SIGKILL: "something killed it, perhaps because memory ran out",
@@ -41,7 +41,7 @@ def _cause(status: int | None, last_words: str) -> str:
 
 
 def _telling_line(words: str) -> str:
-    """Return the line that names the trouble, without the folders of whoever built the library."""
+    """Return the line that names the fault, without the folders of its build machine."""
     lines = [line.strip() for line in words.splitlines() if line.strip()]
     telling = [line for line in lines if TELLING.search(line)]
     line = telling[-1] if telling else ""

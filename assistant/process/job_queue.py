@@ -1,4 +1,4 @@
-"""What has been asked of the engine and is not over, and what a new worker must be told first."""
+"""The engine's unfinished jobs, and what a new worker must be told first."""
 
 from collections import deque
 from dataclasses import replace
@@ -168,6 +168,6 @@ class Backoff:
             return None
         return (
             f"The engine's process ended {self._deaths} times in a row while it loaded "
-            f"{setup.target.name}; it is tried again in {pause:.0f} seconds at the earliest. "
+            f"{setup.target.name}; the next attempt is possible in {pause:.0f} seconds. "
             "Choose another model, or check this one with `specchat models check`."
         )

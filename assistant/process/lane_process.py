@@ -1,4 +1,4 @@
-"""A lane in a process of its own, as it needs another engine: it computes only while it is stepped.
+"""A lane in a separate process, as it needs another engine: it computes only while it is stepped.
 
 The process is `python -m MODULE COMMANDS EVENTS PARENT`; each job makes an iterator there, and each
 `NextStep` is answered by what that yields next.
@@ -56,7 +56,7 @@ class LaneProcess:
     """Start a process, and iterate over what it says of one job after the other.
 
     Iterating raises:
-        EngineDied: the process came to an end.
+        EngineDied: the process ended.
         Cancelled: `cancel` was raised before it had said anything.
 
     Args:

@@ -23,7 +23,7 @@ _HEAD = struct.Struct("<I")
 
 
 class Garbled(Exception):
-    """Bytes that are no message of ours."""
+    """Bytes that are not a message of ours."""
 
 
 class TooLong(ValueError):

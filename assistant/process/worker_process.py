@@ -86,7 +86,7 @@ class WorkerProcess:
         """Return what the worker has said since; nothing more after an end.
 
         Raises:
-            Garbled: it has said something that is no message.
+            Garbled: it has said something that is not a message.
         """
         try:
             data = os.read(self.events, CHUNK)
@@ -166,7 +166,7 @@ class Watchdog:
         self._told_to_stop = self._told_to_stop or monotonic()
 
     def job_over(self) -> None:
-        """Note that the job has come to its end."""
+        """Note that the job has ended."""
         self._told_to_stop = None
 
     @property

@@ -96,7 +96,7 @@ def understand(body: bytes, usual: Request) -> CompletionRequest:
     """Return what a body asks for; `usual` has what it leaves open.
 
     Raises:
-        Refusal: it is no JSON, or asks for what there is not.
+        Refusal: it is not JSON, or asks for what there is not.
     """
     wanted = _checked(body)
     options = wanted.stream_options or _StreamOptions()
@@ -156,7 +156,7 @@ def _request(wanted: _Wanted, usual: Request) -> Request:
 
 
 def _messages(said: list[_Said], system: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Return a conversation, behind the usual system prompt unless it has one of its own."""
+    """Return a conversation, after the usual system prompt unless it has its own."""
     messages = tuple(Message(_ROLES[each.role], _text(each)) for each in said)
     return messages if messages[0].role == "system" else (*system, *messages)
 

@@ -19,7 +19,7 @@ PATIENCE_S = 60.0  # for a request to arrive whole, and for a client to take wha
 
 
 class Connection(H11Protocol):
-    """One client. Who asks for nothing is not waited for; what is no HTTP is refused as JSON."""
+    """One client. A silent one is not waited for; anything but HTTP is refused as JSON."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         """Wait for a request, unless there are too many who do."""
@@ -45,7 +45,7 @@ class Connection(H11Protocol):
         error = sys.exception()
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             status = getattr(error, "error_status_hint", 400)
-            refusal = Refusal(status, f"This is no HTTP: {error}.", "unreadable")
+            refusal = Refusal(status, f"This is not HTTP: {error}.", "unreadable")
             body = msgspec.json.encode(refusal.body)
             headers = {**JSON, "content-length": str(len(body)), "connection": "close"}
             for event in (

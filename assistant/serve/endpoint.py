@@ -88,7 +88,7 @@ class Endpoint:
         except asyncio.CancelledError:
             exchange.status, exchange.remark = 499, "stopped"
             raise
-        # Starlette raises again what it has told the client; or the client took no more.
+        # Starlette raises again what it has told the client; or the client stopped reading.
         except Exception:
             pass
         finally:

@@ -68,7 +68,7 @@ class Exchange:
             async with asyncio.timeout(connection.PATIENCE_S):
                 await self._send(message)
         except TimeoutError:
-            self.status, self.remark = 499, "the client took no more"
+            self.status, self.remark = 499, "the client stopped reading"
             raise
 
     async def while_there(self, answering: Awaitable[T]) -> T:

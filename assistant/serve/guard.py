@@ -1,8 +1,8 @@
 """Who may ask: programs on this machine, and on others those that know the token.
 
-A page in a browser is a program of strangers on this machine. It may send requests here, be it
-under a name of its own that it has made to mean 127.0.0.1, so the names that it cannot forge are
-looked at: Host and Origin.
+A page in a browser is a program of strangers on this machine. It may send requests here, even under
+its own name that it has made to mean 127.0.0.1, so the names that it cannot forge are looked at:
+Host and Origin.
 """
 
 import ipaddress
@@ -30,7 +30,7 @@ class Guard:
             return Refusal(403, "The Host header must name this machine.", "foreign_host")
         origin = headers.get("origin")
         if origin is not None and not is_local(_name(origin)):
-            return Refusal(403, "Pages of other machines may not ask.", "foreign_origin")
+            return Refusal(403, "Web pages of other sites may not ask.", "foreign_origin")
         if self.token is not None and not self._is_known(headers.get("authorization", "")):
             return Refusal(
                 401,

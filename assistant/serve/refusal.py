@@ -42,10 +42,10 @@ def refusal_of(error: Exception) -> Refusal:
         case Refusal():
             return error
         case HTTPException(status_code=404):
-            why = "There are /v1/chat/completions and /v1/models here."
+            why = "This server has only /v1/chat/completions and /v1/models."
             return Refusal(404, why, "not_found")
         case HTTPException(status_code=405, headers={"Allow": allowed} as headers):
-            why = f"This path takes {allowed} alone."
+            why = f"This path accepts only {allowed}."
             return Refusal(405, why, "method_not_allowed", headers=headers)
         case HTTPException(status_code=status, detail=why, headers=headers):
             return Refusal(status, f"{why}.", why.lower().replace(" ", "_"), headers=headers)

@@ -1,4 +1,4 @@
-"""Conversations on disk: a tree of messages each, how the answers came about, and a search."""
+"""Conversations on disk: a tree of messages each, how the answers were decoded, and a search."""
 
 from assistant.store.files import place, present
 from assistant.store.store import Store

@@ -1,4 +1,4 @@
-"""The answers of a store: they stream, they end, and how they came about is kept with them."""
+"""The answers of a store: they stream, they end, and how they were decoded is kept with them."""
 
 import sqlite3
 import time
@@ -39,7 +39,7 @@ class Answers:
             return messages.append(sql, conversation, empty, self._owner)
 
     def stream(self, answer: int, content: str, trace: Trace) -> None:
-        """Keep what there is of an answer: all of its text and how all of it came about."""
+        """Keep what there is of an answer: all of its text and how it was decoded."""
         with self._database.writing() as sql:
             done = sql.execute(_STREAM, (storable(content), self._owner, answer))
             if done.rowcount == 0:
@@ -73,7 +73,7 @@ class Answers:
         return ended
 
     def trace(self, answer: int) -> Trace:
-        """Return how an answer came about; empty for one that was not decoded here."""
+        """Return how an answer was decoded; empty for one that was not decoded here."""
         with self._database.reading() as sql:
             parts = sql.execute(
                 "SELECT packed FROM trace WHERE message = ? ORDER BY part", (answer,)

@@ -74,7 +74,9 @@ def _copy(path: Path, part: Path) -> None:
         restarts += remaining > left
         left = remaining
         if restarts > _MAX_RESTARTS:
-            raise StorageError(f"{path} was too busy to be backed up. It is tried again later.")
+            raise StorageError(
+                f"{path} was too busy to be backed up. specchat will try again later."
+            )
 
     with closing(connect(path, read_only=True)) as source, closing(connect(part)) as target:
         target.execute("PRAGMA synchronous = OFF")

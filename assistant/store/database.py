@@ -21,7 +21,7 @@ _MEANING = {
     "writable, or set SPECCHAT_HOME to another folder.",
     sqlite3.SQLITE_FULL: "The disk of {path} is full, so this was not kept. Free some space; what "
     "was kept before is safe.",
-    sqlite3.SQLITE_IOERR: "The disk did not take what was written to {path}; it may be full. What "
+    sqlite3.SQLITE_IOERR: "The disk did not store what was written to {path}; it may be full. What "
     "was kept before is safe.",
     **dict.fromkeys(
         DAMAGED, "{path} is damaged. Close specchat and start it again: it then repairs the file."

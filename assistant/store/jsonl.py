@@ -79,7 +79,7 @@ def read(text: Iterable[str | bytes]) -> Iterator[FullConversation]:
             else:
                 found.append(msgspec.json.decode(line, type=_Line))
         except (msgspec.MsgspecError, ValueError) as error:
-            raise StorageError(f"Line {number} is not of a specchat export: {error}.") from error
+            raise StorageError(f"Line {number} is not from a specchat export: {error}.") from error
     if head:
         yield _whole(head, found)
 

@@ -38,7 +38,7 @@ def _path(whole: FullConversation) -> list[Record]:
 
 
 def _quoted(text: str) -> str:
-    # A JSON string is a YAML string, but for these.
+    # A JSON string is a YAML string, except for these.
     quoted = json.dumps(text, ensure_ascii=False)
     return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
 

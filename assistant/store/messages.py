@@ -133,7 +133,7 @@ def insert(sql: sqlite3.Connection, conversation: int, record: Record, owner: st
 def append(sql: sqlite3.Connection, conversation: int, new: Record, owner: str | None) -> Record:
     """Add a message and make it the one where the conversation is now."""
     if new.parent is not None and conversation_of(sql, new.parent) != conversation:
-        raise StorageError(f"Message {new.parent} is of another conversation.")
+        raise StorageError(f"Message {new.parent} belongs to another conversation.")
     title = derive(storable(new.content)) if new.role == "user" else ""
     # Also when another instance deleted it meanwhile: what was sent shall be found again.
     known = sql.execute(
@@ -160,7 +160,7 @@ def stand_at(sql: sqlite3.Connection, conversation: int, leaf: int | None) -> No
 
 
 def keep_trace(sql: sqlite3.Connection, message: int, steps: Trace, more: bool) -> None:
-    """Keep how an answer came about; `more` of it adds to what is kept."""
+    """Keep how an answer was decoded; `more` of it adds to what is kept."""
     if not more:
         sql.execute("DELETE FROM trace WHERE message = ?", (message,))
     if steps:

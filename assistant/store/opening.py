@@ -22,7 +22,7 @@ class Opened:
 
     database: Database
     presence: Presence | None  # None: in memory, or it cannot be written
-    notice: str | None  # what a person should know of it
+    notice: str | None  # what a user should know of it
 
 
 def in_memory() -> Opened:
@@ -80,7 +80,10 @@ def _read_only(path: Path) -> Opened:
         sql = connect(path, read_only=True)
         if version(sql) < newest():
             sql.close()
-            raise StorageError(f"{path} is of an earlier specchat and cannot be written to adapt.")
+            raise StorageError(
+                f"{path} is from an earlier specchat and cannot be upgraded, because it cannot be "
+                "written."
+            )
     notice = f"{path} cannot be written: its conversations can be read, but nothing new is kept."
     return Opened(Database(sql, path), None, notice)
 
@@ -92,7 +95,7 @@ def _ready(path: Path, presence: Presence) -> str | None:
         backup = next(iter(backups.backups(path)), None)
         if backup is None:
             return None
-        return f"{path} was gone and a new one was begun. The newest backup of it is {backup}."
+        return f"{path} was missing, so a new one was started. Its newest backup is {backup}."
     files.private_file(path)
     found = _problem(path)
     if found is None and files.suspect(path).exists() and not presence.others():
@@ -121,7 +124,7 @@ def _repair(path: Path, found: str) -> str:
 def _prepare_to_migrate(path: Path, presence: Presence) -> None:
     if presence.others() or backups.back_up(path) is None:
         raise StorageError(
-            f"{path} is of an earlier specchat and has to be adapted. Close every other specchat "
+            f"{path} is from an earlier specchat and must be upgraded. Close every other specchat "
             "first, and start again."
         )
 
@@ -170,7 +173,7 @@ def _refuse_others(path: Path, sql: sqlite3.Connection) -> None:
 
 
 def _renewed(path: Path) -> str | None:
-    """Make the search index anew, which no check looks into; return what cannot be repaired so."""
+    """Rebuild the search index, which no check covers; return what that cannot repair."""
     try:
         with closing(connect(path)) as sql:
             set_up(sql)

@@ -98,7 +98,7 @@ def unpack_trace(packed: bytes) -> Trace:
         )
     except (zlib.error, msgspec.MsgspecError, struct.error, ValueError, IndexError) as error:
         raise StorageError(
-            "How this answer came about was stored, but is damaged; its text is not."
+            "The stored tokens of this answer are damaged; its text is not."
         ) from error
 
 
@@ -182,4 +182,4 @@ def unpack_attachments(packed: bytes | None) -> tuple[Attachment, ...]:
     try:
         return msgspec.msgpack.decode(zlib.decompress(packed), type=tuple[Attachment, ...])
     except (zlib.error, msgspec.MsgspecError):
-        return (Attachment("damaged", "What was attached here was stored, but is damaged."),)
+        return (Attachment("damaged", "The files stored with this message are damaged."),)

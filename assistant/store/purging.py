@@ -36,7 +36,7 @@ def purge(database: Database, conversation: int | None, presence: Presence | Non
             ngram_store.clear()
             _discard_snapshots()  # before it is deleted for good: nobody would ask again
     with database.alone() as sql:
-        # SQLite's secure_delete leaves behind what lay in pages that it has rearranged since.
+        # SQLite's secure_delete leaves what was in pages that it has rearranged since.
         large = database.path and database.path.stat().st_size > _MAX_VACUUM_IN_MEMORY
         sql.execute(f"PRAGMA temp_store = {'FILE' if large else 'MEMORY'}")
         sql.execute("VACUUM")

@@ -103,7 +103,7 @@ def version(sql: sqlite3.Connection) -> int:
 
 
 def reindex(sql: sqlite3.Connection) -> None:
-    """Make the search index anew, whatever became of the old one: it only repeats what is stored.
+    """Make the search index again, whatever became of the old one: it only repeats what is stored.
 
     A kill in the middle leaves a database that wants this done once more.
     """

@@ -47,7 +47,7 @@ def listed(
 
 
 def prompts(sql: sqlite3.Connection, limit: int) -> tuple[str, ...]:
-    """Return what the person sent last, oldest first, nothing twice in a row."""
+    """Return what the user sent last, oldest first, nothing twice in a row."""
     rows = sql.execute(
         "SELECT content FROM message CROSS JOIN conversation c ON c.id = conversation "
         "WHERE role = 'user' AND hidden IS NULL AND deleted IS NULL "

@@ -1,4 +1,4 @@
-"""The store of conversations: SQLite in one file, nothing lost, nothing left behind."""
+"""The store of conversations: SQLite in one file, nothing lost, nothing left over."""
 
 import sqlite3
 import time
@@ -132,7 +132,7 @@ class Store:
         purge(self._database, conversation, self._presence)
 
     def prompts(self, limit: int = 500) -> tuple[str, ...]:
-        """Return what the person sent last, oldest first, nothing twice in a row."""
+        """Return what the user sent last, oldest first, nothing twice in a row."""
         with self._database.reading() as sql:
             return prompts(sql, limit)
 
@@ -175,7 +175,7 @@ class Store:
         content: str,
         attachments: Sequence[Attachment] = (),
     ) -> Record:
-        """Keep what a person sends; it is on disk when this returns."""
+        """Keep what a user sends; it is on disk when this returns."""
         asked = Record(0, parent, "user", content, time.time(), "complete", (), tuple(attachments))
         with self._database.writing() as sql:
             return messages.append(sql, conversation, asked, None)
@@ -218,7 +218,7 @@ class Store:
     # Notes, and what is open in other instances
 
     def remember(self, key: str, value: str) -> None:
-        """Keep a small text in the place of the one before."""
+        """Keep a small text instead of the one before."""
         with self._database.writing() as sql:
             sql.execute(
                 "INSERT INTO note VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = ?2",

@@ -100,7 +100,7 @@ def _holds(sql: sqlite3.Connection, conversation: int, whole: FullConversation) 
 
 def _moved(message: Record, numbers: Mapping[int | None, int | None]) -> Record:
     if message.parent not in numbers:
-        raise StorageError(f"Message {message.id} follows {message.parent}, which is not there.")
+        raise StorageError(f"Message {message.id} follows {message.parent}, which does not exist.")
     if message.state == "streaming":
         message = replace(message, state="failed", stop=INTERRUPTED)
     return replace(message, parent=numbers[message.parent])

@@ -19,7 +19,7 @@ _MAX_TITLE = 60
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that was read or a long text that was pasted, along with what a person says."""
+    """A file that was read or a long text that was pasted, along with what a user says."""
 
     name: str
     text: str
@@ -62,14 +62,14 @@ class FullConversation:
     """A conversation with all of its branches."""
 
     title: str
-    named: bool  # by a person, not by its first message
+    named: bool  # by a user, not by its first message
     system: str
     created: float
     updated: float
     pinned: bool
     leaf: int | None  # the message at which the conversation is
     messages: tuple[Record, ...]  # each after its parent
-    traces: Mapping[int, Trace]  # how the answers among them came about
+    traces: Mapping[int, Trace]  # how the answers among them were decoded
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Model files: where they are, how they get here, and whether they are whole.
+"""Model files: where they are, how they are downloaded, and whether they are complete.
 
 The only part of specchat that opens a connection to another machine, and only in `pull`.
 """

@@ -1,6 +1,5 @@
-"""Whether a model's bytes are the promised ones: asked once, remembered after.
-
-A model is handed out only when they are.
+"""Whether a model's bytes match their checksum: checked once, then remembered. A model is used only
+if they do.
 """
 
 import hashlib
@@ -28,11 +27,11 @@ _Records = dict[str, tuple[int, int, int, str]]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A file that was read from the first byte to the last."""
+    """A file that was read from end to end."""
 
     path: Path
     sha256: str
-    promised: str | None  # None: nobody said what its bytes should be
+    promised: str | None  # None: no checksum was published
 
 
 def ready(reference: str, progress: Report = silent, cancel: CancelFlag | None = None) -> Path:
@@ -82,14 +81,14 @@ def _verify(
 
 
 def _changed(path: Path, wanted: GGUF | Path) -> str:
-    """Say which parts were changed that steer the model; chance would hardly hit those alone."""
+    """Say which parts that steer the model changed; damage would rarely hit only those."""
     published = PUBLISHED.get(wanted.name) if isinstance(wanted, GGUF) else None
     if published is None:
         return ""
     try:
         parts = header.fingerprint(header.read(path)).differing(published)
     except ModelError:
-        return ""  # it is not even a model any more
+        return ""  # it is no longer even a model
     return f"; {' and '.join(parts)} differ from what was published" if parts else ""
 
 
@@ -121,7 +120,7 @@ def sha256(path: Path, report: Report = silent, cancel: CancelFlag | None = None
 
 
 def sha256_once(path: Path) -> str:
-    """Return the sha256 of a file, which is read unless it is known from an earlier time."""
+    """Return the sha256 of a file, reading it unless its checksum is known."""
     if digest := known_sha256(path):
         return digest
     digest = sha256(path)
@@ -140,7 +139,7 @@ def remember(path: Path, digest: str) -> None:
     records = {name: record for name, record in _records().items() if os.path.exists(name)}
     records[str(path.resolve())] = (*_stamp(path), digest)
     try:
-        write_private(_place(), json.dumps(records))  # it takes names that are no UTF-8
+        write_private(_place(), json.dumps(records))  # it takes names that are not UTF-8
     except OSError:
         return  # a cache that cannot be written costs a second checksum, nothing else
 

@@ -21,17 +21,17 @@ from models.files.places import cache_dir
 from models.files.stores import Stored, stored
 from models.gguf import ModelSummary, summarise
 
-_VERSION = 1  # of `ModelSummary`: a record of another one is not understood
+_VERSION = 1  # of `ModelSummary`: records of other versions are ignored
 _Outcome = ModelSummary | str
-"""What is known of a file: its summary, or what is wrong with it."""
+"""What is known about a file: its summary, or what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model file, used where it lies."""
+    """A model file, used in place."""
 
     path: Path
-    name: str  # as its store calls it
+    name: str  # its name in its store
     reference: str  # what to call it on the command line
     store: str
     size: int  # bytes, of all its parts
@@ -41,7 +41,7 @@ class LocalModel:
 
     @property
     def refusal(self) -> str | None:
-        """Why no conversation can be held with it, if none can."""
+        """Why it cannot hold a conversation, if it cannot."""
         return self.problem or (self.summary.flaw if self.summary else None)
 
 
@@ -60,7 +60,7 @@ def discover(folders: Iterable[Path] = ()) -> Iterator[LocalModel]:
                     continue
                 seen.add((status.st_dev, status.st_ino))
                 found = _found(model, headers)
-            except OSError:  # gone meanwhile
+            except OSError:  # deleted meanwhile
                 continue
             yield found
     finally:
@@ -68,11 +68,11 @@ def discover(folders: Iterable[Path] = ()) -> Iterator[LocalModel]:
 
 
 def identify(reference: str, candidates: Iterable[LocalModel] = ()) -> LocalModel:
-    """Return the model that a reference means: one of the candidates, or any other file.
+    """Return the model a reference names: one of the candidates, or any other file.
 
     Raises:
         ModelMissing: it is not on this machine.
-        ModelError: it is no file.
+        ModelError: it is not a file.
     """
     path = locate(reference)
     real = path.resolve()
@@ -95,7 +95,7 @@ def _found(model: Stored, headers: "_Headers") -> LocalModel:
     real = model.path.resolve()
     outcome = headers.of(real)
     if missing:
-        outcome = f"{len(missing)} of its {len(parts)} parts are missing, {missing[0].name} first."
+        outcome = f"{len(missing)} of its {len(parts)} parts are missing, from {missing[0].name}."
     summary = outcome if isinstance(outcome, ModelSummary) else None
     problem = None if summary else str(outcome).removeprefix(f"{real} ").removeprefix("is ")
     return LocalModel(
@@ -109,7 +109,7 @@ class _Kept(msgspec.Struct):
 
 
 class _Headers:
-    """What files say, kept in the cache folder; a damaged record costs a second reading."""
+    """The contents of headers, kept in the cache folder; a damaged record means reading again."""
 
     def __init__(self) -> None:
         self._files = _load()
@@ -134,12 +134,12 @@ class _Headers:
         return outcome
 
     def save(self) -> None:
-        """Write what was learnt, in one step; what cannot be written is read again next time."""
+        """Write what was learnt, in one step; if that fails, it is read again next time."""
         if self._is_new:
             files = {name: each for name, each in self._files.items() if os.path.exists(name)}
             with suppress(OSError, ValueError):
                 kept = msgspec.to_builtins(_Kept(_VERSION, files))
-                write_private(_place(), json.dumps(kept))  # it takes names that are no UTF-8
+                write_private(_place(), json.dumps(kept))  # it takes names that are not UTF-8
 
 
 def _place() -> Path:

@@ -1,4 +1,4 @@
-"""Room on the disk, files that nobody else may read, and a sentence for what a disk refuses."""
+"""Free disk space, private files, and messages for disk errors."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 def require_room(folder: Path, needed: int) -> None:
-    """Refuse to begin what the disk cannot hold with half a gigabyte to spare."""
+    """Refuse a download that would not leave half a gigabyte free."""
     free = shutil.disk_usage(folder).free
     if free < needed + _SPARE:
         raise StorageError(
@@ -27,7 +27,7 @@ def require_room(folder: Path, needed: int) -> None:
 
 @contextmanager
 def disk_errors(folder: Path) -> Iterator[None]:
-    """Turn a refusal of the disk into a `StorageError`."""
+    """Turn a disk error into a `StorageError`."""
     try:
         yield
     except OSError as error:
@@ -37,7 +37,9 @@ def disk_errors(folder: Path) -> Iterator[None]:
 def _sentence(folder: Path, error: OSError) -> str:
     place = error.filename or folder
     if error.errno in _FULL:
-        return f"The disk is full at {folder}. What arrived is kept; make room and pull again."
+        return (
+            f"The disk is full at {folder}. The downloaded part is kept; make room and pull again."
+        )
     if error.errno in _FORBIDDEN:
         return (
             f"{place} cannot be written: {error.strerror}. Change its permissions, or choose "
@@ -51,7 +53,7 @@ def _gigabytes(size: int) -> str:
 
 
 def write_private(path: Path, content: str | bytes) -> None:
-    """Replace a file in one step, making the folders that lead to it.
+    """Replace a file in one step, making its parent folders.
 
     Raises:
         OSError: it cannot be written.
@@ -63,13 +65,13 @@ def write_private(path: Path, content: str | bytes) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
         fresh.replace(path)
-    except BaseException:  # an interrupt must not leave half a file behind
+    except BaseException:  # an interrupt must not leave half a file
         fresh.unlink(missing_ok=True)
         raise
 
 
 def private_folder(path: Path) -> None:
-    """Make a folder, and those that lead to it, which nobody else may enter.
+    """Make a private folder, and its parents.
 
     Raises:
         OSError: it cannot be made.

@@ -1,4 +1,4 @@
-"""GGUF files in folders: which of them are models, whole or in parts, and how quantised."""
+"""GGUF files in folders: which are models, complete or split, and how they are quantised."""
 
 import os
 import re
@@ -43,12 +43,12 @@ def _holds_weights(name: str) -> bool:
 
 
 def is_whole(path: Path) -> bool:
-    """Whether every part of a model is there."""
+    """Whether all parts of a model exist."""
     return all(map(os.path.isfile, parts_of(path)))
 
 
 def parts_of(path: Path) -> list[Path]:
-    """Return the files that a split model consists of; none for one that is not split."""
+    """Return the files of a split model; none if it is not split."""
     part = _PART.fullmatch(path.name)
     if part is None:
         return []
@@ -57,7 +57,7 @@ def parts_of(path: Path) -> list[Path]:
 
 
 def is_label(text: str) -> bool:
-    """Whether a text names a quantisation, as `f16`, `q8_0` and `q4` do."""
+    """Whether a text names a quantisation, such as `f16`, `q8_0` or `q4`."""
     return _LABEL.fullmatch(text) is not None
 
 
@@ -71,7 +71,7 @@ def choose(repo: str, files: Iterable[str], label: str) -> str:
     """Return the file of a repository that has a quantisation; split ones are not considered.
 
     Raises:
-        ModelMissing: there is none, or more than one; the text says what there is.
+        ModelMissing: there is none, or more than one; the text lists what there is.
     """
     models = labelled(files)
     fitting = [file for file, kind in models.items() if kind == label.upper()]
@@ -79,8 +79,8 @@ def choose(repo: str, files: Iterable[str], label: str) -> str:
         return fitting[0]
     if fitting:
         raise ModelMissing(f"{repo} has {len(fitting)} files of {label}; name one: {fitting[0]}, …")
-    kinds = ", ".join(sorted(set(models.values()))) or "no file that says which it is"
-    raise ModelMissing(f"{repo} has no whole file of {label}. It has: {kinds}.")
+    kinds = ", ".join(sorted(set(models.values()))) or "no file with a quantisation in its name"
+    raise ModelMissing(f"{repo} has no complete file for {label}. It has: {kinds}.")
 
 
 def tree(top: Path) -> Iterator[tuple[Path, list[str]]]:
@@ -121,13 +121,13 @@ def _entries(folder: Path) -> tuple[list[str], list[str]]:
             for entry in entries:
                 if not entry.name.startswith("."):
                     (folders if _is_folder(entry) else names).append(entry.name)
-    except OSError:  # gone meanwhile, or not ours to read
+    except OSError:  # deleted meanwhile, or not readable
         pass
     return sorted(folders), sorted(names)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a folder or a link to one; a link to itself is neither."""
+    """Whether it is a folder or a link to one; False for a link to itself."""
     if entry.is_symlink():
         return os.path.isdir(entry.path)
     return entry.is_dir(follow_symlinks=False)

@@ -1,7 +1,7 @@
 """Fetch a model from the Hugging Face hub, over plain HTTP and resumable.
 
 huggingface_hub knows the addresses, the headers and the proxies; the transfer is our own, because
-it resumes no download of another process and compares no sha256.
+its transfer neither resumes another process's download nor compares the sha256.
 """
 
 import os
@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-import httpx2  # the client that huggingface_hub hands out
+import httpx2  # the client that huggingface_hub provides
 from huggingface_hub import constants, get_hf_file_metadata, get_session, hf_hub_url
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
@@ -23,11 +23,11 @@ from models.files.partial import Journal, Partial
 from models.files.progress import Progress, Report, stop_if_asked
 
 T = TypeVar("T")
-CONNECT_S = 5.0  # to be told soon that there is no network
-SILENCE_S = 20.0  # a connection that says nothing for so long is cut
-WAITS_S = (0.5, 1.0, 2.0, 4.0)  # before each new attempt that follows one without progress
+CONNECT_S = 5.0  # short, so a missing network is noticed soon
+SILENCE_S = 20.0  # a connection that is silent for this long is cut
+WAITS_S = (0.5, 1.0, 2.0, 4.0)  # before each new attempt after one without progress
 _MAX_WAIT_S = 30.0
-_MAX_CUTS = 100  # of a download, however much each attempt brings
+_MAX_CUTS = 100  # of a download, whatever each attempt brings
 _TRUE = {"1", "ON", "YES", "TRUE"}
 
 
@@ -42,7 +42,7 @@ class Remote:
 
 
 class Transient(Exception):
-    """A failure that may pass: the text says what it is, `wait` how long the server asks for."""
+    """A temporary failure: the text says what it is, `wait` how long the server asks us to wait."""
 
     def __init__(self, text: str, wait: float | None = None) -> None:
         super().__init__(text)
@@ -50,7 +50,7 @@ class Transient(Exception):
 
 
 def unreachable(error: Exception) -> NetworkError:
-    """Return what is said when no answer came."""
+    """Return the message for a missing answer."""
     reason = str(error) or type(error).__name__
     return NetworkError(
         f"The hub ({endpoint()}) cannot be reached: {reason}. Is this machine online?"
@@ -58,7 +58,7 @@ def unreachable(error: Exception) -> NetworkError:
 
 
 def forbidden(offline: bool) -> bool:
-    """Say whether no connection may be opened, be it by the option or by a variable."""
+    """Say whether an option or a variable forbids connections."""
     return offline or os.environ.get("HF_HUB_OFFLINE", "").upper() in _TRUE
 
 
@@ -67,7 +67,7 @@ def describe(gguf: GGUF, repo: str, cancel: CancelFlag | None) -> Remote:
     try:
         url = hf_hub_url(repo, gguf.file, revision=gguf.revision, endpoint=endpoint())
     except (HFValidationError, ValueError) as error:
-        raise UsageError(f"{repo} cannot be the name of a repository.") from error
+        raise UsageError(f"{repo} is not a valid repository name.") from error
     return patiently(lambda: _describe(url, gguf), cancel)
 
 
@@ -81,8 +81,8 @@ def _describe(url: str, gguf: GGUF) -> Remote:
     commit, etag = found.commit_hash or "", found.etag or ""
     if not re.fullmatch(r"[0-9a-f]{40}", commit) or not re.fullmatch(r"[0-9A-Za-z-]{8,128}", etag):
         raise NetworkError(
-            f"{endpoint()} does not answer as the hub does; a login page of the network or a wrong "
-            "HF_ENDPOINT would explain it."
+            f"{endpoint()} does not answer like the hub; check HF_ENDPOINT, and whether "
+            "this network asks you to log in."
         )
     if not found.size or found.size < 0:
         raise NetworkError(f"{endpoint()} does not say how large {gguf.file} is.")
@@ -93,21 +93,21 @@ def refusal(status: int, headers: httpx2.Headers, gguf: GGUF) -> NetworkError | 
     """Return one sentence for an HTTP status."""
     if status in (401, 403):
         return NetworkError(
-            f"The hub gives {gguf.repo} only to those who have agreed to its terms, or does not "
-            "know it. Agree on its page, then set HF_TOKEN to your token."
+            f"{gguf.repo} does not exist on the hub, or its terms must be accepted first. Accept "
+            "them on its page, then set HF_TOKEN to your token."
         )
     if status == 404:
         revision = gguf.revision or "main"
         return NetworkError(f"The hub has no {gguf.file} in {gguf.repo} (revision {revision}).")
     if status == 429:
-        return Transient("The hub asks to slow down (HTTP 429).", _retry_after(headers))
+        return Transient("The hub is limiting requests (HTTP 429).", _retry_after(headers))
     if status >= 500:
-        return Transient(f"The hub is in trouble (HTTP {status}).", _retry_after(headers))
+        return Transient(f"The hub has a problem (HTTP {status}).", _retry_after(headers))
     return NetworkError(f"The hub refused {gguf.file} (HTTP {status}).")
 
 
 def patiently(attempt: Callable[[], T], cancel: CancelFlag | None) -> T:
-    """Try, and try again a few times while failures may pass."""
+    """Try, and retry a few times after temporary failures."""
     for wait in WAITS_S[:2]:
         try:
             return attempt()
@@ -120,7 +120,7 @@ def patiently(attempt: Callable[[], T], cancel: CancelFlag | None) -> T:
 
 
 def stream(url: str, **headers: str) -> AbstractContextManager[httpx2.Response]:
-    """Ask for bytes as they are, not packed; the session gives the token to no other origin."""
+    """Ask for uncompressed bytes; the session sends the token to no other origin."""
     headers |= {"User-Agent": "specchat", "Accept-Encoding": "identity"}
     if secret := token():
         headers["Authorization"] = f"Bearer {secret}"
@@ -131,7 +131,7 @@ def stream(url: str, **headers: str) -> AbstractContextManager[httpx2.Response]:
 def fetch(
     gguf: GGUF, remote: Remote, partial: Partial, report: Report, cancel: CancelFlag | None
 ) -> None:
-    """Append what is missing; gives up after a few attempts that bring nothing."""
+    """Append what is missing; give up after a few attempts without progress."""
     idle = cuts = 0
     while partial.size != remote.size:
         before = partial.size
@@ -140,7 +140,7 @@ def fetch(
         except Transient as error:
             idle, cuts = (0 if partial.size > before else idle + 1), cuts + 1
             if idle > len(WAITS_S) or cuts > _MAX_CUTS:
-                raise NetworkError(f"{error} What arrived is kept; pull again.") from error
+                raise NetworkError(f"{error} The downloaded part is kept; pull again.") from error
             wait = WAITS_S[max(idle - 1, 0)]
             pause(wait if error.wait is None else error.wait, cancel)
 
@@ -160,9 +160,11 @@ def _attempt(
                 if out.tell() == 0 and not chunk.startswith(b"GGUF"):
                     raise NetworkError("The hub sent something that is not a GGUF file.")
                 if out.tell() + len(chunk) > remote.size:
-                    raise NetworkError(f"The hub sent more than the {remote.size} bytes it named.")
+                    raise NetworkError(
+                        f"The hub sent more than the {remote.size} bytes it announced."
+                    )
                 out.write(chunk)
-                out.flush()  # what is reported survives a kill
+                out.flush()  # what is reported has survived a kill
                 report(Progress(out.tell(), remote.size, "from the hub"))
     if begin < remote.size != partial.size:
         raise Transient("The connection to the hub was cut.")
@@ -186,10 +188,10 @@ def _response(remote: Remote, partial: Partial) -> Iterator[httpx2.Response]:
 
 
 def _begin(response: httpx2.Response, partial: Partial, remote: Remote) -> int:
-    """Return where the bytes that follow belong."""
+    """Return the offset of the bytes that follow."""
     if "html" in response.headers.get("Content-Type", ""):
         raise NetworkError(
-            "A web page came instead of the model; a login page of the network would explain it."
+            "A web page came instead of the model; does this network ask you to log in?"
         )
     if response.status_code == 206:
         sent = re.fullmatch(
@@ -197,16 +199,16 @@ def _begin(response: httpx2.Response, partial: Partial, remote: Remote) -> int:
         )
         if sent and (int(sent[1]), int(sent[2])) == (partial.size, remote.size):
             return partial.size
-    if response.status_code in (206, 416):  # not the range that was asked for: begin anew
+    if response.status_code in (206, 416):  # not the requested range: start again
         partial.remove()
-        raise Transient("The hub does not continue the download.")
+        raise Transient("The hub cannot resume the download.")
     return 0
 
 
 def pause(seconds: float, cancel: CancelFlag | None) -> None:
-    """Sleep, but not through a cancel; a server that asks for minutes is not waited for."""
+    """Sleep unless cancelled; do not wait for a server that asks for minutes."""
     if seconds > _MAX_WAIT_S:
-        raise NetworkError(f"The hub asks to come back in {seconds:.0f} seconds. Pull again then.")
+        raise NetworkError(f"The hub asks you to wait {seconds:.0f} seconds. Pull again then.")
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         stop_if_asked(cancel)
@@ -224,5 +226,5 @@ def endpoint() -> str:
 
 
 def token() -> str | None:
-    """Return the token that was set for this hub on purpose; it never travels unencrypted."""
+    """Return the token that was set for this hub; it is never sent unencrypted."""
     return os.environ.get("HF_TOKEN") or None if endpoint().startswith("https://") else None

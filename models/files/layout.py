@@ -1,4 +1,4 @@
-"""The Hugging Face cache as it lies on the disk, so that files are found in place and shared.
+"""The layout of the Hugging Face cache on disk, so that files are found in place and shared.
 
 `models--ORG--NAME/blobs/SHA256` holds the bytes, `snapshots/COMMIT/FILE` points there, `refs/main`
 names the commit of the main branch.
@@ -45,7 +45,7 @@ def cached(gguf: GGUF) -> Path | None:
 
 
 def _is_it(path: Path, gguf: GGUF, revision: str) -> bool:
-    """Whether it is the very file: another revision may hold other bytes under the same name."""
+    """Whether it is the same file: another revision may hold other bytes under the same name."""
     if gguf.sha256 is None:
         return gguf.revision in (None, revision)
     promised = named_sha256(path)

@@ -1,4 +1,4 @@
-"""From what a person calls a model to the file it is on this machine. Opens no connection."""
+"""Find the file on this machine that a name means. Opens no connection."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from models.files.gguf_files import choose, is_label
 from models.files.stores import OLLAMA, find, find_in_ollama, stored
 
 _HUB_FILE = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w.-]+))?:(.+)")
-_MIN_NAME = 3  # letters and digits: what is shorter is part of too many names
+_MIN_NAME = 3  # letters and digits: shorter ones are part of too many names
 
 
 def resolve(reference: str) -> GGUF | Path:
@@ -64,7 +64,7 @@ def _hub_file(reference: str, repo: str, revision: str | None, file: str) -> GGU
 
 
 def _by_label(reference: str, repo: str, revision: str | None, label: str) -> GGUF:
-    """Return the file that the cache has of a quantisation; else the wish, for a pull to fulfil."""
+    """Return the cached file of a quantisation, or what to pull."""
     here = [file for name, file, _ in layout.scan() if name == repo]
     try:
         file = choose(repo, dict.fromkeys(here), label)
@@ -88,14 +88,14 @@ def _unknown(reference: str) -> ModelMissing:
 
 
 def _guess(reference: str) -> str:
-    """Say what may have been meant, first of what is on this machine."""
+    """Suggest what was meant, first from this machine."""
     meant = None if reference.startswith(("/", ".", "~")) else _alike(reference)
     meant = meant or catalog.similar(reference)
     return f"Did you mean {meant}?" if meant else "See what is here: specchat models list"
 
 
 def _alike(name: str) -> str | None:
-    """Return what to call the model here whose own name has this one in it; the shortest of them.
+    """Return the name to use here for the model whose own name contains this one; the shortest.
 
     Ollama's `llama3.2` is `ollama:llama3.2:latest` on the command line, LM Studio's and Jan's
     models go by the paths of their files.

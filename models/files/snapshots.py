@@ -1,11 +1,8 @@
-"""KV snapshots on disk: what a model has read, so that it need not read it again.
-
-A file is a magic number, a checksum of the rest, whose it is, two lengths, the token ids and the
-state. Whatever is not exactly that is no snapshot. All lie in one private folder that is kept below
-a size: those that have been of no use for longest go first.
-
-The folder is held open, and once discarded it takes no file any more: what was computed before a
-deletion leaves nothing behind it.
+"""KV snapshots on disk: what a model has read, so that it need not read it again. A file is a magic
+number, a checksum of the rest, its owner, two lengths, the token ids and the state. Anything else
+is not a snapshot. All are in one private folder of limited size: those unused for longest are
+removed first. The folder is held open, and once discarded it accepts no more files: what was
+computed before a deletion leaves nothing on disk.
 """
 
 import errno
@@ -28,13 +25,13 @@ SPARE = 1 << 30
 """Bytes of the disk that snapshots leave free."""
 _CHECKSUM = 32
 _HEAD = struct.Struct(f"<{len(MAGIC)}s{_CHECKSUM}s{_CHECKSUM}sIQ")
-_SUMMED = len(MAGIC) + _CHECKSUM  # where that begins which the checksum is of
+_SUMMED = len(MAGIC) + _CHECKSUM  # where the checksummed part begins
 _STALE_S = 3600
 
 
 @dataclass(frozen=True, slots=True)
 class FoundSnapshot:
-    """A snapshot that claims to be one; its checksum has not been looked at."""
+    """A possible snapshot; its checksum has not been verified."""
 
     name: str
     tokens: list[int]
@@ -46,7 +43,7 @@ def folder() -> Path:
 
 
 def discard(place: Path) -> None:
-    """Remove all snapshots; who holds the folder open writes none any more.
+    """Remove all snapshots; instances that hold the folder open write no more.
 
     Raises:
         OSError: they cannot be removed.
@@ -63,7 +60,7 @@ def discard(place: Path) -> None:
 
 
 class Snapshots:
-    """The snapshots of one identity: of the model, and of all that its cache depends on.
+    """The snapshots of one identity: the model, and everything its cache depends on.
 
     Args:
         place: the folder; it is made.
@@ -88,7 +85,7 @@ class Snapshots:
                 yield FoundSnapshot(name, self._claims(file)[1])
 
     def read(self, name: str) -> tuple[list[int], memoryview]:
-        """Return the tokens and the state of a snapshot, which counts as used.
+        """Return the tokens and the state of a snapshot, and mark it as used.
 
         Raises:
             OSError: it has gone.
@@ -104,7 +101,7 @@ class Snapshots:
         return tokens, data[_HEAD.size - _SUMMED + _ids(len(tokens)).size :]
 
     def write(self, tokens: Sequence[int], state: memoryview) -> None:
-        """Write a snapshot in place of those that it goes on from; one too large is left out.
+        """Write a snapshot that replaces the ones it continues; skip one that is too large.
 
         Raises:
             OSError: it cannot be written, and no part of it stays.
@@ -135,10 +132,10 @@ class Snapshots:
         os.close(self._folder)
 
     def _claims(self, file: BinaryIO) -> tuple[bytes, list[int]]:
-        """Return the checksum and the tokens, and stand behind them.
+        """Return the checksum and the tokens, positioned after them.
 
         Raises:
-            ValueError: it is no snapshot, not a whole one, or of another identity.
+            ValueError: it is not a complete snapshot of this identity.
         """
         head = file.read(_HEAD.size)
         if len(head) == _HEAD.size:
@@ -147,7 +144,7 @@ class Snapshots:
             whole = os.fstat(file.fileno()).st_size == size
             if whole and magic == MAGIC and identity == self._identity:
                 return checksum, list(_ids(count).unpack(file.read(_ids(count).size)))
-        raise ValueError("this is no snapshot")
+        raise ValueError("this is not a snapshot")
 
     def _open(self, name: str) -> BinaryIO:
         return os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=self._folder), "rb")
@@ -161,7 +158,7 @@ class Snapshots:
             with os.fdopen(os.open(part, flags, 0o600, dir_fd=self._folder), "wb") as file:
                 yield file
             os.replace(part, name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
-        except BaseException:  # an interrupt must not leave half a file behind
+        except BaseException:  # an interrupt must not leave half a file
             self.remove(part)
             raise
 

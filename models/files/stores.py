@@ -1,4 +1,4 @@
-"""Where this and other programs keep model files, and what is in there. Nothing is ever changed."""
+"""Where this and other programs keep model files, and which are there. Nothing is changed."""
 
 import json
 import os
@@ -25,7 +25,7 @@ _DEFAULT_TAG = "latest"
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A file that some program keeps as a model, by what it calls it."""
+    """A file that some program keeps as a model, and its name there."""
 
     path: Path
     name: str
@@ -47,7 +47,7 @@ def stored(folders: Iterable[Path] = ()) -> Iterator[Stored]:
 
 
 def installed() -> list[Stored]:
-    """Return what specchat finds by itself, each model once; parts of one are not among them."""
+    """Return the models specchat finds by itself, each once, without parts of split ones."""
     found: dict[Path, Stored] = {}
     for model in _ours():
         if is_whole(model.path):
@@ -88,14 +88,14 @@ def _llama_cpp() -> list[Path]:
 
 
 def _ollama_folders() -> list[Path]:
-    """Return where Ollama may keep models: where it is told to, the person's, the service's."""
+    """Return where Ollama may keep models: its setting, the user's folder, the service's."""
     told = os.environ.get("OLLAMA_MODELS")
     places = [Path(told).expanduser()] if told else []
     return [*places, Path.home() / ".ollama/models", Path("/usr/share/ollama/.ollama/models")]
 
 
 def _ollama() -> Iterator[tuple[str, Path]]:
-    """Yield what Ollama calls each of its models, and the file that it is."""
+    """Yield Ollama's name for each of its models, and the file."""
     for folder in _ollama_folders():
         manifests = folder / "manifests"
         for parent, names in tree(manifests):
@@ -113,7 +113,7 @@ def find_in_ollama(name: str) -> Path | None:
 def _ollama_name(manifest: Path) -> str:
     """Return the name that `host/namespace/model/tag` has on Ollama's command line."""
     *path, tag = manifest.parts
-    if path and path[0].startswith("registry."):  # Ollama's own, which nobody writes
+    if path and path[0].startswith("registry."):  # Ollama's default, which is left out
         path = path[1:]
     if path and path[0] == "library":
         path = path[1:]
@@ -121,7 +121,7 @@ def _ollama_name(manifest: Path) -> str:
 
 
 def _blob(folder: Path, manifest: Path) -> Path | None:
-    """Return the weights that a manifest names, if it is one and they are there."""
+    """Return the weights that a manifest names, if it is valid and they exist."""
     digest = _DIGEST.fullmatch(_digest(manifest))
     if digest is None:
         return None
@@ -173,7 +173,7 @@ def _shared(folder: str) -> list[Path]:
 
 
 def _note(path: Path) -> str:
-    """Return the text of a small file; nothing when there is none."""
+    """Return the text of a small file; empty if there is none."""
     try:
         if path.is_file() and path.stat().st_size <= _MAX_NOTE_BYTES:
             return path.read_text(errors="replace")

@@ -19,7 +19,8 @@ def variant(target: Path, label: str) -> Path:
     `q4` stands for any of Q4_0, Q4_K_M and so on.
 
     Raises:
-        ModelMissing: no file here is that; the text says where was looked, and what to do.
+        ModelMissing: there is no such file here; the text says where specchat looked, and what to
+            do.
     """
     wanted = gguf.read(target)
     if _has(wanted, label):
@@ -30,8 +31,8 @@ def variant(target: Path, label: str) -> Path:
             return path
     places = ", ".join(map(str, (target.parent, hub_cache(), models_dir())))
     raise ModelMissing(
-        f"No file holds {wanted.name or target.name} as {label.upper()}; looked in {places}. "
-        f"Give the path of one in place of {label}."
+        f"There is no {label.upper()} file of {wanted.name or target.name} in {places}. "
+        f"Give the path of one instead of {label}."
     )
 
 
@@ -50,7 +51,7 @@ def siblings(target: Path) -> list[Path]:
 
 
 def _candidates(target: Path, label: str) -> Iterator[Path]:
-    """Yield the other models here, those first whose name says it: reading a header takes time."""
+    """Yield the other models here, likely names first: reading a header takes time."""
     neighbours = sorted(path for path in target.parent.glob("*.gguf") if path.is_file())
     others = dict.fromkeys([*neighbours, *(model.path for model in installed())])
     paths = [path for path in others if path != target and is_model(path.name)]

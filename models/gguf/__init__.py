@@ -1,4 +1,4 @@
-"""What a GGUF file says of itself, read with bounds and without llama.cpp."""
+"""What a GGUF file contains, read with limits and without llama.cpp."""
 
 from models.gguf.header import Header, read
 from models.gguf.summary import Fingerprint, ModelSummary, fingerprint, summarise

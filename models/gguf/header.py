@@ -1,4 +1,4 @@
-"""The header of a GGUF file: what a person asks about a model, and what it takes to run it."""
+"""The header of a GGUF file: what describes a model, and what it takes to run it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _FILE_TYPES = dict(entry.split(":") for entry in _FILE_TYPE_NAMES.split())
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file says of the model in it; None where it says nothing."""
+    """What a file says about its model; None if it says nothing."""
 
     path: Path
     size: int  # bytes of the file
@@ -64,7 +64,7 @@ class Header:
 
     @property
     def n_ctx_train(self) -> int | None:
-        """How many tokens of context the model was made for."""
+        """How many tokens of context the model was trained for."""
         return self.number("context_length")
 
     @property
@@ -87,7 +87,7 @@ class Header:
 
     @property
     def head_size(self) -> int:
-        """How many numbers a key of one attention head has; 0 where the file does not tell."""
+        """How many numbers a key of one attention head has; 0 if the file does not say."""
         return self._head_size("key")
 
     def number(self, key: str) -> int | None:

@@ -1,4 +1,4 @@
-"""What llama.cpp takes for granted, and dies of where it is not so."""
+"""What llama.cpp assumes, and crashes on if it does not hold."""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -15,7 +15,7 @@ _TOKENS = "tokenizer.ggml.tokens"
 def check(metadata: Mapping[str, Value | Length], head_size: int) -> None:
     """Refuse what would end the process instead of failing to load.
 
-    `head_size` is how many numbers a head of the attention has; 0 where that is not known.
+    `head_size` is how many numbers a head of the attention has; 0 if unknown.
     """
     architecture = metadata.get("general.architecture")
     _check_tokens(metadata)
@@ -47,16 +47,16 @@ def _check_tokens(metadata: Mapping[str, Value | Length]) -> None:
     if tokens.distinct != tokens.count:
         raise Malformed("two of its tokens have the same text")
     if metadata.get("tokenizer.ggml.model") == "llama" and not tokens.has_bytes:
-        raise Malformed("its vocabulary lacks a byte, so that some text has no tokens")
+        raise Malformed("its vocabulary lacks a byte, so some text has no tokens")
 
 
 def _check_rope(
     metadata: Mapping[str, Value | Length], architecture: object, head_size: int
 ) -> None:
     turned = metadata.get(f"{architecture}.rope.dimension_count")
-    least = 2 if f"{architecture}.rope.freq_base" in metadata else 0  # for none it loops for ever
+    least = 2 if f"{architecture}.rope.freq_base" in metadata else 0  # for none it loops forever
     if isinstance(turned, int) and head_size and (turned % 2 or not least <= turned <= head_size):
-        raise Malformed(f"it turns {turned} numbers of heads that have {head_size}")
+        raise Malformed(f"it rotates {turned} dimensions of heads that have {head_size}")
 
 
 def _check_experts(metadata: Mapping[str, Value | Length], architecture: object) -> None:
@@ -66,6 +66,6 @@ def _check_experts(metadata: Mapping[str, Value | Length], architecture: object)
     if experts > _MAX_EXPERTS:
         raise Malformed(f"it claims {experts} experts")
     used = metadata.get(f"{architecture}.expert_used_count")
-    most = max(used, default=0) if isinstance(used, tuple) else used  # one number, or one a layer
+    most = max(used, default=0) if isinstance(used, tuple) else used  # one number, or one per layer
     if not isinstance(most, int) or not 1 <= most <= experts:
         raise Malformed(f"it uses {_short(used)} of {experts} experts")

@@ -1,4 +1,4 @@
-"""Open a model file, or say what it is instead, or what is wrong with it."""
+"""Open a model file, or say what else it is or what is wrong with it."""
 
 import os
 import stat
@@ -27,7 +27,7 @@ _KINDS: tuple[tuple[bytes | tuple[bytes, ...], str], ...] = (
 
 @contextmanager
 def reading(path: Path) -> Iterator[Stream]:
-    """Give what follows the magic number of a GGUF file; a `ModelError` says what is wrong."""
+    """Return what follows the magic number of a GGUF file; a `ModelError` says what is wrong."""
     with _open(path) as file:
         try:
             yield Stream(file)
@@ -38,7 +38,7 @@ def reading(path: Path) -> Iterator[Stream]:
 
 
 def _open(path: Path) -> BinaryIO:
-    """Open a file that begins as a GGUF does; only a regular file is ever opened."""
+    """Open a file that begins like a GGUF; only regular files are opened."""
     _refuse_special(path)
     try:
         # A file swapped for a FIFO after the check must not hang the program.
@@ -82,5 +82,5 @@ def _kind(start: bytes) -> str:
     if start[8:9] == b"{":
         return "a safetensors file, and specchat reads GGUF only"
     if text.startswith(b"{"):
-        return "a JSON text, not a model; the download may have gone wrong"
+        return "a JSON file, not a model; the download may have gone wrong"
     return "not a GGUF file; its first bytes are not 'GGUF'"

@@ -1,4 +1,4 @@
-"""The few facts of a header by which models are listed, paired, compared and fitted into memory."""
+"""The few facts of a header used to list, pair, compare and size models."""
 
 import hashlib
 from dataclasses import dataclass, fields
@@ -15,12 +15,12 @@ SERVES = "specchat.slim.target"
 RECIPE, SOURCE = "specchat.slim.recipe", "specchat.slim.source"
 SOURCE_SHA256 = "specchat.slim.source_sha256"
 _MERGES = "tokenizer.ggml.merges"
-_EMBEDS = "an embedding model, which writes nothing"
+_EMBEDS = "an embedding model, which generates no text"
 _FLAWS = {
-    "mmproj": "a projector for pictures, a part of another model",
-    "adapter": "an adapter, a part of another model",
+    "mmproj": "an image projector, part of another model",
+    "adapter": "an adapter, part of another model",
     "imatrix": "an importance matrix, not a model",
-    "clip": "a projector for pictures, a part of another model",
+    "clip": "an image projector, part of another model",
     "t5": "an encoder-decoder model, which specchat does not run",
     "t5encoder": _EMBEDS,
 }
@@ -28,22 +28,22 @@ _FLAWS = {
 
 @dataclass(frozen=True, slots=True)
 class ModelSummary:
-    """What a file says of its model, as far as choosing it goes. Plain values: it is cached."""
+    """What is needed of a file to choose it. Plain values, because it is cached."""
 
     architecture: str
-    name: str | None  # as its maker calls it
-    scale: str | None  # its number of parameters as people say it, "1.5B"
+    name: str | None  # its maker's name for it
+    scale: str | None  # its number of parameters, such as "1.5B"
     quantisation: str | None
     n_ctx_train: int | None
     n_vocab: int
-    vocabulary: str | None  # equal where all tokens are
+    vocabulary: str | None  # equal if all tokens are
     kv_bytes_per_token: int
-    width: int  # numbers that a token takes while a batch is computed
+    width: int  # numbers per token while a batch is computed
     repacked: int  # bytes that llama.cpp holds a second time, rearranged for the CPU
     rolls_back: bool  # whether its cache can forget the last tokens
     flaw: str | None  # why it cannot hold a conversation
     layers: int | None
-    serves: str | None  # the target that it was made to draft for; see `models.slim`
+    serves: str | None  # the target it was made to draft for; see `models.slim`
 
 
 def summarise(path: Path) -> ModelSummary:
@@ -105,9 +105,8 @@ def _flaw(header: Header) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """Digests of the parts of a file that decide what its model is asked; None where it lacks one.
-
-    They are small beside the weights, and easily changed without them.
+    """Digests of the parts of a file that shape its prompts; None if a part is missing. They are
+    small compared with the weights, and easy to change without them.
     """
 
     tokens: str | None
@@ -115,7 +114,7 @@ class Fingerprint:
     template: str | None  # sha256
 
     def differing(self, other: "Fingerprint") -> tuple[str, ...]:
-        """Return what the parts are called in which two files differ."""
+        """Return the names of the parts in which two files differ."""
         return tuple(
             _NAMES[field.name]
             for field in fields(self)

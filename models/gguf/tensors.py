@@ -20,14 +20,14 @@ _NAMES = """0:F32 1:F16 2:Q4_0 3:Q4_1 6:Q5_0 7:Q5_1 8:Q8_0 10:Q2_K 11:Q3_K 12:Q4
 16:IQ2_XXS 17:IQ2_XS 18:IQ3_XXS 19:IQ1_S 20:IQ4_NL 21:IQ3_S 22:IQ2_S 23:IQ4_XS 29:IQ1_M 30:BF16
 34:TQ1_0 35:TQ2_0 39:MXFP4 40:NVFP4"""
 _KIND_NAMES = dict(entry.split(":") for entry in _NAMES.split())
-_NEVER_WEIGHTS = (9, 15, 24, 25, 26, 27, 28)  # what products are kept in, integers, 64 bits
-_F32 = 0  # of which llama.cpp wants every vector
+_NEVER_WEIGHTS = (9, 15, 24, 25, 26, 27, 28)  # for products, 64-bit integers
+_F32 = 0  # required by llama.cpp for every vector
 _MAX_WEIGHTS = 1 << 48
 _MAX_NAME = 64  # llama.cpp's own limit is one less
 
 
 def kind_name(kind: int) -> str:
-    """Return what ggml calls a type of weights."""
+    """Return ggml's name of a type of weights."""
     return _KIND_NAMES.get(str(kind), f"type {kind}")
 
 
@@ -48,7 +48,7 @@ class Tensor:
 
     @property
     def is_matrix(self) -> bool:
-        """Whether tokens are multiplied with it, not looked up in it."""
+        """Whether it is multiplied, rather than looked up by token."""
         return len(self.shape) > 1 and self.shape[1] > 1 and self.name != "token_embd.weight"
 
 
@@ -68,7 +68,7 @@ def read_tensors(stream: Stream, count: int, alignment: int) -> Tensors:
     last = max(tensors, key=lambda tensor: tensor.offset + tensor.size, default=None)
     if last and start + last.offset + last.size > stream.size:
         missing = start + last.offset + last.size - stream.size
-        raise Malformed(f"its last {missing} bytes are missing ({last.name} is not within it)")
+        raise Malformed(f"its last {missing} bytes are missing ({last.name} is outside it)")
     matrices = Counter[int]()
     for tensor in tensors:
         matrices[tensor.kind] += tensor.size if tensor.is_matrix else 0
@@ -90,9 +90,9 @@ def _read(stream: Stream) -> Tensor:
     if not 0 < prod(shape) < _MAX_WEIGHTS or offset > stream.size:
         raise Malformed(f"the tensor {name!r} has an impossible shape or place")
     if kind in _NEVER_WEIGHTS or (len(shape) == 1 and kind != _F32):
-        raise Malformed(f"the tensor {name!r} is of type {kind}, which such weights never are")
-    # Of a type that is newer than this table only the beginning can be checked.
+        raise Malformed(f"the tensor {name!r} is of type {kind}, which such weights never have")
+    # For a type newer than this table only the beginning can be checked.
     block, _ = _BLOCKS.get(kind, (_MAX_WEIGHTS, 1))
     if shape[0] % block and kind in _BLOCKS:
-        raise Malformed(f"the rows of the tensor {name!r} are no whole blocks")
+        raise Malformed(f"the rows of the tensor {name!r} are not whole blocks")
     return Tensor(str(name), shape, kind, offset)

@@ -15,26 +15,26 @@ _SCALARS = dict(
 )
 STRING, ARRAY = 8, 9
 _INTEGERS = (4, 5)
-_MAX_KEPT_TEXT = 1 << 20  # a longer one is skipped: no template or name is
+_MAX_KEPT_TEXT = 1 << 20  # longer ones are skipped: no template or name is
 _MAX_STRING = 64 << 20
-_MAX_ALL_TEXT = 64 << 20  # in all that is looked at; the vocabularies that are known have 15
-_MAX_KEPT_NUMBERS = 1024  # one a layer is kept, scores of a vocabulary are not
+_MAX_ALL_TEXT = 64 << 20  # in everything that is read; known vocabularies have 15
+_MAX_KEPT_NUMBERS = 1024  # one per layer is kept, scores of a vocabulary are not
 _MAX_STRINGS = 4 << 20
 _BLOCK = 1 << 18
 _LENGTH = struct.Struct("<Q")
 
 
 class Malformed(Exception):
-    """The bytes are not what the format asks for."""
+    """The bytes do not follow the format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """A long array or text, of which only the length is kept."""
+    """A long array or text; only its length is kept."""
 
     count: int
     distinct: int | None = None  # how many strings of an array differ
-    digest: str | None = None  # of an array's strings: equal where all of them are, in order
+    digest: str | None = None  # of an array's strings: equal if all are, in order
     has_bytes: bool = False  # whether there is a string for every byte, as SentencePiece writes it
 
 
@@ -64,7 +64,7 @@ class Stream:
         return count
 
     def text(self, longest: int = _MAX_STRING) -> str | Length:
-        """Read a string, or skip it when it is longer than anything worth keeping."""
+        """Read a string, or skip it if it is too long to keep."""
         length = self.count("bytes of text in one place", longest)
         if length > _MAX_KEPT_TEXT:
             self._skip(length)
@@ -100,18 +100,18 @@ class Stream:
         """Read a value that must be an array of strings, all of it."""
         kind, inner, count = self.number("<I"), self.number("<I"), self.number("<Q")
         if (kind, inner) != (ARRAY, STRING):
-            raise Malformed("its tokens are no texts")
+            raise Malformed("its tokens are not text")
         return list(self.strings(count))
 
     def integers(self) -> list[int]:
         """Read a value that must be an array of 32-bit integers, all of it."""
         kind, inner, count = self.number("<I"), self.number("<I"), self.number("<Q")
         if kind != ARRAY or inner not in _INTEGERS or count > _MAX_STRINGS:
-            raise Malformed("the kinds of its tokens are no numbers")
+            raise Malformed("the types of its tokens are not numbers")
         return list(struct.unpack(f"<{count}i", self._bytes(4 * count)))
 
     def _summed_up(self, count: int) -> Length:
-        """Skip strings and count those that differ, by their hash: their bytes may be many."""
+        """Skip strings and count the distinct ones by their hash, because they may be long."""
         start = self.position
         hashes = {hash(text.partition(b"\0")[0]) for text in self.strings(count)}  # as C reads them
         has_bytes = all(
@@ -121,7 +121,7 @@ class Stream:
         return Length(count, len(hashes), self._digest(start, self.position), has_bytes)
 
     def strings(self, count: int) -> Iterator[bytes]:
-        """Yield the strings of an array of `count`; the file is behind them when all are taken."""
+        """Yield the strings of an array of `count`; the file ends up after them."""
         self._strings += count
         if self._strings > _MAX_STRINGS:
             raise Malformed(f"it claims {self._strings} strings")
@@ -137,10 +137,10 @@ class Stream:
         self._file.seek(at - len(block), os.SEEK_CUR)
 
     def _more(self, rest: bytes, needed: int) -> bytes:
-        """Return what is left of a block and what follows it, at least `needed` bytes."""
+        """Return the rest of a block and what follows it, at least `needed` bytes."""
         left = self.size - self.position
         if needed - len(rest) > left:
-            raise Malformed("it ends within its header")
+            raise Malformed("it ends inside its header")
         if needed > _MAX_KEPT_TEXT:
             raise Malformed("a string is too long")
         block = self._file.read(min(left, max(_BLOCK, needed)))
@@ -148,7 +148,7 @@ class Stream:
         return rest + block
 
     def _take(self, count: int) -> None:
-        """Count bytes of text and refuse more than any model has: holes in a file cost nothing."""
+        """Count bytes of text and refuse more than any model has: files may be sparse."""
         self._text += count
         if self._text > _MAX_ALL_TEXT:
             raise Malformed(f"its header has more than {_MAX_ALL_TEXT >> 20} MB of text")
@@ -172,10 +172,10 @@ class Stream:
     def _bytes(self, count: int) -> bytes:
         data = self._file.read(count)
         if len(data) < count:
-            raise Malformed("it ends within its header")
+            raise Malformed("it ends inside its header")
         return data
 
     def _skip(self, count: int) -> None:
         if self.position + count > self.size:
-            raise Malformed("it ends within its header")
+            raise Malformed("it ends inside its header")
         self._file.seek(count, os.SEEK_CUR)

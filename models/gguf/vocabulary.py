@@ -15,11 +15,11 @@ _BYTE = re.compile(rb"<0x([0-9A-Fa-f]{2})>")
 _PRINTABLE = (*range(33, 127), *range(161, 173), *range(174, 256))
 _OTHERS = sorted({*range(256)} - {*_PRINTABLE})
 BYTE_NAMES = {byte: byte for byte in _PRINTABLE} | {256 + i: b for i, b in enumerate(_OTHERS)}
-"""The byte that each character stands for in GPT-2's kind of vocabulary."""
+"""The byte that each character stands for in a GPT-2 vocabulary."""
 
 
 class FileVocabulary:
-    """What each token is called, and what text it stands for."""
+    """The name of each token, and its text."""
 
     def __init__(self, texts: list[bytes], kinds: list[int], tokenizer: str = "gpt2") -> None:
         self.size = len(texts)
@@ -30,11 +30,11 @@ class FileVocabulary:
         return self._texts[token].decode("utf-8", "replace")
 
     def kind(self, token: int) -> int:
-        """Return the number that the format gives to a token's kind."""
+        """Return the format's number of a token's type."""
         return self._kinds[token] if token < len(self._kinds) else NORMAL
 
     def is_unused(self, token: int) -> bool:
-        """Say whether a token is padding that no text maps to."""
+        """Say whether a token is padding that no text produces."""
         return self.kind(token) == UNUSED
 
     def has_text(self, token: int) -> bool:
@@ -46,13 +46,13 @@ class FileVocabulary:
         text, kind = self._texts[token], self.kind(token)
         if kind == BYTE and (byte := _BYTE.fullmatch(text)):
             return bytes([int(byte[1], 16)])
-        if kind != NORMAL:  # given by its maker, as it stands
+        if kind != NORMAL:  # written literally by the model's maker
             return text
         if self._tokenizer != "gpt2":  # SentencePiece writes a space as a low block
             return text.replace(b"\xe2\x96\x81", b" ")
         try:
             return text.decode().translate(BYTE_NAMES).encode("latin-1")
-        except UnicodeError:  # a name that is not made of bytes' names stands for itself
+        except UnicodeError:  # a name that is not made of byte names stands for itself
             return text
 
 

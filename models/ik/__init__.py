@@ -1,3 +1,3 @@
-"""ik_llama.cpp, a fork with kernels of its own: the one place where ik_llama_cpp is imported."""
+"""ik_llama.cpp, a fork with its own kernels: the only place that imports ik_llama_cpp."""
 
 from models.native import environment as environment

@@ -1,7 +1,6 @@
-"""The C functions of ik_llama.cpp that specchat calls, under the names that llama.cpp has for them.
-
-The fork left llama.cpp in 2024: some functions have their names of then, take the model where they
-now take its vocabulary, or lack what was added since. Callers see none of that.
+"""The C functions of ik_llama.cpp that specchat calls, under llama.cpp's names. The fork left
+llama.cpp in 2024: some functions have their old names, take the model where they now take its
+vocabulary, or lack what was added since. Callers see none of that.
 """
 
 from ctypes import CFUNCTYPE, POINTER, c_bool, c_char_p, c_float, c_int, c_int32, c_uint8, c_uint32
@@ -26,7 +25,7 @@ llama_progress_callback = api.llama_progress_callback
 
 
 def _bound(name: str, result: Any, *arguments: Any) -> Any:
-    """Return a function of the library that its package does not declare, or not as it is."""
+    """Return a function of the library that its package does not declare, or declares wrongly."""
     # A function pointer of our own: the package's declaration of the same symbol stays as it is.
     return CFUNCTYPE(result, *arguments)((name, api._lib))
 
@@ -85,7 +84,7 @@ def llama_state_seq_set_data(context: int, data: Any, length: int, sequence: int
     return int(_state_set(context, data, length, sequence, 0))
 
 
-# The vocabulary. Where the fork asks for the model, so does this: its vocabulary has no other use.
+# The vocabulary. Where the fork takes the model, so does this: its vocabulary has no other use.
 _vocab_of = _bound("llama_model_get_vocab", pointer, pointer)
 _type = _bound("llama_vocab_type", c_int, pointer)
 _count = _bound("llama_vocab_n_tokens", c_int32, pointer)
@@ -138,6 +137,6 @@ def llama_tokenize(
     add_special: bool,
     parse_special: bool,
 ) -> int:
-    """Write the tokens of a text; return how many, or minus how many there is no room for."""
+    """Write the tokens of a text; return how many, or minus the needed number."""
     vocab = _vocab_of(model)
     return int(_tokenize(vocab, text, length, tokens, room, add_special, parse_special))

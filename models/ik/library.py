@@ -1,4 +1,4 @@
-"""ik_llama.cpp as `models.native.library.Library` describes it."""
+"""ik_llama.cpp as a `models.native.library.Library`."""
 
 from functools import cache
 from importlib.metadata import version as package_version
@@ -50,9 +50,8 @@ def start() -> None:
 
 
 def _check_layout() -> None:
-    """Read defaults whose values are known: misplaced fields would show others.
-
-    The version is asked first: a larger structure would overwrite what lies after ours.
+    """Read defaults whose values are known: misplaced fields would show others. The version is
+    checked first: a larger structure would overwrite what follows ours.
     """
     if package_version(PACKAGE.name) == PACKAGE.version:
         context, model = c.llama_context_default_params(), c.llama_model_default_params()
@@ -65,7 +64,7 @@ def _check_layout() -> None:
 def model_params(settings: WeightSettings) -> Any:
     """Return the structure for loading weights."""
     if rpc_servers.servers():
-        raise ModelError(f"{TITLE} computes on this machine alone; use --engine llama.")
+        raise ModelError(f"{TITLE} computes only on this machine; use --engine llama.")
     params = c.llama_model_default_params()
     params.vocab_only = settings.vocab_only
     params.repack_tensors = settings.repack
@@ -86,21 +85,20 @@ def context_params(settings: ContextSettings) -> Any:
 
 
 def refusal(header: Header) -> str | None:
-    """Return why a file is not for this library, or None.
-
-    It dies of rotations that it does not know; and of states that it cannot take back, less is
-    known than of llama.cpp's.
+    """Return why this library cannot run a file, or None. It crashes on RoPE types it does not
+    know; and its recurrent states, which cannot be rolled back, are less well known than
+    llama.cpp's.
     """
     scaling = header.metadata.get(f"{header.architecture}.rope.scaling.type", "none")
     if scaling not in ROTATIONS:
-        return f"it does not know rotations of the kind {scaling}"
+        return f"it does not support rotations of type {scaling}"
     if any(mark in key for key in header.metadata for mark in RECURRENT):
         return "recurrent and hybrid models are run by llama.cpp"
     return None
 
 
 def sliding_window(_model: int) -> int:
-    """Return 0: its cache holds all that was read, also where a model looks back less far."""
+    """Return 0: its cache holds everything read, also for models with a sliding window."""
     return 0
 
 
@@ -108,7 +106,7 @@ def holds_several_texts() -> bool:
     """Say no.
 
     Its flash attention leaves out the blocks of cells at the end whose first cell the last token of
-    the batch does not see (`iqk_fa_templates.h`): right where one text has all cells, in order.
+    the batch does not see (`iqk_fa_templates.h`): correct if one text has all cells, in order.
     """
     return False
 
@@ -124,13 +122,13 @@ def can_repack() -> bool:
 
 
 def version() -> str:
-    """Return the version of the package: the library tells none."""
+    """Return the version of the package: the library reports none."""
     return package_version(PACKAGE.name)
 
 
 @cache
 def build() -> str:
-    """Return what tells this build of the library from every other."""
+    """Return what identifies this build of the library."""
     return files_of(Path(c.library_path).resolve().parent)
 
 
@@ -141,7 +139,7 @@ def features() -> str:
 
 
 def devices() -> list[str]:
-    """Return a line for each device that it computes on: the wheel is for processors alone."""
+    """Return a line for each device it computes on: the wheel supports only CPUs."""
     return ["CPU"]
 
 

@@ -1,3 +1,3 @@
-"""llama.cpp: the one place where llama_cpp, its low-level API, is imported."""
+"""llama.cpp: the only place that imports llama_cpp, its low-level API."""
 
 from models.native import environment as environment

@@ -1,4 +1,4 @@
-"""What llama.cpp computes on: devices of this machine, and others' through its RPC backend."""
+"""What llama.cpp computes on: this machine's devices, and others' through its RPC backend."""
 
 import ctypes
 import socket
@@ -10,7 +10,7 @@ import llama_cpp.llama_cpp as c
 from models.errors import ModelError
 from models.rpc_servers import VARIABLE, RpcServer, servers
 
-SERVER_TIMEOUT_S = 5.0  # seconds in which a server has to answer
+SERVER_TIMEOUT_S = 5.0  # seconds within which a server must answer
 GPUS = (1, 2)  # ggml's kinds of devices that take layers
 
 _text, _pointer = ctypes.c_char_p, ctypes.c_void_p
@@ -33,11 +33,11 @@ def descriptions() -> list[str]:
 
 
 def join_servers() -> None:
-    """Have llama.cpp offload layers to the servers that are named, as if they were GPUs here.
+    """Have llama.cpp offload layers to the named servers, as if they were GPUs here.
 
     Raises:
         ModelError: one does not answer, or this llama.cpp has no such backend.
-        UsageError: they are not named as they should be.
+        UsageError: a name is invalid.
     """
     for server in servers():
         if server not in _joined:
@@ -46,7 +46,7 @@ def join_servers() -> None:
 
 
 def devices_here() -> "ctypes.Array[ctypes.c_void_p] | None":
-    """Return the GPUs of this machine for llama.cpp, or None where no other machine takes part."""
+    """Return the GPUs of this machine for llama.cpp, or None if no other machine takes part."""
     if not _joined:
         return None
     get = _function("ggml_backend_dev_get", _pointer, ctypes.c_size_t)
@@ -78,7 +78,7 @@ def _join(server: RpcServer) -> None:
 
 
 def _check(server: RpcServer) -> None:
-    """Knock at a server: if none answers, llama.cpp itself ends the process."""
+    """Check that a server answers: llama.cpp ends the process if none does."""
     try:
         socket.create_connection((server.host, server.port), SERVER_TIMEOUT_S).close()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""llama.cpp as `models.native.library.Library` describes it."""
+"""llama.cpp as a `models.native.library.Library`."""
 
 import ctypes
 from functools import cache
@@ -66,21 +66,21 @@ def context_params(settings: ContextSettings) -> Any:
     params.n_ctx, params.n_batch, params.n_ubatch = settings.n_ctx, BATCH, BATCH
     params.n_seq_max, params.kv_unified = settings.sequences, True
     params.n_outputs_max = settings.max_rows
-    # A batch of two and more runs on the second count, also a verification.
+    # Batches of two or more, also verification, use the second count.
     params.n_threads = params.n_threads_batch = settings.threads
     if settings.flash_attention is not None:
         params.flash_attn_type = int(settings.flash_attention)
-    params.swa_full = True  # else a rollback beyond the window corrupts the cache in silence
+    params.swa_full = True  # otherwise a rollback beyond the window silently corrupts the cache
     return params
 
 
 def refusal(_header: Header) -> str | None:
-    """Return None: what `models.gguf` lets through, it loads or says why not."""
+    """Return None: what `models.gguf` accepts, it loads or says why not."""
     return None
 
 
 def sliding_window(model: int) -> int:
-    """Return how many tokens back the cache of loaded weights reaches; 0 is all."""
+    """Return how many tokens back the cache of loaded weights reaches; 0 means all."""
     return int(c.llama_model_n_swa(model))
 
 
@@ -90,7 +90,7 @@ def holds_several_texts() -> bool:
 
 
 def aborts_in_silence() -> bool:
-    """Say no: it returns a code of its own."""
+    """Say no: it returns a separate code."""
     return False
 
 
@@ -107,7 +107,7 @@ def version() -> str:
 
 @cache
 def build() -> str:
-    """Return what tells this build of the library from every other."""
+    """Return what identifies this build of the library."""
     return files_of(Path(c._lib._name).resolve().parent)
 
 
@@ -127,7 +127,7 @@ def has_amx() -> bool:
 
 
 def devices() -> list[str]:
-    """Return a line for each device that it computes on."""
+    """Return a line for each device it computes on."""
     return _devices.descriptions()
 
 

@@ -1,6 +1,5 @@
-"""Write a GGUF file anew with other types of weights or fewer layers, in a process of its own.
-
-llama.cpp cannot be stopped while it quantises, and ends its process over some files.
+"""Rewrite a GGUF file with other types of weights or fewer layers, in a separate process. llama.cpp
+cannot be stopped while it quantises, and some files make it end its process.
 """
 
 import ctypes
@@ -21,7 +20,7 @@ from models.machine import physical_cores
 from models.native import complaints
 
 KINDS = {"F16": 1, "Q4_0": 2, "Q8_0": 7}
-"""llama.cpp's numbers of the file types that can be asked for."""
+"""llama.cpp's numbers of the file types that can be requested."""
 MAX_TENSOR_BYTES = 1 << 29  # bytes of a tensor that are worked on at once
 _Q2_K = 10
 
@@ -33,14 +32,13 @@ def quantize(
     dropped: Sequence[int] = (),
     kinds: Mapping[str, int] | None = None,
 ) -> None:
-    """Write `source` to `place`, every matrix as `kind` (None: as it is) and layers left out.
+    """Write `source` to `place`, every matrix as `kind` (None: unchanged) and layers left out.
 
-    `kinds` gives tensors ggml's types by their names, in place of `kind`. llama.cpp copies what has
-    its type already; what it does to a tensor that is not named is its own choice.
+    `kinds` sets ggml's types by tensor name, instead of `kind`. llama.cpp copies tensors that
+    already have their type; for tensors without a name here it decides itself.
 
     Raises:
-        ModelError: llama.cpp cannot; the text has its reason. What it wrote is for the caller to
-            remove.
+        ModelError: llama.cpp cannot; the text has its reason. The caller removes what it wrote.
     """
     layers = ",".join(map(str, dropped))
     process = child_process.start(
@@ -67,17 +65,17 @@ def quantize(
 def _quantize(
     source: str, place: str, kind: str, layers: str, *, kinds: Mapping[str, int]
 ) -> str | None:
-    """Do it, here; return what went wrong, or None."""
+    """Do it in this process; return what went wrong, or None."""
     library.start()
     params = c.llama_model_quantize_default_params()
     params.nthread = physical_cores()
     params.allow_requantize = True
     params.max_buf_size = MAX_TENSOR_BYTES
-    params.pure = True  # the head too, which takes a good part of a small model's time
+    params.pure = True  # including the head, which takes a good part of a small model's time
     params.only_copy = not kind and not kinds
     params.ftype = KINDS.get(kind, 0)
     if kinds:
-        # An override that equals the default type would be ignored, so that is one hardly in use.
+        # An override equal to the default type would be ignored, so the default is a rare one.
         params.pure, params.ftype = False, _Q2_K
         params.tt_overrides = _overrides(kinds)
     dropped = [int(layer) for layer in layers.split(",") if layer]

@@ -1,1 +1,1 @@
-"""A GGUF model run by llama.cpp or by a fork that has its C interface, whichever library it is."""
+"""A GGUF model run by llama.cpp or by a fork that has its C interface, whichever is loaded."""

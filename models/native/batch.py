@@ -32,7 +32,7 @@ class Batch:
         view(self.struct.n_seq_id, shape=(size,))[:] = 1
 
     def fill(self, parts: Sequence[Part], positions: Sequence[int]) -> None:
-        """Put parts one behind the other, the first token of each at its position."""
+        """Put parts one after another, the first token of each at its position."""
         self.struct.n_tokens = 0
         for part, position in zip(parts, positions, strict=True):
             self._add(part, position)
@@ -49,7 +49,7 @@ class Batch:
         self.struct.n_tokens = end
 
     def is_within(self, n_vocab: int) -> bool:
-        """Say whether all tokens are of a vocabulary; with others a library may read anything."""
+        """Say whether all tokens are in a vocabulary; with others a library may read anywhere."""
         tokens = self._token[: self.struct.n_tokens]
         return bool(tokens.min() >= 0 and tokens.max() < n_vocab)
 

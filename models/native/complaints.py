@@ -1,4 +1,4 @@
-"""A library that keeps quiet, and a memory for what it complained about."""
+"""Silence a library, and remember its error messages."""
 
 import atexit
 import ctypes
@@ -27,7 +27,7 @@ def _remember(level: int, text: bytes | None, _user_data: object) -> None:
 def _interrupt_again(
     usual: Callable[["sys.UnraisableHookArgs"], object], lost: "sys.UnraisableHookArgs"
 ) -> None:
-    """Try a Ctrl-C again that came in the middle of a callback: ctypes would forget it."""
+    """Repeat a Ctrl-C that came during a callback: ctypes would lose it."""
     if isinstance(lost.exc_value, KeyboardInterrupt):
         Timer(INTERRUPT_AGAIN_S, interrupt_main).start()
     else:
@@ -35,20 +35,20 @@ def _interrupt_again(
 
 
 def listen(c: Any) -> None:
-    """Have a library, by its C functions, complain here instead of on the terminal."""
+    """Have a library log here, through its C functions, instead of to the terminal."""
     sys.unraisablehook = partial(_interrupt_again, sys.unraisablehook)
     c.llama_log_set(_remember, None)
-    # Backends log while they are torn down, when there is no interpreter left to call back.
+    # Backends log while they are torn down, when the interpreter is already gone.
     atexit.register(lambda: c.llama_log_set(_c_function("abs", _log_callback), None))
 
 
 def forget() -> None:
-    """Start a new episode, so that a failure is explained by its own messages."""
+    """Start afresh, so that a failure is explained by its own messages."""
     _log.clear()
 
 
 def said() -> str:
-    """Return what the library complained about since the last episode, worst last, one line."""
+    """Return the library's messages since the last start, worst last, on one line."""
     lines = [text.strip() for level, text in _log if level in (WARN, ERROR) and text.strip()]
     return "; ".join(lines[-2:]) or "no reason given"
 
@@ -59,6 +59,6 @@ def strlen_as_abort_callback() -> object:
 
 
 def _c_function(name: str, prototype: type) -> object:
-    """Return a function of the C library where a callback is expected: no lock, no Python."""
+    """Return a function of the C library to use as a callback: no lock, no Python."""
     callback: object = ctypes.cast(getattr(_libc, name), prototype)
     return callback

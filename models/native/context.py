@@ -20,8 +20,8 @@ NO_ROOM, ABORTED = 1, 2  # what llama_decode returns
 class Context:
     """A context, its KV cache, and the batch that it evaluates. For one thread.
 
-    Sequences share the cells of the cache: what one begins with is another's for nothing, and room
-    that one does not take is there for the others.
+    Sequences share the cells of the cache: a common beginning is stored once, and space that one
+    does not use is free for the others.
 
     Raises:
         ModelError: the library cannot make a context of this size.
@@ -42,7 +42,7 @@ class Context:
         """The tokens of each sequence that the cache holds."""
         # Where a model has two sets of rotations (longrope), the size says which one is used.
         self.cache_format = f"n_ctx={self.n_ctx} {self._fields}"
-        """All settings that the bytes of its cache depend on, as text."""
+        """All settings that determine the bytes of its cache, as text."""
 
     def _open(self, settings: ContextSettings) -> int:
         params = self._library.context_params(settings)
@@ -76,7 +76,7 @@ class Context:
         self._batch.fill(parts, lengths)
         count = sum(len(part.tokens) for part in parts)
         if not self._batch.is_within(self.weights.vocab.size):
-            raise self._failure(count, "one is not of its vocabulary")
+            raise self._failure(count, "one is not in its vocabulary")
         complaints.forget()
         code = self._c.llama_decode(self._handle, self._batch.struct)
         if code == 0 and self._cancel.raised and self._library.aborts_in_silence():
@@ -85,7 +85,8 @@ class Context:
             for part in parts:
                 self.held[part.sequence].extend(part.tokens)
             return
-        # After an abort the cache is as it was, or can be made so; after an error nothing is sure.
+        # After an abort the cache is unchanged or can be restored; after an error nothing is
+        # certain.
         if code not in (NO_ROOM, ABORTED) or not all(
             self._c.llama_memory_seq_rm(self._memory, part.sequence, length, -1)
             for part, length in zip(parts, lengths, strict=True)
@@ -105,7 +106,7 @@ class Context:
         """Return the logits that the last batch asked for, as a view that the next overwrites.
 
         Raises:
-            ModelError: there are none, or they are no numbers.
+            ModelError: there are none, or they are not numbers.
         """
         n_vocab = self.weights.vocab.size
         if count == 0:
@@ -122,7 +123,7 @@ class Context:
         return logits
 
     def truncate(self, length: int, sequence: int = SEQUENCE) -> None:
-        """Forget all but the first `length` tokens; all, if the model cannot take tokens back."""
+        """Forget all but the first `length` tokens; all, if the model cannot roll back tokens."""
         if length == len(self.held[sequence]):
             return
         if self._reaches_back(length, sequence) and self._c.llama_memory_seq_rm(
@@ -134,8 +135,7 @@ class Context:
 
     def align(self, sequence: int, tokens: Sequence[int], most: int) -> None:
         """Let a sequence hold as many of `tokens` as the cache has, at most `most`, and no others.
-
-        What another one begins with costs nothing: its cells are this one's, too.
+        A beginning shared with another sequence costs nothing: the cells are shared.
         """
         known = [min(shared(held, tokens), most) for held in self.held]
         source = max(range(len(known)), key=known.__getitem__)
@@ -147,7 +147,7 @@ class Context:
         self.held[sequence] += tokens[: known[source]]
 
     def settle(self, tokens: Sequence[int]) -> None:
-        """Hold one sequence alone, the first, with what any has in common with `tokens`."""
+        """Hold only the first sequence, with the most that any has in common with `tokens`."""
         if any(self.held[SEQUENCE + 1 :]):
             self.align(SEQUENCE, tokens, len(tokens))
             self.forget_all_but({SEQUENCE})
@@ -160,13 +160,13 @@ class Context:
         return bool(others)
 
     def _reaches_back(self, length: int, sequence: int) -> bool:
-        """Say whether the cache holds all that a token behind the first `length` looks at."""
+        """Say whether the cache holds all that a token after the first `length` attends to."""
         window = self.weights.sliding_window
         needed = max(0, length - window) if window else 0
         return length > 0 and self._c.llama_memory_seq_pos_min(self._memory, sequence) <= needed
 
     def forget(self, sequence: int) -> None:
-        """Free the cells that no other sequence has."""
+        """Free the cells that no other sequence uses."""
         if any(tokens for i, tokens in enumerate(self.held) if i != sequence):
             self._c.llama_memory_seq_rm(self._memory, sequence, -1, -1)
             self.held[sequence].clear()
@@ -184,9 +184,8 @@ class Context:
         return state.copied(self._c, self._handle)
 
     def restore(self, tokens: Sequence[int], copy: memoryview) -> bool:
-        """Hold nothing but a copy that `state` returned when it held `tokens`; say if it does.
-
-        If not, the cache is empty afterwards. Only what `state` returned may be given to it.
+        """Hold nothing but a copy that `state` returned when it held `tokens`; say whether that
+        worked. If not, the cache is empty afterwards. Pass only what `state` returned.
         """
         self.clear()
         if state.put_back(self._c, self._handle, copy, len(tokens)):

@@ -19,7 +19,7 @@ POSITION_FIELDS = (
     "yarn_orig_ctx",
     "attention_type",
 )
-"""Settings of a context that decide how keys are turned by their positions, and what is seen."""
+"""Settings of a context that decide how keys are rotated by position, and what is attended to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,11 @@ class WeightSettings:
     gpu_layers: int | None = None
     """How many layers to offload; None is all, when the library can offload."""
     repack: bool = True
-    """Whether to rearrange weights for the processor's kernels where there are such."""
+    """Whether to rearrange weights for the processor's kernels, if it has any."""
     at_home: bool = False
-    """Whether to leave no layer to other machines; see `models.rpc_servers`."""
+    """Whether to keep all layers on this machine; see `models.rpc_servers`."""
     vocab_only: bool = False
-    """Whether to read the vocabulary and the metadata, not the weights."""
+    """Whether to read only the vocabulary and the metadata."""
 
 
 USUAL = WeightSettings()
@@ -52,22 +52,22 @@ class ContextSettings:
 
 
 class Library(Protocol):
-    """A library that runs GGUF models: a module each, of which a process loads one."""
+    """A library that runs GGUF models: a module each; a process loads one of them."""
 
     TITLE: str
-    """What people call it."""
+    """Its display name."""
     PACKAGE: Package
-    """The Python package that brings it."""
+    """The Python package that provides it."""
     CACHE_FIELDS: tuple[str, ...]
-    """Settings of a context that decide what its cache holds, or how."""
+    """Settings of a context that decide what its cache holds, and how."""
     c: Any
-    """Its C functions and structures, under the names that llama.cpp has for them."""
+    """Its C functions and structures, under llama.cpp's names."""
 
     def start(self) -> None:
         """Check that the bindings match the library, silence it and initialise it, once.
 
         Raises:
-            ModelError: it lays out its structures otherwise.
+            ModelError: its structures have another layout.
         """
         ...
 
@@ -75,7 +75,7 @@ class Library(Protocol):
         """Return the C structure for loading weights.
 
         Raises:
-            ModelError: the library cannot load them so.
+            ModelError: the library does not support these settings.
         """
         ...
 
@@ -84,15 +84,15 @@ class Library(Protocol):
         ...
 
     def refusal(self, header: Header) -> str | None:
-        """Return why a file is not for this library, before native code sees it, or None."""
+        """Return why the library cannot run a file, before native code sees it, or None."""
         ...
 
     def sliding_window(self, model: Any) -> int:
-        """Return how many tokens back the cache of loaded weights reaches; 0 is all."""
+        """Return how many tokens back the cache of loaded weights reaches; 0 means all."""
         ...
 
     def holds_several_texts(self) -> bool:
-        """Say whether texts side by side in one cache have the logits that each has alone."""
+        """Say whether texts side by side in one cache get the same logits as each alone."""
         ...
 
     def aborts_in_silence(self) -> bool:
@@ -108,7 +108,7 @@ class Library(Protocol):
         ...
 
     def build(self) -> str:
-        """Return what tells this build of the library from every other."""
+        """Return what identifies this build of the library."""
         ...
 
     def features(self) -> str:
@@ -116,7 +116,7 @@ class Library(Protocol):
         ...
 
     def devices(self) -> list[str]:
-        """Return a line for each device that it computes on."""
+        """Return a line for each device it computes on."""
         ...
 
     def offloads_to_gpu(self) -> bool:
@@ -131,7 +131,7 @@ def files_of(folder: Path) -> str:
 
 
 def speed_key(library: Library, path: Path, gpu_layers: int | None) -> str:
-    """Return as text what speed depends on before a file is loaded: it, the library, the machine.
+    """Return as text what speed depends on: the file, the library and the machine.
 
     Raises:
         OSError: there is no such file.

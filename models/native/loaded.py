@@ -1,4 +1,4 @@
-"""The library that this process has loaded: `python -m models.native.loaded ENGINE` tries one.
+"""The library that this process has loaded; `python -m models.native.loaded ENGINE` tries one.
 
 All engines define the same C symbols, so a process that has loaded one loads no other.
 """
@@ -17,7 +17,7 @@ _loaded: tuple[EngineName, Library] | None = None
 
 
 def in_use() -> EngineName | None:
-    """Return the engine that this process has loaded, if it has."""
+    """Return the engine that this process has loaded, if any."""
     return _loaded[0] if _loaded else None
 
 
@@ -33,7 +33,7 @@ def use(name: EngineName) -> Library:
     if name not in ENGINES:
         raise UsageError(f"an engine must be one of {', '.join(ENGINES)}: {name}")
     if _loaded and _loaded[0] != name:
-        raise OtherEngine(f"This process runs {ENGINES[_loaded[0]]} and cannot load {name}, too.")
+        raise OtherEngine(f"This process runs {ENGINES[_loaded[0]]} and cannot also load {name}.")
     if not _loaded:
         try:
             found = cast(Library, import_module(f"models.{name}.library"))
@@ -46,18 +46,18 @@ def use(name: EngineName) -> Library:
 
 
 def library() -> Library:
-    """Return the library that this process has loaded; llama.cpp's, if it was asked for none."""
+    """Return the library that this process has loaded; llama.cpp by default."""
     return use(in_use() or "llama")
 
 
 def trouble(name: EngineName) -> str | None:
-    """Return why an engine cannot be loaded, found out in another process; None: it can."""
+    """Return why an engine cannot be loaded, tried in another process; None if it can."""
     with child_process.start(__name__, name, stdout=DEVNULL, stderr=PIPE) as process:
         _, complained = process.communicate()
     if process.returncode == 0:
         return None
     lines = complained.decode("utf-8", "replace").strip().splitlines()
-    # A library that was built for another processor ends the process without a word.
+    # A library built for another processor ends the process silently.
     return lines[-1] if process.returncode == 1 and lines else "It does not run on this processor."
 
 

@@ -17,11 +17,11 @@ from models.native.weights import Weights
 from models.prefix import shared
 
 MAX_ROWS = 32
-MIN_TOKENS_TIMED = 32  # tokens at least, to tell how fast a prompt is read
+MIN_TOKENS_TIMED = 32  # minimum of tokens, to measure how fast a prompt is read
 
 
 class NativeModel:
-    """A model as `models.base.Model` describes it, and `models.base.MultiSequenceModel`.
+    """A `models.base.Model` that is also a `models.base.MultiSequenceModel`.
 
     Args:
         weights: loaded weights; they must outlive this.
@@ -68,8 +68,8 @@ class NativeModel:
         )
         build, settings = weights.library.build(), self._context.cache_format
         self.cache_identity = f"{self.conditions} {build} {settings}"
-        """All that a state depends on beside the tokens, but for the name of the file."""
-        # A library pads the context to a multiple of 256; more than was trained for is no use.
+        """Everything a state depends on besides the tokens, except the file's name."""
+        # A library pads the context to a multiple of 256; more than was trained for is useless.
         self.n_ctx = min(self._context.n_ctx, weights.n_ctx_train)
         self.busy_s = 0.0
         self._read, self._read_s = 0, 0.0  # tokens without logits, and the seconds they took
@@ -109,17 +109,17 @@ class NativeModel:
             raise ValueError(f"the texts' rows must be in 1..{self.max_rows} together")
         with self._computing():
             if fillers := sum(text.fillers for text in texts.values()):
-                with suppress(ContextFull):  # fillers take nobody's room
+                with suppress(ContextFull):  # fillers take no room from others
                     return self._rows_of(texts, fillers)
             try:
                 return self._rows_of(texts)
-            except ContextFull:  # what nobody asks for any more is kept while there is room
+            except ContextFull:  # texts no longer asked for are kept while there is room
                 if not self._context.forget_all_but(texts):
                     raise
                 return self._rows_of(texts)
 
     def settle(self, tokens: Sequence[int]) -> None:
-        """Hold one text alone, the one that has most in common with `tokens`."""
+        """Hold only one text, the one that has most in common with `tokens`."""
         with self._computing():
             self._context.settle(tokens)
 
@@ -134,7 +134,7 @@ class NativeModel:
     @contextmanager
     def _computing(self) -> Iterator[None]:
         if not self._inside.acquire(blocking=False):
-            raise RuntimeError("two threads are in one model")
+            raise RuntimeError("two threads use one model")
         started = perf_counter()
         try:
             yield
@@ -153,12 +153,12 @@ class NativeModel:
 
     @property
     def seconds_a_token(self) -> float | None:
-        """How long reading a prompt takes, by the token; None before there was a longer one."""
+        """Seconds per token of reading a prompt; None before there was a long enough one."""
         return self._read_s / self._read if self._read else None
 
     @property
     def restores_in_part(self) -> bool:
-        """Whether a state is the end of the cache alone, without what has slid by."""
+        """Whether a state is only the end of the cache, without what left the window."""
         return self.weights.sliding_window > 0
 
     def state(self) -> memoryview:
@@ -167,15 +167,14 @@ class NativeModel:
             return self._context.state()
 
     def restore(self, tokens: Sequence[int], copy: memoryview) -> bool:
-        """Fill the cache with what `state` returned when it held `tokens`; say if that went well.
-
-        If not, it is empty afterwards. Only what `state` returned may be given to it.
+        """Fill the cache with what `state` returned when it held `tokens`; say whether that worked.
+        If not, it is empty afterwards. Pass only what `state` returned.
         """
         with self._inside:
             return self._context.restore(tokens, copy)
 
     def truncate(self, length: int) -> None:
-        """Forget all but the first `length` tokens; all, if the model cannot take tokens back."""
+        """Forget all but the first `length` tokens; all, if the model cannot roll back tokens."""
         with self._inside:
             self._context.truncate(length)
 
@@ -197,7 +196,7 @@ class NativeModel:
         }
 
     def _part(self, number: int, text: SequenceTokens) -> Part:
-        """Have the cache hold a text but for its last tokens, and return those."""
+        """Have the cache hold a text except its last tokens, and return those."""
         known = len(text.tokens) - text.rows
         self._context.align(number, text.tokens, known)
         while (start := len(self._context.held[number])) < known:
@@ -207,8 +206,8 @@ class NativeModel:
     def _fillers(self, wanted: int, rows: int, length: int) -> int:
         """Return how many fillers a batch of `rows` has, at the end of a text of some length.
 
-        They repeat the last token, as a mixture of experts then needs no others, and want logits as
-        well, so that the batch takes as long as one of proposals.
+        They repeat the last token, so that a mixture of experts needs no other experts, and ask for
+        logits too, so that the batch takes as long as one with proposals.
         """
         room = min(wanted, self.max_rows - rows, self.n_ctx - length)
         return max(0, room) if self.can_roll_back else 0

@@ -1,4 +1,4 @@
-"""The KV cache as bytes, of which only the library knows what they mean."""
+"""The KV cache as bytes that only the library understands."""
 
 import ctypes
 from typing import Any
@@ -22,7 +22,7 @@ def copied(c: Any, context: int) -> memoryview:
 def put_back(c: Any, context: int, state: memoryview, count: int) -> bool:
     """Fill an empty cache with such a copy of `count` tokens; if that fails, anything may be in it.
 
-    A library refuses most of what is not of its own making, and is not to be tried with the rest.
+    A library refuses most bytes that it did not write itself; never pass it any others.
     """
     data = np.frombuffer(state, np.uint8)
     pointer = data.ctypes.data_as(_BYTES)

@@ -48,7 +48,7 @@ class NativeVocab:
         return frozenset(ends - {-1})
 
     def is_unused(self, token: int) -> bool:
-        """Say whether a token is padding that no text maps to."""
+        """Say whether a token is padding that no text produces."""
         return bool(self._attributes(token) & UNUSED)
 
     def is_control(self, token: int) -> bool:

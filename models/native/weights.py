@@ -1,4 +1,4 @@
-"""The weights of a GGUF file, in memory once however many contexts use them."""
+"""The weights of a GGUF file, in memory once for any number of contexts."""
 
 import ctypes
 import os
@@ -44,7 +44,7 @@ class Weights:
     ) -> None:
         self.library = loaded.library()
         self.path = path
-        self.header = gguf.read(path)  # refuses what is not a whole GGUF file, before native code
+        self.header = gguf.read(path)  # refuses all but complete GGUF files
         if reason := self.library.refusal(self.header):
             raise ModelError(f"{self.library.TITLE} cannot run {path}: {reason}.")
         params = self.library.model_params(settings)
@@ -110,10 +110,9 @@ def _load(
 
 
 def release_mapped_pages() -> None:
-    """Give back the pages of mapped files; they are in the system's cache, and come when needed.
-
-    Loading touches all of a file, also the weights that are then kept rearranged elsewhere; those
-    pages would stay and count until the process ends. This is done on Linux alone.
+    """Give back the pages of mapped files; they stay in the system's cache. Loading touches all of
+    a file, also the weights that are then kept rearranged elsewhere; those pages would count as
+    used until the process ends. Only on Linux.
     """
     if sys.platform != "linux":
         return

@@ -1,1 +1,1 @@
-"""Smaller and faster drafts, made from a model file that is here."""
+"""Smaller and faster drafts, made from a local model file."""

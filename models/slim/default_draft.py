@@ -1,7 +1,7 @@
-"""The default pair's draft, made faster where it was fetched: in seconds, and without sample text.
-
-Which tokens it keeps is known before and comes with the program: a bit for each of its vocabulary,
-eight in a byte, compressed with zlib; `python -m tests.tools.public_text.vocabulary` chose them.
+"""The default pair's draft, made faster after the download: in seconds, and without sample text.
+The tokens it keeps are known beforehand and shipped with the program: a bit for each of its
+vocabulary, eight in a byte, compressed with zlib; `python -m tests.tools.public_text.vocabulary`
+chose them.
 """
 
 import zlib
@@ -23,20 +23,20 @@ KIND = "Q4_0"
 
 
 def kept() -> tuple[npt.NDArray[np.intp], int]:
-    """Return the tokens that are kept, ascending, and how many the whole vocabulary has."""
+    """Return the kept tokens, ascending, and the size of the whole vocabulary."""
     bits = np.unpackbits(np.frombuffer(zlib.decompress(TOKENS.read_bytes()), np.uint8))
     return np.flatnonzero(bits), len(bits)
 
 
 def packed(bits: npt.NDArray[np.uint8]) -> bytes:
-    """Return the content of the file for a bit by token: 1 where it is kept."""
+    """Return the file's content for one bit per token: 1 if it is kept."""
     return zlib.compress(np.packbits(bits).tobytes(), 9)
 
 
 def made(report: Report) -> Path | None:
     """Return the default target's own draft, made now unless there is one.
 
-    `report` hears how long it took, or why none can be made: then the draft serves as it is.
+    `report` is told how long it took, or why none can be made: then the draft is used unchanged.
     """
     if here := made_here(identify(catalog.DEFAULT.target.name)):
         return here.path
@@ -45,7 +45,7 @@ def made(report: Report) -> Path | None:
     try:
         path = make()
     except SpecchatError as error:
-        report(Progress(0, 0, "", f"{error} The draft serves as it was fetched."))
+        report(Progress(0, 0, "", f"{error} The draft is used as downloaded."))
         return None
     report(Progress(0, 0, "", f"Made a faster draft of it in {monotonic() - started:.0f} s."))
     return path
@@ -69,6 +69,6 @@ def make() -> Path:
     target, draft = identify(pair.target.name), identify(pair.draft.name)
     ids, size = kept()
     if draft.summary is None or draft.summary.n_vocab != size:
-        raise ModelError(f"{draft.path} has another vocabulary than {pair.draft.name}.")
+        raise ModelError(f"{draft.path} has a different vocabulary from {pair.draft.name}.")
     with workshop(draft.path, lambda: counts_for(ids, size)) as making:
         return making.keep(Recipe(KIND, len(ids)), mark(target))

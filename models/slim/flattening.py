@@ -1,4 +1,4 @@
-"""Give the matrices whose kernels are steep a flat type, and leave all else as it is."""
+"""Give matrices with steep kernels a flat type, and leave everything else unchanged."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -22,21 +22,21 @@ _EMBEDDINGS = "token_embd.weight", "per_layer_token_embd.weight"
 
 @dataclass(frozen=True, slots=True)
 class FlatFile:
-    """A flattened file, which is gone when the work is done unless it is kept."""
+    """A flattened file, removed at the end unless it is kept."""
 
     path: Path
     place: Path  # where it is kept
     recipe: str
-    share: float  # of the bytes of the source's weights, those that were changed
+    share: float  # the share of the source's bytes that were changed
 
     def keep(self) -> Path:
-        """Put it among the models, if there is none of its name; return it there."""
+        """Move it to the models, unless one has its name; return its path."""
         _refuse_taken(self.place)
         return keep(self.path, self.place)
 
 
 def steep(layout: FileLayout) -> list[Tensor]:
-    """Return the matrices to flatten: of the embeddings, only those that serve as the head too.
+    """Return the matrices to flatten: embeddings only if they are also the head.
 
     Raises:
         ModelError: there are none.
@@ -47,19 +47,19 @@ def steep(layout: FileLayout) -> list[Tensor]:
     if not found:
         kinds = sorted({kind_name(t.kind) for t in layout.tensors if t.is_matrix})
         raise ModelError(
-            f"{layout.path} has nothing to flatten: its matrices are {', '.join(kinds)}, and "
-            f"steep are {', '.join(STEEP.values())} alone."
+            f"{layout.path} has nothing to flatten: its matrices are {', '.join(kinds)}; "
+            f"only {', '.join(STEEP.values())} are steep."
         )
     return found
 
 
 def flat(tensor: Tensor) -> int:
-    """Return the type that a steep matrix is given: Q4_K, or Q8_0 where its rows do not allow it.
+    """Return the new type of a steep matrix: Q4_K, or Q8_0 where its rows do not allow it.
 
     Measured with llama.cpp 0.3.36 of llama-cpp-python on an EPYC with AVX-512, processor time of
     one thread: the Q6_K matrices of Qwen2.5-Coder-1.5B Q4_K_M (a third of its bytes) as another
-    type, its evaluations of 1, 2, 4 and 8 tokens beside the original's, and the KL divergence in
-    nats over 969 places of sample text.
+    type, its evaluations of 1, 2, 4 and 8 tokens relative to the original's, and the KL divergence
+    in nats over 969 positions of sample text.
 
         type     t(1)  t(2)  t(4)  t(8)  KL mean  99 %   same top token  seconds to make
         Q4_K     0.87  0.86  0.88  0.70  0.0134   0.074  94.3 %          18
@@ -68,7 +68,7 @@ def flat(tensor: Tensor) -> int:
         Q8_0     1.25  1.14  0.97  0.73  0.0017   0.010  97.8 %          4
 
     Q4_K costs as little as any and is the closest of those that are as fast, for the head as for
-    the other matrices. Q8_0 is closer, but a plain answer takes a quarter longer with it. In place
+    the other matrices. Q8_0 is closer, but a plain answer takes a quarter longer with it. Instead
     of Q4_1 and Q5_1, whose rows may not be whole blocks of Q4_K, Q8_0 is faster at every width (of
     a random model of three layers: 3.2 ms against 3.9 and 4.4 for a token, 13 against 22 and 24 for
     eight).
@@ -78,11 +78,11 @@ def flat(tensor: Tensor) -> int:
 
 @contextmanager
 def flattened(source: Path) -> Iterator[FlatFile]:
-    """Make a flattened file beside the models, whole but not yet among them.
+    """Make a flattened file next to the models, complete but not yet one of them.
 
     Raises:
         ModelError: there is nothing to flatten, or llama.cpp cannot.
-        UsageError: one of its name is there.
+        UsageError: a file of that name exists.
         StorageError: there is no room.
     """
     layout = read_layout(source)
@@ -114,11 +114,13 @@ def _refuse_taken(place: Path) -> None:
 
 
 def _changed(layout: FileLayout, other: FileLayout, chosen: list[Tensor]) -> FileLayout:
-    """Return of what llama.cpp wrote the tensors that were asked for, and no other."""
+    """Return only the requested tensors of what llama.cpp wrote."""
     wanted = {tensor.name: (tensor.shape, flat(tensor)) for tensor in chosen}
     found = [t for t in other.tensors if wanted.get(t.name) == (t.shape, t.kind)]
     if len(found) < len(wanted):
-        raise ModelError(f"llama.cpp cannot flatten {layout.path}: it keeps some matrices.")
+        raise ModelError(
+            f"llama.cpp cannot flatten {layout.path}: it leaves some matrices unchanged."
+        )
     return replace(other, tensors=tuple(found))
 
 

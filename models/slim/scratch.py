@@ -1,4 +1,4 @@
-"""What is made from a model's file: written aside, kept whole or not at all, and noted."""
+"""Files made from a model: written elsewhere, kept completely or not at all, and noted."""
 
 import shutil
 import time
@@ -15,13 +15,13 @@ from models.gguf.summary import RECIPE, SOURCE, SOURCE_SHA256
 from models.slim import writing
 
 NAME = "general.name"
-_SCRATCH = ".slim-"  # hidden, so that nobody takes what is in there for models
+_SCRATCH = ".slim-"  # hidden, so that its files are not listed as models
 _STALE_S = 24 * 3600
 
 
 @contextmanager
 def scratch(room: int) -> Iterator[Path]:
-    """Open a folder beside the models, with so many bytes of room; it is removed at the end.
+    """Open a folder next to the models, with the given free bytes; it is removed at the end.
 
     Raises:
         StorageError: nothing can be written there.
@@ -39,7 +39,7 @@ def scratch(room: int) -> Iterator[Path]:
 
 
 def _remove_stale(place: Path) -> None:
-    """Remove what was left by a program that was killed."""
+    """Remove what a killed program left."""
     for folder in place.glob(f"{_SCRATCH}*"):
         with suppress(OSError):
             if time.time() - folder.stat().st_mtime > _STALE_S:
@@ -48,7 +48,7 @@ def _remove_stale(place: Path) -> None:
 
 @contextmanager
 def no_halves(place: Path) -> Iterator[None]:
-    """Remove what was written of a file unless it is whole; say why in one sentence."""
+    """Remove an incomplete file; say why in one sentence."""
     try:
         yield
     except OSError as error:
@@ -63,7 +63,7 @@ def no_halves(place: Path) -> Iterator[None]:
 
 
 def notes(source: Path, values: Mapping[str, bytes], suffix: str, recipe: str) -> dict[str, bytes]:
-    """Return the values that tell what is made from what it was made from: a name, and how."""
+    """Return the metadata that says what a file was made from, and how."""
     name = values[NAME][12:].decode("utf-8", "replace") if NAME in values else source.stem
     return {
         NAME: writing.text(f"{name} {suffix}"),
@@ -74,7 +74,7 @@ def notes(source: Path, values: Mapping[str, bytes], suffix: str, recipe: str) -
 
 
 def keep(fresh: Path, place: Path) -> Path:
-    """Move a whole file among the models; return it there."""
+    """Move a complete file to the models; return its path."""
     with no_halves(fresh):
         fresh.replace(place)
     checksum.sha256_once(place)

@@ -1,4 +1,4 @@
-"""A vocabulary without the tokens that are rarely said; what is left keeps its order."""
+"""A vocabulary without rarely used tokens; the rest keeps its order."""
 
 import struct
 from collections.abc import Mapping
@@ -14,19 +14,19 @@ from models.slim import writing
 Ids = npt.NDArray[np.intp]
 
 MATRICES = ("token_embd.weight", "output.weight", "output.bias", "per_layer_token_embd.weight")
-"""What has a row for each token."""
+"""Tensors with a row for each token."""
 PRIOR, PRIOR_FROM = 100_000, 1000
 """A token counts PRIOR / (its id + PRIOR_FROM) times more: in 300,000, about as often as found."""
 _MERGES = "tokenizer.ggml.merges"
-_TRIMMED = ("gpt2", "llama")  # the tokenizers that work with any part of their vocabulary
+_TRIMMED = ("gpt2", "llama")  # tokenizers that work with any part of their vocabulary
 
 
 def kept(vocabulary: FileVocabulary, counts: npt.NDArray[np.int64], size: int) -> Ids:
-    """Return the ids of about `size` tokens to keep, ascending: those that are used most.
+    """Return the ids of about `size` tokens to keep, ascending: the most used ones.
 
-    Control tokens and single bytes are always kept. What was counted is helped out by what is known
-    of any vocabulary: its tokens were added in the order of their frequency, which falls as Zipf's
-    law has it. Alone, some megabytes of text keep words that they happen to have.
+    Control tokens and single bytes are always kept. Counts are combined with a prior: vocabularies
+    are built in order of frequency, which falls by Zipf's law. Without it, some megabytes of text
+    keep words that just happen to occur.
     """
     tokens = range(vocabulary.size)
     used = np.array([not vocabulary.is_unused(token) for token in tokens])
@@ -40,21 +40,21 @@ def kept(vocabulary: FileVocabulary, counts: npt.NDArray[np.int64], size: int) -
 
 
 def counts_for(ids: Ids, size: int) -> npt.NDArray[np.int64]:
-    """Return counts, of a vocabulary of `size`, by which `kept` keeps these very tokens."""
+    """Return counts, for a vocabulary of `size`, for which `kept` keeps exactly these tokens."""
     counts = np.zeros(size, np.int64)
     counts[ids] = PRIOR
     return counts
 
 
 def without(values: Mapping[str, bytes], ids: Ids, n_vocab: int) -> dict[str, bytes]:
-    """Return the metadata of a file with the tokens `ids` alone.
+    """Return the metadata of a file with only the tokens `ids`.
 
     Raises:
-        ModelError: this kind of tokenizer cannot do without any of its tokens.
+        ModelError: this kind of tokenizer needs all of its tokens.
     """
     kind = values.get(TOKENIZER, b"")[12:].decode("utf-8", "replace")
     if kind not in _TRIMMED:
-        raise ModelError(f"Tokens cannot be taken from a vocabulary of the kind {kind!r}.")
+        raise ModelError(f"Tokens cannot be removed from a vocabulary of type {kind!r}.")
     names = _texts(values[TOKENS])
     left = [names[i] for i in ids]
     changed = {TOKENS: writing.texts(left)}
@@ -85,7 +85,7 @@ def _texts(value: bytes) -> list[bytes]:
 
 
 def _merges(value: bytes, left: set[bytes]) -> list[bytes]:
-    """Return the merges whose parts and result are all left."""
+    """Return the merges whose parts and result are all kept."""
     merges = [(merge, *merge[1:].partition(b" ")[::2]) for merge in _texts(value)]
     return [
         merge
@@ -102,7 +102,7 @@ def _place(value: bytes, ids: Ids) -> int | None:
 
 
 def _picked(value: bytes, ids: Ids, n_vocab: int) -> bytes | None:
-    """Return the elements `ids` of an array with a number for each token; None for all else."""
+    """Return the elements `ids` of an array with one number per token; None for anything else."""
     if len(value) < 16:
         return None
     kind, inner, count = struct.unpack_from("<IIQ", value)

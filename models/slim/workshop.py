@@ -1,4 +1,4 @@
-"""Make drafts from one file by recipes, in a folder that is gone when the work is done."""
+"""Make drafts from one file by recipes, in a folder that is removed at the end."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,11 +20,11 @@ from models.slim.writing import read_layout
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Steps, each of which may be left out."""
+    """Steps, each of them optional."""
 
     kind: str | None = None  # the type that all matrices are requantised to
-    tokens: int | None = None  # how many of the vocabulary are kept
-    dropped: tuple[int, ...] = ()  # layers that are left out
+    tokens: int | None = None  # how many tokens are kept
+    dropped: tuple[int, ...] = ()  # layers left out
 
     def __str__(self) -> str:
         steps = [self.kind] if self.kind else []
@@ -36,7 +36,7 @@ class Recipe:
 
     @property
     def label(self) -> str:
-        """What tells the file from others, as a part of its name."""
+        """What distinguishes the file, as a part of its name."""
         steps = [self.kind.lower()] if self.kind else []
         steps += [str(self.tokens)] if self.tokens else []
         steps += ["less-" + "-".join(map(str, self.dropped))] if self.dropped else []
@@ -87,9 +87,8 @@ class Workshop:
         return place
 
     def keep(self, recipe: Recipe, serves: str) -> Path:
-        """Put what a recipe makes among the models, with a note how it came about; return it there.
-
-        `serves` tells the target that it was measured with.
+        """Move a recipe's file to the models, with a note of how it was made; return its path.
+        `serves` is the target it was measured with.
         """
         made = self.make(recipe)
         layout = read_layout(made)
@@ -116,7 +115,7 @@ class Workshop:
 
 @contextmanager
 def workshop(source: Path, count: Callable[[], npt.NDArray[np.int64]]) -> Iterator[Workshop]:
-    """Open a workshop beside the models; what was not kept is removed at the end.
+    """Open a workshop beside the models; files that are not kept are removed at the end.
 
     Raises:
         StorageError: nothing can be written there.

@@ -1,4 +1,4 @@
-"""Write a GGUF file anew from the pieces of another: raw values, and a tensor at a time."""
+"""Rewrite a GGUF file from the pieces of another: raw values, and one tensor at a time."""
 
 import hashlib
 import os
@@ -18,7 +18,7 @@ from models.gguf.values import ARRAY, STRING, Malformed
 Ids = npt.NDArray[np.intp]
 
 CHECKSUM = "specchat.slim.tensors_sha256"
-"""Of the bytes behind the header, by which a damaged copy can be told."""
+"""Of the bytes after the header, to detect a damaged copy."""
 _VERSION = 3
 _UINT32 = 4
 _PIECE = 1 << 22  # bytes
@@ -26,10 +26,10 @@ _PIECE = 1 << 22  # bytes
 
 @dataclass(frozen=True, slots=True)
 class FileLayout:
-    """What lies where in a file."""
+    """The layout of a file."""
 
     path: Path
-    values: Mapping[str, bytes]  # by key, each as it is in the file: its type, then the rest
+    values: Mapping[str, bytes]  # by key, each as in the file: its type, then the rest
     tensors: tuple[Tensor, ...]
     alignment: int
     data: int  # where the offsets of tensors begin
@@ -51,7 +51,7 @@ def read_layout(path: Path) -> FileLayout:
             alignment = value if key == "general.alignment" else alignment
             values[key] = stream.since(start)
         if not isinstance(alignment, int):
-            raise Malformed("its alignment is no number")
+            raise Malformed("its alignment is not a number")
         table = read_table(stream, tensors)
         data = -(-stream.position // alignment) * alignment
     return FileLayout(path, values, table, alignment, data)
@@ -65,9 +65,8 @@ def write(
     matrices: tuple[str, ...] = (),
     changed: FileLayout | None = None,
 ) -> None:
-    """Write a file with other metadata, and of some matrices only the rows `ids`.
-
-    The tensors of `changed` take the place of those of the same names.
+    """Write a file with other metadata, and only the rows `ids` of some matrices. The tensors of
+    `changed` replace those of the same names.
 
     Raises:
         ModelError: the file has tensors of a type that is newer than this program.
@@ -124,7 +123,7 @@ def _pieces(layout: FileLayout, tensor: Tensor, ids: Ids | None) -> Iterator[byt
     """Yield the bytes of a tensor, or of its rows `ids`, without holding them all."""
     count = tensor.shape[-1]
     size = tensor.size // count
-    # A map of the file, of which only what is picked is ever read.
+    # A map of the file; only the needed parts are ever read.
     rows = np.memmap(layout.path, np.uint8, "r", layout.data + tensor.offset, (count, size))
     step = max(1, _PIECE // max(1, size))
     picked = count if ids is None else len(ids)

@@ -1,4 +1,4 @@
-"""Requests that make no sense are refused before they reach the engine."""
+"""Invalid requests are refused before they reach the engine."""
 
 import pytest
 
@@ -9,6 +9,6 @@ from models.errors import UsageError
 @pytest.mark.parametrize(
     ("name", "value"), [("max_tokens", 0), ("max_tokens", -1), ("lookahead", -1), ("seed", -1)]
 )
-def test_a_setting_that_makes_no_sense_is_refused_by_name(name, value):
+def test_a_setting_that_is_invalid_is_refused_by_name(name, value):
     with pytest.raises(UsageError, match=name):
         Request((Message("user", "?"),), **{name: value})

@@ -1,7 +1,7 @@
 """The law of the rounds of a whole answer, by exact enumeration of `Rounds`: no tolerance.
 
 The draft fails on some contexts, which depend on tokens that were drawn. What was proposed before
-has to be judged all the same: a round that is thrown away because of a token has looked at it.
+must be judged anyway: a round that is thrown away because of a token has looked at it.
 """
 
 from types import SimpleNamespace

@@ -24,7 +24,7 @@ from tui.settings import config_file as config
 from tui.settings.config_writer import template
 from tui.settings.settings import merge
 
-WEIGHTS = 1 << 20  # bytes behind a header, which are never written
+WEIGHTS = 1 << 20  # bytes after a header, which are never written
 _SCRATCH = Path(mkdtemp(prefix="specchat-fuzz-"))
 
 
@@ -104,7 +104,7 @@ def _messages() -> Iterator[bytes]:
 
 
 def _rendered(data: bytes) -> object:
-    """A template is a program: it may fail as it likes, and a prompt comes of it all the same."""
+    """A template is a program: it may fail in any way, and there is a prompt anyway."""
     asked = [Message("system", "Be brief."), Message("user", "Why?"), Message("assistant", "So.")]
     asked.append(Message("user", "And now?"))
     template = ChatTemplate(data.decode("utf-8", "replace"), CHATML)

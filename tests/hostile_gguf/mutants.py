@@ -74,7 +74,7 @@ def miscounted(parts: Parts, rng: random.Random) -> bytes:
 
 
 def cut(parts: Parts, rng: random.Random) -> bytes:
-    """Cut the file, in the header or behind it."""
+    """Cut the file, in the header or after it."""
     data = parts.packed()
     return data[: rng.randrange(rng.choice((parts.header_size(), len(data))))]
 

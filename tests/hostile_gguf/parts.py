@@ -65,7 +65,7 @@ class Parts:
         return len(replace(self, data=b"", padding=b"").packed())
 
     def changed(self, key: str, kind: int, value: bytes) -> "Parts":
-        """Return the file with another value, in the place of the old one or at the end."""
+        """Return the file with another value, instead of the old one or at the end."""
         new = key, kind, value
         if key not in [name for name, _, _ in self.values]:
             return replace(self, values=(*self.values, new))

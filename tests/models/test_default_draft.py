@@ -93,7 +93,7 @@ def test_where_it_cannot_be_made_the_draft_serves_and_the_reason_is_said(pair, s
     with monkeypatch.context() as patched:
         patched.setattr(workshop, "require_room", no_room)
         assert default_draft.made(said.append) is None
-    assert "There is no room. The draft serves as it was fetched." in sentences(said)
+    assert "There is no room. The draft is used as downloaded." in sentences(said)
     with monkeypatch.context() as patched:
         patched.delitem(sys.modules, "models.slim.workshop")
         patched.setitem(sys.modules, "models.llama.quantize", None)
@@ -105,7 +105,7 @@ def test_where_it_cannot_be_made_the_draft_serves_and_the_reason_is_said(pair, s
 def test_a_file_of_another_vocabulary_is_left_alone(pair, said):
     default_draft.TOKENS.write_bytes(default_draft.packed(np.ones(SIZE + 8, np.uint8)))
     assert default_draft.made(said.append) is None
-    assert "another vocabulary" in sentences(said)
+    assert "a different vocabulary" in sentences(said)
 
 
 def test_the_list_that_ships_is_one_of_the_default_vocabulary():

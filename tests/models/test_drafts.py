@@ -36,8 +36,8 @@ def test_a_smaller_file_of_the_same_vocabulary_serves(large, tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"kind": "mamba"}, "recurrent and cannot take tokens back"),
-        ({"kind": "lfm2"}, "recurrent and cannot take tokens back"),
+        ({"kind": "mamba"}, "recurrent and cannot roll back tokens"),
+        ({"kind": "lfm2"}, "recurrent and cannot roll back tokens"),
         ({"layers": 12, "seed": 3}, "not smaller than the target"),
     ],
 )
@@ -53,7 +53,7 @@ def test_another_vocabulary_serves_by_what_it_shares_and_is_never_chosen_unasked
 ):
     draft = small(tmp_path, controls=controls)
     shared = 256 + len({*controls} & {*tiny.CONTROLS})
-    assert Pairing(large).judge(draft).reason == f"{shared} of its tokens are the target's too"
+    assert Pairing(large).judge(draft).reason == f"it shares {shared} tokens with the target"
     assert best_draft(large, [draft])[0] is None
 
 
@@ -64,8 +64,8 @@ def test_a_draft_that_lacks_most_text_is_refused_with_the_first_difference(large
     write(layout, tmp_path / "part.gguf", values, ids, MATRICES)
     verdict = Pairing(large).judge(identify(str(tmp_path / "part.gguf")))
     assert not verdict.serves
-    assert "another vocabulary: token 0 is " in verdict.reason
-    assert "of the tokens of ordinary text, where 70% are needed" in verdict.reason
+    assert "a different vocabulary: token 0 is " in verdict.reason
+    assert "of the tokens of ordinary text; 70% is needed" in verdict.reason
 
 
 def test_a_target_never_drafts_for_itself_by_whatever_name(large, tmp_path):

@@ -83,7 +83,7 @@ def test_all_but_the_steep_matrices_keeps_its_bytes(steep_file, kind, looked_up)
     assert source.read_bytes() == before
 
 
-def test_metadata_are_kept_but_for_what_tells_it_from_its_source(steep_file):
+def test_metadata_are_kept_except_what_tells_it_from_its_source(steep_file):
     source = steep_file()
     old = read_layout(source)
     told = dict(old.values) | {SERVES: writing.text("another target")}  # as a slim draft says
@@ -101,7 +101,7 @@ def test_metadata_are_kept_but_for_what_tells_it_from_its_source(steep_file):
     assert header.metadata[SOURCE] == "draft.gguf"
     assert header.metadata[RECIPE] == "5 × Q6_K to Q4_K"
     assert header.metadata[CHECKSUM] == hashlib.sha256(place.read_bytes()[new.data :]).hexdigest()
-    assert summarise(place).serves is None  # it is no draft that was made for a target
+    assert summarise(place).serves is None  # it is not a draft that was made for a target
 
 
 def test_rows_that_are_no_whole_blocks_of_256_become_q8_0(steep_file, tmp_path, monkeypatch):

@@ -89,7 +89,7 @@ def test_a_truncated_file_is_refused(tmp_path, model, keep):
         (header(values=1) + struct.pack("<Q", 1 << 62), "bytes of text"),
         (header(values=1) + string(b"k") + struct.pack("<IQ", 8, 1 << 62), "bytes of text"),
         (header(values=1) + string(b"k") + struct.pack("<IIQ", 9, 8, 1 << 60), "strings"),
-        (header(values=1) + string(b"k") + struct.pack("<IIQ", 9, 4, 1 << 60), "ends within"),
+        (header(values=1) + string(b"k") + struct.pack("<IIQ", 9, 4, 1 << 60), "ends inside"),
         (header(values=1) + string(b"k") + struct.pack("<IIQ", 9, 9, 1), "unknown type"),
         (header(values=1) + string(b"general.alignment") + struct.pack("<II", 4, 3), "alignment"),
         (header(tensors=1) + string(b"t") + struct.pack("<I", 9), "dimensions"),

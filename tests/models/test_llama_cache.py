@@ -122,7 +122,7 @@ def test_a_real_sliding_window_rolls_back_beyond_its_window(open_model, gemma3):
     assert distance(expected, fresh(model, back[-2:])[0]) > 0.9
 
 
-def test_every_row_is_the_logits_behind_its_token(open_model, tiny_target):
+def test_every_row_is_the_logits_after_its_token(open_model, tiny_target):
     model = open_model(tiny_target)
     tokens = random_tokens(random.Random(1), 40)
     rows = model.logits(tokens, rows=9).copy()

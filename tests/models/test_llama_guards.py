@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def run(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run code in a process of its own, which may die."""
+    """Run code in a separate process, which may die."""
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
         cwd=ROOT,

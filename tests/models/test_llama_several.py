@@ -122,7 +122,7 @@ def test_a_cancel_leaves_all_texts_as_they_were(open_model, tiny_target):
 
 
 @pytest.mark.parametrize("kind", ["mamba", "lfm2"])
-def test_a_model_that_cannot_take_tokens_back_holds_one_text(tmp_path, kind):
+def test_a_model_that_cannot_roll_back_tokens_holds_one_text(tmp_path, kind):
     with tiny_model(tmp_path, kind, texts=4) as model:
         assert model.most_texts == 1
         with pytest.raises(ValueError, match="number"):

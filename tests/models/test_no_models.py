@@ -46,7 +46,7 @@ FILES = {
     "zip": (archive(), "a zip archive"),
     "safetensors": (struct.pack("<Q", len(SAFE)) + SAFE + bytes(4), "a safetensors file"),
     "lfs": (LFS, "a git-lfs pointer"),
-    "json": (b' {"error": "Repository not found"}', "a JSON text"),
+    "json": (b' {"error": "Repository not found"}', "a JSON file"),
     "llamafile": (b"MZqFpD='\n" + bytes(99), "a program"),
     "elf": (b"\x7fELF\x02" + bytes(99), "a program"),
     "gzip": (b"\x1f\x8b\x08" + bytes(99), "compressed"),

@@ -63,7 +63,7 @@ def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_tokens_that_are_kept_have_the_very_logits_they_had(models, source, open_model):
+def test_tokens_that_are_kept_have_the_same_logits_they_had(models, source, open_model):
     with making(source) as made:
         path = made.make(Recipe(tokens=KEPT))
         whole, part = open_model(source), open_model(path)
@@ -191,7 +191,7 @@ def test_layers_are_left_out_of_the_middle_evenly():
             assert layers // 4 <= dropped[0] <= dropped[-1] < layers - layers // 4
 
 
-def test_what_is_kept_says_how_it_came_about_and_can_be_checked(models, source):
+def test_what_is_kept_says_how_it_was_made_and_can_be_checked(models, source):
     before = digest(source)
     with making(source) as made:
         place = made.keep(Recipe("Q4_0", KEPT), "a target, 5 bytes")
@@ -227,7 +227,7 @@ def test_full_disk_is_one_sentence_and_leaves_nothing(models, source, monkeypatc
     assert list(models.iterdir()) == []
 
 
-def test_what_failed_half_way_is_made_anew(models, source, monkeypatch):
+def test_what_failed_half_way_is_made_again(models, source, monkeypatch):
     def half(*arguments):
         yield b"half"
         full()

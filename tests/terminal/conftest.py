@@ -2,7 +2,7 @@ import pytest
 
 from tests import tiny
 
-HOT = ["--temperature", "14"]  # or a tiny model says one byte for ever
+HOT = ["--temperature", "14"]  # or a tiny model says one byte forever
 WARM = ["--temperature", "3"]  # hotter, and it ends by itself
 
 

@@ -104,7 +104,7 @@ def customised(home: Path, site: str) -> Mapping[str, str]:
     folder = home / "site"
     folder.mkdir(parents=True, exist_ok=True)
     guarded = indent(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n{site}", "    ")
-    # Python goes on without what fails here, unless it is told to end.
+    # Python continues without what fails here, unless it is told to end.
     (folder / "sitecustomize.py").write_text(
         f"try:\n{guarded}\nexcept Exception as error:\n    raise SystemExit(repr(error))\n"
     )

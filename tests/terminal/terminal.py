@@ -1,4 +1,4 @@
-"""The whole program on a pseudo terminal, and what a person would see there."""
+"""The whole program on a pseudo terminal, and what a user would see there."""
 
 import os
 import pty
@@ -24,7 +24,7 @@ MODE = re.compile(rb"\x1b\[\?([\d;]+)([hl])")
 PUSHED = re.compile(rb"\x1b\[>\d+u")  # kitty's way to say how keys are sent
 USUAL = {b"25": b"h", b"7": b"h"}  # a terminal shows its cursor and wraps lines; all else is off
 TINY = ["--threads", "1", "--top-k", "0", "--top-p", "1", "--seed", "1"]
-BROKEN = "�"  # what a tiny model says is no text
+BROKEN = "�"  # what a tiny model says is not a text
 READY = "ready"
 DONE = " tokens · "  # in the line below an answer
 ESCAPE, QUIT = "\x1b", "\x11"

@@ -1,4 +1,4 @@
-"""A person at a real terminal: keys in, a screen out."""
+"""A user at a real terminal: keys in, a screen out."""
 
 import os
 import random
@@ -16,7 +16,7 @@ from tui.chat.screen import KEEP_EVERY
 SIZES = 200 if ALL else 80
 
 
-def test_a_person_chats_and_quits(tmp_path: Path, models: list[str]) -> None:
+def test_a_user_chats_and_quits(tmp_path: Path, models: list[str]) -> None:
     with opened(tmp_path, *models, "--max-tokens", "20") as terminal:
         terminal.shows("Ask something", READY)
         terminal.press("Why is the sky blue?\r")
@@ -102,7 +102,7 @@ def test_the_death_of_the_engine_is_a_sentence_and_the_chat_goes_on(
         worker.send_signal(number)
         said = terminal.shows(number.name, "ended while it answered")
         assert said.count(BROKEN) > 5  # what it said stays
-        terminal.press("\x15")  # in place of what the prompt may hold
+        terminal.press("\x15")  # instead of what the prompt may hold
         while terminal.read(0.3):
             pass
         terminal.press("Again\r")

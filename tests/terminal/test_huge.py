@@ -83,7 +83,7 @@ def test_two_hundred_turns_in_a_small_context(tmp_path: Path, models: list[str])
 
 
 def answered(home: Path, terminal: Terminal, number: int) -> None:
-    """Wait until the store has so many answers that came to an end."""
+    """Wait until the store has this many finished answers."""
     deadline = time.monotonic() + WAIT_S
     while ended(home / "home" / "chats.db") < number:
         assert terminal.process.poll() is None, terminal.text

@@ -55,7 +55,7 @@ def system(name: str) -> System:
             return System(name, "auto", sources=tuple(sources.split(",")))
         case [sources, lookahead]:
             return System(name, "sps", int(lookahead), tuple(sources.split(",")))
-    sys.exit(f"{name} is no system")
+    sys.exit(f"{name} is not a system")
 
 
 def answer(assistant: Assistant, prompt: str, way: System) -> Stats:

@@ -1,7 +1,7 @@
 """What the chat's screen costs the decoder: `python -m tests.tools.beside TARGET [DRAFT]`.
 
-The same greedy answer comes by turns without a screen and in the chat, from an engine in a process
-of its own each time. Printed are tokens per second and their ratio. It asserts nothing.
+The same greedy answer comes by turns without a screen and in the chat, from an engine in a separate
+process each time. It prints tokens per second and their ratio. It asserts nothing.
 """
 
 import asyncio

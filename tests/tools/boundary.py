@@ -1,8 +1,8 @@
 """What the engine's own process costs: `python -m tests.tools.boundary TARGET [ROUNDS [THREADS]]`.
 
-The same short greedy answer comes by turns from an engine in this process and from one in a process
-of its own, both loaded all the while. Printed is the ratio of their speeds, as the receiver of the
-events sees them. A benchmark, not a test: it asserts nothing.
+The same short greedy answer comes by turns from an engine in this process and from one in a
+separate process, both loaded all the while. It prints the ratio of their speeds, as the receiver
+of the events sees them. A benchmark, not a test: it asserts nothing.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """How soon an answer stops when it is told to: `python -m tests.tools.cancels TARGET DRAFT`.
 
 Answers are cancelled at random moments while the prompt is read, while the target decodes alone and
-while the draft is at work, through the same process boundary as in the chat. Printed is the time
+while the draft is at work, through the same process boundary as in the chat. It prints the time
 from the key to the end of the answer, whether its text was kept, and whether the next prompt is
 answered as ever. COUNT and THREADS may follow. A benchmark, not a test: it asserts nothing.
 """

@@ -63,7 +63,7 @@ class Terminal(HeadlessDriver):
 
 
 def words() -> Iterator[str]:
-    """Yield ordinary words for ever."""
+    """Yield ordinary words forever."""
     dice = random.Random(0)
     while True:
         yield dice.choice(WORDS) + " "

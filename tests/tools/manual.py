@@ -1,6 +1,6 @@
 """The manual, made from the code of the command line: `python -m tests.tools.manual` writes it.
 
-Written are docs/commands/COMMAND.md for each command and docs/specchat.1, the man page.
+It writes docs/commands/COMMAND.md for each command, and docs/specchat.1, the man page.
 """
 
 from collections.abc import Iterator
@@ -15,25 +15,25 @@ from tui.shell.cli import COMMANDS, specchat
 ROOT = Path(__file__).parents[2]
 PAGES, MAN = ROOT / "docs" / "commands", ROOT / "docs" / "specchat.1"
 SHARED = {name for name, key in KEYS.items() if key.option}
-"""Options that most commands have; they are told once, with `specchat` itself."""
+"""Options that most commands have; described once, with `specchat` itself."""
 EXIT = (
     ("0", "All went well."),
     ("1", "A bug in specchat."),
-    ("2", "What was typed, or config.toml, makes no sense."),
-    ("3", "A model is missing, damaged, or came to an end."),
+    ("2", "The command line or config.toml is invalid."),
+    ("3", "A model is missing or damaged, or its process ended."),
     ("4", "A file cannot be read or written."),
     ("5", "A download failed."),
     ("130", "Interrupted."),
 )
 ENVIRONMENT = (
     ("SPECCHAT_HOME", "The folder of config.toml, conversations and measurements."),
-    ("SPECCHAT_MODELS", "Where models go that belong to no repository of the hub."),
-    ("HF_HOME, HF_HUB_CACHE", "Where models of the hub are."),
-    ("HF_HUB_OFFLINE", "1 opens no connection, not even to pull."),
-    ("HF_TOKEN", "What the hub gives to you alone."),
-    ("SPECCHAT_TOKEN", "The token that specchat serve demands."),
-    ("NO_COLOR", "Set to anything, nothing is coloured."),
-    ("SPECCHAT_DEBUG", "1 shows where a bug is."),
+    ("SPECCHAT_MODELS", "The folder of models that belong to no hub repository."),
+    ("HF_HOME, HF_HUB_CACHE", "Where models from the hub are stored."),
+    ("HF_HUB_OFFLINE", "Set to 1, no connection is opened, not even to pull."),
+    ("HF_TOKEN", "Your token for gated models on the hub."),
+    ("SPECCHAT_TOKEN", "The token that specchat serve requires."),
+    ("NO_COLOR", "Set to anything, turns colours off."),
+    ("SPECCHAT_DEBUG", "Set to 1, shows where a bug is."),
 )
 Record = tuple[str, str]
 

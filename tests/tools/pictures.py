@@ -1,6 +1,6 @@
 """The README's pictures, of real runs: `python -m tests.tools.pictures TARGET DRAFT`.
 
-TARGET and DRAFT are GGUF files. Written are docs/chat.svg, an answer seen as tokens beside its
+TARGET and DRAFT are GGUF files. It writes docs/chat.svg, an answer seen as tokens beside its
 figures, and docs/race.svg, the outcome of a race.
 """
 

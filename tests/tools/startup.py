@@ -1,6 +1,6 @@
 """How long until the first frame: `python -m tests.tools.startup [ROUNDS]`.
 
-Each round starts, one after the other and in a terminal of its own, the bare interpreter, the
+Each round starts, one after another and in a terminal of its own, the bare interpreter, the
 smallest Textual app and the chat. Times are from exec to the first visible character and to the
 prompt; the ratio is of the time the processors spent, which a busy machine changes least.
 """

@@ -18,7 +18,7 @@ from tests.patience import WAIT_S
 NEAR_S = 0.025
 """What is due within this time is waited for: the screen is laid out sixty times a second."""
 THREADS_S = 0.2
-"""How long threads that work for the app are waited for; a test may hold one for ever."""
+"""How long threads that work for the app are waited for; a test may hold one forever."""
 
 
 async def rest(_least: float = 0, most: float = 1, *, near_s: float = NEAR_S) -> None:

@@ -1,4 +1,4 @@
-"""The figures of an answer that was gone on with."""
+"""The figures of an answer that was continued."""
 
 from dataclasses import fields, replace
 

@@ -1,4 +1,4 @@
-"""The app: it owns the engine, the screens and the ways out."""
+"""The app: it owns the engine and the screens, and ends the program."""
 
 import asyncio
 import gc
@@ -50,7 +50,7 @@ class SpecchatApp(Program):
         return self.chat
 
     def on_mount(self) -> None:
-        """Look for the models and the conversations while the person already types."""
+        """Look for the models and the conversations while the user already types."""
         threading.excepthook = self._thread_died
         self._undo.callback(setattr, threading, "excepthook", threading.__excepthook__)
         self.appear(self.settings)
@@ -60,7 +60,7 @@ class SpecchatApp(Program):
 
     def _begin(self) -> None:
         """Look for the conversations and the models, which the first frame does not wait for."""
-        # What is there by now stays; looking through it again and again costs frames.
+        # What was found so far stays; looking through it again and again costs frames.
         gc.collect()
         gc.freeze()
         gc.set_threshold(50_000, 20, 100)
@@ -68,7 +68,7 @@ class SpecchatApp(Program):
         self.look_for_models(self.settings)
 
     async def on_unmount(self) -> None:
-        """Keep what was said and free the models, whatever the reason to go."""
+        """Save the conversation and free the models, whatever the reason to quit."""
         self.chat.autosave.leave()
         await asyncio.gather(asyncio.to_thread(self.chat.autosave.close), self.close_engine())
 
@@ -91,7 +91,7 @@ class SpecchatApp(Program):
             self.post_message(StoreOpened(Store(None), error))
             return
         self.post_message(StoreOpened(store, None))
-        with suppress(StorageError):  # a damaged file is repaired, and said, at the next start
+        with suppress(StorageError):  # a damaged file is repaired and reported at the next start
             store.back_up()
 
     @on(StoreOpened)
@@ -124,9 +124,9 @@ class SpecchatApp(Program):
 
     @on(NotLocated)
     def explain(self, message: NotLocated) -> None:
-        """Say that there is no model, and offer to get one if that helps."""
+        """Say that there is no model, and offer to download one if that helps."""
         typing = bool(self.chat.prompt.text)  # what is typed next must not press keys elsewhere
-        hint = "\nF5 shows the models, and fetches others." if message.missing else ""
+        hint = "\nF5 lists the models and fetches more." if message.missing else ""
         self.chat.controller.no_model(message.reason + hint)
         if message.missing and not typing:
             self.action_choose_model()
@@ -154,12 +154,12 @@ class SpecchatApp(Program):
     @work(group="choice")
     async def _keep_choice(self, before: Settings, choice: tuple[str, str | None]) -> None:
         """Have the next start begin with the models that were chosen."""
-        from tui.settings.model_choice import keep  # brings tomlkit along
+        from tui.settings.model_choice import keep  # imports tomlkit
 
         try:
             kept = await asyncio.to_thread(keep, before, *choice)
         except SpecchatError as error:
-            text = f"{error} The choice counts until you quit."
+            text = f"{error} The choice applies until you quit."
             self.notify(safe(text), title="Not kept", severity="warning", markup=False)
         else:
             sources = {**self.settings.sources, **kept}
@@ -175,7 +175,7 @@ class SpecchatApp(Program):
             self.push_screen(SettingsScreen(settings, target), self._apply)
 
     def _apply(self, settings: Settings | None) -> None:
-        """Go on with changed settings; the models are loaded again only if they have to be."""
+        """Continue with changed settings; the models are loaded again only if they have to be."""
         if settings is None:
             return
         before, self.settings = self.settings, settings

@@ -1,4 +1,4 @@
-"""The clipboard and the browser: the system's where they can be seen, and a true word on it."""
+"""The system's clipboard and browser, if the user can see them, and what became of each use."""
 
 import asyncio
 import os
@@ -16,13 +16,13 @@ from textual.widget import Widget
 from tui.safe import safe
 
 CLIPBOARD_TIMEOUT_S = 2.0
-"""Seconds a tool may take, which is long: a tool that waits for a display must not hold us up."""
+"""Seconds a tool may take: generous, but a tool that waits for a display must not block us."""
 OSC52_MAX_BYTES = 74_000
 """Bytes above which many terminals drop what they are sent."""
 WEB = re.compile(r"https?://[^\s/]\S*", re.IGNORECASE)
-"""What may be opened; parsers of addresses would pass over tabs in one."""
+"""What may be opened; URL parsers would skip tabs."""
 DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME")
-"""Variables of which one is set where a browser has a window."""
+"""Variables, one of which is set if a browser can open a window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Tool:
     """A program that puts its input onto the clipboard."""
 
     command: tuple[str, ...]
-    variable: str = ""  # what the environment says where it works
+    variable: str = ""  # the variable that is set where it works
     encoding: str = "utf-8"
 
 
@@ -45,7 +45,7 @@ TOOLS = (
 
 
 async def copy(app: App[Any], text: str) -> str:
-    """Copy a text; return the sentence that says what came of it."""
+    """Copy a text; return a sentence that says whether it worked."""
     if not text:
         return "There is nothing to copy."
     tool = usable(os.environ)
@@ -58,7 +58,7 @@ async def copy(app: App[Any], text: str) -> str:
 
 
 def copy_and_say(widget: Widget, text: str, what: str = "") -> None:
-    """Copy a text and say in a toast what came of it, without anybody waiting for it."""
+    """Copy a text in the background, and say in a toast whether it worked."""
 
     async def say() -> None:
         widget.notify(what + await copy(widget.app, text), timeout=4, markup=False)
@@ -67,7 +67,7 @@ def copy_and_say(widget: Widget, text: str, what: str = "") -> None:
 
 
 def usable(environment: Mapping[str, str]) -> Tool | None:
-    """Return the first tool that reaches the clipboard in front of the person, if one does."""
+    """Return the first tool that reaches the user's own clipboard, if any."""
     for tool in TOOLS:
         if tool.variable:
             works = bool(environment.get(tool.variable))
@@ -99,20 +99,20 @@ def run(tool: Tool, text: str) -> str:
 
 
 def open_address(widget: Widget, address: str) -> None:
-    """Open an address that the person has read; where that is not possible, copy it."""
+    """Open an address that the user has read; where that is not possible, copy it."""
     if not WEB.fullmatch(address):
-        text = f"Not opened, it is no web address: {safe(address)}"
+        text = f"Not opened, because it is not a web address: {safe(address)}"
         widget.notify(text, severity="warning", markup=False)
     elif has_window(os.environ, sys.platform):
         widget.app.open_url(address)
         widget.notify(f"The browser was asked to open {safe(address)}", markup=False)
     else:  # a browser for terminals would paint over this one
-        widget.notify("No browser has a window here, so the address is copied.", timeout=4)
+        widget.notify("There is no browser here, so the address was copied.", timeout=4)
         copy_and_say(widget, address)
 
 
 def has_window(environment: Mapping[str, str], platform: str) -> bool:
-    """Return whether a browser would open a window in front of the person."""
+    """Return whether a browser would open a window that the user can see."""
     if environment.get("SSH_CONNECTION"):
         return False
     return platform in ("darwin", "win32") or any(environment.get(name) for name in DESKTOP)

@@ -1,4 +1,4 @@
-"""The keys as they are now, and the words, on one page."""
+"""The current keys and the terms, on one page."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ AREAS = {
     "several": "Keys, among several answers",
     "help": "Keys, on this page",
 }
-"""The areas that keys belong to, which is how their names begin; others follow."""
+"""The areas of keys, which are the prefixes of their names; others follow."""
 ALWAYS = {
     "app": (("Ctrl+C", "Copy what is selected; twice quits"), ("Ctrl+P", "Command palette")),
     "prompt": (
@@ -49,7 +49,7 @@ ALWAYS = {
 """Keys that cannot be changed."""
 TOKENS: dict[Kind, str] = {
     Origin.DRAFT: "proposed by the draft and accepted by the target",
-    Origin.RESIDUAL: "the target's own, in place of a proposal that it rejected",
+    Origin.RESIDUAL: "the target's own, after it rejected a proposal",
     Origin.TARGET: "the target's own: nothing was proposed there, or a seed decided",
     GHOST: "proposed and rejected; shown where ghosts are on",
 }
@@ -58,7 +58,7 @@ WORDS = (
     ("SpS", "speculative sampling: a draft proposes, the target checks several tokens at once"),
     ("auto", "SpS where it pays on this machine, ArS where it does not"),
     ("round", "one proposal and its check: one evaluation of the target"),
-    ("accepted", "proposals that passed the target's test, of those that were tested"),
+    ("accepted", "accepted proposals, out of those that were tested"),
     ("tok/eval", "tokens for each evaluation of the target; ArS has 1"),
     ("K", "lookahead: how many tokens the draft proposed in the last round"),
     ("ctx", "tokens of the context in use, and how many fit"),
@@ -134,7 +134,7 @@ class HelpScreen(ModalScreen[None]):
         lines = [
             Static(line, classes=kind, markup=False) for kind, line in _lines(bindings, keymap)
         ]
-        if self.keys.is_attached:  # the person may have closed the page again
+        if self.keys.is_attached:  # the user may have closed the page again
             await self.keys.mount(*lines)
 
 

@@ -1,4 +1,4 @@
-"""The app's keys: their names, what `[keys]` of `config.toml` makes of them, and the palette."""
+"""The app's keys: their names, how `[keys]` in `config.toml` changes them, and the palette."""
 
 import importlib
 import unicodedata
@@ -37,11 +37,11 @@ KEYED = (
 )
 """The modules whose classes have keys, in the order in which these are listed."""
 UNUSED = ("Quit", "Keys", "Maximize", "Minimize")
-"""Textual's own commands that are among the app's keys already, or have no use here."""
+"""Textual's own commands that the app's keys already cover, or that are useless here."""
 _MODIFIERS = {"ctrl", "shift", "alt", "super", "hyper", "meta"}
 _NAMED = {key.value for key in Keys}
 _SAME = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+[": "escape", "ctrl+h": "backspace"}
-"""Pairs that terminals cannot tell apart."""
+"""Pairs that terminals cannot distinguish."""
 _WRITTEN = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "slash": "/"}
 _TYPED_INTO = ("app", "chat", "prompt")
 """Areas in which the prompt has the focus and takes every character."""
@@ -109,7 +109,7 @@ def _unusable(name: str, keys: str) -> str | None:
     for key in (key.strip() for key in keys.split(",")):
         *modifiers, base = key.split("+") if len(key) > 1 else [key]
         if not base or not set(modifiers) <= _MODIFIERS or not _is_key(base):
-            return f"{key!r} is no key; write it as ctrl+t or f8."
+            return f"{key!r} is not a key; write it as ctrl+t or f8."
         if key in _SAME:
             return f"terminals cannot tell {key} from {_SAME[key]}."
         if not modifiers and len(base) == 1 and name.split(".")[0] in _TYPED_INTO:
@@ -118,12 +118,12 @@ def _unusable(name: str, keys: str) -> str | None:
 
 
 def _taken(name: str, keys: str, bindings: Mapping[str, Bound]) -> str | None:
-    """Say that the prompt, which has the focus, would take the key for itself."""
+    """Say that the prompt, which has the focus, would use the key itself."""
     if name.split(".")[0] in ("app", "chat") and not bindings[name].priority:
         own = prompt_keys(bindings)
         for key in (key.strip() for key in keys.split(",")):
             if key in own:
-                return f"{key} is the prompt's own: {own[key]}."
+                return f"{key} already belongs to the prompt: {own[key]}."
     return None
 
 
@@ -194,7 +194,7 @@ def commands(
 
 
 def _title(name: str, meaning: str) -> str:
-    """Return what a key is called in the palette, where one searches for a word."""
+    """Return a key's name in the palette, where users search by word."""
     if name.casefold() in meaning.casefold():
         return meaning
     return f"{name} · {meaning}" if meaning else name

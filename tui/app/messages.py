@@ -10,7 +10,7 @@ from assistant.request import Setup
 from assistant.service import Hear
 from models.errors import StorageError
 
-if TYPE_CHECKING:  # it brings SQLite along, which the first frame does not wait for
+if TYPE_CHECKING:  # it imports SQLite, which the first frame does not wait for
     from assistant.store import Store
 
 
@@ -34,7 +34,7 @@ class Located(Message):
 
 @dataclass
 class NotLocated(Message):
-    """The target is not on this machine, or the reference to it makes no sense."""
+    """The target is not on this machine, or the reference to it is invalid."""
 
     reason: str
     missing: bool
@@ -43,7 +43,7 @@ class NotLocated(Message):
 
 @dataclass
 class StoreOpened(Message):
-    """The store of conversations is there, or another one in its place."""
+    """The store of conversations is open, or another one replaces it."""
 
     store: "Store"
     error: StorageError | None

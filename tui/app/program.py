@@ -1,4 +1,4 @@
-"""What the apps have in common: no line commands the terminal, and no crash tells what was said."""
+"""What the apps share: no line can control the terminal, and no crash shows the conversation."""
 
 import asyncio
 import os
@@ -34,12 +34,12 @@ HUES = ("primary", "secondary", "accent", "success", "warning", "error")
 class Harmless(LineFilter):
     """Look at every line just before it is written.
 
-    What is shown passes `safe` before it gets to a widget; this is for what a person pastes into
+    What is shown passes `safe` before it gets to a widget; this is for what a user pastes into
     one, and for the widget that was forgotten.
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the line with no character that could command a terminal, and as wide as it is."""
+        """Return the line without characters that could control a terminal, at the same width."""
         if all(segment.text.isprintable() for segment in segments):
             return segments
         return [Segment(_harmless(text), style, control) for text, style, control in segments]
@@ -58,7 +58,7 @@ def _cell(character: str) -> str:
 
 
 class Program(App[None]):
-    """An app that is a whole program; `engine` makes what computes for it."""
+    """An app that is a whole program; `engine` makes its engine."""
 
     # A toast at the bottom would cover what is being typed and the newest words.
     CSS = "ToastRack { dock: top; align: right top; margin: 1 0 0 0; }"
@@ -69,21 +69,21 @@ class Program(App[None]):
         self._engine: Service | None = None
         self._harmless = Harmless()
         self._asked_to_quit = -QUIT_AGAIN_S
-        self._early: list[events.Event] | None = []  # what was typed before anything could take it
+        self._early: list[events.Event] | None = []  # what was typed before the prompt existed
         self._crashed = False
         self._undo = ExitStack()
 
     def on_load(self) -> None:
-        """Take care of the signals that end a program, before there is anything to be seen."""
+        """Handle the signals that end a program, before anything is shown."""
         self._undo.enter_context(signals_leave(self._leave))
 
     def on_mount(self) -> None:
-        """Take care of the terminal."""
+        """Restore the terminal."""
         starts_over(driver_of(self))
         self.call_after_refresh(self._take_early)
 
     def submit(self, job: AnyJob, take: Hear) -> Ticket:
-        """Have the engine do a job; what it says comes to `take`, in this app's own thread."""
+        """Have the engine do a job; its events go to `take`, in this app's thread."""
         if self._engine is None:
             if self._new_engine is None:
                 from assistant.process.client import EngineProcess
@@ -107,7 +107,7 @@ class Program(App[None]):
             await asyncio.to_thread(self._engine.close)
 
     async def on_unmount(self) -> None:
-        """Give the signals back, after the app's own end."""
+        """Restore the signal handlers after the app has ended."""
         self._undo.close()
 
     def _leave(self, number: int) -> None:
@@ -121,7 +121,7 @@ class Program(App[None]):
             self.run_worker(self._use_keys(settings), group="keys", exclusive=True)
 
     async def _use_keys(self, settings: Settings) -> None:
-        """Look at all keys first; that imports every screen, which is left to a thread."""
+        """Check all keys first; that imports every screen, so it runs on a thread."""
         from tui.app.keymap import all_bindings, usable
 
         good, complaints = usable(settings.keymap, await asyncio.to_thread(all_bindings))
@@ -136,7 +136,7 @@ class Program(App[None]):
             )
 
     async def on_event(self, event: events.Event) -> None:
-        """Keep what is typed while the program starts until there is a place for it."""
+        """Keep what is typed during startup until the prompt exists."""
         if self._early is not None and isinstance(event, events.Key | events.Paste):
             self._early.append(event)
         else:
@@ -152,11 +152,11 @@ class Program(App[None]):
         self.screen.refresh()
 
     def get_line_filters(self) -> list[LineFilter]:
-        """Have every line looked at, last of all."""
+        """Check every line as the last step."""
         return [*super().get_line_filters(), self._harmless]
 
     def get_css_variables(self) -> dict[str, str]:
-        """Have no ground of the text's own colour: a terminal's palette knows no faint hues."""
+        """Avoid backgrounds in the text's colour: a terminal's palette has no faint hues."""
         variables = super().get_css_variables()
         if self.current_theme.ansi:
             variables |= {f"{hue}-muted": "ansi_default" for hue in HUES}
@@ -164,7 +164,7 @@ class Program(App[None]):
         return variables
 
     def action_help(self) -> None:
-        """Open the page of keys and words."""
+        """Open the page of keys and terms."""
         from tui.app.help_screen import HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
@@ -189,7 +189,7 @@ class Program(App[None]):
 
 
 def crash_report(error: BaseException) -> str:
-    """Return what is said of an exception that nothing caught: a bug."""
+    """Return the message for an uncaught exception: a bug."""
     cause: Any = getattr(error, "error", error)  # that of a worker
     if os.environ.get(DEBUG):
         return "".join(traceback.format_exception(cause)).rstrip()

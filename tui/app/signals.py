@@ -21,7 +21,7 @@ GRACE_S = 5.0
 
 @contextmanager
 def signals_leave(leave: Callable[[int], None]) -> Iterator[None]:
-    """Call `leave` in the running event loop with the number of a signal that says to go."""
+    """Call `leave` in the running event loop with the number of a signal that ends the app."""
     loop = asyncio.get_running_loop()
 
     def handle(number: int, _: FrameType | None) -> None:
@@ -38,7 +38,7 @@ def signals_leave(leave: Callable[[int], None]) -> Iterator[None]:
 
 
 def starts_over(driver: Driver | None) -> None:
-    """Have an app that was stopped from outside give the terminal back before it takes it again.
+    """Have an app that was stopped from outside release the terminal before it takes it again.
 
     Textual takes it whenever it is continued. After SIGSTOP, of which no program is told, that
     would be twice, and what it would restore in the end is its own state.
@@ -70,15 +70,17 @@ def _terminal_is_gone() -> bool:
     try:
         termios.tcgetattr(0)
     except termios.error as error:
-        return bool(error.args[0] == errno.EIO)  # anything else is no terminal in the first place
+        return bool(
+            error.args[0] == errno.EIO
+        )  # anything else is not a terminal in the first place
     return False
 
 
 def _do_without_terminal(code: int) -> None:
-    """Let what still writes succeed, and do not wait for it.
+    """Let pending writes succeed, and do not wait for them.
 
     With SIGHUP comes SIGCONT, at which Textual would start over on the dead terminal and then wait
-    for ever until its first write is through.
+    forever until its first write is through.
     """
     signal.signal(signal.SIGCONT, lambda number, frame: None)
     nowhere = os.open(os.devnull, os.O_RDWR)

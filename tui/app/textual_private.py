@@ -1,6 +1,6 @@
-"""What is used of Textual and Rich that they do not promise to keep, each with the reason.
+"""Private parts of Textual and Rich that the app uses, each with the reason.
 
-No other module reaches into them, so that a new version is tried by looking here.
+No other module uses them, so checking a new version means checking this file.
 """
 
 import sys
@@ -39,7 +39,7 @@ OVERRIDDEN: dict[type, tuple[str, ...]] = {
     App: ("_fatal_error",),  # the report of a crash would show the values of variables
     TextArea: ("_on_key", "_on_paste"),  # a handler of ours would run as well as Textual's
 }
-"""Private methods that subclasses elsewhere have in place of Textual's."""
+"""Private methods that subclasses elsewhere replace."""
 MARKDOWN = (
     "MarkdownBullet",
     "MarkdownListItem",
@@ -66,7 +66,7 @@ def blocks_of(block: "MarkdownBlock") -> "list[MarkdownBlock]":
 
 
 def driver_of(app: App[None]) -> Driver | None:
-    """Return what reads and writes the terminal of an app."""
+    """Return the driver of an app's terminal."""
     return app._driver
 
 
@@ -80,7 +80,7 @@ def holds_terminal(driver: Driver) -> bool:
 
 
 def keymap_of(app: App[object]) -> Mapping[str, str]:
-    """Return the keys that a person has chosen, by the names of what they do."""
+    """Return the keys that a user has chosen, by the names of what they do."""
     return app._keymap
 
 
@@ -103,7 +103,7 @@ def paint_sparingly(screen: Screen[None]) -> None:
 
 
 class Patches(CompositorUpdate):
-    """Several places of the screen, written one after the other."""
+    """Several places of the screen, written one after another."""
 
     def __init__(self, updates: Sequence[CompositorUpdate]) -> None:
         self._updates = updates
@@ -157,7 +157,7 @@ class Sparing(Compositor):
 
 def disjoint(spans: Iterable[tuple[int, int, int]]) -> list[Region]:
     """Return rectangles that cover the spans of lines (y, x1, x2), and no place twice."""
-    found: dict[tuple[int, int, int], Region] = {}  # by the span that would go on with it
+    found: dict[tuple[int, int, int], Region] = {}  # by the span that would continue with it
     for y, x1, x2 in spans:
         region = found.pop((y, x1, x2), Region(x1, y, x2 - x1, 0))
         found[y + 1, x1, x2] = region.grow((0, 0, 1, 0))

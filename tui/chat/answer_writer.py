@@ -1,4 +1,4 @@
-"""One answer under way: what it has so far, and where that is shown and kept."""
+"""An answer being decoded: what it has so far, and where that is shown and saved."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assistant.events import Decoded, Finished, Stop
 from assistant.tokens import Step, Trace
 from tui.figures import together
 
-if TYPE_CHECKING:  # they bring SQLite and Textual along
+if TYPE_CHECKING:  # they import SQLite and Textual
     from assistant.store import Record, State, Store
     from tui.chat.conversation.answer import Answer
 
@@ -17,22 +17,22 @@ WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)
 
 
 class AnswerWriter:
-    """Gather an answer, show it, and keep what there is of it in the store.
+    """Collect an answer, show it, and save what there is in the store.
 
     Args:
-        record: what the store has of it, and where the rest goes.
+        record: its record in the store, where the rest is added.
         view: shows it; None where nobody looks at it as it comes.
-        before: how it came about so far, when an answer is gone on with.
+        before: how it was decoded so far, when an answer is continued.
     """
 
     def __init__(self, record: Record, view: Answer | None = None, before: Trace = ()) -> None:
         self.record, self.view = record, view
-        # An answer cut within a character goes on with that character.
+        # An answer cut within a character continues with that character.
         self._begun = "".join(step.text for step in before) or record.content
         self._ids, self._before = record.token_ids, before
         self._steps: list[Step] = []
         self._kept = 0  # steps that the store has
-        self._storing = Lock()  # what is kept meanwhile must not come after the end
+        self._storing = Lock()  # what is saved meanwhile must not follow the end
         self.is_over = False
 
     @property
@@ -42,7 +42,7 @@ class AnswerWriter:
 
     @property
     def trace(self) -> Trace:
-        """Return how it came about."""
+        """Return how it was decoded."""
         return (*self._before, *self._steps)
 
     def add(self, event: Decoded) -> None:
@@ -91,7 +91,7 @@ class AnswerWriter:
             )
 
     def abandon(self, store: Store, state: State) -> Record:
-        """Save what there is of an answer that came to no end.
+        """Save what there is of an answer that did not finish.
 
         Raises:
             StorageError: it cannot be written.
@@ -101,7 +101,7 @@ class AnswerWriter:
             return store.answers.end(self.record.id, self.text, (), self.trace, None, None, state)
 
     def close(self, store: Store, state: State) -> None:
-        """Save what there is if it came to no end; nothing of one that never began.
+        """Save what there is if it did not finish; nothing of one that never began.
 
         Raises:
             StorageError: it cannot be written.

@@ -1,4 +1,4 @@
-"""What is on disk of a chat: the conversations, and where the person left."""
+"""What a chat keeps on disk: the conversations, and where the user left off."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Autosave:
         self._state, self._dialogue, self._prompt = state, dialogue, prompt
         self._unsent, self._editing = unsent, editing
         self._several, self._follow = several, follow
-        self._told: dict[str, str] = {}  # where the person was when that was last kept
+        self._told: dict[str, str] = {}  # where the user was when that was last kept
         self.begun = False
         """Whether conversations are kept, in a file or not."""
 
     def begin(self, store: Store) -> None:
-        """Keep everything in `store` from now on, and go on where the person left."""
+        """Keep everything in `store` from now on, and resume where the user left off."""
         state, prompt = self._state, self._prompt
         edited, typed = None, bool(prompt.text)
         try:
@@ -62,7 +62,7 @@ class Autosave:
             prompt.notify(safe(store.notice), timeout=15, markup=False)
         self._unsent.begin()
         self._follow()
-        self.begun = True  # from here on, threads use the store that there is by now
+        self.begun = True  # from here on, threads use the current store
         question = next((record for record in state.records if str(record.id) == edited), None)
         if question is not None and not typed:
             self._editing.begin(question)
@@ -79,7 +79,7 @@ class Autosave:
             self._prompt.app.call_from_thread(self._state.lost, error)
 
     def leave(self) -> None:
-        """Save what the next start goes on with."""
+        """Save what the next start continues with."""
         self._dialogue.leave()
         self._several.leave()
         if self.begun:
@@ -87,7 +87,7 @@ class Autosave:
                 self._note()
 
     def _note(self) -> None:
-        """Save where the person is, and what is being written."""
+        """Save where the user is, and what is being written."""
         self._unsent.keep()
         question = self._editing.question
         numbers = {OPEN: self._state.conversation, EDITED: question.id if question else None}

@@ -43,7 +43,7 @@ class Banner(Horizontal):
         yield self._models
 
     def show(self, text: str) -> None:
-        """Say something else than the models."""
+        """Show something other than the models."""
         self._models.update(safe(text))
 
     def not_saved(self, error: StorageError) -> None:
@@ -51,7 +51,7 @@ class Banner(Horizontal):
         if not self._program.has_class("warning"):
             self._program.update("specchat · not saved")
             self._program.add_class("warning")
-            text = f"{error} The conversation goes on, but is not kept; copy what you need."
+            text = f"{error} The conversation continues, but is not saved; copy what you need."
             self.notify(safe(text), severity="error", timeout=30, markup=False)
 
     def ready(self, ready: Ready) -> None:

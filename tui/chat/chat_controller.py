@@ -1,4 +1,4 @@
-"""The chat: what the person says is answered, what the engine says is shown."""
+"""The chat: what the user says is answered, what the engine says is shown."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from assistant.store import Record
 
 Begin = Callable[[ModelInfo, Mode], Request]
-"""Begins an answer; is called when its turn comes, and returns what the engine needs for it."""
+"""Begins an answer; called when its turn comes, it returns what the engine needs."""
 
 
 class ModelWanted(Message):
@@ -83,7 +83,7 @@ class ChatController:
 
     @property
     def busy(self) -> bool:
-        """Whether an answer is under way, also one that nobody waits for any more."""
+        """Whether an answer is under way, also one that nobody waits for."""
         return self._ticket is not None
 
     @property
@@ -93,7 +93,7 @@ class ChatController:
 
     @property
     def wants_model(self) -> bool:
-        """Whether something waits that no model will ever answer."""
+        """Whether a prompt waits that no model will ever answer."""
         return self.waits and not self.preparing and self.ready is None
 
     def prepare(self) -> None:
@@ -102,13 +102,13 @@ class ChatController:
         self._display.looking()
 
     def load(self, setup: Setup, no_draft: str | None) -> None:
-        """Have models loaded in place of an answer; what waits is answered afterwards."""
+        """Have models loaded instead of an answer; what waits is answered afterwards."""
         self.no_draft = no_draft
         self.cancel()
         self._submit(setup, self._loading)
 
     def no_model(self, reason: str) -> None:
-        """Say why nothing can be answered, and hand the prompt back that waits for it."""
+        """Say why nothing can be answered, and give back the waiting prompt."""
         self.ready, self.preparing = None, False
         self._display.no_model()
         self._state.view.note(reason, "error")
@@ -157,16 +157,16 @@ class ChatController:
                 self._end(self._dialogue.finished(event))
             case Failed():
                 self._tell(event)
-                self.take_back()  # it would hang on an answer that may come to nothing
+                self.take_back()  # it would hang on an answer that may fail
                 self._end(self._dialogue.failed(event))
             case None:
                 self._ticket = None
                 self._go_on()
 
     def say(self, text: str, attachments: Sequence[Attachment]) -> None:
-        """Answer what the person says now, or as soon as that is possible."""
+        """Answer what the user says now, or as soon as that is possible."""
         if self.waits:
-            self._parts.notify("One message waits already; this one stays here.", timeout=3)
+            self._parts.notify("One message is waiting already; this one stays here.", timeout=3)
             return
         self._waiting = self.keep(text, attachments)
         self._waiting.add_class("waiting")
@@ -188,7 +188,7 @@ class ChatController:
             if turn is not None:
                 turn.remove_class("waiting")
             asked = self._dialogue.answer(model, mode)
-            if isinstance(self._parts.screen.focused, Turn):  # it stood on what is replaced
+            if isinstance(self._parts.screen.focused, Turn):  # it followed what is replaced
                 self._state.view.focus_last()
             return asked
 
@@ -200,9 +200,9 @@ class ChatController:
         self.answer()
 
     def go_on(self, answer: Record) -> None:
-        """Go on with an answer that was cut."""
+        """Continue with an answer that was cut."""
         if self._state.leaf is None or answer.id != self._state.leaf.id:
-            self._parts.notify("Only the last answer can be gone on with; f copies up to here.")
+            self._parts.notify("Only the last answer can be continued; f copies up to here.")
         elif self._state.shared:  # two would write over each other
             self._parts.notify("It is open in another specchat, too; f copies up to here.")
         else:
@@ -213,7 +213,10 @@ class ChatController:
 
         It is the prompt after what was said so far, or the last question.
         """
-        target, prompt = self.idle_target(" A race needs them to itself."), self._parts.prompt
+        target, prompt = (
+            self.idle_target(" A race needs both models to itself."),
+            self._parts.prompt,
+        )
         if target is None:
             return None
         request = self._dialogue.race(prompt.text, prompt.attachments, target)
@@ -250,20 +253,20 @@ class ChatController:
         self._parts.refresh_bindings()
 
     def list_chats(self) -> None:
-        """List the conversations as they are by now, where they are kept by now."""
+        """List the conversations again, from the current store."""
         chats = self._parts.chats
         chats.use(self._state.store)
         chats.current = self._state.conversation
         chats.refresh_list()
 
     def stop(self) -> None:
-        """End the answer, keep its text, and take a prompt back that waits."""
+        """End the answer, keep its text, and take back a waiting prompt."""
         self.take_back()
         self.cancel()
         self._parts.refresh_bindings()
 
     def take_back(self) -> None:
-        """Hand the prompt back that waits."""
+        """Give back the waiting prompt."""
         self._wish = None
         turn, self._waiting = self._waiting, None
         if turn is not None:
@@ -272,14 +275,14 @@ class ChatController:
 
     def _give_back(self, text: str, attachments: tuple[Attachment, ...]) -> None:
         if not self._parts.prompt.give_back(text, attachments):
-            self._parts.notify("Up-arrow in an empty prompt brings the unanswered one back.")
+            self._parts.notify("Up-arrow in an empty prompt brings back the unanswered one.")
 
     def _have(self, begin: Begin) -> None:
         self._wish = begin
         self._go_on()
 
     def _go_on(self) -> None:
-        """Have done what waits, or ask for a model when nothing else helps; offer fitting keys."""
+        """Do what waits, or ask for a model if nothing else helps; offer the matching keys."""
         if self._wish is not None and self.ready is not None and not self.busy:
             begin, self._wish = self._wish, None
             self.ask(begin(self.ready.target, self.mode), self.show)

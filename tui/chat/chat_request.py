@@ -1,4 +1,4 @@
-"""What the engine is asked: a path through a conversation as a request."""
+"""The request to the engine: a path through a conversation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from assistant.store import Record
 
 ALTERNATIVES = 5
-"""Tokens of each row that are told of with each token, for the inspector."""
+"""Alternatives of each row to report with each token, for the inspector."""
 
 
 def inquiry(
@@ -25,7 +25,7 @@ def inquiry(
     again: int = 0,
     stored: bool = False,
 ) -> Request:
-    """Return the request for the answer that follows `path`, or goes on with its last one.
+    """Return the request for the answer that follows `path`, or continues with its last one.
 
     `model` is the target's name; `again` counts the answers there are already to the question;
     `stored` says that the conversation is on disk.
@@ -37,7 +37,7 @@ def inquiry(
         mode=mode,
         lookahead=settings.lookahead,
         max_tokens=settings.max_tokens,
-        seed=None if seed is None else seed + again,  # another answer is to be another one
+        seed=None if seed is None else seed + again,  # another answer must differ
         stored=stored,
         alternatives=ALTERNATIVES,
         sources=settings.draft_sources,

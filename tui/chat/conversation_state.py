@@ -13,12 +13,12 @@ from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.conversation import Conversation
 from tui.settings.settings import Settings
 
-if TYPE_CHECKING:  # it brings SQLite along, which the first frame does not wait for
+if TYPE_CHECKING:  # it imports SQLite, which the first frame does not wait for
     from assistant.store import Record, Store
 
 Value = TypeVar("Value")
 SHARED = (
-    "This conversation is open in another specchat, too. What is said in both is kept: as branches."
+    "This conversation is open in another specchat, too. What is said in both is kept, as branches."
 )
 
 
@@ -26,7 +26,7 @@ class ConversationState:
     """Show one path from the root of a conversation's tree.
 
     Messages form a tree: an edited question or another answer is a sibling of the first. When the
-    store cannot be written, the conversation goes on in memory and `lost` is told.
+    store cannot be written, the conversation continues in memory and `lost` is told.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class ConversationState:
         self.view, self.lost = view, lost
         self._store: Store | None = None
         self.conversation: int | None = None
-        """None until something has been said."""
+        """None until something was said."""
         self.records: tuple[Record, ...] = ()
         """The path that is shown."""
         self.reply: AnswerWriter | None = None
@@ -85,7 +85,7 @@ class ConversationState:
             self.note(SHARED)
 
     def go_to(self, message: int) -> bool:
-        """Walk to a message of the conversation, on whatever branch; return whether it is there."""
+        """Go to a message of the conversation, on any branch; return whether it exists."""
         try:
             if message not in {record.id for record in self.records}:
                 self.store.choose(message)
@@ -104,7 +104,7 @@ class ConversationState:
         """Let other instances know what is open here; return whether one has it open, too."""
         try:
             return self.store.enter(self.conversation)
-        except StorageError:  # reading on is possible without
+        except StorageError:  # reading works without it
             return False
 
     def cut_before(self, record: Record) -> None:
@@ -114,7 +114,7 @@ class ConversationState:
         self.show()
 
     def show(self) -> None:
-        """Put the path on the screen anew."""
+        """Put the path on the screen again."""
         reply = self.reply if self.reply and self.shows(self.reply.record) else None
         # What streams is shown as it streamed: the store has an older state of it.
         blank = [
@@ -125,12 +125,12 @@ class ConversationState:
             reply.move_to(self.answer_of(reply.record))
 
     def note(self, text: str) -> None:
-        """Warn in front of the answer under way."""
+        """Show a warning before the answer under way."""
         shown = self.reply is not None and self.shows(self.reply.record)
         self.view.note(text, "warning", self.reply.view if shown and self.reply else None)
 
     def so_far(self, record: Record) -> Trace | None:
-        """Return how an answer came about that is under way; None for any other."""
+        """Return how an answer was decoded that is under way; None for any other."""
         reply = self.reply
         return reply.trace if reply is not None and reply.record.id == record.id else None
 
@@ -161,14 +161,14 @@ class ConversationState:
             return do()
 
     def drop(self, record: Record) -> None:
-        """Hide a message that came to nothing; where that cannot be written, it stays."""
+        """Hide a message that failed; where that cannot be written, it stays."""
         try:
             self.store.drop(record.id)
         except StorageError as error:
             self.lost(error)
 
     def move_to(self, store: Store) -> None:
-        """Go on in another store, with a copy of the path that is shown."""
+        """Continue in another store, with a copy of the path that is shown."""
         system, self._store = self.system, store
         moved: dict[int, Record] = {}
         if self.conversation is not None:

@@ -1,4 +1,4 @@
-"""What is said, and the answers to it: the chat without its keys."""
+"""Questions and their answers: the chat without its keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tui.chat.conversation_state import ConversationState
 from tui.chat.prompt.attachments import joined
 from tui.figures import footnote
 
-if TYPE_CHECKING:  # it brings SQLite along, which the first frame does not wait for
+if TYPE_CHECKING:  # it imports SQLite, which the first frame does not wait for
     from assistant.store import Record
 
 
@@ -30,7 +30,7 @@ class Dialogue:
     def ask(
         self, text: str, attachments: Sequence[Attachment], instead_of: Record | None = None
     ) -> UserTurn:
-        """Keep and show what the person says, `instead_of` an earlier question or at the end."""
+        """Keep and show what the user says, `instead_of` an earlier question or at the end."""
         state = self._state
         if instead_of is not None:
             state.cut_before(instead_of)
@@ -56,7 +56,7 @@ class Dialogue:
         return self._request(path, model, mode, again=len(record.siblings) - 1)
 
     def go_on(self, model: ModelInfo, mode: Mode) -> Request:
-        """Go on with the last answer, which was cut; return what the engine needs for it."""
+        """Continue with the last answer, which was cut; return what the engine needs for it."""
         state, record = self._state, self._state.records[-1]
         view = state.answer_of(record)
         view.resume()
@@ -64,7 +64,7 @@ class Dialogue:
         return self._request(state.records, model, mode)
 
     def several(self, model: ModelInfo, mode: Mode, count: int) -> tuple[list[Record], Request]:
-        """Make room for some answers to the last question; return it and what the engine needs."""
+        """Add places for some answers to the last question; return it and what the engine needs."""
 
         def begin() -> list[Record]:
             records = [self._answer(model) for _ in range(count)]

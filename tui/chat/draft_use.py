@@ -1,4 +1,4 @@
-"""What became of a draft model, in a sentence, where a person would expect something else."""
+"""A sentence about the draft model, if a user would expect something else of it."""
 
 import shlex
 from pathlib import Path
@@ -7,7 +7,7 @@ from assistant.events import ModelInfo, Ready, Stats
 from tui.settings.settings import Settings
 
 MIN_TESTED = 8
-"""Proposals from which on it is no accident that none was accepted."""
+"""How many proposals show that accepting none was no accident."""
 MODEL = "model"
 """The source of proposals that is the draft model."""
 
@@ -23,7 +23,7 @@ def refused(reason: str, ready: Ready, settings: Settings) -> str:
 
 
 def rejected(stats: Stats, draft: ModelInfo) -> str | None:
-    """Return that a draft was no help at all, if it was none."""
+    """Return a sentence if a draft was no help at all."""
     tally = stats.sources.get(MODEL)
     if tally is None or tally.tested < MIN_TESTED or tally.accepted:
         return None
@@ -57,7 +57,7 @@ def _why(stats: Stats, settings: Settings, answers: int) -> str:
     if MODEL not in settings.draft_sources:
         return f"source {settings.source} leaves it out"
     if answers > 1:
-        return "several answers take their guesses from the conversation alone"
+        return "several answers take their guesses only from the conversation"
     if stats.generated_tokens <= 1:
         return "the answer was too short"
     if settings.mode == "auto" and settings.lookahead is None:

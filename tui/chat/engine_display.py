@@ -11,7 +11,7 @@ FIGURES_EVERY = 0.5
 
 
 class EngineDisplay:
-    """Show models and figures; those of a round not more often than anybody could read them."""
+    """Show models and figures; a round's figures no more often than one can read them."""
 
     def __init__(self, parts: ChatLayout) -> None:
         self._parts = parts
@@ -22,7 +22,7 @@ class EngineDisplay:
         self._parts.status.show(loaded=False, activity=Activity("looking for the models", 0.0))
 
     def loading(self, event: Loading) -> None:
-        """Say how far a model is."""
+        """Show how much of a model is loaded."""
         verb = "loading" if event.fraction < 1 else "preparing"
         text = f"{verb} the {event.role} {event.name}"
         self._parts.status.show(activity=Activity(text, event.fraction))
@@ -44,7 +44,7 @@ class EngineDisplay:
         self._parts.banner.show("no model")
 
     def reading(self, event: Prefilled) -> None:
-        """Say how far the reading of a prompt is."""
+        """Show how much of a prompt has been read."""
         who = "reading the prompt" if event.role == "target" else "the draft reads along"
         text = f"{who}: {event.done:,} of {event.total:,} tokens"
         fraction = event.done / event.total if event.total else 1.0

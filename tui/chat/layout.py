@@ -14,7 +14,7 @@ from tui.chat.prompt.prompt import Prompt
 from tui.chat.status import Status
 
 NARROW, ROOMY = 80, 116
-"""Cells from which on a conversation can be read beside one of the others, and beside both."""
+"""Widths in cells at which a conversation fits next to one of the others, and next to both."""
 
 
 class ChatLayout(Vertical):
@@ -89,7 +89,7 @@ class Body(Horizontal):
         return self.has_class("-narrow") and (self.chats.display or self.panel.display)
 
     def toggle_chats(self) -> None:
-        """Open the list and go there, or close it."""
+        """Open and focus the list, or close it."""
         self.chats.toggle()
         if self.chats.display and self.panel.display and self.size.width < ROOMY:
             self.panel.wanted = False
@@ -103,7 +103,7 @@ class Body(Horizontal):
     @on(ChatList.Left)
     @on(ChatList.Chosen)
     def uncover(self) -> None:
-        """Show the conversation, if something lies over it."""
+        """Show the conversation if something covers it."""
         if self.covered:
             self.panel.wanted = False
             self.chats.close()

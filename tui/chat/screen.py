@@ -30,7 +30,7 @@ from tui.chat.unsent_text import QuestionEditing, UnsentText
 from tui.settings.settings import Settings
 from tui.widgets.keyline import KeyLine
 
-if TYPE_CHECKING:  # it brings SQLite along, which the first frame does not wait for
+if TYPE_CHECKING:  # it imports SQLite, which the first frame does not wait for
     from assistant.store import Store
 
 MODES: tuple[Mode, ...] = ("auto", "sps", "ars")
@@ -39,7 +39,7 @@ KEEP_EVERY = 1.0
 
 
 class RaceWanted(Message):
-    """The person wants to see a prompt race."""
+    """The user wants to see a prompt race."""
 
     def __init__(self, request: Request) -> None:
         super().__init__()
@@ -120,14 +120,14 @@ class ChatScreen(Screen[None]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Let the person type from the first frame on."""
+        """Let the user type from the first frame on."""
         self.prompt.focus()
         self._look()
         # Not a timer of its own: each message to a screen under another one has all painted again.
         self.app.set_interval(KEEP_EVERY, self._keep)
 
     def use(self, store: Store) -> None:
-        """Keep conversations in `store` from now on, and go on where the person left."""
+        """Keep conversations in `store` from now on, and resume where the user left off."""
         self.autosave.begin(store)
         self.learn()
 
@@ -145,7 +145,7 @@ class ChatScreen(Screen[None]):
         self.autosave.learn(model)
 
     def apply(self, settings: Settings) -> None:
-        """Go on with other settings, from the next round or answer on."""
+        """Continue with other settings, from the next round or answer on."""
         self.state.settings = settings
         self.mode = settings.mode
         self._look()
@@ -174,14 +174,14 @@ class ChatScreen(Screen[None]):
 
     @on(Deleted)
     def leave_deleted(self, message: Deleted) -> None:
-        """Show a conversation no longer that is deleted."""
+        """Stop showing a deleted conversation."""
         if message.id == self.state.conversation:
             self._deleted = message.id
             self.controller.open(None)
 
     @on(Restored)
     def return_to_restored(self, message: Restored) -> None:
-        """Show a conversation again that was open when it was deleted."""
+        """Show a conversation that was open when it was deleted, after it was restored."""
         if message.id == self._deleted and self.state.conversation is None:
             self.controller.open(message.id)
 
@@ -242,7 +242,7 @@ class ChatScreen(Screen[None]):
             self.conversation.anchor()
 
     def action_toggle_mode(self) -> None:
-        """Go on with the next way of decoding."""
+        """Continue with the next way of decoding."""
         self.mode = MODES[(MODES.index(self.mode) + 1) % len(MODES)]
 
     def watch_mode(self, mode: Mode) -> None:

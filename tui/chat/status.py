@@ -1,4 +1,4 @@
-"""The line that says how the answer is made."""
+"""The status line: how answers are decoded."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +18,7 @@ BAR = 10
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Something that takes a while, and how far it is."""
+    """Something that takes a while, and its progress."""
 
     text: str
     fraction: float

@@ -1,4 +1,4 @@
-"""What a person can do to a turn of the conversation."""
+"""What a user can do to a turn of the conversation."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class TurnActions:
         copy_and_say(self._view, blocks[place], which)
 
     def _inspect(self, turn: Turn, record: Record) -> None:
-        """Open the inspector on an answer, or on what there is of it by now."""
+        """Open the inspector on an answer, or on what there is of it so far."""
         from tui.chat.inspector.screen import Inspector
 
         state = self._state
@@ -131,9 +131,9 @@ class TurnActions:
                 self._choose(record, -1 if verb == "older" else 1)
             case "fork":
                 self._controller.open(self._state.store.fork(record.id), to_prompt=True)
-                hint = " Ctrl+R has it answered." if record.role == "user" else ""
+                hint = " Ctrl+R answers it." if record.role == "user" else ""
                 self._view.notify(
-                    f"This is a conversation of its own now.{hint}", timeout=5, markup=False
+                    f"This is now a separate conversation.{hint}", timeout=5, markup=False
                 )
             case "delete":
                 self._delete(record)

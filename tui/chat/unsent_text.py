@@ -1,4 +1,4 @@
-"""What is being written: in every conversation, and in the place of an earlier question."""
+"""Unsent text: in every conversation, and as a change of an earlier question."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tui.chat.conversation_state import ConversationState
     from tui.chat.prompt.prompt import Prompt
 
-HEADING = "Enter asks it anew, on a branch of its own · Esc leaves it"
+HEADING = "Enter asks it again, on a new branch · Esc cancels"
 
 
 class PromptPlace(NamedTuple):
@@ -23,7 +23,7 @@ class PromptPlace(NamedTuple):
 
 
 class UnsentText:
-    """Put away what is in the prompt when the person goes elsewhere, and bring it back later."""
+    """Put away what is in the prompt when the user goes elsewhere, and bring it back later."""
 
     def __init__(self, prompt: Prompt, state: ConversationState) -> None:
         self._prompt, self._state = prompt, state
@@ -33,12 +33,12 @@ class UnsentText:
         self._kept: dict[PromptPlace, str] = {}  # what the store has
 
     def begin(self) -> None:
-        """Go on with what was left when the app ended; what has been typed already follows it."""
+        """Restore what was unsent when the app ended; text typed since follows it."""
         self._place = PromptPlace(self._state.conversation)
         self._prompt.restore(self._left_in(self._place))
 
     def go(self, message: int | None = None) -> None:
-        """Go on in the conversation that is shown, or in the place of a message of it."""
+        """Continue in the conversation on the screen, or replacing one of its messages."""
         place = PromptPlace(self._state.conversation, message)
         if place != self._place:
             state = self._left_in(place)
@@ -48,7 +48,7 @@ class UnsentText:
             self._prompt.restore(state)
 
     def sent(self) -> None:
-        """Go on in the conversation that is shown; what has been typed since comes along."""
+        """Continue in the conversation that is shown; what has been typed since comes along."""
         self._states[self._place] = ""
         self.begin()
 
@@ -115,7 +115,7 @@ class QuestionEditing:
         changed = self._prompt.state() not in ("", original)
         self._unsent.go()
         if changed:
-            hint = "Your change is kept; e on that message goes on with it."
+            hint = "Your change is kept; e on that message continues it."
             self._prompt.notify(hint, timeout=5, markup=False)
         else:
             self._unsent.forget(question.id)

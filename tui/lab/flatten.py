@@ -28,14 +28,14 @@ _STAGES = 4
 @click.argument("file", type=ModelParameter())
 @click.option("--yes", is_flag=True, help="Keep it without asking, if it is faster here.")
 @click.option("--anyway", is_flag=True, help="Keep it even if it is not.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; nothing is asked.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, and ask nothing.")
 @click.pass_context
 def flatten(context: click.Context, file: str, yes: bool, anyway: bool, as_json: bool) -> None:
-    """Make a model of FILE that verifies proposals faster on a CPU; takes some minutes.
+    """Make a copy of FILE that verifies proposals faster on a CPU; takes some minutes.
 
-    Matrices whose type makes wide batches dear are requantised, all others stay as they are. It
-    answers a little differently: how fast it is here, and how far from FILE, is measured and shown
-    before you say whether to keep it. FILE itself is never changed.
+    Matrices whose type makes wide batches slow are requantised; all others stay as they are. Its
+    answers differ a little. Its speed here and its distance from FILE are measured and shown before
+    you decide whether to keep it. FILE itself is never changed.
     """
     from models.slim.flattening import flattened
 
@@ -72,7 +72,9 @@ def _source(file: str) -> "LocalModel":
     if source.summary and not source.summary.rolls_back:
         raise ModelError(f"{source.path} is recurrent: no proposals are ever verified with it.")
     if parts_of(source.path):
-        raise ModelError(f"{source.path} is one part of a split model; name a file that is whole.")
+        raise ModelError(
+            f"{source.path} is one part of a split model; choose a model that is in one file."
+        )
     return source
 
 
@@ -88,7 +90,7 @@ def _measured(source: "Path", flat: "Path", chosen: "Settings", say: Stages) -> 
 def _wanted(helps: bool, yes: bool, anyway: bool, asked: bool) -> bool:
     if anyway or yes or not asked:
         return anyway or (yes and helps)
-    question = "Keep it?" if helps else "Keep it all the same?"
+    question = "Keep it?" if helps else "Keep it anyway?"
     unanswered = "Nothing was kept; --yes keeps what helps, --anyway all."
     return confirmed(question, unanswered, default=helps)
 

@@ -1,4 +1,4 @@
-"""`specchat prove`: losslessness, checked on the person's own machine and pair."""
+"""`specchat prove`: losslessness, checked on the user's machine and pair."""
 
 import json
 import sys
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--thorough", is_flag=True, help="Take more of everything, and some minutes.")
+@click.option("--thorough", is_flag=True, help="Run larger tests, which take minutes.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @shared
 def prove(thorough: bool, as_json: bool, **options: Any) -> None:
     """Check on this machine that speculation changes nothing but the speed.
 
-    The shipped rules are enumerated on a small example, where mistakes in them have to be found;
-    and what your pair says with and without speculation is compared: as it is shipped, too, with
-    every source and the controller, for several answers at once, and from a snapshot on disk. It
-    takes a minute or two. The exit code is 1 if a law is broken.
+    The shipped rules are enumerated on a small example, and deliberate mistakes in them must be
+    found. Then your pair's answers with and without speculation are compared, also in a full turn
+    with every source and the controller, for several answers at once, and from a snapshot on disk.
+    It takes a minute or two. The exit code is 1 if a check fails.
     """
     chosen = settings(options)
 

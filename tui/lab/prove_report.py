@@ -25,7 +25,7 @@ BROKEN, INTERRUPTED = 1, 130
 
 @dataclass(slots=True)
 class ProofOutcome:
-    """What came of it, as far as it came."""
+    """The outcome, as far as the proof got."""
 
     sampling: Sampling
     thorough: bool
@@ -60,7 +60,7 @@ def lines(outcome: ProofOutcome) -> Iterator[str]:
     yield from wrap(verdict(outcome), WIDTH)
     if noise := by_layer["noise"]:
         yield ""
-        yield from wrap(f"What is promised: {PROMISE} {_measured(noise)}", WIDTH)
+        yield from wrap(f"The promise: {PROMISE} {_measured(noise)}", WIDTH)
 
 
 def report(outcome: ProofOutcome) -> dict[str, Any]:
@@ -87,24 +87,24 @@ def report(outcome: ProofOutcome) -> dict[str, Any]:
 
 
 def verdict(outcome: ProofOutcome) -> str:
-    """Return in a sentence or two what it comes to."""
+    """Return the verdict in a sentence or two."""
     if broken := outcome.broken:
         named = "; ".join(f"{each.layer}: {each.what}" for each in broken)
-        return f"Broken: {named}. Please report it, with the output of --json."
+        return f"Failed: {named}. Please report it, with the output of --json."
     if (proved := outcome.proved) is None:
         stopped = "failed" if outcome.error else "was stopped"
-        return f"Nothing is broken as far as it came: it {stopped} before its end."
+        return f"No fault was found, but the check {stopped} before its end."
     if not proved.speculates:
         return (
-            "The rules hold. This target is a recurrent model, which cannot take tokens back: it "
+            "The rules hold. This target is a recurrent model, which cannot roll back tokens: it "
             "never speculates, so there was nothing else to compare."
         )
     took = f"It took {duration(proved.seconds)}; seed {proved.seed}."
     if len(proved.paths) > 1:
-        return f"All holds: with this pair, speculation changes nothing but the speed. {took}"
+        return f"All checks pass: with this pair, speculation changes nothing but the speed. {took}"
     return (
-        f"All holds. {proved.no_draft or 'There is no draft.'} So the target itself proposed "
-        f"what it likes best: a draft's rows and vocabulary were not tested. {took}"
+        f"All checks pass. {proved.no_draft or 'There is no draft.'} So the target itself proposed "
+        f"its likeliest tokens: a draft's rows and vocabulary were not tested. {took}"
     )
 
 
@@ -188,18 +188,18 @@ def _texts(checks: Sequence[Check]) -> Iterator[str]:
             f"{accepted}"
         )
         yield (
-            f"  the target by itself, at the same widths: {figures['replayed']:.0f} of "
+            f"  the target alone, at the same widths: {figures['replayed']:.0f} of "
             f"{figures['rows']:.0f} tokens the same"
         )
 
 
 def _shipped(proved: str, checks: Sequence[Check]) -> Iterator[str]:
-    """Yield what became of each text, and what that proves."""
+    """Yield the outcome for each text, and what that proves."""
     tested = [check for check in checks if check.holds is not None]
     yield from _texts(tested)
     for check in checks:
         if check.holds is None:
-            yield f"{check.what}: not tested, as {check.note}"
+            yield f"{check.what}: not tested, because {check.note}"
     if tested and all(check.holds for check in tested):
         yield proved
 
@@ -221,7 +221,7 @@ def _sampling(checks: Sequence[Check]) -> Iterator[str]:
         yield from (f"  accepted {rate}" for rate in rates)
     samples = sum(check.figures.get("samples", 0) for check in checks)
     yield f"{len(checks)} tests of {samples:,.0f} answers; p is the least of each rule's, by Holm."
-    yield f"A pair that is right is accused in {FALSE_ALARM * 10_000:.0f} of 10,000 runs."
+    yield f"A correct pair fails in {FALSE_ALARM * 10_000:.0f} of 10,000 runs."
 
 
 def _failing(*checks: Check) -> str:
@@ -233,26 +233,29 @@ LAYERS: Mapping[Layer, tuple[str, Callable[[Sequence[Check]], Iterator[str]]]] =
         "The shipped rules, enumerated: every outcome and its exact probability",
         _enumeration,
     ),
-    "mistakes": ("Mistakes made on purpose, which have to be found", _mistakes),
-    "noise": ("The noise of batches: this target's logits beside those of single tokens", _noise),
+    "mistakes": ("Deliberate mistakes, which must be found", _mistakes),
+    "noise": ("Batch noise: this target's logits compared with those of single tokens", _noise),
     "rollback": (
-        "Taking back: rows after a rollback beside those of a cache that never held more",
+        "Rollback: rows after it compared with those of a cache that never held more",
         _rollback,
     ),
-    "greedy": ("At temperature 0: SpS beside ArS", _texts),
-    "seed": ("With a seed: SpS beside ArS at the temperature asked for", _texts),
+    "greedy": ("At temperature 0: SpS compared with ArS", _texts),
+    "seed": ("With a seed: SpS compared with ArS at the requested temperature", _texts),
     "turn": (
         "An answer as it is shipped, with a seed: every source, the controller decides",
-        partial(_shipped, "The shipped turn says what ArS says, whatever proposes and when."),
+        partial(_shipped, "The shipped turn writes what ArS writes, whatever proposes and when."),
     ),
     "several": (
-        "Several answers at once, with seeds: each beside its own ArS",
-        partial(_shipped, "Each of several answers is what its seed says alone."),
+        "Several answers at once, with seeds: each compared with its own ArS",
+        partial(_shipped, "Each of several answers is what its seed gives alone."),
     ),
     "restored": (
-        "A snapshot on disk, forgotten and restored: the answer goes on beside ArS",
-        partial(_shipped, "What comes back from disk is what had been read."),
+        "A snapshot, dropped and restored from disk: the rest of the answer compared with ArS",
+        partial(_shipped, "What comes back from disk is what was read."),
     ),
-    "sampling": ("By samples: SpS beside ArS, and acceptance beside its closed form", _sampling),
+    "sampling": (
+        "By samples: SpS compared with ArS, and acceptance with its closed form",
+        _sampling,
+    ),
 }
-"""The title of each layer and what tells of it, in their order."""
+"""The title of each layer and its reporter, in order."""

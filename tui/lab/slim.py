@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Text like that which will be written, to choose the vocabulary by. May be repeated.",
+    help="Text like that the model will write, to choose the vocabulary by. May be repeated.",
 )
 @click.option(
-    "--chats/--no-chats", default=True, help="Choose it by your own chats too.  [--chats]"
+    "--chats/--no-chats", default=True, help="Also choose it by your own chats.  [--chats]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
@@ -45,9 +45,9 @@ def slim(
 ) -> None:
     """Make a faster draft for TARGET, measured on this machine; takes some minutes.
 
-    Tried are smaller weights, fewer tokens and fewer layers, one on top of the other. What promises
-    the fastest answers is kept among the models, where it is preferred from then on; answers stay
-    as they are. Without a draft that helps, nothing is kept.
+    It tries smaller weights, fewer tokens and fewer layers, one after another. The draft that
+    promises the fastest answers is kept with the models, and is preferred from then on; answers do
+    not change. If no draft helps, nothing is kept.
     """
     chosen = settings(context.find_root().params)
     large, small = _pair(target, draft, chosen)
@@ -93,7 +93,9 @@ def _pair(
             raise ModelMissing(reason)
         small = found
     if parts_of(small.path):
-        raise ModelError(f"{small.path} is one part of a split model; name a file that is whole.")
+        raise ModelError(
+            f"{small.path} is one part of a split model; choose a model that is in one file."
+        )
     return large, small
 
 

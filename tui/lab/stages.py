@@ -1,4 +1,4 @@
-"""What begins, and about how long all that is left will take, on standard error."""
+"""Print on standard error what begins, and about how long the rest will take."""
 
 from time import monotonic
 
@@ -9,7 +9,7 @@ from tui.widgets.text_figures import duration
 
 
 class Stages:
-    """Says of each stage of so many that it begins."""
+    """Announces each of a number of stages."""
 
     def __init__(self, total: int) -> None:
         self._total, self._begun, self._started = total, 0, monotonic()

@@ -1,4 +1,4 @@
-"""`specchat stats`: what speculation did for one's own conversations."""
+"""`specchat stats`: what speculation did for your conversations."""
 
 import json
 import textwrap
@@ -22,11 +22,11 @@ PLACES = 8  # in a round, that are told one by one
 @click.command()
 @as_json_option
 def stats(as_json: bool) -> None:
-    """Show how speculation went over your stored answers.
+    """Show how well speculation worked in your stored answers.
 
-    Acceptance is accepted over tested proposals; tokens per evaluation is what a target evaluation
-    yielded; the speed-up compares with your own answers of the same model at about the same depth
-    in which nothing was proposed, and is left open where there are none.
+    Acceptance is accepted over tested proposals; tokens per evaluation is what one target
+    evaluation yielded. The speed-up compares with your own answers of the same model, at about the
+    same depth, in which nothing was proposed; without such answers it is left blank.
 
     What an answer is, its lines tell: code, when at least half of them stand between fences (```);
     mixed, when some do; a list, when at least half are items or rows of a table; else prose.
@@ -36,7 +36,7 @@ def stats(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(report(history)))
     elif not history.whole.answers:
-        click.echo("There are no stored answers to look back at.", err=True)
+        click.echo("There are no stored answers yet.", err=True)
     else:
         click.echo("\n".join(map(safe, lines(history))))
 
@@ -50,7 +50,7 @@ def lines(history: AnswerHistory) -> Iterator[str]:
         f"{_count(whole.tokens, 'token')} in {_count(whole.rounds, 'evaluation')}"
     )
     if history.left_out:
-        yield f"Left out, because its figures cannot be: {_count(history.left_out, 'answer')}"
+        yield f"Left out, because its figures are impossible: {_count(history.left_out, 'answer')}"
     for title, groups in _tables(history).items():
         yield ""
         yield _line(title, "answers", "accepted", "tokens/eval", "speed-up")

@@ -37,8 +37,8 @@ SOURCES: "dict[OutlookSource, str]" = {"draft": "drafted", "copying": "copied"}
 def tune(as_json: bool, **options: Any) -> None:
     """Measure what evaluations cost on this machine, and when speculation pays.
 
-    Settings that make them cheaper are used from then on, unless you set them yourself. It takes a
-    minute or a few; let nothing else run meanwhile.
+    Settings that make them cheaper are used from then on, unless you set them yourself. It takes
+    one to a few minutes; run nothing else meanwhile.
     """
     tuned = measure(settings(options))
     if as_json:
@@ -81,7 +81,7 @@ def lines(tuned: "Tuned") -> Iterator[str]:
     yield ""
     yield from _payoffs(tuned.depths)
     yield ""
-    yield "Other settings and files, and their time beside the usual:"
+    yield "Other settings and files, and their time compared with the usual:"
     yield from map(_trial, tuned.trials)
     yield ""
     yield from _meaning(tuned)
@@ -96,7 +96,7 @@ def _engines(figures: "Mapping[EngineName, EngineFigures]") -> Iterator[str]:
 
 
 def _costs(depths: "Sequence[Depth]") -> Iterator[str]:
-    yield f"{'tokens at once':<16}" + "".join(f"{_behind(depth):>24}" for depth in depths)
+    yield f"{'tokens at once':<16}" + "".join(f"{_after(depth):>24}" for depth in depths)
     for width in depths[0].verify:
         yield f"{width:>14}  " + "".join(_cell(depth.verify, width) for depth in depths)
     if depths[0].draft:
@@ -109,13 +109,13 @@ def _cell(seconds: Mapping[int, float], tokens: int) -> str:
     return f"{seconds[tokens] * 1000:>13.1f} ms{seconds[tokens] / seconds[1]:>8.2f}"
 
 
-def _behind(depth: "Depth") -> str:
-    return f"behind {depth.tokens:,}"
+def _after(depth: "Depth") -> str:
+    return f"after {depth.tokens:,}"
 
 
 def _payoffs(depths: "Sequence[Depth]") -> Iterator[str]:
     yield "A lookahead pays from this acceptance rate on:"
-    yield f"{'lookahead':<16}" + "".join(f"{_behind(depth):>24}" for depth in depths)
+    yield f"{'lookahead':<16}" + "".join(f"{_after(depth):>24}" for depth in depths)
     yield " " * 16 + f"{'drafted':>12}{'copied':>12}" * len(depths)
     for rows in zip(*(depth.payoffs for depth in depths), strict=True):
         rates = (rate for row in rows for rate in (row.with_draft, row.copying))
@@ -149,9 +149,9 @@ def _meaning(tuned: "Tuned") -> Iterator[str]:
 def _promises(depth: "Depth", source: "OutlookSource") -> str:
     outlooks = [outlook for outlook in depth.outlooks if outlook.source == source]
     if not outlooks:
-        return f"Behind {depth.tokens:,} tokens, there is no draft."
+        return f"After {depth.tokens:,} tokens, there is no draft."
     promises = ", ".join(map(_promise, outlooks))
-    return f"Behind {depth.tokens:,} tokens, {SOURCES[source]} text accepted at {promises}."
+    return f"After {depth.tokens:,} tokens, {SOURCES[source]} text accepted at {promises}."
 
 
 def _promise(outlook: "RateOutlook") -> str:
@@ -174,7 +174,7 @@ def _verdict(tuned: "Tuned") -> Iterator[str]:
     if not tuned.is_kept:
         yield (
             "Other programs kept this machine busy, so nothing of this was kept. "
-            "Run it again when all is quiet."
+            "Run it again when nothing else is running."
         )
     elif used:
         named = ", ".join(f"{trial.role}: {trial.what}" for trial in used)

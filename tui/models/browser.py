@@ -138,7 +138,7 @@ def _found(
 
 
 def _shortened(path: Path, width: int) -> str:
-    """Return a path in one line, the person's own folder as `~`."""
+    """Return a path in one line, the user's own folder as `~`."""
     text = str(path)
     home = str(Path.home())
     if text.startswith(f"{home}{os.sep}"):
@@ -182,7 +182,7 @@ def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[C
         keys = [Content.styled(f"{OFFLINE} It would be {cost}.", "$text-warning")]
     return [
         Content.assemble((model.name, "bold"), (safe(title), "$foreground-muted")),
-        Content.styled(safe(f"to be put into {where}"), "$foreground-muted"),
+        Content.styled(safe(f"goes into {where}"), "$foreground-muted"),
         fit_line(entry.fit, False),
         *keys,
     ]

@@ -66,11 +66,11 @@ def show(name: str, as_json: bool, template: bool) -> None:
 @click.option("--offline", is_flag=True, help="Open no connection.")
 @click.pass_context
 def pull(context: click.Context, names: tuple[str, ...], offline: bool) -> None:
-    """Fetch models; without NAMES, the default pair. A fetch that was stopped is taken up again.
+    """Fetch models; without NAMES, the default pair. An interrupted download resumes.
 
     A name is one of the catalogue, repo:file.gguf, or repo:Q4_K_M for the file of a quantisation;
-    of a repo alone, the quantisation is taken that suits this machine. Of the default pair's draft
-    a faster one is made, which takes seconds; what was fetched stays.
+    for a repo alone, the quantisation that suits this machine is chosen. For the default pair a
+    faster draft is made, which takes seconds; the downloaded one stays.
     """
     offline = offline or settings(context.find_root().params).offline
     try:
@@ -78,7 +78,7 @@ def pull(context: click.Context, names: tuple[str, ...], offline: bool) -> None:
             for path in _pulled(name, offline):
                 click.echo(safe(str(path)))
     except KeyboardInterrupt:
-        click.echo("\nStopped. What arrived is kept; pull again to go on.", err=True)
+        click.echo("\nStopped. The downloaded part is kept; pull again to resume.", err=True)
         raise
 
 
@@ -134,14 +134,14 @@ def check(names: tuple[str, ...]) -> None:
 
 
 def _check(name: str) -> None:
-    from assistant.chat.template_audit import examine  # brings Jinja along
+    from assistant.chat.template_audit import examine  # imports Jinja
     from models import gguf
     from models.files.checksum import check as read_all
     from tui.shell.progress_bar import meter
 
     with meter(name) as progress:
         checked = read_all(name, progress)
-    verdict = "sha256 as promised" if checked.promised else f"sha256 {checked.sha256}"
+    verdict = "sha256 matches" if checked.promised else f"sha256 {checked.sha256}"
     click.echo(safe(f"{name}: whole, {verdict}"))
     for remark in examine(gguf.read(checked.path)):
         if remark.suspicious:
@@ -156,8 +156,8 @@ def _check(name: str) -> None:
 def pair(context: click.Context, target: str | None, draft: str | None, as_json: bool) -> None:
     """Say whether DRAFT, or each model on this machine, can draft for TARGET, and why not.
 
-    Without TARGET, for the one that is set, or the default one. Told from the files' headers, and
-    what is gained from what was measured before; nothing is loaded.
+    Without TARGET, the one from the settings is used, or the default. The verdict comes from the
+    files' headers, and the gain from earlier measurements; nothing is loaded.
     """
     target = target or settings(context.find_root().params).target or catalog.DEFAULT.name
     if draft is None and len(both := catalog.expand(target)) > 1:

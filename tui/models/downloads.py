@@ -21,7 +21,7 @@ from tui.safe import safe
 from tui.widgets.text_figures import duration, size
 
 OFFLINE = "Nothing is fetched while --offline, or offline in config.toml, is set."
-STOPPED = "Stopped. What has arrived is kept; fetching goes on from there."
+STOPPED = "Stopped. The downloaded part is kept; the next pull resumes there."
 REPORT_EVERY_S = 0.1
 SPEED_OVER_S = 10.0
 
@@ -83,7 +83,7 @@ class Downloads(Vertical):
 
     @dataclass
     class Failed(Message):
-        """A download came to nothing, or was stopped."""
+        """A download failed, or was stopped."""
 
         reason: str
 
@@ -116,7 +116,7 @@ class Downloads(Vertical):
         if self._offline:
             return OFFLINE
         if self._thread is not None:
-            return "One download at a time; Esc stops the one under way."
+            return "One download at a time; Esc stops the current one."
         self._speed, self._cancel = TransferSpeed(), CancelFlag()
         self._what.update("")
         self._bar.update(total=None, progress=0)

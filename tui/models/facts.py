@@ -87,7 +87,7 @@ def _draft(target: LocalModel, draft: LocalModel, verdict: DraftVerdict, advice:
 
 def _prediction(target: LocalModel, draft: LocalModel) -> Facts:
     """Return what speculation with a draft promises here, from what was measured before."""
-    from assistant.decoding.lookahead.machine_cache import predict  # brings numpy along
+    from assistant.decoding.lookahead.machine_cache import predict  # imports numpy
     from assistant.decoding.lookahead.theory import TYPICAL
 
     predicted = predict(target.path, draft.path, cache_dir())

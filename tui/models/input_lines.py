@@ -61,7 +61,7 @@ class ModelLines(Vertical):
         self.message.display = bool(text)
 
     def open(self, what: Literal["filter", "path"]) -> None:
-        """Let the person type."""
+        """Let the user type."""
         self.filter.display, self.path.display = what == "filter", what == "path"
         (self.filter if what == "filter" else self.path).focus()
 

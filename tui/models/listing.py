@@ -42,13 +42,13 @@ def drafts(target: str, verdicts: Sequence[Facts]) -> Iterator[str]:
 
 
 def name(reference: object) -> str:
-    """Return what to call a model, a path in the person's home by its short form."""
+    """Return what to call a model, a path in the user's home by its short form."""
     path = Path(str(reference))
     return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
 
 
 def amount(value: object) -> str:
-    """Return bytes as a person reads them."""
+    """Return bytes as a user reads them."""
     return size(value) if isinstance(value, int) else str(value)
 
 

@@ -91,7 +91,7 @@ class ModelList(OptionList):
         return max(30, self.outer_size.width - 3)
 
     def look(self, go_to: str | None = None) -> None:
-        """Look at every file anew, on a thread, and put the cursor onto one of them."""
+        """Look at every file again, on a thread, and put the cursor onto one of them."""
         self._wanted, self._looking = go_to, True
         self._look()
 
@@ -148,7 +148,7 @@ class ModelList(OptionList):
         return False
 
     def _refill(self) -> None:
-        """Show everything anew, the cursor and the scroll position where they were."""
+        """Show everything again, the cursor and the scroll position where they were."""
         kept, scroll = self.current, self.scroll_offset
         self.clear_options()
         self.add_options([*self._group(LocalModel, self._title()), *self._group(GGUF, THERE)])

@@ -34,7 +34,7 @@ WELCOME = (
 
 
 class ModelsScreen(Screen[Choice | None]):
-    """Choose a target or a draft, or fetch one; the conversation goes on with what is returned.
+    """Choose a target or a draft, or fetch one; the conversation continues with what is returned.
 
     Args:
         settings: for the folders, the context, and the target that is asked for.
@@ -124,7 +124,7 @@ class ModelsScreen(Screen[Choice | None]):
             self._choose((self._target, entry.model.reference), target, entry.model)
 
     def action_no_draft(self) -> None:
-        """Go on with the target alone."""
+        """Continue with the target alone."""
         if self.ready is None:
             self.lines.say("No target is loaded; choose one with Enter.")
         else:
@@ -135,7 +135,7 @@ class ModelsScreen(Screen[Choice | None]):
         return self.settings.target or default_target()
 
     def _choose(self, choice: Choice, target: LocalModel, draft: LocalModel | None) -> None:
-        """Return what was chosen, if there is room for it or the person insists."""
+        """Return what was chosen, if there is room for it or the user insists."""
         fit = self.stock.fit(target, draft)
         if fit is None or fit.verdict != "too large" or choice == self._insisted:
             self.dismiss(choice)
@@ -169,7 +169,7 @@ class ModelsScreen(Screen[Choice | None]):
 
     @on(Downloads.Failed)
     def explain(self, message: Downloads.Failed) -> None:
-        """Say what went wrong; fetching again goes on from there."""
+        """Say what went wrong; fetching again continues from there."""
         self.lines.say(message.reason)
         self.refresh_bindings()
 

@@ -25,8 +25,8 @@ from tui.shell.options import settings, shared
 def race(prompt: str | None, spec: str, as_json: bool, **options: Any) -> None:
     """Answer PROMPT in several lanes and compare their speed.
 
-    The lanes take turns, so that each computes for equally long. On a terminal it is shown live,
-    and once more at true speed; elsewhere the scoreboard is printed.
+    The lanes take turns, so each computes for the same time. On a terminal the race is shown live,
+    then replayed at true speed; elsewhere the scoreboard is printed.
     """
     if prompt is None or not prompt.strip():
         raise UsageError("There is no prompt. Try: specchat race 'Write a haiku about rivers'")

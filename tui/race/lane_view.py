@@ -50,7 +50,7 @@ class LaneView(Pane):
         self.refresh_state()
 
     def rewind(self) -> None:
-        """Begin anew."""
+        """Begin again."""
         self.track.rewind()
         self.tokens.show(())
         self.anchor()
@@ -127,7 +127,7 @@ class Lanes(Grid):
             view.advance(until)
 
     def rewind(self) -> None:
-        """Begin anew."""
+        """Begin again."""
         for view in self.views:
             view.rewind()
 

@@ -1,4 +1,4 @@
-"""Which lanes a race has: from what a person writes to models on this machine."""
+"""Which lanes a race has: from what a user writes to models on this machine."""
 
 import re
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from tui.settings.settings import Settings
 DEFAULT = "ars,sps"
 MAX_LANES = 4
 RACE_TOKENS = 256
-"""Tokens of a lane's answer, where the person sets no length: enough to see who is faster."""
+"""Tokens of a lane's answer, where the user sets no length: enough to see who is faster."""
 SEEDS = 2**32
 """How many seeds there are for a race without one."""
 
@@ -56,7 +56,7 @@ def parse(spec: str) -> tuple[LaneSpec, ...]:
     """Return the lanes that `spec` lists, separated by commas.
 
     Raises:
-        UsageError: it makes no sense; the text says how to write it.
+        UsageError: it is invalid; the text says how to write it.
     """
     entries = tuple(_entry(part.strip()) for part in spec.split(","))
     if not 2 <= len(entries) <= MAX_LANES:
@@ -67,14 +67,14 @@ def parse(spec: str) -> tuple[LaneSpec, ...]:
 def _entry(text: str) -> LaneSpec:
     match = _LANE.fullmatch(text)
     if match is None:
-        raise UsageError(f"{text!r} is no lane; {_FORM}.")
+        raise UsageError(f"{text!r} is not a lane; {_FORM}.")
     target, lookahead = match["target"], match["lookahead"]
     mode = cast(Mode, match["mode"].lower())
     engine = cast(EngineName, match["engine"].lower()) if match["engine"] else None
     if lookahead is None:
         return LaneSpec(target, mode, engine=engine)
     if mode != "sps" or not 1 <= int(lookahead) <= 31:
-        raise UsageError(f"{text!r} is no lane: =K goes with sps, and K is 1 to 31.")
+        raise UsageError(f"{text!r} is not a lane: =K goes with sps, and K is 1 to 31.")
     return LaneSpec(target, "sps", int(lookahead), engine)
 
 
@@ -99,7 +99,7 @@ def duel(setup: Setup, settings: Settings, request: Request) -> Race:
 def _fair(request: Request) -> Request:
     """Return a request that lanes of the same weights answer with the same text.
 
-    Without a seed of the person's they share one that is drawn here.
+    Without a seed of the user's they share one that is drawn here.
     """
     seed = randrange(SEEDS) if request.seed is None else request.seed
     return replace(request, seed=seed, max_tokens=request.max_tokens or RACE_TOKENS)

@@ -70,7 +70,7 @@ class Racing:
         return [track.standing for track in self.tracks]
 
     def run(self) -> None:
-        """Run it to its end. Ctrl-C ends it early and keeps what was said.
+        """Run it to its end. Ctrl-C ends it early and keeps the text so far.
 
         Raises:
             SpecchatError: no lane could start.

@@ -115,7 +115,7 @@ def _turns(standings: Sequence[LaneStanding]) -> str:
     """Return what is fair about the race; a lane that has finished no longer waits for others."""
     going = [each for each in standings if not each.over]
     if len(going) == 1 < len(standings):
-        return f"The others are over: {going[0].lane.name} goes on alone, by its own clock."
+        return f"The others have finished: {going[0].lane.name} continues alone, by its own clock."
     seconds = min(each.clock for each in going or standings)
     return (
         "The lanes take turns on this machine: equal compute for all. "

@@ -129,7 +129,7 @@ class RaceScreen(Screen[None]):
                 self.phase = "over"
 
     def _finish(self) -> None:
-        """Show the race again, unless the person has had enough of it."""
+        """Show the race again, unless the user has had enough of it."""
         said = [length > REPLAY_FROM for length in self.lanes.lengths]
         if self._stopping or said.count(True) < 2:
             self.phase = "over"

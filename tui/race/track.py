@@ -36,7 +36,7 @@ class LaneStanding:
 
     @property
     def over(self) -> bool:
-        """Whether it has come to its end."""
+        """Whether it has ended."""
         return self.finished is not None or self.failed is not None
 
     def after(self, lap: Lap) -> "LaneStanding":
@@ -131,5 +131,5 @@ class ReplayClock:
 
     @property
     def over(self) -> bool:
-        """Whether it has come to its end."""
+        """Whether it has ended."""
         return self.at >= self.length

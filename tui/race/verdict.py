@@ -52,7 +52,7 @@ def verdict(standings: Sequence[LaneStanding], request: Request) -> str:
     ran = [each for each in standings if each.stats and each.stats.generated_tokens >= MIN_TOKENS]
     failed = [f"{each.lane.name} did not run." for each in standings if each.failed]
     if len(ran) < 2:
-        return " ".join([*failed, "The lanes said too little to compare their speed."])
+        return " ".join([*failed, "The lanes wrote too little to compare their speed."])
     pair = len(ran) == 2
     return " ".join([*failed, _pair(*ran) if pair else _field(ran), *_texts(ran), *_seed(request)])
 
@@ -97,7 +97,7 @@ def _evals(standing: LaneStanding) -> str:
 def _seed(request: Request) -> list[str]:
     """Say which seed the lanes drew with, if they drew."""
     drew = request.seed is not None and request.sampling.temperature > 0
-    return [f"The lanes drew with the same seed, {request.seed}."] if drew else []
+    return [f"The lanes used the same seed, {request.seed}."] if drew else []
 
 
 def _texts(ran: Sequence[LaneStanding]) -> list[str]:

@@ -16,7 +16,7 @@ from tui.settings.settings import SettingSource, Values, merge
 @click.group("config", invoke_without_command=True)
 @click.pass_context
 def config(context: click.Context) -> None:
-    """Show what is set, and where it was set; alone, the same as `show`."""
+    """Show every setting and where it was set; alone, the same as `show`."""
     if context.invoked_subcommand is None:
         context.invoke(show)
 
@@ -31,9 +31,9 @@ def path() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def show(context: click.Context, as_json: bool) -> None:
-    """Show every key, its value and where that came from.
+    """Show every key, its value and where it was set.
 
-    Options in front of the command count too: specchat --preset code config show
+    Options before the command count too: specchat --preset code config show
     """
     found = read()
     values, sources = merge(found, os.environ, context.find_root().params)
@@ -56,7 +56,7 @@ def template() -> None:
 @config.command()
 def keys() -> None:
     """List the names of the app's keys, for the table [keys]."""
-    from tui.app.keymap import all_bindings  # brings Textual along
+    from tui.app.keymap import all_bindings  # imports Textual
 
     for name, binding in all_bindings().items():
         click.echo(f"{name:<24} {binding.keys:<24} {safe(binding.description)}")

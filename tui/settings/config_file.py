@@ -45,12 +45,14 @@ def read(path: Path | None = None) -> Config:
     """Read the file; one that is not there says nothing.
 
     Raises:
-        UsageError: it cannot be read, is no TOML, or has a value that is not allowed.
+        UsageError: it cannot be read, is not TOML, or has a value that is not allowed.
     """
     path = path or config_path()
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise UsageError(f"{path} is larger than {MAX_BYTES >> 20} MB; it cannot be meant.")
+            raise UsageError(
+                f"{path} is larger than {MAX_BYTES >> 20} MB; check that it is the right file."
+            )
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return Config(path)
@@ -98,7 +100,9 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
         reason, (line, column) = fault(error, text)
         raise UsageError(f"{path}:{line}:{column}: this is not TOML: {reason}.") from error
     except RecursionError as error:
-        raise UsageError(f"{path} is nested too deeply; it cannot be meant.") from error
+        raise UsageError(
+            f"{path} is nested too deeply; check that it is the right file."
+        ) from error
 
 
 class _Check:
@@ -118,7 +122,7 @@ class _Check:
         """Return the keys of the app by the names of what they do."""
         for name, keys in keymap.items():
             if name in KEYS:
-                hint = f'{name} is no binding; it belongs above "[keys]"'
+                hint = f'{name} is not a binding; it belongs above "[keys]"'
                 self._warn(("keys", name), hint)
             elif not isinstance(keys, str):
                 raise self._error(("keys", name), f'{name} must be keys such as "f8": {keys}')
@@ -134,7 +138,7 @@ class _Check:
             if name not in known:
                 self._warn(at, _unknown(name, raw, names))
             elif name == "preset" and isinstance(raw, dict):
-                raise self._error(at, "preset names one; presets are tables, [presets.NAME]")
+                raise self._error(at, "preset takes a name; presets are tables, [presets.NAME]")
             elif (value := known[name].kind.check(raw)) is None:
                 raise self._error(at, known[name].refusal(raw))
             else:

@@ -21,17 +21,17 @@ from tui.settings.kinds import Value
 from tui.settings.toml_positions import statements
 
 _OPENING = """\
-# What specchat does when nothing else is said. Take away a "# " in front of a key to set it.
-# An option of the command line goes first, then the environment, then this file.
+# The defaults of specchat. Remove the "# " before a key to set it.
+# An option on the command line comes first, then the environment, then this file.
 # The settings screen (F6) writes here too, and keeps your comments. See: specchat config show
 """
 _CLOSING = """\
-# Presets: a system prompt and sampling by name; chosen with --preset or in the settings screen.
+# Presets: a named system prompt and sampling; choose one with --preset or in the settings screen.
 # [presets.code]
 # system = "You are a terse programmer."
 # temperature = 0.2
 
-# Keys of the app by the names that `specchat config keys` lists; several are "f8,f9".
+# Keys, by the names that `specchat config keys` lists; give several as "f8,f9".
 # [keys]
 # "chat.new" = "f8"
 """
@@ -59,8 +59,8 @@ def write(seen: Config, changes: Mapping[str, Value], presets: Mapping[str, Pres
         raise StorageError(f"{seen.path} cannot be written: {reason}.") from error
     except UnicodeEncodeError as error:  # TOML has no other bytes
         raise StorageError(
-            f"{seen.path} can hold UTF-8 alone, and a value is none. If it is the name of a file, "
-            "rename the file, or name it on the command line each time."
+            f"{seen.path} can hold only UTF-8, and one value is not UTF-8. If it is a file name, "
+            "rename the file, or give it on the command line each time."
         ) from error
     return understand(new, seen.path)
 

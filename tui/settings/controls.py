@@ -54,7 +54,7 @@ class Chooser(Widget, can_focus=True):
     value: reactive[str] = reactive("")
 
     class Changed(Message):
-        """The person chose."""
+        """The user chose."""
 
     def __init__(self, choices: Sequence[str], value: str, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -72,5 +72,5 @@ class Chooser(Widget, can_focus=True):
         self.post_message(self.Changed())
 
     def on_click(self, event: events.Click) -> None:
-        """Go on from wherever the mouse is: back on the left arrow, on elsewhere."""
+        """Move by where the mouse is: back on the left arrow, on elsewhere."""
         self.action_turn(-1 if event.x < 2 else 1)

@@ -65,13 +65,13 @@ class Field(Horizontal):
 
     @dataclass
     class Typed(Message):
-        """The person changed the text of a key."""
+        """The user changed the text of a key."""
 
         name: str
         text: str
 
     class Entered(Message):
-        """The person pressed Enter in a field."""
+        """The user pressed Enter in a field."""
 
     def __init__(self, key: Key, value: Value, choices: Sequence[str] = ()) -> None:
         super().__init__(id=f"field-{key.name}")

@@ -84,7 +84,7 @@ def _origin(name: str, form: Form) -> str:
     if source.kind == "option":
         return f"Given by {source} for this run; a change here is saved for the next ones too."
     if source.kind == "environment":
-        return f"Given by {source}, which wins again at the next start over what is saved here."
+        return f"Given by {source}, which overrides what is saved here at the next start."
     if name in form.altered:
         return "Changed; Ctrl+S saves."
     return "Not set in config.toml." if source.kind == "default" else f"From {source}."

@@ -69,7 +69,7 @@ class Form:
         """
         name = name.strip()
         if not name or name == NONE or any(not char.isprintable() for char in name):
-            raise UsageError("A preset needs a name, and not the name none.")
+            raise UsageError("A preset needs a name other than none.")
         self._new[name] = {key: self.values[key] for key in PRESET_KEYS}
         self.values["preset"] = name
 

@@ -70,7 +70,7 @@ class Key:
 SAMPLING_HELP = {
     "temperature": "0 always takes the likeliest token.",
     "top_k": "Keep the k likeliest tokens; 0 is all.",
-    "top_p": "Keep the likeliest of this mass.",
+    "top_p": "Keep the likeliest up to this mass.",
     "min_p": "Keep those with this share of the best.",
     "repeat_penalty": "Make recent tokens rarer; 1 is off.",
     "repeat_window": "How many tokens are recent.",
@@ -110,8 +110,8 @@ _MODEL, _CONTEXT = text("auto", "MODEL"), whole(Range(256, 16_777_216))
 _THREADS, _LAYERS = whole(Range(1, 512), "auto"), whole(Range(0, 999), "auto")
 _ENGINES = choice("auto", *ENGINES)
 MACHINE = (
-    Key("target", _MODEL, "auto", "What answers: path, name, repo:file.", RELOAD, variable=True),
-    Key("draft", _MODEL, "auto", "What proposes; none for none.", RELOAD, variable=True),
+    Key("target", _MODEL, "auto", "The target: path, name, repo:file.", RELOAD, variable=True),
+    Key("draft", _MODEL, "auto", "The draft, written the same; or none.", RELOAD, variable=True),
     Key("ctx", _CONTEXT, 8192, "Context, in tokens.", RELOAD, variable=True),
     Key("threads", _THREADS, "auto", "auto: one per physical core.", RELOAD, variable=True),
     Key("engine", _ENGINES, "auto", "auto: the faster one for the target.", RELOAD, variable=True),

@@ -45,7 +45,7 @@ def keep(before: Settings, target: str, draft: str | None) -> dict[str, SettingS
         if value != seen.values.get(name, KEYS[name].default)
     }
     if changes:
-        from tui.settings.config_writer import write  # brings tomlkit along
+        from tui.settings.config_writer import write  # imports tomlkit
 
         seen = write(seen, changes, {})
     file = SettingSource("file", seen.path.name)
@@ -53,7 +53,7 @@ def keep(before: Settings, target: str, draft: str | None) -> dict[str, SettingS
 
 
 def recommended(target: Path) -> Preset:
-    """Return what the file recommends of what specchat can do; nothing, in most files."""
+    """Return what the file recommendes of what specchat can do; nothing, in most files."""
     try:
         metadata = gguf.read(target).metadata
     except SpecchatError:

@@ -80,7 +80,7 @@ class SettingsScreen(ModalScreen[Settings | None]):
     ]
 
     def __init__(self, settings: Settings, target: Path | None = None) -> None:
-        """Begin with the settings in force; `target` is asked for the sampling it recommends."""
+        """Begin with the settings in force; `target` is asked for the sampling it recommendes."""
         super().__init__()
         self.config, self.broken = _read()
         self.form = Form(settings, self.config)
@@ -143,7 +143,7 @@ class SettingsScreen(ModalScreen[Settings | None]):
         try:
             await asyncio.to_thread(_write, self.config, self.form)
         except SpecchatError as error:
-            text = f"{error} The change counts until you quit."
+            text = f"{error} The change applies until you quit."
             self.app.notify(safe(text), title="Not saved", severity="warning", markup=False)
         self.dismiss(settings)
 
@@ -218,6 +218,6 @@ def _read() -> tuple[Config, str | None]:
 def _write(config: Config, form: Form) -> None:
     changes, presets = form.changes()
     if changes or presets:
-        from tui.settings.config_writer import write  # brings tomlkit along
+        from tui.settings.config_writer import write  # imports tomlkit
 
         write(config, changes, presets)

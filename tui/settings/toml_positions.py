@@ -47,7 +47,7 @@ def statements(text: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
 
 
 def fault(error: ValueError, text: str) -> tuple[str, Position]:
-    """Return what is wrong with a text that is no TOML, and where."""
+    """Return what is wrong with a text that is not TOML, and where."""
     said = _SAID.match(str(error))
     if said is None:
         return str(error), (1, 1)

@@ -1,4 +1,4 @@
-"""One question to the engine, what is answered streamed to the terminal."""
+"""Ask the engine one question, and stream the answer to the terminal."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -32,7 +32,7 @@ from tui.shell.printing import Printing
 
 @dataclass(slots=True)
 class ReceivedAnswer:
-    """What came of one answer."""
+    """The outcome of one answer."""
 
     tokens: list[Token] = field(default_factory=list)
     last: Decoded | None = None  # round
@@ -41,7 +41,7 @@ class ReceivedAnswer:
 
 @dataclass(slots=True)
 class AskOutcome:
-    """What came of a question."""
+    """The outcome of a question."""
 
     answers: list[ReceivedAnswer]
     ready: Ready | None = None
@@ -76,7 +76,7 @@ class AskSession:
         self._outcome = AskOutcome([ReceivedAnswer() for _ in range(answers)])
 
     def run(self) -> AskOutcome:
-        """Ask, and wait for the answer. Ctrl-C ends it early and keeps what was said.
+        """Ask, and wait for the answer. Ctrl-C ends it early and keeps the text so far.
 
         Raises:
             SpecchatError: there is no answer.
@@ -141,11 +141,11 @@ class AskSession:
         if ready is None or ready.draft or settings.draft == NO_DRAFT or not expected:
             return
         self._say(draft_use.refused(no_draft or str(ready.no_draft), ready, settings))
-        if ready.rolls_back and not no_draft:  # the file was found, and another one may serve
+        if ready.rolls_back and not no_draft:  # the file was found, and another one may work
             self._say(draft_use.fitting(settings))
 
     def _doubt_draft(self, ends: Sequence[Finished]) -> None:
-        """Say that a draft was no help; of one that was asked for, also that it was not used."""
+        """Say that a draft was no help, or that a requested one was not used."""
         settings, draft = self._settings, self._outcome.ready and self._outcome.ready.draft
         if not draft or not ends:
             return
@@ -186,6 +186,6 @@ class AskSession:
             self._say(found.worth, "dim")
 
     def _mode(self, ends: Sequence[Finished]) -> str:
-        """Return the mode, and whether that came to nothing else than ArS."""
+        """Return the mode, and whether it was in effect only ArS."""
         mode, proposed = self._settings.mode, any(end.stats.drafted for end in ends)
         return mode if mode == "ars" or proposed else f"{mode}, nothing guessed"

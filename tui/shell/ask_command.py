@@ -49,7 +49,7 @@ class Chat(click.ParamType[str]):
     "--chat",
     type=Chat(),
     metavar="last|new|NUMBER",
-    help="Go on with a conversation, and keep in it what is said.",
+    help="Continue a conversation, and save this exchange in it.",
 )
 @click.option(
     "--n",
@@ -59,7 +59,9 @@ class Chat(click.ParamType[str]):
     metavar="N",
     help="Get N answers at once.",
 )
-@click.option("--stop", "stop_strings", multiple=True, metavar="TEXT", help="End before this text.")
+@click.option(
+    "--stop", "stop_strings", multiple=True, metavar="TEXT", help="Stop before this text."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with every token.")
 @shared
 def ask(
@@ -74,14 +76,14 @@ def ask(
     """Get one answer.
 
     PROMPT, standard input and files are joined into one question. The answer goes to standard
-    output, everything else to standard error. Ctrl-C stops it and keeps what was said.
+    output, everything else to standard error. Ctrl-C stops it and keeps the text so far.
 
-    Without --chat nothing is kept, and the answer knows of nothing that was said before.
+    Without --chat nothing is kept, and the answer does not see any earlier conversation.
 
     With --n several answers are decoded together, independent of each other. They are printed one
     below the other, each under a line such as "--- 2 of 4 ---"; --json has them in a list. With
-    --chat all are kept, and the first is gone on with. The draft model takes no part: proposals
-    come from the conversation. With --seed S they are those that S, S + 1 and so on give alone.
+    --chat all are kept, and the first is continued. The draft model is not used: proposals come
+    from the conversation. With --seed S they are those that S, S + 1 and so on give alone.
     """
     chosen = settings(options)
     question = join(prompt, _piped(), files)
@@ -100,7 +102,7 @@ def ask(
 
 
 def _piped() -> bytes | None:
-    """Return what was piped in; a closed standard input is an empty one."""
+    """Return piped input; a closed standard input counts as empty."""
     if sys.stdin is None or sys.stdin.isatty():
         return None
     return sys.stdin.buffer.read()
@@ -110,7 +112,7 @@ def join(prompt: str | None, piped: bytes | None, files: tuple[Path, ...]) -> st
     """Return the question that the prompt, standard input and files make together.
 
     Raises:
-        UsageError: there is no question, or a part of it is no text.
+        UsageError: there is no question, or a part of it is not a text.
     """
     words = [prompt or "", decoded(piped, "Standard input") if piped else ""]
     text = "\n\n".join(part for part in words if part.strip())

@@ -14,7 +14,7 @@ from tui.shell.ask import AskOutcome, ReceivedAnswer
 def report(
     outcome: AskOutcome, settings: Settings, conversation: int | None = None
 ) -> dict[str, Any]:
-    """Return everything about an answer, as plain values; and the conversation it went on with.
+    """Return everything about an answer, as plain values; and the conversation it continued.
 
     Several answers are in a list.
     """

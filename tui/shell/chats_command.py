@@ -1,4 +1,4 @@
-"""`specchat chats`: the conversations that are kept, found again, taken out and put back."""
+"""`specchat chats`: list, search, export, import and delete conversations."""
 
 import json
 import os
@@ -28,9 +28,9 @@ limit_option = click.option(
 
 @contextmanager
 def opened(*, make: bool = False) -> Iterator[Store]:
-    """Open the store for a command; without `make`, one that is not there is an empty one."""
+    """Open the store for a command; without `make`, a missing one counts as empty."""
     path = place()
-    # What is only looked at needs no file of its own.
+    # Reading needs no file.
     store = Store(path if make or present(path) else None)
     try:
         if store.notice:
@@ -62,7 +62,7 @@ def list_(limit: int = 50, as_json: bool = False) -> None:
 @limit_option
 @as_json_option
 def search(words: tuple[str, ...], limit: int, as_json: bool) -> None:
-    """List the conversations that hold all WORDS; the last may be the beginning of one."""
+    """List the conversations that hold all WORDS; the last may be the start of a word."""
     with opened() as store:
         _print(store.summaries(" ".join(words), limit), as_json, "Nothing was found.")
 
@@ -129,7 +129,7 @@ def _text(store: Store, number: int, form: str) -> str:
 
 
 def _save(path: Path, texts: Iterable[str]) -> None:
-    """Write a file that nobody else may read; one that exists is left alone."""
+    """Write a private file; an existing one is not changed."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:
@@ -151,9 +151,9 @@ def _save(path: Path, texts: Iterable[str]) -> None:
 def import_(files: tuple[BinaryIO, ...]) -> None:
     """Add the conversations of exported FILEs; - is standard input.
 
-    Those of specchat (JSON lines), of ChatGPT (conversations.json, conversations-000.json and so
-    on, or the .zip as it was downloaded), or of llama.cpp's web UI. What is there already is not
-    added again, and when a file is broken nothing is.
+    It reads exports of specchat (JSON lines), of ChatGPT (conversations.json,
+    conversations-000.json and so on, or the .zip as downloaded), and of llama.cpp's web UI.
+    Conversations you already have are not added again. If a file is broken, nothing in it is added.
     """
     found = [whole for file in files for whole in _conversations(file)]
     if not found:

@@ -1,7 +1,7 @@
-"""The command line: what to do, and what the exit code says about how it went.
+"""The command line: its commands and exit codes.
 
 0 ok, 2 usage, 3 model, 4 storage, 5 network, 130 interrupted, 1 anything unexpected. Commands are
-imported when they are called, so that help comes at once.
+imported when they are called, so that help is fast.
 """
 
 import importlib
@@ -22,25 +22,25 @@ from tui.shell.options import settings, shared
 EXIT_CODES = {UsageError: 2, ModelError: 3, StorageError: 4, NetworkError: 5}
 COMMANDS = {
     "ask": ("tui.shell.ask_command", "Get one answer, streamed to standard output."),
-    "serve": ("tui.shell.serve_command", "Answer other programs, as OpenAI's endpoint would."),
+    "serve": ("tui.shell.serve_command", "Answer other programs through an OpenAI-style endpoint."),
     "race": ("tui.race.command", "Compare ArS and SpS, side by side, on one prompt."),
     "tune": (
         "tui.lab.tune",
-        "Measure this machine, and run models as they are fastest here.",
+        "Measure this machine, and find the fastest settings for it.",
     ),
     "prove": ("tui.lab.prove", "Check that speculation changes nothing but the speed."),
-    "bench": ("tui.lab.bench.command", "Measure what speculation is worth, as the papers do."),
+    "bench": ("tui.lab.bench.command", "Measure what speculation is worth, like the papers."),
     "models": ("tui.models.command", "See, fetch and check model files."),
     "chats": ("tui.shell.chats_command", "Find, show, export and delete conversations."),
-    "stats": ("tui.lab.stats", "See how speculation went over your stored answers."),
+    "stats": ("tui.lab.stats", "See how well speculation worked in your stored answers."),
     "doctor": (
         "tui.shell.doctor_command",
         "See what works on this machine, and how to fix the rest.",
     ),
-    "config": ("tui.settings.command", "Show what is set, and where it was set."),
+    "config": ("tui.settings.command", "Show every setting and where it was set."),
 }
 COMPLETE = "_SPECCHAT_COMPLETE"
-"""Set by a shell that wants words; `_SPECCHAT_COMPLETE=bash_source specchat` prints its script."""
+"""Set by a shell for completion; `_SPECCHAT_COMPLETE=bash_source specchat` prints its script."""
 
 
 class Commands(click.Group):
@@ -61,7 +61,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; where there is none, say which may have been meant."""
+        """Find the command; if there is none, suggest one."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             from tui.shell.completion import meant
@@ -116,7 +116,7 @@ def given_before_the_command(ctx: click.Context) -> dict[str, Any]:
 def main() -> None:
     """Run the command line and exit."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold the conversation
-    # Unwinding is what gives the cursor back and frees the models.
+    # Unwinding restores the cursor and frees the models.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     if instruction := os.environ.get(COMPLETE):
         from click.shell_completion import add_completion_class, shell_complete

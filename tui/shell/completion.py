@@ -1,4 +1,4 @@
-"""What a shell may complete a word with, and which command a mistyped one may have meant."""
+"""Completions for a shell, and suggestions for a mistyped command."""
 
 import os
 from collections.abc import Iterable
@@ -27,17 +27,17 @@ ELSEWHERE = {
     "settings": "specchat config",
     "completion": "_SPECCHAT_COMPLETE=bash_source specchat",
 }
-"""What other programs call things."""
+"""Other programs' names for commands."""
 
 
 def values(key: Key, incomplete: str) -> list[CompletionItem]:
-    """Return what the value of a key may go on as."""
+    """Return completions of a key's value."""
     if key.name in ("target", "draft"):
         words = [*key.kind.offers, *(["none"] if key.name == "draft" else [])]
         return models(incomplete, words)
     words = [*key.kind.offers]
     if key.name == "preset":
-        with suppress(SpecchatError):  # a shell has no place for a complaint
+        with suppress(SpecchatError):  # a shell cannot show an error
             words += read().presets
     return [CompletionItem(word) for word in words if word.startswith(incomplete)]
 
@@ -53,7 +53,7 @@ def models(incomplete: str, others: Iterable[str] = ()) -> list[CompletionItem]:
 
 
 class Bash(BashComplete):
-    """Take the line as it was typed, and answer with what goes after the last colon."""
+    """Read the line as typed, and return what follows the last colon."""
 
     source_template = BashComplete.source_template.replace(
         "$(env ", '$(env COMP_LINE="${COMP_LINE:0:COMP_POINT}" COMP_BREAKS="$COMP_WORDBREAKS" '
@@ -68,7 +68,7 @@ class Bash(BashComplete):
         return (words[1:], "") if line[-1:].isspace() else (words[1:-1], "".join(words[1:][-1:]))
 
     def format_completion(self, item: CompletionItem) -> str:
-        """Return what bash puts in place of the word as it sees it."""
+        """Return what bash replaces its word with."""
         typed = self.get_completion_args()[1]
         if item.type == "plain" and ":" in typed and ":" in os.environ.get("COMP_BREAKS", ""):
             kept = len(typed.rpartition(":")[0]) + 1

@@ -6,7 +6,7 @@ from models.errors import UsageError
 
 
 def confirmed(question: str, unanswered: str, default: bool = False) -> bool:
-    """Ask on the terminal; a standard input that is at its end can answer nothing.
+    """Ask on the terminal; a closed standard input cannot answer.
 
     Raises:
         UsageError: nobody answered; `unanswered` says what that means.

@@ -1,4 +1,4 @@
-"""A stored conversation that a question at the shell goes on with."""
+"""A stored conversation that a question at the shell continues with."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ SAVED_EVERY_S = 1.0
 
 
 class Continuing:
-    """Take the context from a conversation, and keep in it what is said."""
+    """Take the context from a conversation, and save the exchange in it."""
 
     def __init__(self, store: Store, number: int, keeps: bool) -> None:
         self.number = number
@@ -66,7 +66,7 @@ class Continuing:
             self._answers[number].finish(self._store, event)
 
     def close(self) -> None:
-        """Save what there is of answers that came to no end."""
+        """Save what there is of answers that did not finish."""
         for answer in self._answers:
             answer.close(self._store, "failed")
 

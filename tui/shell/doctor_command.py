@@ -114,13 +114,13 @@ def _second_engine() -> Iterator[Finding]:
         text = "not installed; on many processors it is faster"
         yield Finding(title, "note", text, f"{sys.executable} -m {package.command}")
     elif reason := trouble("ik"):
-        yield Finding(title, "note", f"{reason} llama.cpp does without it.")
+        yield Finding(title, "note", f"{reason} llama.cpp works without it.")
     else:
         yield Finding(title, "ok", f"{package.name} {_version(package.name)}")
 
 
 def _choice(target: Path) -> Iterator[Finding]:
-    """Say which engine runs the default target, once that was found out."""
+    """Say which engine runs the default target, if that is known."""
     from assistant.engine.engine_choice import known
     from assistant.request import Setup
 
@@ -167,7 +167,7 @@ def _own_draft(target: GGUF) -> Finding:
     """Say whether the default target has a draft that was made for it here."""
     if made := made_here(identify(target.name)):
         return Finding("model", "ok", f"made to draft for {target.name}: {made.path}")
-    text = f"No faster draft was made for {target.name} yet; its draft serves as it was fetched."
+    text = f"No faster draft was made for {target.name} yet; its draft is used as downloaded."
     return Finding("model", "note", text, f"specchat models pull {catalog.DEFAULT.name}")
 
 
@@ -185,7 +185,7 @@ def _templates() -> Iterator[Finding]:
             text = f"of {model.reference}: {' '.join(suspicions)} Read it with: {command}"
             yield Finding("template", "note", text)
     if models and not strange:
-        yield Finding("template", "ok", f"{len(models)} looked at, each writes what was said")
+        yield Finding("template", "ok", f"{len(models)} checked, each writes the messages in full")
 
 
 def _default_pair() -> tuple[GGUF, GGUF]:

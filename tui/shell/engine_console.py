@@ -1,4 +1,4 @@
-"""What a command at the shell hears of the engine, shows of it, and does about Ctrl-C."""
+"""The engine of a shell command: its events, its progress, and Ctrl-C."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -29,17 +29,17 @@ class Stopped(KeyboardInterrupt):
 
 
 class EngineConsole:
-    """Have an engine work, and show on standard error what it does.
+    """Run an engine, and show on standard error what it does.
 
-    It lives in a process of its own: what makes llama.cpp give up does not end this one.
+    It lives in a separate process: what makes llama.cpp give up does not end this one.
     """
 
     def __init__(self, doing: str, lively: bool = False, protocol: Protocol = CHAT) -> None:
         self.console = Console(stderr=True, highlight=False, markup=False)
-        # A lively spinner would be measured too.
+        # An animated spinner would be measured too.
         self._status = self.console.status(doing, refresh_per_second=12.5 if lively else 2)
         self.interrupted = False
-        """Whether Ctrl-C was pressed while it kept what there was."""
+        """Whether Ctrl-C was pressed while the answer was saved."""
         self.keeps = False
         """Whether Ctrl-C only has the engine stop, to keep what there is; a second one raises."""
         self._what = ""
@@ -77,7 +77,7 @@ class EngineConsole:
         the engine stop; a second one raises in any case.
 
         Raises:
-            SpecchatError: it came to nothing.
+            SpecchatError: it failed.
             Stopped: Ctrl-C was pressed, and nothing more comes.
         """
         self.keeps = keeps
@@ -123,7 +123,7 @@ class EngineConsole:
             click.echo(safe(what), err=True)
 
     def hush(self) -> None:
-        """Show nothing any more."""
+        """Stop showing progress."""
         self._status.stop()
 
     @contextmanager

@@ -41,21 +41,21 @@ class SettingParameter(click.ParamType[Value]):
 
 
 class ModelParameter(click.ParamType[str]):
-    """What somebody calls a model."""
+    """The name of a model."""
 
     name = "model"
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Offer those that there are."""
+        """Offer the existing ones."""
         from tui.shell.completion import models
 
         return models(incomplete)
 
 
 class NumberParameter(click.IntRange):
-    """A whole number of a range, which says that it is one."""
+    """A whole number in a range, described as such."""
 
     name = "whole number"
 
@@ -71,7 +71,7 @@ def settings(options: dict[str, Any], say_notices: bool = True) -> Settings:
     """Return the settings in force; what is odd in `config.toml` goes to standard error.
 
     Raises:
-        UsageError: a value makes no sense, or `config.toml` cannot be understood.
+        UsageError: a value is invalid, or `config.toml` cannot be understood.
     """
     chosen = load({name: options[name] for name in KEYS if name in options})
     for notice in chosen.notices if say_notices else ():

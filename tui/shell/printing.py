@@ -1,4 +1,4 @@
-"""Answers on standard output, one below the other, as they come in."""
+"""Answers on standard output, one below another, as they come in."""
 
 from collections.abc import Sequence
 
@@ -53,7 +53,7 @@ class Printing:
             self._print()
 
     def end_all(self) -> None:
-        """Note that no answer goes on; when none has begun, nothing is printed."""
+        """Note that no answer continues; if none has begun, nothing is printed."""
         if self._begun or any(self._waiting):
             for number, over in enumerate(self._over):
                 if not over:

@@ -1,4 +1,4 @@
-"""Show on stderr how far something has come: a bar on a terminal, sparse lines elsewhere."""
+"""Show progress on stderr: a bar on a terminal, occasional lines elsewhere."""
 
 import sys
 from collections.abc import Iterator

@@ -127,15 +127,15 @@ def name_of(settings: Settings, setup: Setup) -> str:
 def _find(settings: Settings) -> Setup:
     with looking() as report:
         setup, _ = find_models(settings, report)
-    # What stored conversations say is nobody's business here, not even as proposals.
+    # Stored conversations are private here, even as proposals.
     return replace(setup, recalls=False, snapshots=0)
 
 
 def _address(host: str) -> str:
-    """Return an address; a name would have to be asked for elsewhere.
+    """Return an address; a name would need a lookup.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is not an address.
     """
     with suppress(ValueError):
         return str(ip_address("127.0.0.1" if host == "localhost" else host.strip("[]")))
@@ -168,7 +168,7 @@ def _token(file: Path | None) -> str | None:
         if not token:
             raise UsageError(f"{file} holds no token; write one into it.")
     if not token.isascii() or not token.isprintable() or " " in token:
-        raise UsageError(f"{where} must be one word of ASCII, as HTTP carries no other token.")
+        raise UsageError(f"{where} must be one word of ASCII, because HTTP allows no other token.")
     return token or None
 
 
@@ -184,5 +184,5 @@ def _report(served: Served) -> None:
 
 
 def _say(text: str) -> None:
-    with suppress(OSError):  # whoever read this has gone; the others are answered all the same
+    with suppress(OSError):  # the reader has gone; others still get answers
         click.echo(safe(f"{datetime.now():%H:%M:%S}  {text}"), err=True)

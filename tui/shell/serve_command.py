@@ -1,4 +1,4 @@
-"""`specchat serve`: answer other programs on this machine, as OpenAI's endpoint would."""
+"""`specchat serve`: an OpenAI-style endpoint for programs on this machine."""
 
 import sys
 from pathlib import Path
@@ -20,22 +20,21 @@ PORT = 8471
     type=NumberParameter(0, 65535),
     default=PORT,
     show_default=True,
-    help="0 takes one that is free.",
+    help="0 picks a free one.",
 )
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Answer only who knows the token in this file; SPECCHAT_TOKEN names one, too.",
+    help="Require the token in this file; SPECCHAT_TOKEN also sets one.",
 )
 @shared
 def serve(host: str, port: int, token_file: Path | None, **options: Any) -> None:
     """Serve OpenAI's chat completions to other programs on this machine.
 
-    Give them the address that is printed, http://127.0.0.1:8471/v1, as the base URL. Requests wait
-    for one another, and who hangs up stops their answer. Nothing is kept, and no connection is
-    opened to anywhere. On an address that others can reach, a token is demanded, and made if there
-    is none. Ctrl-C ends it.
+    Use the printed address, http://127.0.0.1:8471/v1, as the base URL. Requests queue up; hanging
+    up stops an answer. Nothing is kept, and specchat connects to nothing. On an address that other
+    machines can reach, a token is required, and generated if you set none. Ctrl-C ends it.
     """
     chosen = settings(options)
 

@@ -1,1 +1,1 @@
-"""The pieces that the screens are made of."""
+"""The widgets that the screens share."""

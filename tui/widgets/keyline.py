@@ -1,4 +1,4 @@
-"""The last line of a screen: the keys that mean something now, as many as there is room for."""
+"""The last line of a screen: the keys that work now, as many as fit."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from textual.widgets import Footer
 from tui.app.textual_private import FooterKey
 
 FIRST = ("escape", "f1")
-"""Keys that have a place even where others have not: the way out, and to all the others."""
+"""Keys that are always shown: quit, and the palette."""
 PALETTE = "-command-palette"
 
 
@@ -34,7 +34,7 @@ class KeyLine(Footer):
         self.call_after_refresh(self.recompose)
 
     async def recompose(self) -> None:
-        """Make the keys anew if others mean something now: most often none do."""
+        """Make the keys again if others mean something now: most often none do."""
         if not self.is_attached:  # its screen has been closed meanwhile
             return
         active = self.screen.active_bindings.values()

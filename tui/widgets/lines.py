@@ -1,4 +1,4 @@
-"""Text of any length of which only the lines on the screen are ever made."""
+"""Text of any length; only lines on the screen are rendered."""
 
 from collections.abc import Collection, Sequence
 
@@ -17,7 +17,7 @@ KEPT = 1000
 
 
 class Lines(ScrollView):
-    """Show lines, each in one row of cells; a line that changes is painted alone."""
+    """Show lines, each in one row of cells; only changed lines are painted."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -43,21 +43,21 @@ class Lines(ScrollView):
         self.change_lines([y for y, (before, after) in pairs if not before.is_same(after)])
 
     def line(self, y: int) -> Content:
-        """Return what stands in line `y`."""
+        """Return the content of line `y`."""
         return self._shown[y]
 
     def resize_lines(self, count: int) -> None:
-        """Make everything anew, `count` lines of it."""
+        """Make everything again, `count` lines of it."""
         self._strips.clear()
         self.virtual_size = Size(self.scrollable_content_region.width, count)
         self.refresh()
 
     def change_line(self, y: int) -> None:
-        """Make line `y` anew."""
+        """Make line `y` again."""
         self.change_lines((y,))
 
     def change_lines(self, changed: Collection[int]) -> None:
-        """Make some lines anew."""
+        """Make some lines again."""
         top, height = self.scroll_offset.y, self.size.height
         for y in changed:
             self._strips.pop(y, None)

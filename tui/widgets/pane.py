@@ -1,4 +1,4 @@
-"""A frame in which a text grows, beside others."""
+"""A frame in which a text grows, next to others."""
 
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 LEVELS = "▁▂▃▄▅▆▇█"
 MISSING = "–"
-"""Stands for a figure that there is not."""
+"""Stands for a missing figure."""
 
 
 def bar(fraction: float, width: int) -> str:
@@ -52,7 +52,7 @@ def size(count: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a length of time, rounded to what one can plan with."""
+    """Return a duration, rounded to a useful precision."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
@@ -60,5 +60,5 @@ def duration(seconds: float) -> str:
 
 
 def left(seconds: float | None) -> str:
-    """Return how much time is left, to be put behind something; nothing while nobody knows."""
+    """Return the time left, as a suffix; empty while unknown."""
     return "" if seconds is None else f", about {duration(seconds)} left"

@@ -1,4 +1,4 @@
-"""How tokens look by where they came from, with and without colour."""
+"""The style of tokens by origin, with and without colour."""
 
 from collections.abc import Iterable, Mapping
 
@@ -14,7 +14,7 @@ Styles = Mapping[Kind, str]
 
 GHOST: Kind = "ghost"
 OTHER: Kind = "other"
-"""What stands for a draft source that has no look of its own."""
+"""The style of other draft sources."""
 BASICS: tuple[Kind, ...] = tuple(Origin)
 
 COLOURED: Styles = {
@@ -114,5 +114,5 @@ def _run(token: Token) -> Run:
 
 
 def _one_line(text: str) -> str:
-    """Return what can be struck through without moving the lines around it."""
+    """Return the text to strike through, without characters that move lines."""
     return safe(text).replace("\n", "⏎").replace("\t", "⇥")

@@ -12,7 +12,7 @@ RETURN = 0.99  # of how far it is from where it began, each round that shows not
 SPREAD = ((1 / 6, -sqrt(3)), (2 / 3, 0.0), (1 / 6, sqrt(3)))
 """A normal distribution as three values, by weight (Gauss and Hermite)."""
 SURE = "sure"
-"""No source: what the model's proposals are worth by how sure the target is of its own token."""
+"""Not a source: the worth of the model's proposals, by how sure the target is of its own token."""
 UNKNOWN = (0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99)  # by evidence
 KNOWN = {  # measured on answers of the default pair
     "suffix": (0.5, 0.55, 0.75, 0.7, 0.85, 0.88, 0.92, 0.95),

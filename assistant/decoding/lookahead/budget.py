@@ -1,4 +1,4 @@
-"""How long ArS takes now, and how much time speculation may lose against it in one answer."""
+"""How long ArS takes now, and how much time speculation may lose to it in one answer."""
 
 from collections import deque
 from math import isfinite, log
@@ -41,7 +41,7 @@ class Reference:
         return self._looks > 0
 
     def saw_plain(self, seconds: float) -> None:
-        """Take a round without proposals; what is no duration is ignored."""
+        """Take a round without proposals; what is not a duration is ignored."""
         if not (seconds > 0 and isfinite(seconds)):
             return
         self._take(seconds)

@@ -1,4 +1,4 @@
-"""The lookahead that adapts: it learns what pays on this machine, with these models, in this text.
+"""The adaptive lookahead: it learns what pays on this machine, with these models, in this text.
 
 It decides from rounds that are over, and from what is known of a proposal before it is drawn. So it
 may be wrong, and then it costs time; but whatever it does, the output keeps the target's law.
@@ -29,7 +29,7 @@ HALF = 0.35  # log odds of acceptance that half the context costs a draft, measu
 
 
 class Controller:
-    """Make plans that promise the most tokens per second, and learn from what came of them."""
+    """Make plans that promise the most tokens per second, and learn from their results."""
 
     def __init__(self, costs: Costs, acceptance: Acceptance | None = None) -> None:
         self._costs = costs
@@ -41,7 +41,7 @@ class Controller:
         self._reference = Reference(costs.verify(1))
 
     def begin(self) -> None:
-        """Begin an answer: what others gained pays for no loss in it, and its text is its own."""
+        """Begin an answer: gains of others pay for no loss in it, and its text is separate."""
         self._budget = Budget()
         self._pace = RecentMean()
         self._known, self._answered = 0, 0.0
@@ -62,7 +62,7 @@ class Controller:
         )
 
     def fillers(self, rows: int, most: int, plan: Plan) -> int:
-        """Return how many tokens that nobody reads make a batch of `rows` faster, at most `most`.
+        """Return how many fillers make a batch of `rows` faster, at most `most`.
 
         `plan` is the last one of the round, which knows what all of it may take.
         """
@@ -117,7 +117,7 @@ class Controller:
         for unread, usual in zip(reads, expected, strict=True):
             self._costs.saw_draft(unread, usual * draft_s / sum(expected))
         if len(plans) < count or any(plan.least for plan in plans):
-            return  # it was the person's wish, and is not owed
+            return  # it was the user's wish, and is not owed
         if proposed or reads or table_rows:
             self._spend(seconds * alone, plans[-1].expected_s * alone, tokens)
         else:

@@ -33,7 +33,7 @@ class Times:
     """The seconds of evaluations by the number of their tokens.
 
     They are of a machine at rest, as far as looks have met one. What rounds show of it since, other
-    programs among it, is learnt by `Curve` anew in each load, and is not kept.
+    programs among it, is learnt by `Curve` again in each load, and is not kept.
     """
 
     seconds: dict[int, float]
@@ -67,7 +67,7 @@ def time_target(target: Model, clock: Clock = perf_counter) -> Times:
     """Time the target's evaluations of several widths.
 
     Raises:
-        Cancelled: somebody stopped it.
+        Cancelled: it was stopped.
         ModelError: it cannot evaluate.
     """
     if not target.can_roll_back:  # it never verifies more than one token
@@ -79,7 +79,7 @@ def time_draft(draft: Model, clock: Clock = perf_counter) -> Times:
     """Time how long the draft takes to read tokens and give one row.
 
     Raises:
-        Cancelled: somebody stopped it.
+        Cancelled: it was stopped.
         ModelError: it cannot evaluate.
     """
     return Times(_fastest(draft, READINGS, (1,), DRAFT_LIMIT_S, clock), looks=1)

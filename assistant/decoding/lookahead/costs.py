@@ -1,4 +1,4 @@
-"""What evaluations cost on this machine: as they were measured, and as rounds show them since."""
+"""What evaluations cost on this machine: as measured at first, and as later rounds show."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -27,12 +27,12 @@ class Staircase:
         measured: seconds by tokens.
 
     Raises:
-        ValueError: nothing was measured, or something that is no duration.
+        ValueError: nothing was measured, or something that is not a duration.
     """
 
     def __init__(self, measured: Mapping[int, float]) -> None:
         if not is_curve(measured):
-            raise ValueError(f"not the seconds of evaluations: {dict(measured)}")
+            raise ValueError(f"not evaluation times: {dict(measured)}")
         self.measured = dict(sorted(measured.items()))
         self._seconds = dict(measured)
         whole = [n for n in self.measured if n < BLOCK or n % BLOCK == 0]
@@ -95,7 +95,7 @@ class Curve:
             every round: what it shows tells of both, and counts the time; the draft has no say.
 
     Raises:
-        ValueError: nothing was measured, or something that is no duration.
+        ValueError: nothing was measured, or something that is not a duration.
     """
 
     def __init__(self, measured: Mapping[int, float], target: "Curve | None" = None) -> None:
@@ -116,7 +116,7 @@ class Curve:
         return self._measured(tokens) * exp(self._recent[tokens][-1]) > limit_s
 
     def saw(self, tokens: int, seconds: float) -> None:
-        """Learn from an evaluation; what is no duration is ignored, as when a clock was set."""
+        """Learn from an evaluation; what is not a duration is ignored, as when a clock was set."""
         if not (seconds > 0 and isfinite(seconds)):
             return
         if not self._is_fresh(tokens):
@@ -159,7 +159,7 @@ class Costs:
             empty when there is no draft model.
 
     Raises:
-        ValueError: something in them is no duration, or `verify` is empty.
+        ValueError: something in them is not a duration, or `verify` is empty.
     """
 
     def __init__(self, verify: Mapping[int, float], draft: Mapping[int, float]) -> None:
@@ -203,7 +203,7 @@ class Costs:
     def draft(self, tokens: int) -> float:
         """Return the seconds in which the draft reads `tokens` new tokens and gives one row.
 
-        One token is a draft step. Without a draft model that takes for ever.
+        One token is a draft step. Without a draft model that takes forever.
         """
         return self._draft(tokens) if self._draft else inf
 

@@ -1,4 +1,4 @@
-"""What was measured and learnt on this machine, kept for the next load."""
+"""Measurements and what was learnt on this machine, kept for the next load."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -21,7 +21,7 @@ from models.files import disk
 from models.machine import OtherLoad
 
 MAX_RECORDS = 64
-"""The one that was written first makes room."""
+"""The oldest entry is dropped first."""
 FURTHEST = 8.0
 """Log odds of acceptance; a file that says more than that is damaged."""
 Value = TypeVar("Value")
@@ -30,7 +30,7 @@ Value = TypeVar("Value")
 class Records(Generic[Value]):
     """Values by a text that says under which conditions they hold, in one private file of JSON.
 
-    The file is only a cache: one that is damaged, or not ours, is as good as none.
+    The file is only a cache: one that is damaged, or not ours, is ignored.
     """
 
     def __init__(self, path: Path, kind: type[Value]) -> None:
@@ -81,7 +81,7 @@ def cached_or_measured(target: TimedModel, draft: TimedModel | None, folder: Pat
     loads until looks agree; not what was measured while other programs were busy.
 
     Raises:
-        Cancelled: somebody stopped it; nothing was kept of what was being measured.
+        Cancelled: it was stopped; nothing was kept of what was being measured.
         ModelError: a model cannot evaluate.
     """
     verify = _times(target, "verify", time_target, folder)
@@ -133,7 +133,7 @@ def known_acceptance(target: Path, draft: Path | None, folder: Path) -> dict[str
 def remember_acceptance(
     lasting: Mapping[str, float], target: Path, draft: Path | None, folder: Path
 ) -> None:
-    """Keep what answers have shown. Where it cannot be kept, nothing is said: it is a cache."""
+    """Keep what answers have shown. A failure to write is ignored: it is a cache."""
     with suppress(OSError):
         _all_acceptance(folder).put(_pair_key(target, draft), dict(lasting))
 

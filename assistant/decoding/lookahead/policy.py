@@ -1,4 +1,4 @@
-"""Who decides what a round proposes: the person, or what pays."""
+"""What a round proposes: the user's choice, or what pays."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -65,7 +65,7 @@ class Policy:
     controller: Controller | None
 
     def now(self) -> "Policy":
-        """Return the policy by what the person wants at this moment.
+        """Return the policy by what the user wants at this moment.
 
         They may change it at any time. All of one evaluation is to be decided by one policy.
         """

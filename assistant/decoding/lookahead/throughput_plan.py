@@ -1,4 +1,4 @@
-"""What a draft is made of, weighed proposal by proposal: expected tokens against measured time."""
+"""Plan a draft proposal by proposal: expected tokens against measured time."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class ThroughputPlan:
 
     An offer is looked at over its whole length, so that a step of the staircase that costs more
     than one token is taken if the tokens after it pay for it. What other rounds yield has no say:
-    the tokens that are not proposed here have to be decoded all the same.
+    tokens that are not proposed here must be decoded anyway.
 
     Args:
         room: how many proposals there may be.

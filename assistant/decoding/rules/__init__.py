@@ -1,1 +1,1 @@
-"""Which proposals are kept, and what the token after them is drawn from."""
+"""Which proposals are kept, and the row that the next token is drawn from."""

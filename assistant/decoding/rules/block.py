@@ -1,4 +1,4 @@
-"""The block rule: the longest beginning of a draft is kept that the target affords as a whole.
+"""The block rule: keep the longest beginning of a draft that the target supports as a whole.
 
 Sun et al. 2025, "Block Verification Accelerates Speculative Decoding", arXiv 2403.10444, algorithm
 2. No rule that sees one draft accepts more on average. With the target's rows t and the draft's

@@ -8,10 +8,10 @@ a row is the token with the greatest row(x) / E(x). The rate of E / row(x) is ro
 the first of them all with probability row(x): a race of exponentials, or the Gumbel-max trick.
 
 The target would draw from its own row with the same numbers. So a proposal is judged by looking: it
-is accepted if it is the very token that the target draws. What comes out is what the target draws
-at every position, which no draft has a say in; and since draft and target draw with the same
-numbers, similar rows mostly draw the same token: with probability (1 - TV) / (1 + TV) at least,
-where the token rule accepts 1 - TV, the overlap of the rows.
+is accepted if it is the token that the target draws. What comes out is what the target draws at
+every position, which no draft has a say in; and since draft and target draw with the same numbers,
+similar rows mostly draw the same token: with probability (1 - TV) / (1 + TV) at least, where the
+token rule accepts 1 - TV, the overlap of the rows.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Chance that can be looked up: one number for each seed, position and token."""
+"""Random numbers by seed, position and token."""
 
 import numpy as np
 import numpy.typing as npt

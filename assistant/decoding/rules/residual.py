@@ -1,4 +1,4 @@
-"""What the target has left to say where a draft had its say."""
+"""The residual: the target's probability in excess of the draft's."""
 
 from assistant.decoding.row import Row
 
@@ -13,7 +13,7 @@ def excess(target: Row, draft: Row) -> Row:
 
 
 def residual(target: Row, draft: Row) -> Row:
-    """Return the excess, which is what a token in place of a rejected one is drawn from.
+    """Return the excess, from which the replacement of a rejected token is drawn.
 
     Equal rows leave nothing, and then nothing can have been rejected but by rounding: the answer is
     the target's row.

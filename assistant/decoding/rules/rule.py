@@ -24,7 +24,7 @@ class Verdict:
 
 
 class Rule(Protocol):
-    """All chance of an answer. Positions count the tokens of the context before the one drawn."""
+    """All randomness of an answer. Positions count the context's tokens before the one drawn."""
 
     def draw(self, row: Row, position: int) -> int:
         """Draw a token from a row, not necessarily normalised."""

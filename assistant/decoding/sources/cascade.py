@@ -18,7 +18,7 @@ class Cascade:
         self.tables_s = 0.0
         """Seconds that rows of tables have taken so far; a model keeps its own account."""
         self.failure: DraftFailed | None = None
-        """Why the last draft ended where it did, if a source could not go on."""
+        """Why the last draft ended where it did, if a source could not continue."""
         self._clock = clock
         self._tails = [source for source in sources if isinstance(source, TailSource)]
 

@@ -1,4 +1,4 @@
-"""What a draft is made of, and where its tokens come from."""
+"""The parts of a draft, and the sources of its tokens."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from typing import Protocol
 from assistant.decoding.warp import EMPTY, Row, Warp, one_hot
 
 Draw = Callable[[Row, int], int]
-"""Draws a token from a row, for a position in the context: a verification rule's way of chance."""
+"""Draws a token from a row for a position in the context, with a rule's randomness."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +41,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Tokens that a source would have follow, all at once and for nothing."""
+    """A run of tokens that a source proposes together, at no cost."""
 
     source: str
     tokens: tuple[int, ...]

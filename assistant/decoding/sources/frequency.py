@@ -1,4 +1,4 @@
-"""How often which token has come, as a draft source; and guessing, the least that any has to beat.
+"""Token frequencies as a draft source; and uniform guessing, the baseline for all sources.
 
 Leviathan et al. 2023, "Fast Inference from Transformers via Speculative Decoding", section 4, tries
 unigram and bigram models as drafts. These learn from the conversation.
@@ -72,7 +72,7 @@ class RandomSource:
         self._row = Row(everything(n_vocab), np.full(n_vocab, 1 / n_vocab))
 
     def read(self, tokens: Sequence[int]) -> None:
-        """Do nothing: it knows all there is to know."""
+        """Do nothing: there is nothing to learn."""
 
     def offer(self, tokens: Sequence[int], room: int) -> Rows | None:
         """Offer a row, always."""

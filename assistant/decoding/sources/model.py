@@ -25,7 +25,7 @@ class Reading(NamedTuple):
 
 
 def anew(most: int) -> list[Reading]:
-    """Return the ways to begin anew, the shortest first; the last one reads `most` tokens."""
+    """Return the ways to begin again, the shortest first; the last one reads `most` tokens."""
     return [Reading(length, length) for length in (*takewhile(most.__gt__, LENGTHS), most)]
 
 
@@ -56,7 +56,7 @@ class ModelSource:
             self._start = max(0, len(tokens) - self._window)
 
     def ways(self, tokens: Sequence[int]) -> list[Reading]:
-        """Return the ways to become able to continue `tokens`: go on, or begin anew further on."""
+        """Return the ways to continue `tokens`: continue reading, or begin again further on."""
         on = Reading(len(tokens) - self._start, self.unread(tokens))
         return [on, *anew(min(len(tokens), self._window))]
 
@@ -84,7 +84,7 @@ class ModelSource:
         """Return the warped row, and how far the best token is ahead.
 
         Raises:
-            DraftFailed: the model cannot go on.
+            DraftFailed: the model cannot continue.
         """
         logits = self._mapping.shared(self._logits(self.seen(tokens)))
         row = warp(logits, self._mapping.places(tokens))

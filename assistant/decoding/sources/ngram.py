@@ -1,4 +1,4 @@
-"""What was answered before as a draft source: a person's own stored answers, then others.
+"""Earlier answers as a draft source: the user's stored answers, then others.
 
 The tables of what usually follows a few tokens are looked up where they lie, in one file: a header
 and two columns of as many 8-byte numbers as it says, the keys, ascending, and the values. A key is

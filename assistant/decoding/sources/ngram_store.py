@@ -1,10 +1,10 @@
-"""What is learnt of a person's stored answers, kept beside them and gone with them.
+"""What is learnt from the user's stored answers; it is stored next to them and deleted with them.
 
 For the default pair there is something to begin with: tables of its target's answers to questions
 that were written for this, `python -m tests.tools.public_text.ngrams`.
 
 The tables hold what one model's answers have said more than once. They stay in the data folder,
-for nobody else to read, and are made anew from the store, so they know nothing that it has lost.
+for nobody else to read, and are made again from the store, so they know nothing that it has lost.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from models.errors import StorageError
 from models.files import disk
 from models.files.places import data_dir
 
-if TYPE_CHECKING:  # tables bring numpy along
+if TYPE_CHECKING:  # tables import numpy
     from assistant.decoding.sources.ngram import Tables
 
 MAX_TOKENS = 2_000_000  # older answers are left alone

@@ -1,4 +1,4 @@
-"""The conversation itself as a draft source: what followed the last time that it read like this."""
+"""The conversation itself as a draft source: what followed the last similar passage."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ SHORTEST = 2  # tokens in common, to speak of a repetition
 UNMISTAKABLE = 8  # tokens in common, for the latest of several ways to go on to be worth a try
 EDGES = (SHORTEST, 3, 4, 5, 7, 10, 16, 32)  # of the classes of evidence, in tokens in common
 DEPTH = 16  # how many ever shorter suffixes get to know that they occurred again
-MAX_TRIED = 64  # and how many are tried to go on from
+MAX_TRIED = 64  # and how many are tried to continue from
 
 
 class SuffixMatch(NamedTuple):

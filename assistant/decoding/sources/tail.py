@@ -1,4 +1,4 @@
-"""The end of a draft whose middle was wrong: it may be right after the token that replaced it."""
+"""The tail of a rejected draft: it may be right after the token that replaced the wrong one."""
 
 from collections.abc import Sequence
 

@@ -1,1 +1,1 @@
-"""Measuring how fast exact decoding is, with a person's own models."""
+"""Measuring how fast exact decoding is, with a user's own models."""

@@ -65,7 +65,7 @@ def program(text: str, question: Question) -> str:
 
 
 def run(code: str, runner: Sequence[str], seconds: float = RUN_S, start_s: float = START_S) -> bool:
-    """Say whether a program comes to its end without an exception and in time.
+    """Say whether a program finishes without an exception and in time.
 
     Args:
         code: a whole Python program.
@@ -99,7 +99,7 @@ def _output(program: bytes, runner: Sequence[str], seconds: float) -> tuple[byte
         try:
             said, complaints = process.communicate(program, seconds)
         except subprocess.TimeoutExpired as error:
-            return error.output or b"", f"nothing had begun after {seconds:.0f} seconds"
+            return error.output or b"", f"nothing had started after {seconds:.0f} seconds"
         finally:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)

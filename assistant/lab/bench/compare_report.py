@@ -26,7 +26,10 @@ from models.errors import UsageError
 
 FACTS = ("command", "settings", "machine", "versions", "files")
 HEADER = ("kind", "system", "A, tokens/s", "B, tokens/s", "B / A [95 %]", "A, /eval", "B, /eval")
-NOTE = "Answers to the same questions alone; B / A is the geometric mean over them. /eval: tokens."
+NOTE = (
+    "Only answers to the same questions count; B / A is the geometric mean over them. "
+    "/eval: tokens."
+)
 
 
 class ReportedAnswer(msgspec.Struct):
@@ -40,7 +43,7 @@ class ReportedAnswer(msgspec.Struct):
 
     @property
     def answer(self) -> RunAnswer:
-        """The answer as its run had it; what has no speed has come to nothing."""
+        """The answer as its run had it; without a speed it failed."""
         stats = self.stats
         has_speed = stats is not None and stats.decode_s > 0 and stats.rounds > 0
         measured = Measured("", "", stats) if stats and has_speed else None
@@ -81,7 +84,7 @@ def load(path: Path) -> ComparedRun:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(
-            f"{path} is no report; make one with: specchat bench prompts --json {path}"
+            f"{path} is not a report; make one with: specchat bench prompts --json {path}"
         ) from error
     return ComparedRun(facts, tuple(each.answer for each in found))
 

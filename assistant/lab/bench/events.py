@@ -72,7 +72,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What came of trials in lockstep, in their order; a text says why one came to nothing."""
+    """What came of trials in lockstep, in their order; a text says why one failed."""
 
     found: tuple[Measured | str, ...]
 

@@ -25,7 +25,7 @@ class Interval:
 
 
 def bootstrap(values: Sequence[Sequence[float]], statistic: Callable[[Values], Values]) -> Interval:
-    """Return a statistic of items drawn anew: the percentile interval of Efron 1979.
+    """Return a statistic of items drawn again: the percentile interval of Efron 1979.
 
     Args:
         values: the figures of each item, which are drawn together.

@@ -1,6 +1,6 @@
 """Another program on the same prompts: llama.cpp's own server, over the loopback interface alone.
 
-It is started only when a person names its binary, and ended with the run.
+It is started only when a user names its binary, and ended with the run.
 """
 
 import http.client
@@ -33,7 +33,7 @@ LOADING_S = 300.0
 ANSWER_S = 1800.0
 HELP_S = 30.0
 PR_SET_PDEATHSIG = 1
-_LEASH = (  # it does not outlive whoever started it
+_LEASH = (  # it does not outlive the one that started it
     "import ctypes, os, sys\n"
     f"if sys.platform == 'linux': ctypes.CDLL(None).prctl({PR_SET_PDEATHSIG}, {signal.SIGKILL:d})\n"
     "os.execv(sys.argv[1], sys.argv[1:])"
@@ -93,7 +93,7 @@ def measured(answer: Any) -> Measured:
                 verify_s=decode_s,
             )
             return Measured(text, str(answer.get("stop_type", "")), stats)
-    raise ModelError("What answered is no llama-server: it told no timings.")
+    raise ModelError("This is not a llama-server: its answer has no timings.")
 
 
 def _count(timings: Any, name: str) -> int:
@@ -179,7 +179,7 @@ class LlamaServer:
         deadline = monotonic() + LOADING_S
         while not self._is_ready():
             if self._process.poll() is not None:
-                raise ModelError(f"{self._binary} ended at once: {self._last_words()}")
+                raise ModelError(f"{self._binary} ended immediately: {self._last_words()}")
             if monotonic() > deadline:
                 raise ModelError(f"{self._binary} was not ready within {LOADING_S:.0f} seconds.")
             sleep(0.05)
@@ -201,7 +201,7 @@ class LlamaServer:
         try:
             return json.loads(content)
         except ValueError as error:
-            raise ModelError(f"{self._binary} answered with something that is no JSON.") from error
+            raise ModelError(f"{self._binary} answered with something that is not JSON.") from error
 
     def _answer(
         self, method: str, path: str, body: str | None, timeout_s: float
@@ -216,7 +216,7 @@ class LlamaServer:
         self._log.flush()
         self._log.seek(0)
         lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
-        return lines[-1][:200] if lines else "it said nothing."
+        return lines[-1][:200] if lines else "it printed nothing."
 
 
 def check(binary: Path) -> None:
@@ -226,7 +226,7 @@ def check(binary: Path) -> None:
         UsageError: it is none.
     """
     if not binary.is_file() or not os.access(binary, os.X_OK):
-        raise UsageError(f"{binary} is no program; give the path of a llama-server.")
+        raise UsageError(f"{binary} is not a program; give the path of a llama-server.")
 
 
 def _free_port() -> int:
@@ -269,5 +269,5 @@ def _help(binary: Path) -> str:
     try:
         asked = subprocess.run([binary, "--help"], capture_output=True, timeout=HELP_S)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise ModelError(f"{binary} does not say how it is used: {error}.") from error
+        raise ModelError(f"{binary} does not print its options: {error}.") from error
     return asked.stdout.decode("utf-8", "replace")

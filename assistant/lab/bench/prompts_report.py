@@ -33,7 +33,7 @@ class SystemStanding:
     acceptance_rate: float | None
     first_token_s: float  # mean
     predicted: float | None = None  # ratio, as the simulator has it
-    in_lockstep: bool = True  # with ArS; else they answered one after the other
+    in_lockstep: bool = True  # with ArS; else they answered one after another
 
 
 def standings(
@@ -91,7 +91,8 @@ HEADER = (
     "accepted",
 )
 CAVEAT = (
-    "The systems advance together, a few tokens each in turn, so that a machine's moods cancel. "
+    "The systems advance together, a few tokens each in turn, so that changes in the machine's "
+    "speed cancel out. "
     "× ArS compares the time up to the last token that both answers have, from the end of the "
     "prompt's reading on: the geometric mean over the prompts of a kind, with its 95 % bootstrap "
     "interval; "
@@ -102,8 +103,8 @@ CAVEAT = (
 PLOT_NOTE = "Geometric mean over the prompts of a kind, and its 95 % bootstrap interval."
 ALONE = "*"
 CAVEAT_ALONE = (
-    f" {ALONE} answers one prompt after the other beside the rest, and not in turns with them: its "
-    "ratio has what the machine did meanwhile in it, and the interval shows how much that was."
+    f" {ALONE} answers one prompt after another, and does not take turns with the rest. If the "
+    "machine's speed changed meanwhile, that is in its ratio; the interval shows how much."
 )
 
 
@@ -160,5 +161,5 @@ def _sentences(answers: Sequence[RunAnswer], found: Sequence[SystemStanding]) ->
         texts.append(f"The simulator's prediction of that is within {max(errors):.0%}.")
     if failed := [answer for answer in answers if answer.failure]:
         reasons = sorted({answer.failure or "" for answer in failed})
-        texts.append(f"{len(failed)} answers came to nothing: {' '.join(reasons)}")
+        texts.append(f"{len(failed)} answers failed: {' '.join(reasons)}")
     return texts

@@ -1,4 +1,4 @@
-"""What is asked: the shipped prompts, or a file of HumanEval's or Spec-Bench's format."""
+"""The questions: the shipped prompts, or a file in the format of HumanEval or Spec-Bench."""
 
 import json
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def read(path: Path) -> list[Question]:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is no text in UTF-8.") from error
+        raise UsageError(f"{path} is not a text in UTF-8.") from error
     questions = [
         _question(line, f"{path.name}, line {number}")
         for number, line in enumerate(lines, start=1)
@@ -79,7 +79,7 @@ def _question(line: str, where: str) -> Question:
     try:
         fields = json.loads(line)
     except ValueError as error:
-        raise UsageError(f"{where} is no JSON: {error}.") from error
+        raise UsageError(f"{where} is not JSON: {error}.") from error
     match fields:
         case {"task_id": name, "prompt": str(code), "entry_point": str(entry), "test": str(test)}:
             text = COMPLETE.format(code=code.strip("\n"))
@@ -87,7 +87,7 @@ def _question(line: str, where: str) -> Question:
         case {"question_id": name, "category": str(kind), "turns": [str(text), *_]}:
             return Question(f"{kind}/{name}", kind, text, _reference(fields.get("reference")))
     raise UsageError(
-        f"{where} is no question: HumanEval has task_id, prompt, entry_point and test, "
+        f"{where} is not a question: HumanEval has task_id, prompt, entry_point and test, "
         "Spec-Bench has question_id, category and turns."
     )
 

@@ -11,7 +11,7 @@ from models.errors import StorageError
 
 ANSWER = "answer"
 ALL = "all"
-"""In place of a kind: questions of all kinds together."""
+"""Stands for a kind: questions of all kinds together."""
 Place = tuple[str, str]
 """The kind and the name of a question."""
 
@@ -24,7 +24,7 @@ class RunAnswer:
     kind: str
     repeat: int
     system: str
-    measured: Measured | None  # None: it came to nothing
+    measured: Measured | None  # None: it failed
     failure: str | None = None
 
     @property
@@ -127,9 +127,9 @@ def speedup(own: Totals, reference: Totals) -> float:
     """Return how many times as fast a system was as another one at the same question.
 
     Answers in lockstep are compared up to the last token that both have: there, each token of one
-    came within a second or so of the same token of the other. What a longer answer has beyond it
-    came when the other was over, perhaps to a machine in another mood. Others are compared by all
-    their tokens.
+    came within a second or so of the same token of the other. The rest of a longer answer came
+    after the other had ended, when the machine may have been faster or slower. Others are compared
+    by all their tokens.
     """
     pairs = [*zip(own.answers, reference.answers, strict=False)]
     common = [min(a.stats.generated_tokens, b.stats.generated_tokens) for a, b in pairs]

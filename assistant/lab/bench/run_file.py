@@ -110,7 +110,7 @@ def load(path: Path) -> tuple[Facts, dict[str, Any]]:
         StorageError: it is damaged.
     """
     if not path.is_file():
-        raise UsageError(f"{path} is no file.")
+        raise UsageError(f"{path} is not a file.")
     with path.open("rb") as file:
         first = file.readline()
     header = _header(path, first)

@@ -1,8 +1,8 @@
-"""Replay answers on a machine that need not exist: its cost curve, any lookahead, real planning.
+"""Replay answers on a hypothetical machine: its cost curve, any lookahead, real planning.
 
 What is replayed is a profile: an answer, and what each source would have proposed at each of its
 places. Copying sources are run again on its tokens, those that make rows are taken from the
-profile, and the rounds are the very ones that decode. Only the models are missing, and with them
+profile, and the rounds are the same code that decodes. Only the models are missing, and with them
 the time, which the machine's curve tells instead.
 """
 
@@ -98,7 +98,7 @@ def machine(name: str) -> Machine:
             f'{{"verify": {{"1": 0.044, "4": 0.118}}, "draft": {{"1": 0.02}}}}: {error}.'
         ) from error
     if not is_curve(verify) or 1 not in verify or (draft and not is_curve(draft)) or host_s < 0:
-        raise UsageError(f"{name}: verify needs seconds by width, 1 among them, and so does draft.")
+        raise UsageError(f"{name}: verify and draft need seconds by width, including width 1.")
     return Machine(Path(name).stem, verify, draft, host_s)
 
 
@@ -111,7 +111,7 @@ COPYING = ("suffix", "tail")
 
 
 class Simulator:
-    """One system on one machine, answering profile after profile: what it learns it keeps."""
+    """One system on one machine, answering profile after profile and keeping what it learns."""
 
     def __init__(self, system: System, machine: Machine, sources: Sequence[str]) -> None:
         self._machine, self._sources = machine, system.sources or sources
@@ -184,7 +184,7 @@ class ReplayedAnswer:
 
 
 class ReplayedRule:
-    """Accept what came in the profile, and put in place of the rest what came there."""
+    """Accept what matches the profile, and replace the rest with what came there."""
 
     def __init__(self, profile: Profile, logged: Mapping[str, LoggedSource]) -> None:
         self._profile, self._logged = profile, logged

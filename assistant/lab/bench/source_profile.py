@@ -1,4 +1,4 @@
-"""What draft sources would have proposed along an answer: judged, and played back.
+"""What draft sources would have proposed along an answer: recorded, and replayed.
 
 Every place is looked at, not those alone that some lookahead happened to reach, so that any other
 lookahead can be replayed.
@@ -37,8 +37,8 @@ def profile(
     """Return what `sources` propose at each place of an answer, and how likely it is accepted.
 
     Raises:
-        Cancelled: somebody stopped it.
-        ModelError: a model cannot go on.
+        Cancelled: it was stopped.
+        ModelError: a model cannot continue.
     """
     tokens = [*prompt, *answer]
     found: dict[str, list[tuple[float, int]]] = {source.name: [] for source in sources}
@@ -60,7 +60,7 @@ def profile(
 def _judge(
     source: Source, context: list[int], target_row: Row, sampling: Sampling
 ) -> tuple[float, int]:
-    """Return the overlap and the evidence of a proposal behind `context`."""
+    """Return the overlap and the evidence of a proposal after `context`."""
     source.read(context)
     if source.offer(context, 1) is None:
         return NO_PROPOSAL, NO_PROPOSAL
@@ -112,8 +112,8 @@ class LoggedSource:
     """A source whose rows are those of a profile.
 
     Its proposal at a place is the token that came, with the probability of acceptance that was
-    noted there, and else a wrong one. What it would have said behind a wrong token nobody knows:
-    that is wrong as well, so a tail of it is never of use.
+    noted there, and else a wrong one. What it would have proposed after a wrong token is unknown:
+    that counts as wrong as well, so its tail is never useful.
     """
 
     def __init__(self, name: str, judged: Judged, profile: Profile, rng: Uniforms) -> None:

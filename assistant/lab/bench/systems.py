@@ -1,4 +1,4 @@
-"""What is compared: ways to decode, by names that people write."""
+"""The systems to compare: ways to decode, by name."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ def parse(text: str) -> tuple[System, ...]:
     That is added if it is not listed; of several engines', the first that is.
 
     Raises:
-        UsageError: it makes no sense; the text says how to write it.
+        UsageError: it is invalid; the text says how to write it.
     """
     systems = [_system(part.strip()) for part in text.split(",")]
     names = [system.name for system in systems]
@@ -60,25 +60,25 @@ def sweep(source: str, lookaheads: str) -> tuple[System, ...]:
     """Return ArS and the systems of a source with each of the listed lookaheads, ascending.
 
     Raises:
-        UsageError: the list or the source makes no sense.
+        UsageError: the list or the source is invalid.
     """
     try:
         ks = sorted({int(part) for part in lookaheads.split(",")} - {0})
     except ValueError as error:
-        raise UsageError(f"{lookaheads!r} is no list of lookaheads, as in 1,2,4,8.") from error
+        raise UsageError(f"{lookaheads!r} is not a list of lookaheads, as in 1,2,4,8.") from error
     return parse(",".join(["ars", *(f"{source}={k}" for k in ks)]))
 
 
 def _system(text: str) -> System:
     match = _NAME.fullmatch(text)
     if match is None:
-        raise UsageError(f"{text!r} is no system; {FORM}.")
+        raise UsageError(f"{text!r} is not a system; {FORM}.")
     target, way, lookahead = match["target"], match["way"], match["lookahead"]
     engine = cast(EngineName | None, match["engine"])
     k = None if lookahead is None else int(lookahead)
     if k is not None and (way in ("ars", "auto") or not 1 <= k <= MAX_LOOKAHEAD):
         raise UsageError(
-            f"{text!r} is no system: =K goes with sps or sources, and is 1 to {MAX_LOOKAHEAD}."
+            f"{text!r} is not a system: =K goes with sps or sources, and is 1 to {MAX_LOOKAHEAD}."
         )
     match way:
         case "ars" | "auto":
@@ -92,7 +92,9 @@ def _sources(text: str, way: str) -> tuple[str, ...]:
     names: Sequence[str] = way.split("+")
     if unknown := [name for name in names if name not in SOURCES]:
         known = ", ".join(SOURCES)
-        raise UsageError(f"{text!r} is no system: {unknown[0]!r} is neither a mode nor of {known}.")
+        raise UsageError(
+            f"{text!r} is not a system: {unknown[0]!r} is neither a mode nor of {known}."
+        )
     return tuple(names)
 
 

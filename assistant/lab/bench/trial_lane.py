@@ -123,8 +123,8 @@ class LocalLane:
         """Return what came of it, and of judging sources along it; or why nothing did.
 
         Raises:
-            ModelError: the models could not go on.
-            Cancelled: somebody stopped it.
+            ModelError: the models could not continue.
+            Cancelled: it was stopped.
         """
         failure, last = self.runner.failure, self._said[-1]
         if failure:
@@ -185,10 +185,10 @@ class RemoteLane:
 
 
 def _refusal(failure: Failed) -> str:
-    """Return why an answer came to nothing, where others may still be measured.
+    """Return why an answer failed, where others may still be measured.
 
     Raises:
-        ModelError: the models could not go on.
+        ModelError: the models could not continue.
     """
     if failure.kind == ContextFull.__name__:
         return failure.message

@@ -29,8 +29,8 @@ class TrialRunner:
 
     Each system of a lockstep has contexts, sources and costs of its own, as if it were alone; only
     weights are shared. Its clock stands while it waits. It waits for `STRIDE` tokens of the others:
-    short against the moods of a machine, long against what it takes to have its own data in the
-    processor's caches again.
+    short compared with changes in the machine's speed, long compared with refilling the processor's
+    caches.
 
     The fewest tokens go first, and not the least time. So all are at the same place of their
     answers, after contexts of the same length, whatever the machine does; and no fast one ends
@@ -53,8 +53,8 @@ class TrialRunner:
         warping, verifying, text. Loading, the target's reading and the judging of sources are not.
 
         Raises:
-            ModelError: the models cannot be loaded, or cannot go on.
-            Cancelled: somebody stopped it.
+            ModelError: the models cannot be loaded, or cannot continue.
+            Cancelled: it was stopped.
         """
         setups = [trial.setup for trial in job.trials]
         lanes = [
@@ -86,7 +86,7 @@ class TrialRunner:
         Raises:
             OtherEngine: it needs one that this process does not have.
             ModelError: its models cannot be loaded.
-            Cancelled: somebody stopped it.
+            Cancelled: it was stopped.
         """
         pair = self._pair(trial.setup, others)
         learnt = None
@@ -125,7 +125,7 @@ TRIAL_LANE = LaneProtocol("assistant.lab.bench.trial_runner", Trial, Lap | Measu
 
 
 def _served() -> Callable[[Trial, Control], Iterator[Lap | Measured | Failed]]:
-    """Return what runs trials one after the other in a process of their own."""
+    """Return what runs trials one after another in a process of their own."""
     control = Control()
     runner = TrialRunner(Pool(), control, lambda event: None)
 

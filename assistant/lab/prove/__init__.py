@@ -1,1 +1,1 @@
-"""Prove on a person's own machine that speculation changes nothing but the speed."""
+"""Prove on a user's own machine that speculation changes nothing but the speed."""

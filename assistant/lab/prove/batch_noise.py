@@ -1,4 +1,4 @@
-"""What the width of a batch does to the logits: the noise that no rule can be exact beyond."""
+"""What the width of a batch does to the logits: the noise that limits every rule's exactness."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -88,7 +88,7 @@ def traces(
             "largest": largest,
             "noise": noise,
         }
-        what = f"{width} rows after wrong tokens were taken back"
+        what = f"{width} rows after wrong tokens were rolled back"
         yield Check("rollback", what, largest <= noise, figures)
 
 

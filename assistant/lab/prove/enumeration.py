@@ -67,7 +67,7 @@ RULES: Sequence[tuple[str, Callable[[Any], Rule], int]] = (
 )
 MISTAKES: Sequence[tuple[str, Callable[[Any], Rule], int]] = (
     ("every proposal is accepted", AcceptsAll, 1),
-    ("a rejected one is replaced from the target's own row", ReplacesFromTheTarget, 1),
+    ("a rejected proposal is redrawn from the target's own row", ReplacesFromTheTarget, 1),
     ("the block rule forgets the share in its residual", ForgetsTheShare, 2),
 )
 

@@ -1,10 +1,10 @@
-"""The exact output law of decoding code, found by running that very code.
+"""The exact output law of decoding code, found by running the code itself.
 
 A uniform number is not drawn: it stands for the interval [0, 1) and decides as late as it can.
 Where the code compares it with a threshold inside its interval, both answers are followed, one
-after the other, and each keeps its part of the interval. Following every path to its end gives
-every outcome its probability, as a fraction without error. The code under test is run as it is: it
-cannot tell these numbers from others.
+after another, and each keeps its part of the interval. Following every path to its end gives every
+outcome its probability, as a fraction without error. The code under test is run as it is: it cannot
+tell these numbers from others.
 """
 
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""The person's own pair, as it is proved: what it is asked, who proposes, and what it says."""
+"""The user's pair in a proof: its questions, its draft sources, and its answers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,7 +40,7 @@ STAND_IN_TOKENS = 6
 
 
 class StandIn(ModelSource):
-    """The target itself in place of a draft: its best tokens, each half as likely as the last."""
+    """The target itself instead of a draft: its best tokens, each half as likely as the last."""
 
     def row(self, tokens: Sequence[int], _warp: Warp) -> tuple[Row, int]:
         """Return a row of the target's own, in which only the order is right."""
@@ -72,7 +72,7 @@ class ProvedPair:
 
     @property
     def warm(self) -> Sampling:
-        """The person's sampling, or at temperature 0 one that leaves something to chance."""
+        """The user's sampling, or at temperature 0 one that leaves something to chance."""
         return self.sampling if self.sampling.temperature else replace(self.sampling, temperature=1)
 
     def prompt(self, question: str, begun: str = "") -> list[int]:
@@ -187,7 +187,7 @@ def emptied(model: Model) -> Model:
 
 
 def begun(pair: ProvedPair, prompt: Sequence[int]) -> DecodedText:
-    """Return a text of which only the prompt has been read, but for its last token."""
+    """Return a text of which only the prompt has been read, except its last token."""
     emptied(pair.target).logits(prompt[:-1], rows=0)
     return DecodedText(list(prompt), len(prompt))
 
@@ -203,7 +203,7 @@ def _decoded(
 def replayed(
     pair: ProvedPair, texts: Sequence[DecodedText], batches: Sequence[tuple[int, ...]] = ()
 ) -> list[list[tuple[int, Logits]]]:
-    """Return each text's places and rows, computed anew in batches as wide as those of the texts.
+    """Return each text's places and rows, computed again in batches as wide as those of the texts.
 
     What was proposed and rejected is not in them: after a text's own tokens comes a filler. So each
     row is the one that the target has by itself, in a batch of that width. `batches` tells which of

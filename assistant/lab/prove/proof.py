@@ -1,4 +1,4 @@
-"""One proof: the shipped rules by a small enumeration, then the person's pair by what it says."""
+"""One proof: the shipped rules by a small enumeration, then the user's pair by its answers."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -69,7 +69,7 @@ class Proof:
 
         Raises:
             ModelError: the target cannot be used.
-            Cancelled: somebody stopped it; what was found so far has been told.
+            Cancelled: it was stopped; what was found so far has been told.
         """
         started = perf_counter()
         self._go("the rules on a small example", enumeration.checks(), A_LAW)

@@ -58,7 +58,7 @@ class RecallingTarget:
         """How many there were indeed."""
 
     def logits(self, tokens: Sequence[int], rows: int = 1) -> list[Row]:
-        """Return rows in place of logits; to be warped by `as_it_is`."""
+        """Return rows instead of logits; to be warped by `as_it_is`."""
         key = rows, tuple(tokens)
         if key not in self._known:
             self.evaluations += 1

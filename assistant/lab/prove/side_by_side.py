@@ -1,9 +1,9 @@
-"""ArS beside SpS where both shall say the same: each difference explained, or it is a fault.
+"""ArS compared with SpS where both must agree: each difference is explained, or is a fault.
 
 SpS draws from rows of a batch. They differ from those of single tokens by the noise of the batch's
-width, so another token may come where two are nearly tied. That is so if the target by itself draws
-that very token from a row of that width, with nothing in the batch that was proposed and rejected,
-and if the row is no farther from that of ArS than the noise that was measured.
+width, so another token may come where two are nearly tied. That is so if the target alone draws the
+same token from a row of that width, with nothing in the batch that was proposed and rejected, and
+if the row is no farther from that of ArS than the noise that was measured.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,9 +22,9 @@ from models.base import Logits
 
 APART = 2.0
 """Times the largest noise measured that a row may be off: there may be larger noise than that."""
-STRAYS = "the target by itself, at the same widths, says something else"
+STRAYS = "the target alone, at the same widths, gives other tokens"
 TOO_FAR = "the rows differ by more than the noise of batches"
-TRACE = "the target by itself, at the same widths, has other rows"
+TRACE = "the target alone, at the same widths, has other rows"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What samples say: the same law, the acceptance expected, and how surely they would have told."""
+"""Tests of samples: the same law, the expected acceptance, and the power of the tests."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ from assistant.lab.prove.exact_tests import alike, as_expected, holm, roughly_al
 from assistant.lab.prove.samples import SAMPLE_TOKENS, AcceptanceTrial, Counts, Sample, Sampler
 
 MISTAKEN = {what: rule for what, rule, _ in MISTAKES[:2]}
-"""Mistakes that are made on purpose, to see how surely samples would tell."""
+"""Deliberate mistakes, to see how surely samples would detect them."""
 SIMULATIONS = 400
 
 
@@ -59,7 +59,7 @@ def _judged(round_: Round) -> Iterator[tuple[Row, Proposal]]:
 def coincidence(target: Row, draft: Row) -> float:
     """Return how likely the coupled rule draws the same token from two rows.
 
-    Token j is drawn from both if all others stay behind it in both races, which it wins with
+    Token j is drawn from both if it is first in both races, which it wins with
     probability 1 / (sum over i of max(target(i) / target(j), draft(i) / draft(j))). The target's
     term is the larger one for the tokens that it prefers, in comparison, more than j.
     """
@@ -135,7 +135,7 @@ class Comparison:
             yield Check("mistakes", f"sampled: {what}", None, self._power(pairs))
 
     def _power(self, pairs: Sequence[tuple[Counts, Counts]]) -> dict[str, float]:
-        """Return how surely a mistake would have been found, by the first tokens alone."""
+        """Return the probability of detecting a mistake, by the first tokens alone."""
         level = FALSE_ALARM / len(self.checks)
         rng, missed, least = np.random.default_rng(0), np.ones(SIMULATIONS), 1.0
         for ars, mistaken in pairs:

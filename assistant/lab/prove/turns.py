@@ -107,7 +107,7 @@ def go_on(
     target: RecordingModel,
     warp: Warp | None = None,
 ) -> None:
-    """Go on with texts by the shipped rounds, up to where their answers end.
+    """Continue with texts by the shipped rounds, up to where their answers end.
 
     `target` holds them all, and `warp` stands in for the request's own; see `drawn_by_seed`.
     """
@@ -164,7 +164,7 @@ class Slow:
 
 def restored(pair: ProvedPair, length: int, noise: float) -> Iterator[Check]:
     """Have a snapshot be all there is of an answer before its second half is said."""
-    name = "an answer of which half was said before"
+    name = "an answer that was half finished before"
     prompt = pair.prompt(" ".join(TASKS))  # long enough to be worth a snapshot
     alone = by_ars(pair, prompt, length, pair.seed)
     text = by_ars(pair, prompt, length // 2, pair.seed)

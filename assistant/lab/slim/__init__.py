@@ -1,1 +1,1 @@
-"""Which of the faster drafts that can be made of a file pays with its target here."""
+"""Find which faster draft made from a file pays with its target here."""

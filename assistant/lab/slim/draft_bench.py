@@ -129,7 +129,7 @@ class DraftFigures:
     size: int  # bytes
     step: float  # of the draft, in evaluations of the target
     greedy: float  # acceptance rate of a proposal at temperature 0
-    sampled: float  # and under the person's sampling
+    sampled: float  # and under the user's sampling
     forecast: SpeedForecast
 
 

@@ -1,4 +1,4 @@
-"""Text to learn from: what assistants are asked, and what is written on any machine."""
+"""Text to learn from: questions to assistants, and text found on any machine."""
 
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
@@ -54,7 +54,7 @@ def _language_reference() -> Mapping[str, str]:
 
 
 def own_text(files: Iterable[Path], chats: bool) -> Iterator[str]:
-    """Yield the text of files, and what a person and the models said to each other.
+    """Yield the text of files, and what a user and the models said to each other.
 
     Raises:
         UsageError: a file cannot be read.
@@ -74,7 +74,7 @@ def own_text(files: Iterable[Path], chats: bool) -> Iterator[str]:
 
 
 OWN_WEIGHT = 10
-"""How many times a person's own text counts: it tells best what will be written again."""
+"""How many times a user's own text counts: it tells best what will be written again."""
 
 
 def counted(path: Path, own: Iterable[str]) -> npt.NDArray[np.int64]:
@@ -89,7 +89,7 @@ def counted(path: Path, own: Iterable[str]) -> npt.NDArray[np.int64]:
 def counts(
     vocab: Vocab, size: int, common: Iterable[str], own: Iterable[str] = ()
 ) -> npt.NDArray[np.int64]:
-    """Return how often each of `size` tokens is used in `common` text and in the person's own."""
+    """Return how often each of `size` tokens is used in `common` text and in the user's own."""
     total = np.zeros(size, np.int64)
     for weight, texts in ((1, common), (OWN_WEIGHT, own)):
         for text in texts:

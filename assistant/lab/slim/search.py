@@ -1,4 +1,4 @@
-"""Try what may make a draft faster, one step on top of the other, as long as it promises more."""
+"""Try what may make a draft faster, step by step, as long as it promises more."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ _LARGE = ("F32", "F16", "BF16")
 
 @dataclass(frozen=True, slots=True)
 class RecipeTrial:
-    """A recipe and what came of it: figures, or the reason why there are none."""
+    """A recipe and its result: figures, or the reason why there are none."""
 
     recipe: Recipe
     figures: DraftFigures | None

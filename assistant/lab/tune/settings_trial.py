@@ -1,4 +1,4 @@
-"""Which settings evaluate faster: A and B in turns, so that what disturbs disturbs both."""
+"""Which settings evaluate faster: A and B take turns, so that disturbances affect both."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ class Candidate:
 
 
 def candidates(threads: int | None) -> list[Candidate]:
-    """Return what to try; `threads` that the person chose are not touched."""
+    """Return what to try; `threads` that the user chose are not touched."""
     others = [Candidate("flash attention off", "flash_attention", False)]
     if loaded.library().can_repack():
         others.append(Candidate("weights not repacked", "repack", False))
@@ -50,7 +50,7 @@ class Result:
     ratios: dict[int, float]
     """Its fastest evaluation over the other's, by width."""
     wins: float
-    """The share of pairs of evaluations, one after the other, in which it was faster."""
+    """The share of pairs of evaluations, one after another, in which it was faster."""
 
     @property
     def ratio(self) -> float:

@@ -49,7 +49,7 @@ class Tuner:
         Raises:
             ModelError: one of the pair cannot be used.
             StorageError: what was found cannot be kept.
-            Cancelled: somebody stopped it; nothing was kept.
+            Cancelled: it was stopped; nothing was kept.
         """
         tunings = [self._best(side) for side in self._sides]
         with ExitStack() as opened:
@@ -157,7 +157,7 @@ class Tuner:
 
 
 def _compared(setup: Setup, cancel: CancelFlag, tell: Callable[[Measuring], None]) -> EngineChoice:
-    """Return the engine to tune for; where it is not given, all are tried anew."""
+    """Return the engine to tune for; where it is not given, all are tried again."""
 
     def says(engine: EngineName) -> None:
         tell(Measuring(f"the target with {ENGINES[engine]}", 0.0, None))

@@ -67,7 +67,7 @@ def read(data: bytes) -> tuple[FullConversation, ...]:
     """Return the conversations of a file, or of an object that is one.
 
     Raises:
-        ValueError: it makes no sense; msgspec's errors are such.
+        ValueError: it is invalid; msgspec's errors are such.
     """
     if data.startswith(b"{"):
         return (_whole(msgspec.json.decode(data, type=_Conversation)),)
@@ -78,7 +78,7 @@ def read_wrapped(data: bytes) -> tuple[FullConversation, ...]:
     """Return the conversations of an object that holds nothing else.
 
     Raises:
-        ValueError: it makes no sense.
+        ValueError: it is invalid.
     """
     return tuple(map(_whole, msgspec.json.decode(data, type=_Wrapped).conversations))
 
@@ -108,7 +108,7 @@ def _node(id_: str, place: _Place, usual: str) -> Node:
 
 
 def _role(message: _Message) -> Role | None:
-    """Return who says it, if it is shown to a person."""
+    """Return who says it, if it is shown to a user."""
     hidden = message.metadata and message.metadata.is_visually_hidden_from_conversation
     if hidden or message.weight == 0 or message.recipient not in (None, "all"):
         return None

@@ -14,7 +14,8 @@ from models.errors import StorageError
 MAX_BYTES = 1 << 30
 """Bytes of a file, or of what is unpacked of an archive."""
 _UNKNOWN = (
-    "This is no export of specchat (JSON lines), ChatGPT (conversations.json or its archive) or "
+    "This is not an export of specchat (JSON lines), ChatGPT (conversations.json or its archive) "
+    "or "
     "llama.cpp's web UI (JSON, JSON lines or their archive)."
 )
 _EXPORTS = ("conversations", "conversation")  # how the names of files with conversations begin
@@ -35,12 +36,10 @@ def read(data: bytes) -> tuple[FullConversation, ...]:
     """Return the conversations of a file; all of it is looked at before any is returned.
 
     Raises:
-        StorageError: it is no such file, or something in it makes no sense.
+        StorageError: it is not such a file, or something in it is invalid.
     """
     if len(data) > MAX_BYTES:
-        raise StorageError(
-            f"This file has more than {MAX_BYTES >> 30} GiB, too much to be imported."
-        )
+        raise StorageError(f"This file has more than {MAX_BYTES >> 30} GiB, too large to import.")
     parts = _unpacked(data) if data.startswith(b"PK\x03\x04") else [("", data)]
     return tuple(whole for name, part in parts for whole in _read(name, part))
 

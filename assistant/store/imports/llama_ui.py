@@ -50,7 +50,7 @@ def read(data: bytes) -> tuple[FullConversation, ...]:
     """Return the conversations of a file of JSON.
 
     Raises:
-        ValueError: it makes no sense; msgspec's errors are such.
+        ValueError: it is invalid; msgspec's errors are such.
     """
     if data.startswith(b"{"):
         return (_whole(msgspec.json.decode(data, type=_Exported)),)
@@ -61,7 +61,7 @@ def read_lines(data: bytes) -> tuple[FullConversation, ...]:
     """Return the conversations of JSON lines: one for itself, then one for each message.
 
     Raises:
-        ValueError: a line makes no sense.
+        ValueError: a line is invalid.
     """
     found: list[_Exported] = []
     for number, line in enumerate(data.splitlines(), 1):

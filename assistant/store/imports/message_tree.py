@@ -110,7 +110,7 @@ def _downwards(nodes: Sequence[Node]) -> Iterator[Node]:
         yield node
         waiting += reversed(below[node.id])
     if seen < len(nodes):
-        raise ValueError("its messages follow one another in a circle")
+        raise ValueError("its messages form a cycle")
 
 
 def _joined(parts: _Parts) -> Iterable[str]:

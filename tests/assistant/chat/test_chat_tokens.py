@@ -1,4 +1,4 @@
-"""Conversations to tokens: what a person typed stays text, whatever it looks like."""
+"""Conversations to tokens: what a user typed stays text, whatever it looks like."""
 
 import tempfile
 from contextlib import contextmanager

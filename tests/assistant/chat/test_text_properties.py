@@ -113,7 +113,7 @@ def test_no_text_becomes_a_control_token_and_none_is_lost(vocab, chat, text):
 def test_a_prompt_has_the_control_tokens_of_its_template_and_the_bytes_of_its_texts(
     vocab, chat, texts
 ):
-    """Answers keep the very tokens they were decoded as."""
+    """Answers keep the tokens they were decoded as."""
     messages = [Message("system", texts[0])]
     for i, text in enumerate(texts):
         messages += [Message("user", text), Message("assistant", "?", (65 + i, 66, 67))]

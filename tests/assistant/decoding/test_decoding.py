@@ -40,7 +40,7 @@ def decided(rule, draft, *rows):
 
 def test_the_block_rule_tells_the_threshold_of_each_beginning_that_it_tried():
     draft = drafted((0, 0, 1), (EVEN, EVEN, EVEN))
-    # Uniforms from the longest on, and one for the token behind what is kept.
+    # Uniforms from the longest on, and one for the token after what is kept.
     round_ = decided(BlockRule(Given(0.9, 0.9, 0.9, 0.5)), draft, *[LEANING] * 4)
     assert round_.accepted == 0
     assert [each.uniform for each in round_.rejected] == [0.9, 0.9, 0.9]
@@ -56,7 +56,7 @@ def test_what_is_kept_with_what_follows_it_had_no_need_of_a_uniform():
     assert (second.uniform, second.threshold) == (0.9, 1)
 
 
-def test_what_the_target_forbids_had_no_need_of_one_either_and_hides_what_is_behind():
+def test_what_the_target_forbids_had_no_need_of_one_either_and_hides_what_is_after():
     draft = drafted((1, 0), (EVEN, EVEN))
     certain = row_of([1, 0])
     forbidden, behind = decided(BlockRule(Given(0.0)), draft, *[certain] * 3).rejected

@@ -1,4 +1,4 @@
-"""Weights that are no numbers: the answer ends in a sentence, a draft's ends speculation alone.
+"""Weights that are not numbers: the answer ends in a sentence, a draft's ends speculation alone.
 
 In "everywhere" files one weight of the last layer spoils every logit; in "one-token" files all is
 well until a certain byte has been read.
@@ -109,7 +109,7 @@ def test_a_target_that_stops_computing_numbers_ends_the_answer_and_keeps_what_wa
         assert "computes invalid numbers" in end.message
         said = tokens(heard)
         assert said
-        assert FATAL not in said[:-1]  # nothing is drawn from a row behind it
+        assert FATAL not in said[:-1]  # nothing is drawn from a row after it
 
 
 @pytest.mark.parametrize("value", VALUES)

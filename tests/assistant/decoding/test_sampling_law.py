@@ -81,7 +81,7 @@ def rule(request):
 
 @pytest.fixture(scope="module")
 def rounds(pair, rule):
-    """Rounds of two proposals behind one prompt, each of an answer of its own."""
+    """Rounds of two proposals after one prompt, each of a separate answer."""
     target, draft = pair
     drafter = Cascade(ModelSource(draft, Mapping.by_number(target.n_vocab, draft.n_vocab)))
     return [

@@ -161,7 +161,7 @@ def test_minus_infinity_is_a_token_that_cannot_be(penalty):
         ("repeat_window", -1),
     ],
 )
-def test_settings_that_make_no_sense_are_refused_by_name(name, value):
+def test_settings_that_are_invalid_are_refused_by_name(name, value):
     with pytest.raises(UsageError, match=name):
         Sampling(**{name: value})
 

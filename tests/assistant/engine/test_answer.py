@@ -186,7 +186,7 @@ def test_a_round_tells_its_lookahead_and_the_reason():
     assert (decoded.lookahead, decoded.forecast) == (3, Forecast(Reason.CHOSEN, 1.5, 0.1))
 
 
-def test_proposals_behind_the_end_of_the_answer_are_no_ghosts():
+def test_proposals_after_the_end_of_the_answer_are_no_ghosts():
     assert answer().add(Round(sps(1, END, 2).tokens, ghosts(8))).ghosts == ()
 
 
@@ -217,7 +217,7 @@ def test_tests_are_counted_by_place_and_by_source():
     assert begun.stats.acceptance_rate == begun.stats.sources["model"].rate == 3 / 4
 
 
-def test_an_answer_gone_on_with_completes_the_character_it_was_cut_in():
+def test_an_answer_continued_completes_the_character_it_was_cut_in():
     said = Message("assistant", "a\ufffd", (0, 50, 51))
     begun = AnswerBuilder(Request((Message("user", "?"), said)), VOCAB, Stopwatch(IDLE), 7, 3)
     begun.begin()

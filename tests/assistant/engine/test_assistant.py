@@ -121,7 +121,7 @@ def test_the_second_turn_evaluates_only_its_new_tokens_in_both_models(pair):
 
 
 @pytest.mark.parametrize("mode", ["ars", "sps"])
-def test_a_cancelled_answer_keeps_its_text_and_the_next_turn_goes_on_from_it(
+def test_a_cancelled_answer_keeps_its_text_and_the_next_turn_continues_from_it(
     pair, tiny_target, tiny_draft, mode
 ):
     assistant, control = pair
@@ -182,7 +182,7 @@ def test_recurrent_targets_answer_turn_after_turn(tmp_path, kind):
         assert second[-1].stats.generated_tokens > 0
 
 
-def test_an_answer_is_gone_on_with_where_it_was_stopped(pair, tiny_target, tiny_draft):
+def test_an_answer_is_continued_where_it_was_stopped(pair, tiny_target, tiny_draft):
     first = answer(pair, ask(max_tokens=10))
     said = Message("assistant", first[-1].text, first[-1].token_ids)
     assert len(said.token_ids) == 10

@@ -42,7 +42,7 @@ def test_a_bad_draft_leaves_a_target_that_answers_and_a_reason(tiny_target, tmp_
     bad.write_bytes(b"GGUF nonsense")
     mamba = tiny.write(tmp_path / "mamba.gguf", "mamba")
     with running() as (engine, heard):
-        for draft, reason in ((bad, "bad.gguf"), (mamba, "take tokens back")):
+        for draft, reason in ((bad, "bad.gguf"), (mamba, "roll back tokens")):
             engine.submit(Setup(tiny_target, draft, n_ctx=1024, threads=1))
             ready = heard.end()
             assert ready.draft is None

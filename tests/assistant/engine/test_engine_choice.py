@@ -1,4 +1,4 @@
-"""Which engine runs a file: what the person says, else the faster one, found out once."""
+"""Which engine runs a file: what the user says, else the faster one, found out once."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -89,7 +89,7 @@ def test_an_engine_that_dies_of_a_file_ends_only_its_trial(tmp_path, setup):
         engine_trial.run("ik", path, None, 1, CancelFlag())
 
 
-def test_a_trial_is_stopped_at_once(setup):
+def test_a_trial_is_stopped_immediately(setup):
     flag = CancelFlag()
     flag.raise_()
     with pytest.raises(Cancelled):

@@ -100,7 +100,7 @@ def test_a_single_token_is_decoded_alone():
     assert set(target.evaluated) == {(1, 0)}
 
 
-def test_a_target_that_cannot_take_tokens_back_gets_no_fillers():
+def test_a_target_that_cannot_roll_back_tokens_gets_no_fillers():
     target = Timed()
     target.can_roll_back = False
     decoded(target, Noting(), lookahead=2)

@@ -1,4 +1,4 @@
-"""What loading leaves behind when it does not go all the way."""
+"""What loading leaves over when it fails halfway."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_a_refused_draft_is_freed_at_once(tiny_target, tmp_path, calls):
     loader = Loader(setup, Control(), lambda event: None, Pool())
     _, ready = loader.load()
     assert ready.draft is None
-    assert "take tokens back" in str(ready.no_draft)
+    assert "roll back tokens" in str(ready.no_draft)
     assert len(freed) == 1
     loader.close()
     assert len(freed) == 2

@@ -173,7 +173,7 @@ def test_lane_that_cannot_speculate_says_so_and_the_others_go_on(race, setup, tm
         engine.submit(replace(race, lanes=lanes, request=alone))
         ready, failed, _ = heard.until(Lined).lanes
         assert isinstance(ready, Ready)
-        assert "take tokens back" in failed.message
+        assert "roll back tokens" in failed.message
         heard.until(RaceOver)
         assert {lap.lane for lap in heard.of(Lap)} == {0, 2}
         assert all(heard.of(Finished, lane)[0].stop is Stop.LENGTH for lane in (0, 2))

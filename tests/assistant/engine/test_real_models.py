@@ -81,7 +81,7 @@ def noise(smol) -> float:
 
 @pytest.fixture(scope="module", params=PROMPTS, ids=["code", "prose"])
 def ars(smol, request) -> tuple[int, list[int]]:
-    """How long a prompt is, and it with what ArS says behind it."""
+    """The length of a prompt, and of it with the text of ArS after it."""
     tokens = prompt_of(smol, request.param)
     start = len(tokens)
     decode(autoregressive(smol, tokens, greedy, TokenRule(np.random.default_rng())), tokens, LENGTH)

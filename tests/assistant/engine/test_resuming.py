@@ -37,7 +37,7 @@ def places(tmp_path):
 
 @pytest.fixture
 def start(open_model, tiny_target, places):
-    """Start a model anew, as after the program was closed."""
+    """Start a model again, as after the program was closed."""
     opened: list[Resuming] = []
 
     def start(kind: type[NativeModel] = Slow, identity: str = "a", room: int = 1 << 30):
@@ -105,7 +105,7 @@ def test_the_one_that_spares_most_is_taken(start):
 
 
 def test_what_comes_back_for_a_question_that_differs_is_what_both_begin_with(tmp_path):
-    """Else the model would go on from a text that nobody sees."""
+    """Else the model would continue from a text that nobody sees."""
     with tiny_model(tmp_path) as model:
         read, again = (Slow(model.weights, n_ctx=1024, threads=1) for _ in range(2))
         for slow, prompt in ((read, CHAT), (again, CHAT[:200] + OTHER)):
@@ -227,7 +227,7 @@ def test_a_folder_that_cannot_be_made_is_no_obstacle(start, places):
     assert places.read_text() == "a file"
 
 
-def test_a_model_that_cannot_take_tokens_back_only_goes_on(start):
+def test_a_model_that_cannot_roll_back_tokens_only_continues(start):
     model, resuming = start()
     answer(model, resuming, CHAT)
     resuming.keep()
@@ -262,7 +262,7 @@ def longrope(tmp_path, monkeypatch):
 
 @llama_alone
 @pytest.mark.parametrize("n_ctx", [512, 1024])
-def test_a_snapshot_of_another_context_size_is_read_anew(longrope, monkeypatch, n_ctx):
+def test_a_snapshot_of_another_context_size_is_read_again(longrope, monkeypatch, n_ctx):
     with loaded(longrope, n_ctx, monkeypatch) as assistant:
         answer(assistant.target, assistant.resuming, CHAT, stored=False)
         expected = assistant.target.logits([*CHAT, 7]).copy()
@@ -279,7 +279,7 @@ def test_a_snapshot_of_another_context_size_is_read_anew(longrope, monkeypatch, 
 
 
 @llama_alone
-def test_a_snapshot_of_another_build_of_the_library_is_read_anew(longrope, monkeypatch):
+def test_a_snapshot_of_another_build_of_the_library_is_read_again(longrope, monkeypatch):
     with loaded(longrope, 512, monkeypatch) as assistant:
         answer(assistant.target, assistant.resuming, CHAT)
     monkeypatch.setattr(library(), "build", lambda: "another")
@@ -287,7 +287,7 @@ def test_a_snapshot_of_another_build_of_the_library_is_read_anew(longrope, monke
         assert answer(assistant.target, assistant.resuming, CHAT) == 0
 
 
-def test_a_snapshot_of_other_settings_of_the_cache_is_read_anew(open_model, tiny_target):
+def test_a_snapshot_of_other_settings_of_the_cache_is_read_again(open_model, tiny_target):
     """Each setting that llama.cpp lays out or computes the cache by is part of the identity."""
     identity = open_model(tiny_target).cache_identity
     for name in (

@@ -290,7 +290,7 @@ def test_a_cancel_before_the_first_word_ends_all_answers_empty(assistant):
     assert [(end.text, end.stop) for end in ends.values()] == [("", Stop.CANCELLED)] * 3
 
 
-def test_going_on_with_any_of_the_answers_reads_only_the_next_question(assistant):
+def test_continuing_any_of_the_answers_reads_only_the_next_question(assistant):
     ends = endings(list(replies(assistant, ask(seed=2, answers=3, max_tokens=50))))
     for i in (2, 1):
         chosen = Message("assistant", ends[i].text, ends[i].token_ids)

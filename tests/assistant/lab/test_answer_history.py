@@ -52,7 +52,7 @@ def test_without_such_answers_there_is_no_speed_up(other):
     assert look_back([other, answered(SPS)]).whole.speedup is None
 
 
-def test_answers_are_told_apart_by_pair_kind_and_depth():
+def test_answers_are_distinguished_by_pair_kind_and_depth():
     deep = replace(SPS, prompt_tokens=3000)
     copied = replace(SPS, draft=None, sources={"suffix": Tally(20, 15)})
     old = replace(SPS, draft=None)  # of a version that did not keep the draft's name

@@ -91,7 +91,7 @@ def test_answer_is_the_same_each_time_and_its_rows_are_the_targets(tiny_target, 
             assert rows[i].ids.tolist() == expected.ids.tolist()
 
 
-def test_answer_ends_behind_a_stop_token(tiny_target, open_model):
+def test_answer_ends_after_a_stop_token(tiny_target, open_model):
     stops = frozenset(range(0, 256, 2))
     tokens = answered(open_model(tiny_target), PROMPT, 40, SAMPLINGS, stops).tokens
     assert [token in stops for token in tokens[len(PROMPT) :]].count(True) == 1

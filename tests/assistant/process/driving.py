@@ -14,7 +14,7 @@ from tests.asking import Asking, NearEngine
 from tests.patience import WAIT_S
 
 Kind = TypeVar("Kind")
-HOT = Sampling(temperature=30)  # or a tiny model says one byte for ever
+HOT = Sampling(temperature=30)  # or a tiny model says one byte forever
 
 
 class Heard:

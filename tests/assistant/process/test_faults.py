@@ -1,4 +1,4 @@
-"""Whatever becomes of the worker, the person gets a sentence, and the next prompt an answer."""
+"""Whatever becomes of the worker, the user gets a sentence, and the next prompt an answer."""
 
 import os
 import signal
@@ -149,7 +149,7 @@ def test_a_reload_that_fails_is_how_the_request_ends(setup: Setup, tmp_path: Pat
             engine.submit(ask())
             assert str(path) in heard.until(Failed).message
             time.sleep(0.2)
-            assert heard.is_silent()  # it is not tried for ever
+            assert heard.is_silent()  # it is not tried forever
         path.write_bytes(setup.target.read_bytes())
         engine.submit(ask())
         heard.until(Finished)
@@ -192,7 +192,7 @@ def test_garbage_from_the_worker_ends_it_in_a_sentence(setup: Setup, fake: str) 
         engine.submit(setup)
         failed = heard.until(Failed)
         assert failed.kind == "EngineDied"
-        assert "makes no sense" in failed.message
+        assert "invalid message" in failed.message
 
 
 def test_a_library_that_cannot_be_loaded_is_a_case_for_the_doctor(setup: Setup) -> None:

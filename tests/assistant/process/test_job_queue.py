@@ -152,7 +152,7 @@ def test_a_worker_has_one_job_at_a_time(setup: Setup) -> None:
     assert queue.next() is second.ticket.job
 
 
-def test_a_request_that_waits_is_steered_all_the_same(setup: Setup) -> None:
+def test_a_request_that_waits_is_steered_anyway(setup: Setup) -> None:
     queue = furnished(setup)
     doing, waits = queued(queue, ask()), queued(queue, ask())
     queue.next()

@@ -1,4 +1,4 @@
-"""Each way to die has its sentence, in which the person reads what to do."""
+"""Each way to die has its sentence, in which the user reads what to do."""
 
 import signal
 from pathlib import Path

@@ -25,7 +25,7 @@ def test_what_names_no_port_of_a_machine_is_refused(named):
         servers({VARIABLE: named})
 
 
-def test_without_llama_cpps_backend_for_it_the_person_is_told_how_to_get_it(setup, monkeypatch):
+def test_without_llama_cpps_backend_for_it_the_user_is_told_how_to_get_it(setup, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as server:
         monkeypatch.setenv(VARIABLE, f"127.0.0.1:{server.getsockname()[1]}")
         with running() as (engine, heard):
@@ -36,7 +36,7 @@ def test_without_llama_cpps_backend_for_it_the_person_is_told_how_to_get_it(setu
     assert "-DGGML_RPC=on" in failed.message
 
 
-def test_a_name_that_makes_no_sense_is_said_when_a_model_is_loaded(setup, monkeypatch):
+def test_a_name_that_is_invalid_is_said_when_a_model_is_loaded(setup, monkeypatch):
     monkeypatch.setenv(VARIABLE, "nonsense")
     with running() as (engine, heard):
         engine.submit(setup)

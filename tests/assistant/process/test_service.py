@@ -1,4 +1,4 @@
-"""What an engine does for whoever asks, be it in this process or in its own."""
+"""What an engine does for its callers, in this process or in its own."""
 
 from collections.abc import Iterator
 from pathlib import Path

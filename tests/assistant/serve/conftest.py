@@ -1,4 +1,4 @@
-"""An endpoint on a free port, its engine in a process of its own."""
+"""An endpoint on a free port, its engine in a separate process."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ from assistant.serve.exchange import EngineJob
 from assistant.serve.guard import Guard
 from tests.patience import WAIT_S
 
-# Varied, but for the control tokens, which are not among the likelier half.
+# Varied, except for the control tokens, which are not among the likelier half.
 USUAL = Request((), Sampling(temperature=8, top_k=100, top_p=1), max_tokens=20)
 
 

@@ -92,7 +92,7 @@ def test_a_page_cannot_ask_in_the_only_way_that_needs_no_permission(running: Run
     ],
     ids=lambda value: repr(value)[:60],
 )
-def test_what_makes_no_sense_is_told_so_as_json(running: Running, data, status) -> None:
+def test_what_is_invalid_is_told_so_as_json(running: Running, data, status) -> None:
     found, body = said(running, data)
     assert found == status
     assert json.loads(body)["error"]["message"]
@@ -133,7 +133,7 @@ def test_a_connection_serves_one_request_after_the_other(running: Running) -> No
             assert [read(answers)[0] for _ in range(2)] == [200, 200]
 
 
-def test_a_client_is_told_to_go_on_with_a_body_that_will_be_read(running: Running) -> None:
+def test_a_client_is_told_to_continue_with_a_body_that_will_be_read(running: Running) -> None:
     with running.connect() as client:
         client.sendall(CHAT + JSON + b"Expect: 100-continue\r\nContent-Length: 1\r\n\r\n")
         assert client.recv(12) == b"HTTP/1.1 100"

@@ -1,4 +1,4 @@
-"""A program that talks for ever and says what it was told is on disk. It is there to be killed."""
+"""A program that talks forever and says what it was told is on disk. It is there to be killed."""
 
 import os
 import sys
@@ -41,5 +41,5 @@ def main(path: str, prompts: int) -> None:
 if __name__ == "__main__":
     journal = os.environ.get("SPECCHAT_TEST_JOURNAL", "TRUNCATE")
     database.journal_mode = lambda version: journal
-    database.BUSY_MS = int(1000 * WAIT_S)  # it says in a second what a person says in a month
+    database.BUSY_MS = int(1000 * WAIT_S)  # it says in a second what a user says in a month
     main(sys.argv[1], int(sys.argv[2]))

@@ -65,7 +65,7 @@ def test_a_backup_is_a_database_of_its_own(store, path, tmp_path):
 
 
 def smash(path):
-    """Overwrite pages of a file, behind those that say what tables there are."""
+    """Overwrite pages of a file, after those that list its tables."""
     with path.open("r+b") as file:
         file.seek(path.stat().st_size * 3 // 4 // 4096 * 4096)
         file.write(b"\xa5" * 16384)

@@ -67,7 +67,7 @@ def test_attachments_are_stored_as_ever() -> None:
     assert unpack_attachments(packed) == ATTACHMENTS
 
 
-def test_how_an_answer_came_about_is_stored_as_ever() -> None:
+def test_how_an_answer_was_made_is_stored_as_ever() -> None:
     packed = pack_trace(TRACE)
     assert zlib.decompress(packed).hex() == TRACE_STORED
     assert unpack_trace(packed) == TRACE

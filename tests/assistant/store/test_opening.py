@@ -111,7 +111,7 @@ INDEX = {
 
 
 @pytest.mark.parametrize("damage", INDEX)
-def test_a_damaged_search_index_is_made_anew_and_costs_no_message(filled, damage):
+def test_a_damaged_search_index_is_made_again_and_costs_no_message(filled, damage):
     with closing(sqlite3.connect(filled, isolation_level=None)) as sql:
         sql.execute(INDEX[damage])
     with pytest.raises(StorageError, match="start it again"):
@@ -139,7 +139,7 @@ def test_a_length_that_no_memory_has_room_for_is_a_damage(filled):
     assert files.suspect(filled).exists()
 
 
-def test_an_index_is_not_made_anew_under_another_instance(filled):
+def test_an_index_is_not_made_again_under_another_instance(filled):
     other = opened(filled)
     _, answer = answering(other)
     files.suspect(filled).touch()
@@ -163,7 +163,7 @@ def test_nothing_is_moved_from_under_another_instance(filled):
 def test_a_file_that_is_gone_is_noticed_when_there_are_backups(filled):
     filled.unlink()
     store = opened(filled)
-    assert "was gone" in store.notice
+    assert "was missing" in store.notice
     assert str(backups.backups(filled)[0]) in store.notice
 
 

@@ -77,7 +77,7 @@ def enter(monkeypatch: pytest.MonkeyPatch, gguf: GGUF) -> GGUF:
 
 
 def leftovers(folder: Path) -> list[str]:
-    """Return what downloads left behind that is neither a model nor a lock."""
+    """Return what downloads left that is neither a model nor a lock."""
     return sorted(path.name for path in folder.rglob("*specchat-part*"))
 
 

@@ -1,4 +1,4 @@
-"""Models laid out as other programs keep them, in the home of a person."""
+"""Models laid out as other programs keep them, in the home of a user."""
 
 import json
 from pathlib import Path

@@ -164,7 +164,7 @@ def test_an_incomplete_split_model_says_what_is_missing(data, tmp_path, here, mi
     for number in here:
         file(tmp_path / f"big-{number:05d}-of-00003.gguf", data)
     (found,) = discover([tmp_path])
-    assert f"1 of its 3 parts are missing, big-{missing:05d}-of-00003.gguf first" in found.problem
+    assert f"1 of its 3 parts are missing, from big-{missing:05d}-of-00003.gguf" in found.problem
 
 
 def vocabulary(path, architecture="llama", kind=None):
@@ -237,7 +237,7 @@ def test_a_damaged_record_costs_a_second_reading_and_nothing_else(tmp_path, data
     assert list(discover([tmp_path / "own"])) == first
 
 
-def test_without_a_place_for_the_record_models_are_found_all_the_same(tmp_path, data, monkeypatch):
+def test_without_a_place_for_the_record_models_are_found_anyway(tmp_path, data, monkeypatch):
     monkeypatch.setenv("SPECCHAT_HOME", str(file(tmp_path / "a-file", b"")))
     file(tmp_path / "own/model.gguf", data)
     assert names(tmp_path / "own") == {"model.gguf": "folder"}

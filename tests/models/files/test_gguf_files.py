@@ -36,7 +36,7 @@ def test_what_there_is_is_named_when_the_wish_cannot_be_met():
         choose("org/toy", FILES, "F16")
     with pytest.raises(ModelMissing, match="2 files of Q6_K"):
         choose("org/toy", FILES, "Q6_K")
-    with pytest.raises(ModelMissing, match="no file that says which"):
+    with pytest.raises(ModelMissing, match="no file with a quantisation"):
         choose("org/toy", ["toy.gguf"], "Q8_0")
 
 

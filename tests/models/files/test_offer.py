@@ -65,12 +65,12 @@ def test_the_usual_quantisation_is_taken_and_a_smaller_one_where_it_must_be(hub,
 def test_what_it_takes_and_its_licence_are_said(hub, room):
     hub.described = described()
     sentence = offer("org/toy-GGUF", silent).sentence
-    assert "Q4_K_M, of 4 quantisations: 5.0 GB to fetch" in sentence
+    assert "Q4_K_M, of 4 quantisations: 5.0 GB to download" in sentence
     assert "Licence: mit." in sentence
     hub.described = described(cardData={"license": "apache-2.0"})
     assert "Licence: apache-2.0." in offer("org/toy-GGUF", silent).sentence
     hub.described = described(tags=[])
-    assert "no licence is named" in offer("org/toy-GGUF", silent).sentence
+    assert "none given" in offer("org/toy-GGUF", silent).sentence
 
 
 def test_where_nothing_fits_the_smallest_is_named_with_what_it_takes(hub, room):
@@ -82,13 +82,13 @@ def test_where_nothing_fits_the_smallest_is_named_with_what_it_takes(hub, room):
 
 def test_a_gate_is_named_before_anything_is_fetched(hub, room):
     hub.described = described(gated="manual")
-    with pytest.raises(NetworkError, match=r"agreed to its terms \(licence: mit\).*HF_TOKEN"):
+    with pytest.raises(NetworkError, match=r"accept its terms \(licence: mit\).*HF_TOKEN"):
         offer("org/toy-GGUF", silent)
 
 
 def test_a_repository_without_a_model_is_refused(hub, room):
     hub.described = described({"README.md": 1, "model.safetensors": GB, "toy.gguf": GB})
-    with pytest.raises(ModelMissing, match="no GGUF file that is whole"):
+    with pytest.raises(ModelMissing, match="no complete GGUF file"):
         offer("org/toy-GGUF", silent)
 
 
@@ -104,26 +104,26 @@ def test_a_repository_without_a_model_is_refused(hub, room):
 )  # fmt: skip
 def test_a_hub_that_talks_nonsense_is_not_believed(hub, room, answer):
     hub.described = answer
-    with pytest.raises(NetworkError, match="does not answer as the hub does"):
+    with pytest.raises(NetworkError, match="does not answer like the hub"):
         offer("org/toy-GGUF", silent)
 
 
 @pytest.mark.parametrize("ask", [lambda: offer("org/toy-GGUF", silent), lambda: pull(BY_LABEL)])
 def test_an_answer_without_end_is_not_waited_for(hub, monkeypatch, ask):
-    """Nor does it fill the memory, be it for its length or for what it unpacks to."""
+    """Nor does it fill the memory, by its length or by what it unpacks to."""
     packed = gzip.compress(b" " * 10_000_000)
     monkeypatch.setattr(repository_, "MAX_ANSWER_BYTES", 100_000)
     hub.answers = [lambda handler: handler.send_page(body=b"[" * 200_000)]
-    with pytest.raises(NetworkError, match="end of its answer"):
+    with pytest.raises(NetworkError, match="finish its answer"):
         ask()
     hub.answers = [lambda handler: handler.send_page(body=packed, Content_Encoding="gzip")]
-    with pytest.raises(NetworkError, match="does not answer as the hub does"):
+    with pytest.raises(NetworkError, match="does not answer like the hub"):
         ask()
     hub.answers = [lambda handler: handler.send_page(body=b"[" * 90_000)]
-    with pytest.raises(NetworkError, match="does not answer as the hub does"):
+    with pytest.raises(NetworkError, match="does not answer like the hub"):
         ask()
     monkeypatch.setattr(repository_, "ANSWER_TIMEOUT_S", 0.0)
-    with pytest.raises(NetworkError, match="end of its answer"):
+    with pytest.raises(NetworkError, match="finish its answer"):
         ask()
 
 

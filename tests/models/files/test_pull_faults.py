@@ -138,8 +138,8 @@ def silent(handler) -> None:
 FAULTS = {
     "401": (lambda handler: handler.send_page(401), "HF_TOKEN"),
     "429 later": (lambda handler: handler.send_page(429, Retry_After="900"), "900 seconds"),
-    "503": (lambda handler: handler.send_page(503), "in trouble"),
-    "page": (lambda handler: handler.send_page(200), "login page"),
+    "503": (lambda handler: handler.send_page(503), "has a problem"),
+    "page": (lambda handler: handler.send_page(200), "ask you to log in"),
     "cut": (lambda handler: handler.send_file(stop_after=99), "was cut"),
     "cut at once": (lambda handler: handler.close_connection or handler.wfile.close(), "cut"),
     "silence": (silent, "stalled"),

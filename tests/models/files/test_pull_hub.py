@@ -160,7 +160,7 @@ def test_a_refusal_is_one_sentence_and_not_repeated(hub, where, status, sentence
 
 @pytest.mark.parametrize("where", ["heads", "gets"])
 @pytest.mark.parametrize(
-    ("status", "sentence"), [(429, "slow down"), (500, "trouble"), (503, "503")]
+    ("status", "sentence"), [(429, "limiting requests"), (500, "has a problem"), (503, "503")]
 )
 def test_trouble_that_may_pass_is_tried_again_a_few_times(hub, data, where, status, sentence):
     setattr(hub, where, [lambda handler: handler.send_page(status)] * 2)
@@ -187,7 +187,7 @@ def test_a_range_of_thousands_of_digits_is_no_range(hub):
         handler.send_page(206, Content_Range=f"bytes 0-1/{'9' * 5000}")
 
     hub.gets = [lambda handler: handler.send_file(stop_after=1000), *[answer] * 20]
-    refused(NO_MIRROR, "login page")
+    refused(NO_MIRROR, "ask you to log in")
 
 
 @pytest.mark.parametrize("endpoint", ["http://[", "nonsense", "ftp://x", "http://x y"])
@@ -265,7 +265,7 @@ def test_a_cancel_keeps_what_arrived(hub, data):
 
 @pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
 def test_a_killed_pull_is_taken_up_where_it_was(hub, data, share):
-    """The server cuts the line at `share`, so that so much has arrived when the kill comes."""
+    """The server cuts the line at `share`, so that this much has arrived when the kill comes."""
     at = int(len(data) * share)
     hub.gets = [lambda handler: handler.send_file(stop_after=at)]
     process = pulling(stop_at=at)

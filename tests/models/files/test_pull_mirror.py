@@ -182,9 +182,7 @@ def test_a_python_without_pip_is_told_how_to_get_it(mirrored, monkeypatch):
     refused("toy", f"{sys.executable} -m ensurepip")
 
 
-def test_nothing_in_the_working_folder_is_run_in_place_of_pip(
-    tmp_path, mirrored, data, monkeypatch
-):
+def test_nothing_in_the_working_folder_is_run_instead_of_pip(tmp_path, mirrored, data, monkeypatch):
     (tmp_path / "pip.py").write_text("raise SystemExit('not pip')")
     monkeypatch.chdir(tmp_path)
     assert pull("toy").read_bytes() == data

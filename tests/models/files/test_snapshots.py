@@ -47,7 +47,7 @@ def test_one_flipped_bit_anywhere_is_noticed(kept):
     whole = path.read_bytes()
     for place in [*range(140), *range(140, len(whole), 97), len(whole) - 1]:
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
-        with pytest.raises(ValueError, match=r"damaged|no snapshot"):
+        with pytest.raises(ValueError, match=r"damaged|not a snapshot"):
             opened.read(path.name)
     path.write_bytes(whole)
     assert opened.read(path.name) == (TOKENS, STATE)
@@ -59,7 +59,7 @@ def test_a_file_that_was_cut_or_lengthened_is_no_snapshot(kept):
     for data in (b"", whole[:1], whole[:90], whole[:120], whole[:-1], whole + b"\0"):
         path.write_bytes(data)
         assert list(opened.find()) == []
-        with pytest.raises(ValueError, match="no snapshot"):
+        with pytest.raises(ValueError, match="not a snapshot"):
             opened.read(path.name)
 
 
@@ -67,14 +67,14 @@ def test_another_identity_sees_nothing_and_takes_nothing(kept):
     _, path = kept
     other = Snapshots(folder(), "a model of another version", 1 << 20)
     assert list(other.find()) == []
-    with pytest.raises(ValueError, match="no snapshot"):
+    with pytest.raises(ValueError, match="not a snapshot"):
         other.read(path.name)
     other.write(TOKENS, STATE)
     assert len(names()) == 2
     other.close()
 
 
-def test_a_longer_snapshot_replaces_what_it_goes_on_from_and_nothing_else(kept):
+def test_a_longer_snapshot_replaces_what_it_continues_from_and_nothing_else(kept):
     opened, _ = kept
     opened.write([1, 2, 9], STATE)
     opened.write([*TOKENS, 5, 6], STATE)

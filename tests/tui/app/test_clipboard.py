@@ -1,4 +1,4 @@
-"""Copying, with real programs in the place of clipboard tools."""
+"""Copying, with real programs instead of clipboard tools."""
 
 import os
 from pathlib import Path
@@ -76,7 +76,7 @@ async def test_long_text_may_be_cut_by_the_terminal(tools: Path) -> None:
         assert (await copy(typist.app, "\ud800")).startswith("Sent 1 character to")
 
 
-def test_tool_that_does_not_reach_the_person_is_not_used(tools: Path) -> None:
+def test_tool_that_does_not_reach_the_user_is_not_used(tools: Path) -> None:
     for name in ("pbcopy", "xclip", "wl-copy"):
         install(tools, name, "cat > /dev/null")
     environment = dict(os.environ)

@@ -1,4 +1,4 @@
-"""The focus stays where the person is, hints are true, and every screen explains its keys."""
+"""The focus stays where the user is, hints are true, and every screen explains its keys."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -57,9 +57,9 @@ async def test_the_border_says_that_a_question_is_edited_until_it_is_sent_or_lef
 ) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
         await chat.act("up", "e")
-        assert "asks it anew" in str(chat.prompt.border_title)
+        assert "asks it again" in str(chat.prompt.border_title)
         await chat.pilot.press("space", "@", "escape")  # the picker has the border for a while
-        assert "asks it anew" in str(chat.prompt.border_title)
+        assert "asks it again" in str(chat.prompt.border_title)
         await chat.pilot.press("escape")
         assert not chat.prompt.border_title
         await chat.act("up", "e")
@@ -147,7 +147,7 @@ async def test_f1_explains_the_keys_on_other_screens_too(pair: Pair, key: str, k
         assert isinstance(chat.app.screen, kind)
 
 
-async def test_a_person_who_types_already_is_not_interrupted_by_the_models(
+async def test_a_user_who_types_already_is_not_interrupted_by_the_models(
     bare_machine: Path,
 ) -> None:
     async with open_chat(None) as chat:
@@ -225,7 +225,9 @@ def test_when_all_other_lanes_are_over_no_equal_time_is_claimed() -> None:
     both = [LaneStanding(lane, clock=1.0) for lane in lanes]
     assert "1.0 s" in said(both)
     over = both[0].after(Lap(0, 1.0, finished()))
-    assert said([over, both[1]]) == "The others are over: SpS goes on alone, by its own clock."
+    assert (
+        said([over, both[1]]) == "The others have finished: SpS continues alone, by its own clock."
+    )
 
 
 def finished() -> Finished:

@@ -53,12 +53,12 @@ def test_a_good_keymap_is_taken_whole(bindings):
     [
         ("chat.mew", "f8", "there is no such key; did you mean chat.new?"),
         ("zzzzzz", "f8", "there is no such key; specchat config keys lists them."),
-        ("chat.new", "strg+k", "'strg+k' is no key; write it as ctrl+t or f8."),
-        ("chat.new", "f8,", "'' is no key; write it as ctrl+t or f8."),
-        ("chat.new", "", "'' is no key; write it as ctrl+t or f8."),
-        ("chat.new", "ctrl+hugo", "'ctrl+hugo' is no key; write it as ctrl+t or f8."),
+        ("chat.new", "strg+k", "'strg+k' is not a key; write it as ctrl+t or f8."),
+        ("chat.new", "f8,", "'' is not a key; write it as ctrl+t or f8."),
+        ("chat.new", "", "'' is not a key; write it as ctrl+t or f8."),
+        ("chat.new", "ctrl+hugo", "'ctrl+hugo' is not a key; write it as ctrl+t or f8."),
         ("chat.new", "ctrl+i", "terminals cannot tell ctrl+i from tab."),
-        ("chat.new", "ctrl+k", "ctrl+k is the prompt's own: Delete to line end."),
+        ("chat.new", "ctrl+k", "ctrl+k already belongs to the prompt: Delete to line end."),
         ("chat.new", "k", "k is typed into the prompt; add ctrl+."),
     ],
 )

@@ -81,7 +81,7 @@ async def test_a_day_of_turns_keeps_few_on_the_screen_and_all_within_reach(targe
         await session.settle()
         assert session.view.turns.index(first) >= PAGE
 
-        session.view.walk_to(session.chat.state.records[1].id)  # the very first answer
+        session.view.walk_to(session.chat.state.records[1].id)  # the first answer
         for _ in range(2 * TURNS // PAGE + 1):
             await session.settle()
         turn = app.focused

@@ -23,7 +23,7 @@ from tui.chat.conversation.turn import Turn
 from tui.settings.settings import Settings
 
 Pair = tuple[Path, Path]
-HOT = Sampling(temperature=14, top_k=0, top_p=1)  # or a tiny model says one byte for ever
+HOT = Sampling(temperature=14, top_k=0, top_p=1)  # or a tiny model says one byte forever
 TINY = Settings(
     n_ctx=512,
     mode="sps",

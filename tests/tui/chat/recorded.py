@@ -1,4 +1,4 @@
-"""Answers as the real engine tells them, for widgets that show how they came about."""
+"""Answers as the real engine tells them, for widgets that show how they were decoded."""
 
 from pathlib import Path
 from threading import Event as Signal
@@ -12,7 +12,7 @@ from assistant.request import Message, Mode, Request, Setup
 from assistant.tokens import Step, Trace
 from tests.asking import Asking, NearEngine
 
-HOT = Sampling(temperature=14, top_k=0, top_p=1)  # or a tiny model says one byte for ever
+HOT = Sampling(temperature=14, top_k=0, top_p=1)  # or a tiny model says one byte forever
 
 
 def record(target: Path, draft: Path | None, mode: Mode = "sps", tokens: int = 60) -> list[Event]:

@@ -101,7 +101,7 @@ async def test_picker_goes_with_its_at_sign_and_is_opened_by_typing_alone(folder
 async def test_nothing_found_is_said_and_enter_sends(folder: Path) -> None:
     async with at_the_prompt() as typist:
         await typist.pick("zzz")
-        assert typist.offered == ["No file goes with “zzz”."]
+        assert typist.offered == ["No file matches “zzz”."]
         await typist.pilot.press("enter")
         assert typist.app.sent[0].text == "@zzz"
 
@@ -127,7 +127,7 @@ async def test_home_is_a_place_to_look(folder: Path, monkeypatch: pytest.MonkeyP
         await typist.until(lambda: typist.prompt.picker.searched == "~/")
         await typist.type("gui")
         await typist.until(lambda: typist.prompt.picker.searched == "~/gui")
-        assert typist.offered == ["No file goes with “~/gui”."]
+        assert typist.offered == ["No file matches “~/gui”."]
 
 
 async def test_what_is_sent_at_once_waits_for_the_file(folder: Path) -> None:

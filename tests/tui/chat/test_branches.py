@@ -69,7 +69,7 @@ async def test_escape_leaves_the_question_that_is_edited_as_it_was(pair: Pair) -
         assert len(chat.said) == 4
 
 
-async def test_a_stopped_answer_is_gone_on_with_and_nothing_is_read_again(pair: Pair) -> None:
+async def test_a_stopped_answer_is_continued_and_nothing_is_read_again(pair: Pair) -> None:
     async with open_chat(*pair, hold=(Decoded, 4), asking="Go on") as chat:
         await chat.pilot.press("escape")
         await chat.end()

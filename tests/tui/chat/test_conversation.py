@@ -241,7 +241,7 @@ async def test_attachments_are_listed_and_long_pastes_shortened() -> None:
         assert len(str(turn.query_one(".said").render())) < SHOWN + 100
 
 
-async def test_stored_answer_shows_how_it_came_about_when_asked() -> None:
+async def test_stored_answer_shows_how_it_was_made_when_asked() -> None:
     async with open_page() as page:
         stats = Stats("sps", rounds=2, tested=4, accepted=2, generated_tokens=4, decode_s=1.0)
         step = Step((token("**b**"), token("!", RESIDUAL)))

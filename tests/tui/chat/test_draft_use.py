@@ -30,12 +30,12 @@ def ask(target: Path, *options: object) -> tuple[int, str, str]:
 def test_a_draft_that_cannot_serve_is_named_with_what_to_do_whatever_the_mode(target, mamba, mode):
     code, _, err = ask(target, "--draft", mamba, "--mode", mode)
     assert code == 0
-    assert err.count("mamba.gguf is a recurrent model, which cannot take tokens back.") == 1
+    assert err.count("mamba.gguf is a recurrent model, which cannot roll back tokens.") == 1
     assert f"specchat models pair {target}" in err
     assert ("Proposals come from the conversation alone." in err) is (mode != "ars")
 
 
-def test_with_a_target_that_takes_no_tokens_back_nothing_is_said_to_propose(mamba, draft):
+def test_with_a_target_that_cannot_roll_back_tokens_nothing_is_said_to_propose(mamba, draft):
     code, _, err = ask(mamba, "--draft", draft)
     assert code == 0
     assert "mamba.gguf is a recurrent model" in err

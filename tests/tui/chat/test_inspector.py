@@ -248,7 +248,7 @@ def test_only_the_first_proposal_thrown_away_is_replaced_by_the_token_after_it()
     assert "↵" in said(2, story=BLOCK)  # of the rows of its place
     for place in (3, 4):
         assert "the answer went on without it" in said(place, story=BLOCK)
-        assert "row" not in said(place, story=BLOCK)  # those behind it are not kept
+        assert "row" not in said(place, story=BLOCK)  # those after it are not kept
     assert "uniform 0.800 ≥ threshold 0.100: not kept this far" in said(3, story=BLOCK)
     assert "rejected: the target forbids it" in said(4, story=BLOCK)
 

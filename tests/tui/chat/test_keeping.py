@@ -11,7 +11,7 @@ from assistant.store import Store, place
 from tests.tui.chat.chat_driver import Pair, open_chat
 
 
-async def test_the_next_start_goes_on_where_the_person_left(pair: Pair) -> None:
+async def test_the_next_start_continues_where_the_user_left_off(pair: Pair) -> None:
     async with open_chat(*pair, asked=("Remember me",)) as chat:
         said = chat.said
         chat.prompt.text = "half a thou"
@@ -103,7 +103,7 @@ async def test_a_disk_that_fills_up_while_another_conversation_is_shown_is_said(
     async with open_chat(*pair, hold=(Decoded, 4), asking="Long story") as chat:
         await chat.pilot.press("ctrl+n")
         chat.screen.state.store._database._sql.execute("PRAGMA query_only = 1")
-        await chat.send(meanwhile)  # goes on in memory, where the long story has no place
+        await chat.send(meanwhile)  # continues in memory, where the long story has no place
         assert chat.said == [meanwhile] * bool(meanwhile)
         await chat.end()
         await chat.until(
@@ -134,7 +134,7 @@ async def test_what_is_listed_is_what_can_be_opened_when_the_disk_has_filled_up(
         await chat.until(lambda: [each.title for each in shelf.summaries] == ["In memory"])
 
 
-async def test_an_answer_goes_on_in_its_place_when_its_conversation_is_opened_again(
+async def test_an_answer_continues_in_its_place_when_its_conversation_is_opened_again(
     pair: Pair,
 ) -> None:
     async with open_chat(*pair, hold=(Decoded, 4), asking="Long") as chat:

@@ -191,7 +191,7 @@ async def test_where_no_browser_has_a_window_the_address_is_copied(
         ({"SSH_CONNECTION": "x"}, "darwin", False),
     ],
 )
-def test_a_browser_needs_a_window_in_front_of_the_person(
+def test_a_browser_needs_a_window_in_front_of_the_user(
     environment: dict[str, str], platform: str, expected: bool
 ) -> None:
     assert has_window(environment, platform) is expected

@@ -241,7 +241,7 @@ async def test_unsent_text_is_what_survives_while_an_earlier_prompt_is_looked_at
 @pytest.mark.parametrize(
     "state", ["", "null", "3", "{}", '{"text": 1}', '{"text": "", "attachments": [["a"]]}', "\x00"]
 )
-async def test_state_that_makes_no_sense_is_left_alone(state: str) -> None:
+async def test_state_that_is_invalid_is_left_alone(state: str) -> None:
     async with at_the_prompt(state) as typist:
         assert typist.prompt.text == ""
         assert typist.chips == ()
@@ -252,7 +252,7 @@ def test_every_text_survives_being_written(text: str) -> None:
     assert from_json(to_json(text, ())) == (text, ())
 
 
-async def test_what_came_to_nothing_is_given_back_unless_something_else_was_begun() -> None:
+async def test_what_failed_is_given_back_unless_something_else_was_begun() -> None:
     async with at_the_prompt() as typist:
         await typist.paste("long " * 1000)
         attachments = typist.prompt.attachments

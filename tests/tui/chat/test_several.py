@@ -1,4 +1,4 @@
-"""Several answers at once in the chat: side by side, all kept, one gone on with."""
+"""Several answers at once in the chat: side by side, all kept, one continued."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -63,7 +63,7 @@ async def chosen(chat: Chat) -> None:
     await chat.until(lambda: not chat.screen.controller.busy)
 
 
-async def test_the_chosen_answer_is_gone_on_with_and_the_others_stay_beside_it(pair: Pair) -> None:
+async def test_the_chosen_answer_is_continued_and_the_others_stay_beside_it(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         await several(chat, "Which way?")
         assert chat.engine.requests[-1].answers == COUNT
@@ -137,7 +137,7 @@ async def test_without_a_question_the_key_says_why_nothing_happens(pair: Pair) -
         assert isinstance(chat.app.screen, ChatScreen)
         assert not chat.engine.requests
         (note,) = chat.app._notifications
-        assert note.message == "Type a question first; it gets 3 answers at once."
+        assert note.message == "Type a question first; it gets 3 answers."
 
 
 async def test_without_a_model_the_key_says_why_nothing_happens(pair: Pair) -> None:

@@ -50,7 +50,7 @@ async def test_others_are_told_what_is_open_here(pair: Pair, other: Store) -> No
         assert other.is_open_elsewhere(chat.screen.state.conversation or 0)
 
 
-async def test_an_answer_is_not_gone_on_with_in_two_places(pair: Pair, other: Store) -> None:
+async def test_an_answer_is_not_continued_in_two_places(pair: Pair, other: Store) -> None:
     async with open_chat(*pair, hold=(Decoded, 4), asking="Hello") as chat:
         await chat.pilot.press("escape")
         await chat.end()

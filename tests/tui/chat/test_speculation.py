@@ -121,7 +121,7 @@ async def test_the_end_of_an_answer_by_ars_shows_no_lookahead() -> None:
         assert "lookahead 0" in told(panel)
 
 
-async def test_only_changed_lines_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_changed_lines_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown((140, 50)) as (panel, _):
         show(panel, decoded())
         changed = watched(panel, "change_lines", monkeypatch)
@@ -177,7 +177,7 @@ def test_panel_at_80x24_shows_everything_without_scrolling(reason: Reason, decod
 
 
 def test_draft_of_a_foreign_name_cannot_command_the_terminal(answer: list[Event]) -> None:
-    ready = structs.replace(recorded.ready(answer), draft=None, no_draft="\x1b[31m is no draft.")
+    ready = structs.replace(recorded.ready(answer), draft=None, no_draft="\x1b[31m is not a draft.")
     assert isinstance(ready, Ready)
     shown = lines(PanelFigures(decoded(), no_draft=ready.no_draft), 37, 40)
     assert "\x1b" not in "".join(line.plain for line in shown)

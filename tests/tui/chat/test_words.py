@@ -93,7 +93,7 @@ async def test_markup_in_a_table_is_text_also_under_the_mouse() -> None:
         assert page.app._exit is False
 
 
-async def test_letters_of_an_address_that_look_like_others_are_told_apart() -> None:
+async def test_letters_of_an_address_that_look_like_others_are_distinguished() -> None:
     async with open_page(answer(2, "[words](http://\u0430.example)")) as page:
         assert "words (http://\u0430.example = http://xn--80a.example)" in page.screen()
 
@@ -145,7 +145,7 @@ async def test_megabyte_of_a_stored_answer_leaves_the_keys_alive() -> None:
         assert len(page.wanted[0][1]) == 1_000_000
 
 
-async def test_words_of_an_answer_that_goes_on_are_made_anew() -> None:
+async def test_words_of_an_answer_that_continues_are_made_again() -> None:
     async with open_page() as page:
         await page.open([question(1), answer(2, "one", state="stopped")], {2: (said("one"),)})
         shown = page.app.query_one(Answer)

@@ -104,7 +104,7 @@ def test_other_program_takes_part_in_the_same_run(pair, asked: Path, tmp_path: P
     speeds = {row[0]: row[1] for row in rows if row and row[0].startswith("llama-server")}
     # Six tokens in 60 ms, of which the first took none.
     assert speeds == {"llama-server*": "83.3", "llama-server=2*": "83.3"}
-    assert "* answers one prompt after the other" in " ".join(out.split())
+    assert "* answers one prompt after another" in " ".join(out.split())
 
 
 def test_sweep_tells_each_lookahead(pair, asked: Path, tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def begun(pair, asked: Path, path: Path) -> tuple[tuple[object, ...], subprocess
     return command, process
 
 
-def test_interrupted_run_keeps_what_it_has_and_is_gone_on_with(
+def test_interrupted_run_keeps_what_it_has_and_is_continued(
     pair, asked: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "run.jsonl"
@@ -256,18 +256,18 @@ def test_death_of_the_engine_is_a_model_error_and_what_was_measured_is_kept(
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
-        (("prompts", "--systems", "fast"), 2, "is no system"),
+        (("prompts", "--systems", "fast"), 2, "is not a system"),
         (("prompts", "none.jsonl"), 2, "cannot be read"),
         (("compare", "none.json", "none.json"), 2, "cannot be read"),
-        (("predict", "none.jsonl"), 2, "is no file"),
-        (("prompts", "--llama-server", "/no/server"), 2, "is no program"),
-        (("sweep", "--lookaheads", "1,x"), 2, "no list of lookaheads"),
+        (("predict", "none.jsonl"), 2, "is not a file"),
+        (("prompts", "--llama-server", "/no/server"), 2, "is not a program"),
+        (("sweep", "--lookaheads", "1,x"), 2, "not a list of lookaheads"),
         (("sweep", "--lookaheads", "40"), 2, "1 to 31"),
         (("prompts", "--json", "/no/such/folder/x.json"), 4, "there is no folder"),
         (("prompts", "--draft", "none", "--systems", "model=3"), 3, "needs a draft"),
     ],
 )
-def test_what_cannot_be_done_is_said_at_once(pair, arguments, code, complaint) -> None:
+def test_what_cannot_be_done_is_said_immediately(pair, arguments, code, complaint) -> None:
     given = arguments if "--draft" not in arguments else (*arguments, *pair[:2])
     models = (*pair, *GREEDY) if given is arguments else GREEDY
     found, out, err = run("bench", *given, *(models if given[0] in ("prompts", "sweep") else ()))

@@ -147,7 +147,7 @@ def test_names_that_are_too_long_end_in_an_ellipsis():
 @pytest.mark.parametrize(
     "expected", ["0 1 2", "0.0 0.5 1.0", "0.00 0.25 0.50", "0 2e-09", "0 5e+06 1e+07"]
 )
-def test_ticks_have_the_digits_that_tell_them_apart(expected):
+def test_ticks_have_the_digits_that_distinguish_them(expected):
     values = [*map(float, expected.split())]
     assert " ".join(number(value, values) for value in values) == expected
 

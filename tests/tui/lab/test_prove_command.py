@@ -100,7 +100,7 @@ def test_all_that_was_found_is_said_in_80_columns() -> None:
         "8 of 8 identical to the last bit",
         "p = 0.3",
         "accepted 0.800 for 0.810 (z -0.4)",
-        "All holds: with this pair, speculation changes nothing but the speed.",
+        "All checks pass: with this pair, speculation changes nothing but the speed.",
     ):
         assert said in text
     assert max(map(len, text.splitlines())) <= 80

@@ -83,7 +83,7 @@ def test_what_was_found_is_said_and_what_it_means(change, said) -> None:
         ({"trials": (LOSER, WINNER)}, "with target: threads: 6."),
         (
             {"trials": (WINNER,), "is_kept": False},
-            "nothing of this was kept. Run it again when all is quiet.",
+            "nothing of this was kept. Run it again when nothing else is running.",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""What a person meets on a machine without a model, and how the first one is chosen."""
+"""What a user meets on a machine without a model, and how the first one is chosen."""
 
 import shutil
 from pathlib import Path
@@ -105,7 +105,7 @@ async def test_a_choice_in_a_run_that_was_told_its_target_is_for_that_run(mine: 
     assert not config_path().exists()
 
 
-async def test_a_choice_that_cannot_be_kept_counts_all_the_same(mine: Path) -> None:
+async def test_a_choice_that_cannot_be_kept_counts_anyway(mine: Path) -> None:
     config_path().parent.mkdir(parents=True)
     config_path().write_text("oops")
     async with open_chat(None) as chat:

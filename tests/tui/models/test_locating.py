@@ -73,7 +73,7 @@ def test_who_named_one_hears_of_that_one_alone(bare_machine: Path, target: Path)
     assert "others are" not in str(missing.value)
 
 
-def test_only_what_can_answer_is_named_in_place_of_the_usual_one(
+def test_only_what_can_answer_is_named_instead_of_the_usual_one(
     bare_machine: Path, target: Path
 ) -> None:
     (bare_machine / "own").mkdir()

@@ -199,7 +199,7 @@ def test_list_and_doctor_tell_of_a_draft_that_was_made_here(here, toy, monkeypat
 
 def test_check_tells_good_from_bad_and_goes_on_after_a_bad_one(here, toy):
     run("pull", "toy")
-    assert "toy: whole, sha256 as promised" in run("check", "all").stdout
+    assert "toy: whole, sha256 matches" in run("check", "all").stdout
     path = here / "models" / "toy.gguf"
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     result = CliRunner().invoke(models, ["check"])
@@ -221,7 +221,7 @@ def test_pair_says_which_drafts_serve_what_both_take_and_why_others_do_not(here)
     assert "of memory for both" in good
     assert "the smallest model here" in good
     assert verdicts["part.gguf"].startswith("yes ")
-    assert "258 of its tokens are the target's too" in verdicts["part.gguf"]
+    assert "it shares 258 tokens with the target" in verdicts["part.gguf"]
     assert "the smallest model here" not in verdicts["part.gguf"]
     assert verdicts["bad.gguf"].startswith("no ")
     assert "recurrent" in verdicts["bad.gguf"]

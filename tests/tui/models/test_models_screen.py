@@ -150,7 +150,7 @@ async def test_the_roles_are_told_for_the_target_that_is_loaded(shelf: Path) -> 
         assert "target, or draft" in models.line("small.gguf")
         assert "target only: it is recur" in models.line("alien.gguf")
         await models.go_to("alien.gguf")
-        await models.until(lambda: "cannot take tokens back" in models.details())
+        await models.until(lambda: "cannot roll back tokens" in models.details())
 
 
 async def test_the_cursor_begins_on_the_target_that_is_loaded_and_is_left_where_it_goes(
@@ -310,7 +310,7 @@ def trickle(handler: Handler) -> None:
             return
 
 
-async def test_escape_stops_a_download_that_goes_on_from_there(hub: Hub) -> None:
+async def test_escape_stops_a_download_that_continues_from_there(hub: Hub) -> None:
     hub.gets = [trickle]
     async with browse() as models:
         await models.go_to("toy", "p")
@@ -319,7 +319,7 @@ async def test_escape_stops_a_download_that_goes_on_from_there(hub: Hub) -> None
         await models.pilot.press("p")
         assert "One download at a time" in models.message() or not fetch.can_start
         await models.pilot.press("escape")
-        await models.until(lambda: "What has arrived is kept" in models.message())
+        await models.until(lambda: "The downloaded part is kept" in models.message())
         assert not fetch.display
         assert models.app.choices == []
         await models.pilot.press("p")

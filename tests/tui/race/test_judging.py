@@ -66,7 +66,7 @@ def test_text_that_is_shorter_is_the_same_as_far_as_it_goes():
 
 def test_seed_of_sampled_texts_is_told():
     said = verdict([ARS, standing("SpS", "sps", 12.0)], Request((), seed=7))
-    assert said.endswith("Both wrote the same text. The lanes drew with the same seed, 7.")
+    assert said.endswith("Both wrote the same text. The lanes used the same seed, 7.")
     assert "seed" not in verdict([ARS, ARS], GREEDY)
 
 

@@ -1,4 +1,4 @@
-"""What a person may write for the lanes of a race, and what each becomes."""
+"""What a user may write for the lanes of a race, and what each becomes."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -47,7 +47,7 @@ def test_spec_is_a_list_of_lanes(spec, entries, names):
         "ars,sps=0", "ars,sps=32", "ars,sps=x", "ars,ars,ars,ars,ars",
     ],
 )  # fmt: skip
-def test_spec_that_makes_no_sense_is_a_usage_error(spec):
+def test_spec_that_is_invalid_is_a_usage_error(spec):
     with pytest.raises(UsageError):
         parse(spec)
 

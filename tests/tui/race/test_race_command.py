@@ -65,7 +65,7 @@ def test_lanes_draw_the_same_text_with_one_seed_that_is_told(target: Path, draft
         (("Hi", "--lanes", "ars,fast"), "MODE is ars, sps or auto"),
     ],
 )
-def test_what_makes_no_sense_is_a_usage_error(arguments: tuple[str, ...], complaint: str) -> None:
+def test_what_is_invalid_is_a_usage_error(arguments: tuple[str, ...], complaint: str) -> None:
     code, out, err = run("race", *arguments)
     assert (code, out) == (2, "")
     assert complaint in err

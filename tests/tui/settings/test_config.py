@@ -110,7 +110,7 @@ def test_folders_mean_the_persons_home():
         ("model_folders = [1]", "1:1: model_folders must be a list of folders: [1]"),
         ("system = '''\na\n'''\ntop_k = -1", f"4:1: {TOP_K}: -1"),
         ("[presets.a]\ntop_k = -1", f"2:1: {TOP_K}: -1"),
-        ("[preset.a]", "1:1: preset names one; presets are tables, [presets.NAME]"),
+        ("[preset.a]", "1:1: preset takes a name; presets are tables, [presets.NAME]"),
         ("presets = 3", "1:1: presets must be a table, [presets]"),
         ("[presets]\ncode = 3", "2:1: code must be a table, [presets.code]"),
         ('[keys]\n"chat.new" = 3', '2:1: chat.new must be keys such as "f8": 3'),
@@ -131,7 +131,7 @@ def test_a_fault_is_named_by_file_line_column_key_value_and_what_is_allowed(text
         ("\nqqqqq = 1", '2:1: there is no key "qqqqq"'),
         ("[preset_.code]", '1:1: there is no key "preset_"; did you mean "preset"?'),
         ("[sampling]\ntop_k = 1", TOO_LOW),
-        ('[keys]\ntheme = "nord"', '2:1: theme is no binding; it belongs above "[keys]"'),
+        ('[keys]\ntheme = "nord"', '2:1: theme is not a binding; it belongs above "[keys]"'),
         ("[presets.a]\nseed = 1", '2:1: there is no key "seed"'),
     ],
 )  # fmt: skip

@@ -208,7 +208,7 @@ def test_options_and_their_words_are_completed(home):
         ("specchat", []),
     ],
 )
-def test_what_stands_behind_a_colon_is_a_word_to_bash(llama, monkeypatch, typed, answers):
+def test_what_stands_after_a_colon_is_a_word_to_bash(llama, monkeypatch, typed, answers):
     monkeypatch.setenv("COMP_LINE", typed)
     monkeypatch.setenv("COMP_BREAKS", " \t\n:=")
     assert [word for word in complete("specchat", "x") if word in answers] == answers

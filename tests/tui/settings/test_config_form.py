@@ -106,4 +106,4 @@ def test_what_came_from_elsewhere_is_said_with_what_becomes_of_a_change(monkeypa
     monkeypatch.setenv("SPECCHAT_MODE", "ars")
     changing = form(temperature=0.3)
     assert "--temperature for this run" in explain(changing, "temperature")[1]
-    assert "SPECCHAT_MODE, which wins again" in explain(changing, "mode")[1]
+    assert "SPECCHAT_MODE, which overrides" in explain(changing, "mode")[1]

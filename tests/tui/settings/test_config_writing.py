@@ -1,4 +1,4 @@
-"""Writing `config.toml`: what the person wrote there stays."""
+"""Writing `config.toml`: what the user wrote there stays."""
 
 import os
 import stat

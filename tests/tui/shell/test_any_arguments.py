@@ -53,7 +53,7 @@ COLOURS = re.compile("\x1b\\[[0-9;]*m")
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory) -> Iterator[Path]:
-    """A person's home and working folder, with no network in reach."""
+    """A user's home and working folder, with no network in reach."""
     folder = tmp_path_factory.mktemp("person")
     os.mkfifo(folder / "pipe.gguf")
     (folder / "bad.gguf").write_bytes(b"<html>")

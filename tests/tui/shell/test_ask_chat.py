@@ -1,4 +1,4 @@
-"""`specchat ask --chat`: a conversation that goes on from one command to the next."""
+"""`specchat ask --chat`: a conversation that continues from one command to the next."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def said(home) -> list[list[str]]:
     return found
 
 
-def test_a_conversation_is_begun_and_gone_on_with(target, home):
+def test_a_conversation_is_begun_and_continued(target, home):
     known = ("ask", "--target", target, "--draft", "none", *FEW)
     code, out, err = run(*known, "--chat", "new", "--system", "Be brief.", "First?")
     assert code == 0
@@ -46,7 +46,7 @@ def test_a_conversation_is_begun_and_gone_on_with(target, home):
     store.close()
 
 
-def test_what_is_not_kept_knows_the_conversation_all_the_same(target, home):
+def test_what_is_not_kept_knows_the_conversation_anyway(target, home):
     known = ("ask", "--target", target, "--draft", "none", *FEW)
     run(*known, "--chat", "new", "First?")
     before = said(home)
@@ -86,7 +86,7 @@ def test_a_conversation_that_is_not_there_is_said_and_none_is_made(home, chat):
     assert not home.exists()
 
 
-def test_one_that_was_deleted_is_not_gone_on_with(home):
+def test_one_that_was_deleted_is_not_continued(home):
     store = Store(home / "chats.db")
     number = store.begin("x")
     store.delete(number)

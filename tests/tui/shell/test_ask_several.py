@@ -34,7 +34,7 @@ def test_the_first_answer_streams_and_the_others_wait_for_their_turn(capsys):
     assert capsys.readouterr().out == ", two\n\n--- 3 of 3 ---\n\n"
 
 
-def test_answers_that_came_to_no_end_are_printed_as_far_as_they_came(capsys):
+def test_answers_that_did_not_finish_are_printed_as_far_as_they_came(capsys):
     printing = Printing(quiet=False, count=3)
     printing.end_all()
     assert capsys.readouterr().out == ""
@@ -64,7 +64,7 @@ def test_several_answers_are_those_that_their_seeds_give(target):
     assert out == "\n".join(parts)
 
 
-def test_all_answers_are_kept_side_by_side_and_the_first_is_gone_on_with(target, home):
+def test_all_answers_are_kept_side_by_side_and_the_first_is_continued(target, home):
     known = ("ask", "--target", target, "--draft", "none", *FEW)
     run(*known, "--chat", "new", "--n", "3", "First?")
     report = json.loads(run(*known, "--chat", "last", "--n", "3", "--json", "Second?")[1])
@@ -101,7 +101,7 @@ def test_a_model_with_one_text_says_that_they_come_in_turn(tmp_path):
     path = tiny.write(tmp_path / "mamba.gguf", "mamba", stops=False)
     code, out, err = run("ask", "--target", path, "--draft", "none", *FEW, "--n", "2", "hello")
     assert code == 0
-    assert "the answers come in turn" in err
+    assert "the answers come one after another" in err
     assert "--- 2 of 2 ---" in out
 
 

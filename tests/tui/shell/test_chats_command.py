@@ -111,7 +111,7 @@ def test_several_files_are_imported_together_and_a_broken_one_is_named(filled, t
     run("export", "2", "-o", str(second))
     bad.write_text("nonsense")
     run("delete", "1", "2", "--yes")
-    with pytest.raises(StorageError, match=r"3\.jsonl: This is no export"):
+    with pytest.raises(StorageError, match=r"3\.jsonl: This is not an export"):
         run("import", str(first), str(bad))
     assert json.loads(run("list", "--json").stdout) == []
     assert len(run("import", str(first), str(second)).stdout.splitlines()) == 2

@@ -207,7 +207,7 @@ def test_reader_that_goes_away_is_no_error(endless):
     process.stderr.close()
 
 
-def test_doctor_tells_what_is_missing_and_the_command_that_mends_it(tmp_path):
+def test_doctor_tells_what_is_missing_and_the_command_that_fixes_it(tmp_path):
     bare = {"HF_HUB_CACHE": str(tmp_path / "hub"), "SPECCHAT_MODELS": str(tmp_path / "models")}
     code, out, err = run("doctor", "--json", env=bare)
     findings = json.loads(out)
@@ -249,7 +249,7 @@ def test_the_name_that_another_program_has_for_a_command_leads_to_ours(capsys, n
     assert refused(capsys, name, "x").endswith(f"No such command {name!r}. Did you mean: {meant}\n")
 
 
-def test_a_name_that_is_like_none_is_refused_all_the_same(capsys):
+def test_a_name_that_is_like_none_is_refused_anyway(capsys):
     assert refused(capsys, "xyzzy").endswith("No such command 'xyzzy'.\n")
 
 

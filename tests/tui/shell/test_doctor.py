@@ -43,7 +43,7 @@ def test_one_that_cannot_be_loaded_is_told_with_the_reason(tmp_path, monkeypatch
     found = of_the_second_engine()
     assert found.verdict == "note"
     assert "ik_llama.cpp cannot be loaded" in found.text
-    assert found.text.endswith("llama.cpp does without it.")
+    assert found.text.endswith("llama.cpp works without it.")
 
 
 def test_which_engine_runs_the_default_target_is_told_once_it_was_found_out(

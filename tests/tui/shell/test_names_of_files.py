@@ -1,4 +1,4 @@
-"""A file may be called anything: a name that is no text is shown, and works as any other."""
+"""A file may be called anything: a name that is not a text is shown, and works as any other."""
 
 import json
 import os
@@ -58,7 +58,7 @@ def test_ask_answers_with_it(odd: Path, odd_draft: Path) -> None:
 ASK = ("ask", *HOT, "--max-tokens", "8")
 
 
-def test_its_answers_are_stored_and_gone_on_with(odd: Path) -> None:
+def test_its_answers_are_stored_and_continued(odd: Path) -> None:
     for chat in ("new", "last"):
         said(*ASK, "--target", odd, "--draft", "none", "--chat", chat, "Hi")
     assert "\ufffd\ufffd model" in said("chats", "show", "1")
@@ -92,6 +92,6 @@ async def test_the_chat_shows_its_name(odd: Path) -> None:
 
 def test_settings_that_are_no_text_are_refused_with_a_reason(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
-    with pytest.raises(StorageError, match="UTF-8 alone"):
+    with pytest.raises(StorageError, match="only UTF-8"):
         write(read(path), {"target": os.fsdecode(b"\xff.gguf")}, {})
     assert not path.exists()

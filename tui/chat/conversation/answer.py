@@ -43,10 +43,10 @@ class Answer(Turn):
         """The rounds; those of a stored answer after `fetch_steps`."""
         self.state: State = record.state if record else "streaming"
         self.auto = True
-        """Whether it is shown as words when it is complete; not after the person chose a view."""
+        """Whether it is shown as words when it is complete; not after the user chose a view."""
         self.views = Views(growing=self.busy)
         self.views.text = record.content if record and not self.busy else ""
-        # How the text came about that is there now, to be asked for once.
+        # How the current text was decoded, to be asked for once.
         self._recall = partial(_beginning, trace, record) if trace and record else None
         self._footnote = Static(classes="footnote", markup=False)
 
@@ -87,7 +87,7 @@ class Answer(Turn):
             self.views.words.add(step.text)
 
     def finish(self, footnote: str, state: "State" = "complete") -> None:
-        """Take the caret away, say below how the answer came about, and show it to be read."""
+        """Take the caret away, say below how the answer was decoded, and show it to be read."""
         self.state = state
         self.views.close()
         self._footnote.update(safe(footnote))
@@ -97,7 +97,7 @@ class Answer(Turn):
         self.changed()
 
     def resume(self) -> None:
-        """Go on with an answer that was stopped: rounds are added after those there are."""
+        """Continue with an answer that was stopped: rounds are added after those there are."""
         self.state, self.view = "streaming", "tokens"
         self._footnote.display = False
         self.views.reopen()
@@ -111,7 +111,7 @@ class Answer(Turn):
             self.view = "words" if words and self.text.strip() else "tokens"
 
     async def fetch_steps(self) -> None:
-        """Have `steps` say how a stored answer came about; it is read beside the screen's work."""
+        """Have `steps` say how a stored answer was decoded; it is read beside the screen's work."""
         recall, self._recall = self._recall, None
         if recall is not None and (steps := await asyncio.to_thread(recall)):
             self.steps[:0] = steps

@@ -52,13 +52,13 @@ class Conversation(VerticalScroll):
     """What answers are shown as when they are complete; auto means words."""
 
     class Left(Message):
-        """The person went on past the newest turn."""
+        """The user moved past the newest turn."""
 
     def __init__(self) -> None:
         super().__init__(id="conversation")
         self.hint = Static(HINT, id="new-text", markup=False)
         self.trace: Callable[[int], Trace] | None = None
-        """How a stored answer came about, by its id; None before anything is stored."""
+        """How a stored answer was decoded, by its id; None before anything is stored."""
         self._place = ScrollAnchor(self)
         self._older = OlderTurns(self, self._turn_of)
         self._walk = TurnFocus(self, self.bring)
@@ -113,7 +113,7 @@ class Conversation(VerticalScroll):
         record: "Record | None" = None,
         attachments: Sequence[Attachment] = (),
     ) -> UserTurn:
-        """Add what the person said, and go there."""
+        """Add what the user said, and go there."""
         self.query_children("Welcome").remove()
         if self.trace is not None:
             self._older.shed()

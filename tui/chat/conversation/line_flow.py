@@ -1,4 +1,4 @@
-"""Text in lines of a width, of which only the last are laid out again while it grows."""
+"""Text laid out in lines; while it grows, only the last lines are laid out again."""
 
 from collections.abc import Iterable, Sequence
 
@@ -49,7 +49,7 @@ class Flow:
         return [0, *places]
 
     def _settle(self, first: int, places: list[int]) -> None:
-        """Leave the lines of the last paragraph alone but for the last two: a word may grow."""
+        """Keep the lines of the last paragraph except the last two: a word may grow."""
         text = "".join(text for text, _ in self._open)
         starts = [i for i in range(len(places) - 2, 0, -1) if _starts_word(text, places[i])]
         done = starts[0] if starts else max(0, len(places) - 2) * (len(text) > MAX_WORD)

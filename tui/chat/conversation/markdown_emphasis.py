@@ -1,4 +1,4 @@
-"""Which marks within a line are formatting, and which belong to a product, a name or a pattern."""
+"""Which marks in a line are formatting, and which belong to a formula, a name or a pattern."""
 
 import re
 import unicodedata
@@ -17,7 +17,7 @@ _BEFORE = frozenset("([{<>|\"'“‘«„‚—–-:;,")
 
 
 def keep_marks(state: StateCore) -> None:
-    """Make text of marks that format nothing, and of lines that would lose something; a rule."""
+    """A parser rule: turn marks without effect, and lines that would lose something, into text."""
     for token in state.tokens:
         if token.type == "inline":
             token.children = list(_joined(_kept(token)))

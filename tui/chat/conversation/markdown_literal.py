@@ -1,4 +1,4 @@
-"""Blocks of which Markdown would show less than the model wrote: they are shown as written."""
+"""Blocks that Markdown would show incompletely are shown as written."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -121,7 +121,7 @@ def _marked(block: Sequence[Token], source: Sequence[str]) -> Iterator[Token]:
 
 
 def _paragraph(content: str, at: Token) -> Iterator[Token]:
-    """Yield a paragraph in the place of a token."""
+    """Yield a paragraph to replace a token."""
     yield Token("paragraph_open", "p", 1, level=at.level, map=at.map)
     inline = Token("inline", "", 0, level=at.level + 1, map=at.map, content=content)
     inline.children = literal(content)

@@ -1,4 +1,4 @@
-"""Reading Markdown that a model wrote: nothing in it may be lost, hide, run or command."""
+"""Read Markdown that a model wrote: nothing is lost, hidden, run, or controls the terminal."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import unquote

@@ -1,4 +1,4 @@
-"""An answer as it reads: Markdown, or plain text where that would be too much."""
+"""An answer as words: Markdown, or plain text if it is too long."""
 
 import asyncio
 from contextlib import nullcontext
@@ -60,7 +60,7 @@ class Words(Vertical):
         self._link, self._chosen = "", -CLICK_AGAIN_S
 
     def on_mount(self) -> None:
-        """Show what there is by now."""
+        """Show what there is so far."""
         self._show()
 
     def add(self, text: str) -> None:
@@ -118,7 +118,7 @@ class Words(Vertical):
         return tokens
 
     async def _put(self, complete: list[Token], rest: list[Token]) -> None:
-        """Add blocks that are complete, and show anew what is not."""
+        """Add blocks that are complete, and show again what is not."""
         self._blocks += len(complete)
         with self.app.batch_update() if self.ready else nullcontext():
             if self._last is not None:
@@ -128,7 +128,7 @@ class Words(Vertical):
                     return
                 await self.mount(document(portion))
                 if not self.ready:
-                    await asyncio.sleep(0)  # the screen goes on in between
+                    await asyncio.sleep(0)  # the screen continues in between
             self._last = document(rest) if rest else None
             if self._last is not None:
                 await self.mount(self._last)
@@ -136,7 +136,7 @@ class Words(Vertical):
                 self.children[-1].children[-1].styles.margin = 0  # a footnote keeps its distance
 
     async def _give_up(self) -> None:
-        """Go on as plain text."""
+        """Continue as plain text."""
         self._plain = TokenView(self._growing)
         self._plain.show([whole(self._text)])
         await self.remove_children()
@@ -148,7 +148,7 @@ class Words(Vertical):
         event.stop()
         link, now = safe(event.href), monotonic()
         if not WEB.fullmatch(link):
-            self.notify(f"Not opened, it is no web address: {link}", markup=False)
+            self.notify(f"Not opened, because it is not a web address: {link}", markup=False)
         elif link == self._link and now - self._chosen < CLICK_AGAIN_S:
             self.app.open_url(link)
         else:

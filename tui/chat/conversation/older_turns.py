@@ -102,7 +102,7 @@ class OlderTurns:
 
 
 def _same(one: "Record | None", other: "Record") -> bool:
-    """Return whether two records look the same, but for their branches."""
+    """Return whether two records look the same, except for their branches."""
     if one is None:
         return False
     return (one.id, one.content, one.state) == (other.id, other.content, other.state)

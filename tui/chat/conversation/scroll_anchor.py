@@ -1,4 +1,4 @@
-"""Keeping a reader's place while what is above it changes its height."""
+"""Keep a reader's place while content above changes its height."""
 
 from textual.containers import VerticalScroll
 from textual.timer import Timer

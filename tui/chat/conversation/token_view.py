@@ -28,7 +28,7 @@ PERIOD = 1 / 26
 tokens at once, and text that flows reads better than text that jerks.
 """
 MAX_FLOWING_RUNS = 64
-"""Runs that wait; more of them are no text that flows."""
+"""Runs that wait; more of them are not a text that flows."""
 ROOM = 5
 """What part of the screen's height a growing text makes room for at once. While it fills that, no
 other line has to be painted, and what is being read stands still.
@@ -108,7 +108,7 @@ class TokenView(Still):
         self._begin_anew()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the number of lines; those of another width are laid out anew."""
+        """Return the number of lines; those of another width are laid out again."""
         if width and (self._flow is None or self._flow.width != width):
             self._lay_out(width)
         if not self.growing:
@@ -209,7 +209,7 @@ class TokenView(Still):
         return changes
 
     def _next(self) -> list[Run]:
-        """Take what is shown next: half of what flows, else all but for too much."""
+        """Take what is shown next: half of flowing text, else all up to a limit."""
         count = len(self._coming)
         if self.growing and count <= MAX_FLOWING_RUNS:
             count = count // 2 + 1

@@ -41,14 +41,14 @@ LINK = re.compile(r"https?://|www\.|\]\(|<[a-z]+:", re.IGNORECASE)
 
 @dataclass
 class TurnAction(Message):
-    """The person wants something done with a turn."""
+    """The user wants something done with a turn."""
 
     turn: "Turn"
     verb: Verb
 
 
 class Turn(Still, Vertical):
-    """A turn that can be walked to; what is done with it is up to whoever hears `TurnAction`."""
+    """A turn that can take the focus; the receiver of `TurnAction` acts on it."""
 
     can_focus = True
     DEFAULT_CSS = """
@@ -71,9 +71,9 @@ class Turn(Still, Vertical):
         Binding("r", "act('regenerate')", "Again", id="turn.regenerate", tooltip="Another answer"),
         Binding("left", "act('older')", "Older", id="turn.older", tooltip="Older branch"),
         Binding("right", "act('newer')", "Newer", id="turn.newer", tooltip="Newer branch"),
-        Binding("f", "act('fork')", "Fork", id="turn.fork", tooltip="Fork: go on in a copy"),
+        Binding("f", "act('fork')", "Fork", id="turn.fork", tooltip="Fork: continue in a copy"),
         Binding(
-            "d", "act('delete')", "Delete", id="turn.delete", tooltip="Delete, and what follows"
+            "d", "act('delete')", "Delete", id="turn.delete", tooltip="Delete this and what follows"
         ),
     ]
 
@@ -82,7 +82,7 @@ class Turn(Still, Vertical):
 
     @dataclass
     class Walked(Message):
-        """The person went on to a neighbour."""
+        """The user moved to a neighbour."""
 
         turn: "Turn"
         direction: int

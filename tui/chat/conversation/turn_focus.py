@@ -20,7 +20,8 @@ class TurnFocus:
         """Go to the turn of a message, wherever it is in the conversation."""
         for turn in turns_in(self._view):
             if turn.record is not None and turn.record.id == message:
-                # At once: the next key must find it, not a neighbour of what has been taken away.
+                # Immediately: the next key must find it, not a neighbour of what has been taken
+                # away.
                 self._view.screen.set_focus(turn, scroll_visible=False)
                 self._view.call_after_refresh(self.reveal, turn, -1)
                 return

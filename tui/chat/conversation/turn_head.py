@@ -45,7 +45,7 @@ class Head(Horizontal):
         self.on_resize()
 
     def describe(self, who: str, moment: float, number: int, count: int) -> None:
-        """Say who spoke, if that is known by now, when, in seconds since 1970, and which branch."""
+        """Say who spoke, if known, when, in seconds since 1970, and which branch."""
         self._who, self._moment, self._branch = who or self._who, moment, (number, count)
         self._show()
 

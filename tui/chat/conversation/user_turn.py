@@ -1,4 +1,4 @@
-"""What stands between the answers: the person's turns and the app's notes."""
+"""What is between the answers: the user's turns and the app's notes."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
@@ -27,7 +27,7 @@ WELCOME = (
 
 
 class Welcome(Static):
-    """Say what this is until the person has said something."""
+    """Say what this is until the user has said something."""
 
     DEFAULT_CSS = """
     Welcome {
@@ -40,7 +40,7 @@ class Welcome(Static):
 
 
 class UserTurn(Turn):
-    """Show what the person said."""
+    """Show what the user said."""
 
     DEFAULT_CSS = """
     UserTurn { border-left: outer $primary; background: $boost; }
@@ -70,7 +70,7 @@ class UserTurn(Turn):
 
     @property
     def text(self) -> str:
-        """What the person said, in full."""
+        """What the user said, in full."""
         return self._text
 
     @property
@@ -106,7 +106,7 @@ def chips(attachments: Sequence[Attachment]) -> Content:
 
 
 def shorten(text: str) -> str:
-    """Return a text with its middle left out when it is very long."""
+    """Return a text, without its middle if it is very long."""
     if len(text) <= SHOWN:
         return text
     head, tail = text[: SHOWN * 2 // 3], text[-SHOWN // 3 :]

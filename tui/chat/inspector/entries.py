@@ -40,7 +40,7 @@ class InspectedToken:
 
     @property
     def tested(self) -> Ghost | None:
-        """The proposal that the accept test threw out at this place, if it did."""
+        """The proposal that was rejected at this position, if any."""
         if isinstance(self.item, Ghost):
             return self.item if self.item.target_prob is not None else None
         ghost = self.step.ghosts[0] if self.step.ghosts else None
@@ -56,7 +56,7 @@ class InspectedToken:
 
     @property
     def successor(self) -> Token | None:
-        """The token that came in place of this ghost, if that is the first of its round."""
+        """The token that replaced this ghost, if it is the first of its round."""
         last = self.step.tokens[-1] if self.step.tokens else None
         return last if last and last.position == self.item.position else None
 

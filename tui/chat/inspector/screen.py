@@ -1,4 +1,4 @@
-"""How an answer came about, token by token."""
+"""How an answer was decoded, token by token."""
 
 from typing import ClassVar
 
@@ -20,7 +20,7 @@ from tui.widgets.lines import Lines
 from tui.widgets.token_styles import BASICS, legend, styles
 
 WIDE = 110
-"""Cells from which on the facts stand beside the tokens, not below them."""
+"""Width in cells above which the facts are next to the tokens, not below them."""
 EMPTY = "This answer kept no record of its tokens."
 
 
@@ -86,7 +86,7 @@ class Inspector(ModalScreen[None]):
 
     @on(TokenPage.Moved)
     def show_facts(self) -> None:
-        """Tell of the token under the cursor."""
+        """Describe the token under the cursor."""
         if self._entries:
             at = self._page.cursor
             room = Size(self._facts.room, self._facts.size.height)

@@ -1,4 +1,4 @@
-"""Why a token of an answer is there, or why a proposal is not, in lines."""
+"""Lines that say why a token is in the answer, or why a proposal is not."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ NAMES = {
     Origin.RESIDUAL: "Residual",
     Origin.TARGET: "Target",
 }
-UNTESTED = "Draft, never tested: a proposal before it was rejected."
+UNTESTED = "Draft, never tested: an earlier proposal was rejected."
 THROWN_AWAY = "Draft, rejected: the answer went on without it."
 SEEDED = {
     True: "with a seed, kept because the target draws the same token here",
@@ -27,7 +27,7 @@ SURE = {
     False: "rejected: the target forbids it",
 }
 AIRY = 20
-"""Lines from which on there is room for blank ones."""
+"""Height in lines above which there is room for blank ones."""
 NONE_KEPT = "No alternatives were kept with this answer."
 
 
@@ -54,7 +54,7 @@ def probability(value: float) -> str:
 
 
 def decision(tested: Token | Ghost, kept: bool) -> str:
-    """Return the inequality that decided over a proposal, or why there was none."""
+    """Return the inequality that decided on a proposal, or why there was none."""
     if tested.uniform is None:
         return (SEEDED if tested.threshold is None else SURE)[kept]
     sign, uniform = "<" if kept else "≥", f"uniform {probability(tested.uniform)}"
@@ -78,10 +78,10 @@ def _origin(entry: InspectedToken) -> str:
         return f"{name}: proposed by the {_source(item)} and kept by the target."
     if rejected is not None:
         return (
-            f"{name}: the target's own, in place of “{visible(rejected.text)}”, which it rejected."
+            f"{name}: the target's own, instead of “{visible(rejected.text)}”, which it rejected."
         )
     if item.origin is Origin.RESIDUAL:
-        return f"{name}: drawn from what the proposals left the target to say."
+        return f"{name}: drawn from what the proposals left over of the target's row."
     if len(entry.step.tokens) > 1:
         return f"{name}: the target's own, after every proposal of the round was accepted."
     return f"{name}: the target's own; nothing was proposed."

@@ -1,4 +1,4 @@
-"""Where each token of an answer stands when it is set in lines."""
+"""The place of each token of an answer when it is laid out in lines."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class TokenLayout:
     places: list[int] = field(default_factory=list)  # line of each entry's first piece
 
     def add(self, texts: Sequence[str]) -> None:
-        """Set texts behind those that are there; a line break ends a line."""
+        """Append texts; a line break ends a line."""
         for text in texts:
             index = len(self.places)
             self.places.append(-1)
@@ -38,7 +38,7 @@ class TokenLayout:
                     self._set(index, other)
 
     def at(self, line: int, column: int) -> int | None:
-        """Return the entry at a column, or that which is nearest; None in an empty line."""
+        """Return the entry at a column, or the nearest one; None in an empty line."""
         pieces = self.lines[line] if 0 <= line < len(self.lines) else []
         found = bisect_right(pieces, column, key=lambda piece: piece.start)
         return pieces[max(found - 1, 0)].entry if pieces else None

@@ -42,7 +42,7 @@ class TokenPage(Lines, can_focus=True):
     ]
 
     cursor: reactive[int] = reactive(0, init=False)
-    """Which of the entries is looked at."""
+    """The number of the entry under the cursor."""
 
     @dataclass
     class Moved(Message):
@@ -57,7 +57,7 @@ class TokenPage(Lines, can_focus=True):
         self._goal = 0  # column that the cursor keeps to while it moves from line to line
 
     def on_resize(self, event: events.Resize) -> None:
-        """Set the lines anew."""
+        """Set the lines again."""
         super().on_resize(event)
         if self._layout.width != max(self.room, 1):
             self._layout = TokenLayout(max(self.room, 1))
@@ -66,7 +66,7 @@ class TokenPage(Lines, can_focus=True):
         self._follow()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Move nowhere before there are lines to move in."""
+        """Do not move before there are lines."""
         return bool(self._layout.places)
 
     def line(self, y: int) -> Content:

@@ -23,7 +23,7 @@ HINTS: dict[Purpose, str] = {
 
 
 class ChatActions:
-    """Rename, pin, delete and export; every change is told to the list as `News`."""
+    """Rename, pin, delete and export; the list hears of every change as `News`."""
 
     def __init__(
         self, chats: Widget, shelf: Shelf, say: Callable[[str], None], folder: Path

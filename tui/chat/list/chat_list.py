@@ -30,7 +30,7 @@ PAGE = 200
 PAUSE_S = 0.15
 """After the last letter of a search, before it is looked for."""
 NO_CHATS = "No conversations yet. What you send and what you see is kept here."
-NOT_FOUND = "Nothing found. The words may stand anywhere in a conversation."
+NOT_FOUND = "Nothing found. The words can be anywhere in a conversation."
 
 
 class ChatList(Vertical):
@@ -62,13 +62,13 @@ class ChatList(Vertical):
 
     @dataclass
     class Chosen(Message):
-        """A conversation is to be opened, where a message was found at that one."""
+        """A conversation is to be opened, at the message that was found, if any."""
 
         id: int
         message: int | None = None
 
     class Left(Message):
-        """The person is done with the list."""
+        """The user is done with the list."""
 
     def __init__(self, store: "Store | None" = None, folder: Path | None = None) -> None:
         super().__init__(id="chats")
@@ -103,7 +103,7 @@ class ChatList(Vertical):
         self.shelf.current = current
 
     def toggle(self) -> None:
-        """Open the list and go there, or close it when one is there already."""
+        """Open and focus the list, or close it if it has the focus."""
         if self.display and self.has_focus_within:
             self.close()
         else:
@@ -155,7 +155,7 @@ class ChatList(Vertical):
 
     @on(Input.Changed, "#chats-search")
     def look(self) -> None:
-        """Search once the person pauses."""
+        """Search once the user pauses."""
         self.refresh_list(pause_s=PAUSE_S)
 
     @on(Input.Submitted, "#chats-search")

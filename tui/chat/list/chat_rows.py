@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CURSOR = "$block-cursor-foreground on $block-cursor-background"
 CURSOR_BLURRED = "on $block-cursor-blurred-background"
 NEAR = 20
-"""Rows from the end at which more conversations are wanted."""
+"""Rows before the end at which more conversations are read."""
 
 
 class Shelf(Lines, can_focus=True):
@@ -37,7 +37,7 @@ class Shelf(Lines, can_focus=True):
     ]
 
     cursor: reactive[int] = reactive(0, init=False)
-    """Which of the conversations is looked at."""
+    """The number of the conversation under the cursor."""
     current: reactive[int | None] = reactive[int | None](None, init=False)
     """The id of the conversation that is open."""
 

@@ -1,4 +1,4 @@
-"""What the list of conversations says, line by line."""
+"""The list of conversations, line by line."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Listing:
 
 
 def listing(summaries: Sequence["ChatSummary"], search: str, today: date) -> Listing:
-    """Return what is to be listed as lines."""
+    """Return the lines of the list."""
     lines = tuple(_rows(summaries, today))
     tops = tuple(y for y, row in enumerate(lines) if not row.heading and not row.snippet)
     return Listing(summaries, tuple(search.casefold().split()), today, lines, tops)

@@ -1,4 +1,4 @@
-"""What can be done to a kept conversation, each on a thread, and the news that it is done."""
+"""Changes of a stored conversation, each on a thread, and the news that it is done."""
 
 import asyncio
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class News(Message):
-    """Something about conversation `id` has changed; `text` says it, if it needs saying."""
+    """Conversation `id` has changed; `text` says how, if the user should know."""
 
     id: int
     text: str = ""
@@ -42,7 +42,7 @@ class Changes:
         return News(id_)
 
     async def pin(self, id_: int, pinned: bool) -> News:
-        """Pin a conversation or let it go."""
+        """Pin or unpin a conversation."""
         await asyncio.to_thread(self._store.pin, id_, pinned)
         return News(id_)
 
@@ -70,7 +70,9 @@ class Changes:
             return _write(folder, title, text)
         except OSError as error:
             reason = error.strerror or str(error)
-            raise StorageError(f"Cannot write into {folder}: {reason}. Name another.") from error
+            raise StorageError(
+                f"Cannot write into {folder}: {reason}. Choose another name."
+            ) from error
 
 
 def _write(folder: Path, title: str, text: str) -> Path:

@@ -32,7 +32,7 @@ class ChatField(Input):
         text: str
 
     class Left(Message):
-        """Nothing is asked any more."""
+        """The question is over."""
 
     def __init__(self) -> None:
         super().__init__(id="chats-field", compact=True)
@@ -53,11 +53,11 @@ class ChatField(Input):
         self.action_leave()
 
     def action_leave(self) -> None:
-        """Ask nothing any more."""
+        """Close the field."""
         if self._about is not None:
             self._about, self.display = None, False
             self.post_message(self.Left())
 
     def on_blur(self) -> None:
-        """Ask nothing once the person does something else."""
+        """Close the field when the user does something else."""
         self.action_leave()

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from assistant.events import Decoded, Forecast, Reason, Stats
 
 MIN_GUESSES = 8
-"""Guesses from which on an average of them means something."""
+"""Guesses needed for a meaningful average."""
 CLEAR = 0.05
-"""Share by which a speed has to differ: what plain decoding takes is not known any better."""
+"""Share by which a speed must differ: plain decoding is known no more exactly."""
 NOT_TIMED = "Plain decoding was not timed, so there is nothing to compare with."
-TOO_FEW = "There were too few guesses to say what they bring."
+TOO_FEW = "There were too few guesses to say whether they help."
 NONE_LIKELY = "No guess looks likely enough to save time."
 DOING = {
     Reason.ARS: "Guessing is off: you chose ArS.",
@@ -98,7 +98,7 @@ def _measured(doing: str, stats: Stats, forecast: Forecast | None) -> Outlook:
         return Outlook(doing, worth, None, plain_tokens_per_s)
     worth = f"Guessing has slowed this answer to {speedup:.2f} times the plain speed"
     took, saved = f"{cost / stats.drafted:.0%}", f"{gained / stats.drafted:.0%}"
-    if took != saved:  # the former is larger: else it were no loss
+    if took != saved:  # the former is larger: otherwise it would not be a loss
         worth += f": a guess cost {took} of the time of a plain token and saved {saved}"
     return Outlook(doing, f"{worth}.", False, plain_tokens_per_s)
 

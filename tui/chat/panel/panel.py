@@ -19,7 +19,7 @@ EXPLAINED = (
     "· how many tokens the draft proposes at a time, and why",
     "· how many of them the target accepts",
     "· how many tokens one evaluation of the target yields; ArS has 1",
-    "· how fast the answer comes, and how fast it would by ArS",
+    "· how fast the answer comes, and how fast it would come with ArS",
     "· where the time goes",
     "· how full the context is",
 )
@@ -36,7 +36,7 @@ class Speculation(Lines):
     """
 
     wanted: reactive[bool | None] = reactive[bool | None](None, init=False)
-    """Whether the person asked for the panel, or closed it; None: where there is room."""
+    """Whether the user asked for the panel, or closed it; None: where there is room."""
 
     def __init__(self) -> None:
         super().__init__(id="speculation")
@@ -99,7 +99,7 @@ class Speculation(Lines):
                 self.call_after_refresh(self.paint)
 
     def watch_wanted(self) -> None:
-        """Obey the person."""
+        """Obey the user."""
         self.fit()
 
     def on_resize(self, event: Resize) -> None:

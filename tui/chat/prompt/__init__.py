@@ -1,1 +1,1 @@
-"""Where the person types, and what goes along."""
+"""Where the user types, and the attachments."""

@@ -1,4 +1,4 @@
-"""Files and long pasted texts that go along with a question."""
+"""Files and long pasted texts sent with a question."""
 
 import json
 import re
@@ -16,7 +16,7 @@ LIMIT = 10_000_000
 EDITABLE = 20_000
 """Characters above which a text is slow to edit; as an attachment it is not."""
 CHARACTERS_PER_TOKEN = 4
-"""What a token has on average in English text and in code."""
+"""Characters per token, on average, in English text and in code."""
 _PEEK = 8192
 
 
@@ -30,7 +30,7 @@ def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachm
     """Return the text of a file; `pipes` lets it be one that may have to be waited for.
 
     Raises:
-        UsageError: the file is no text, too big, or cannot be read.
+        UsageError: the file is not a text, too big, or cannot be read.
     """
     name = _clean(str(path) if name is None else name)
     try:
@@ -51,7 +51,7 @@ def decoded(data: bytes, name: str) -> str:
     """Return bytes as text, without a byte order mark and newlines at the end.
 
     Raises:
-        UsageError: the bytes are no text.
+        UsageError: the bytes are not a text.
     """
     if b"\0" in data[:_PEEK]:
         raise UsageError(f"{name} is not text; only text can be part of a question.")
@@ -64,7 +64,7 @@ def estimated_tokens(text: str) -> int:
 
 
 def weight(text: str) -> str:
-    """Return how much text it is, in bytes as disks count them."""
+    """Return the size of a text in bytes, in decimal units."""
     count = len(text.encode("utf-8", "replace"))
     if count < 1000:
         return f"{count} B"
@@ -82,7 +82,7 @@ def to_json(text: str, attachments: Iterable[Attachment]) -> str:
 
 
 def from_json(state: str) -> tuple[str, tuple[Attachment, ...]]:
-    """Return what `to_json` wrote; nothing, if it makes no sense."""
+    """Return what `to_json` wrote; empty if it is invalid."""
     try:
         unsent = json.loads(state)
         attached = tuple(Attachment(str(name), str(text)) for name, text in unsent["attachments"])

@@ -1,4 +1,4 @@
-"""What is attached to the prompt: to be read, dropped, or put into the text."""
+"""The attachments of the prompt: read, remove, or insert them into the text."""
 
 from typing import ClassVar
 
@@ -19,7 +19,7 @@ PREVIEW = 20_000
 """Characters of an attachment that are shown."""
 
 Outcome = tuple[tuple[Chip, ...], Chip | None]
-"""What stays attached, and what goes into the text instead."""
+"""What stays attached, and what is inserted into the text instead."""
 
 
 class AttachmentsScreen(ModalScreen[Outcome]):
@@ -98,7 +98,7 @@ class AttachmentsScreen(ModalScreen[Outcome]):
         view.scroll_page_up() if direction < 0 else view.scroll_page_down()
 
     def action_drop(self) -> None:
-        """Attach it no more."""
+        """Remove the attachment."""
         index = self._chosen
         self.chips = (*self.chips[:index], *self.chips[index + 1 :])
         if self.chips:
@@ -112,7 +112,7 @@ class AttachmentsScreen(ModalScreen[Outcome]):
         chip = self.chips[self._chosen]
         size = len(chip.attachment.text)
         if size > EDITABLE:
-            text = f"{size:,} characters are too many to edit here; {EDITABLE:,} are not."
+            text = f"{size:,} characters are too many to edit here; the limit is {EDITABLE:,}."
             self.notify(text, severity="warning", timeout=6, markup=False)
         else:
             self.dismiss((self.chips, chip))

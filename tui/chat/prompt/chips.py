@@ -25,7 +25,7 @@ class Chip:
 
     @classmethod
     def of(cls, label: str, attachment: Attachment) -> "Chip":
-        """Return the chip of an attachment whose tokens nobody has counted yet."""
+        """Return the chip of an attachment whose tokens are not counted yet."""
         text = attachment.text
         return cls(label, attachment, weight(text), estimated_tokens(text))
 
@@ -36,7 +36,7 @@ class Chip:
 
 
 def said(tokens: int, counted: bool) -> str:
-    """Return a number of tokens, and whether it was only guessed."""
+    """Return a number of tokens, and whether it is an estimate."""
     return f"{'' if counted else '≈ '}{tokens:,} token{'s' * (tokens != 1)}"
 
 

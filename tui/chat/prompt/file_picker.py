@@ -42,7 +42,7 @@ class Picker(OptionList):
 
     @dataclass
     class Found(Message):
-        """A search came to its end."""
+        """A search has ended."""
 
         typed: str
         matches: tuple[FuzzyMatch, ...]
@@ -78,7 +78,7 @@ class Picker(OptionList):
         self._search(typed)
 
     def close(self) -> None:
-        """Offer nothing any more."""
+        """Close the list."""
         self.display = False
         self.post_message(self.Turned())
         self.workers.cancel_node(self)
@@ -119,7 +119,7 @@ class Picker(OptionList):
         if message.typed != self._typed or not self.opened:
             return
         self._matches, self.searched = message.matches, message.typed
-        nothing = Option(Content(f"No file goes with “{safe(message.typed)}”."), disabled=True)
+        nothing = Option(Content(f"No file matches “{safe(message.typed)}”."), disabled=True)
         self.set_options([Option(_row(match)) for match in message.matches] or [nothing])
         self.highlighted = 0 if message.matches else None
 

@@ -1,4 +1,4 @@
-"""Which files there are to attach, and which a few letters mean. It may take long: on a thread."""
+"""Find the files to attach, by a few letters of their names. It may take long: use a thread."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ BINARY = frozenset(
     }
 )  # fmt: skip
 GIT = ("git", "-c", "core.fsmonitor=false", "ls-files", "-z", "-co", "--exclude-standard")
-"""Lists what a repository does not ignore; a repository may not name a program to be run."""
+"""Lists what a repository does not ignore; a repository must not be able to run a program."""
 
 
 def files_below(root: Path) -> tuple[str, ...]:

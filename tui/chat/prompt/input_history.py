@@ -1,4 +1,4 @@
-"""What was sent before, and the way back and forth in it."""
+"""Earlier prompts, and moving back and forth through them."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 class InputHistory:
     """Walk through earlier prompts as a shell does.
 
-    Whatever was typed or changed on the way waits where it was left, until something is sent.
+    Anything typed or changed on the way stays there until something is sent.
     """
 
     def __init__(self, entries: Iterable[str] = ()) -> None:
@@ -24,7 +24,7 @@ class InputHistory:
         return self._left.get(there, self.entries[-there] if there else "")
 
     def begin(self, entries: Iterable[str]) -> None:
-        """Go on from other prompts, oldest first."""
+        """Continue from other prompts, oldest first."""
         self.entries = list(entries)
         self.restart()
 

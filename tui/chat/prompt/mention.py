@@ -1,4 +1,4 @@
-"""Typing an @ and picking the file that is meant."""
+"""Typing an @ and choosing a file."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Where the person types: the text, what goes along with it, and the files to choose from."""
+"""Where the user types: the text, what goes along with it, and the files to choose from."""
 
 import asyncio
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ class Prompt(Vertical):
         self.border_subtitle = legend(styles(self.app.no_color))
 
     def focus(self, scroll_visible: bool = True, **_: object) -> Self:
-        """Let the person type."""
+        """Let the user type."""
         self.editor.focus(scroll_visible)
         return self
 
@@ -155,7 +155,7 @@ class Prompt(Vertical):
         self.attached.chips = tuple(c for c in chips if c.attachment not in sent.attachments)
 
     def give_back(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool:
-        """Put back what came to nothing, unless something else has been begun; say which."""
+        """Put back what failed, unless something else has been begun; say which."""
         if self.text.strip() or self.attachments:
             return False
         self._fill(text, attachments)
@@ -176,7 +176,7 @@ class Prompt(Vertical):
         return to_json(text, self.attachments) if text or self.attachments else ""
 
     def restore(self, state: str) -> None:
-        """Go on with what was not sent; what has been typed already follows it."""
+        """Continue with what was not sent; what has been typed already follows it."""
         if state:
             text, attachments = from_json(state)
             self._fill(text + self.text, attachments)

@@ -1,4 +1,4 @@
-"""What goes along with the prompt, in a row above it: how it gets there and goes again."""
+"""The attachments of the prompt, in a row above it: adding and removing them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -94,7 +94,7 @@ class PromptAttachments(Widget):
         )
 
     def show(self, insert: Callable[[str], None]) -> None:
-        """Let the person read and drop what is attached, or `insert` it into the text."""
+        """Let the user read and drop what is attached, or `insert` it into the text."""
         if not self.chips:
             self.notify("Nothing is attached. Type @ to add a file.", timeout=4)
             return

@@ -45,7 +45,7 @@ class SeveralAnswers:
         if prompt.text.strip() or prompt.attachments:
             self._controller.keep(prompt.text, prompt.attachments)
         elif leaf is None:
-            text = f"Type a question first; it gets {self._state.settings.answers} answers at once."
+            text = f"Type a question first; it gets {self._state.settings.answers} answers."
             self._parts.notify(text, timeout=4, markup=False)
             return
         elif leaf.role == "assistant":
@@ -53,7 +53,7 @@ class SeveralAnswers:
         self._open(target)
 
     def keep(self) -> None:
-        """Save what there is of the answers; may be called on any thread.
+        """Save the answers so far; may be called on any thread.
 
         Raises:
             StorageError: it cannot be written.
@@ -62,7 +62,7 @@ class SeveralAnswers:
             writer.keep(self._state.store)
 
     def leave(self) -> None:
-        """Keep what there is: the program ends."""
+        """Save the answers so far: the program ends."""
         self._close("stopped")
 
     def _open(self, model: ModelInfo) -> None:
@@ -104,7 +104,7 @@ class SeveralAnswers:
                 self._state.lost(error)
 
     def _choose(self, number: int | None) -> None:
-        """Go on with an answer, once all have come to their end."""
+        """Continue with an answer, once all have ended."""
         self._shown, self._chosen = None, number or 0
         if self._writers:
             self._controller.cancel()
@@ -118,7 +118,7 @@ class SeveralAnswers:
         self._parts.status.show(activity=None)
 
     def _close(self, state: State) -> None:
-        """Save what there is of answers that came to no end; nothing of one that never began."""
+        """Save what there is of answers that did not finish; nothing of one that never began."""
         writers, self._writers = self._writers, []
         for writer in writers:
             try:

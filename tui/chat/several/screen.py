@@ -19,10 +19,10 @@ from tui.widgets.keyline import KeyLine
 from tui.widgets.pane import Pane
 
 NARROWEST = 26
-"""Cells that an answer needs beside another one."""
+"""Cells that an answer needs next to another one."""
 LOWEST = 7
 """Lines that an answer needs above another one."""
-HINT = "All answers are kept; Enter goes on with the one you are at."
+HINT = "All answers are kept; Enter continues with the selected one."
 
 
 class SeveralScreen(Screen[int]):
@@ -42,7 +42,9 @@ class SeveralScreen(Screen[int]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "Choose", id="several.choose", tooltip="Go on with this answer"),
+        Binding(
+            "enter", "choose", "Choose", id="several.choose", tooltip="Continue with this answer"
+        ),
         Binding("left,shift+tab", "step(-1)", "Before", id="several.before"),
         Binding("right,tab", "step(1)", "Next", id="several.next"),
         Binding("escape", "stop", "Stop", id="several.stop", tooltip="Stop, and keep all"),
@@ -91,15 +93,15 @@ class SeveralScreen(Screen[int]):
             self.refresh_bindings()
 
     def action_step(self, step: int) -> None:
-        """Go to the answer before or behind, and round."""
+        """Go to the previous or next answer, cyclically."""
         self.columns[(self._at + step) % len(self.columns)].focus()
 
     def action_choose(self) -> None:
-        """Go on with the answer that is looked at; what is under way is stopped and kept."""
+        """Continue with the focused answer; running ones are stopped and kept."""
         self.dismiss(self._at)
 
     def action_stop(self) -> None:
-        """Stop all answers, keep them, and go on with the first."""
+        """Stop all answers, keep them, and continue with the first."""
         self.dismiss(0)
 
     @property

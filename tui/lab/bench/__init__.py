@@ -1,1 +1,1 @@
-"""`specchat bench`, as a person sees it."""
+"""`specchat bench`, as a user sees it."""

@@ -12,9 +12,9 @@ from tui.lab.bench.options import FILE, html, json
 def bench() -> None:
     """Measure what speculation is worth with your pair, on your machine.
 
-    Systems answer the same prompts together, a few tokens each in turn, so that the moods of a busy
-    machine cancel; each has contexts of its own, which take memory. What is measured is kept at
-    once: Ctrl-C stops, and the same command with --run FILE goes on.
+    Systems answer the same prompts together, a few tokens each in turn, so changes in the machine's
+    speed cancel out. Each has its own contexts, which take memory. Results are saved as they come:
+    Ctrl-C stops, and the same command with --run FILE resumes.
     """
 
 
@@ -24,7 +24,7 @@ def bench() -> None:
 @html
 @json
 def compare(a: Path, b: Path, json_file: Path | None, html_file: Path | None) -> None:
-    """Compare two reports that --json has written: B against A, question by question."""
+    """Compare two reports written by --json: B against A, question by question."""
     from assistant.lab.bench.compare_report import load, report
     from tui.lab.bench.output import check_writable, show
 
@@ -48,10 +48,10 @@ def compare(a: Path, b: Path, json_file: Path | None, html_file: Path | None) ->
 @click.option("--systems", "spec", metavar="SPEC", help="What is predicted.  [the run's own]")
 @json
 def predict(run: Path, names: tuple[str, ...], spec: str | None, json_file: Path | None) -> None:
-    """Say how fast the systems of a run would be on another machine.
+    """Predict how fast the systems of a run would be on another machine.
 
-    RUN is the file of a run of `specchat bench prompts`. Its answers are replayed with the very
-    code that plans rounds; evaluations take the time of the machine's cost curve.
+    RUN is the file of a run of `specchat bench prompts`. Its answers are replayed with the same
+    code that plans rounds, and evaluations take the time of that machine's cost curve.
     """
     from assistant.lab.bench import systems
     from assistant.lab.bench.prediction_report import report

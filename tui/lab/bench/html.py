@@ -62,7 +62,7 @@ def about(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _settings(facts: Mapping[str, Any]) -> str:
-    """Return what was asked for; what was left open is not told."""
+    """Return what was asked for, without options left at their defaults."""
     settings = facts["settings"].items()
     return ", ".join(f"{name} {_shown(value)}" for name, value in settings if value is not None)
 
@@ -124,7 +124,7 @@ def _rows(table: ReportTable) -> Iterator[str]:
 
 
 def _aside(title: str, wide: str) -> str:
-    """Return what may be wider than the page; keys move it too."""
+    """Return content that may be wider than the page; keys scroll it too."""
     label = f'role="region" tabindex="0" aria-label="{_text(title)}"'
     return f'<div class="scroll" {label}>{wide}</div>'
 

@@ -28,7 +28,7 @@ from tui.safe import safe
 from tui.settings.settings import Settings
 
 ANSWER_TOKENS = 128
-"""Tokens of an answer, where the person sets no length: as many as Chen et al. time."""
+"""Tokens of an answer, where the user sets no length: as many as Chen et al. time."""
 NO_DRAFT_NEEDED = {"suffix", "tail", "ngram", "bigram", "unigram", "random"}
 
 

@@ -17,7 +17,8 @@ from tui.shell.options import shared
     "--systems",
     "spec",
     metavar="SPEC",
-    help="What answers, separated by commas: ars, auto, sps[=K], or sources and K, as in model=4 "
+    help="Systems to compare, separated by commas: ars, auto, sps[=K], or sources and K, as in "
+    "model=4 "
     "or suffix+model=3; after TARGET: with another target or quantisation, as in f16:ars.  "
     "[ars,sps=4,auto]",
 )
@@ -30,8 +31,8 @@ from tui.shell.options import shared
     "--llama-server",
     "server",
     type=FILE,
-    help="Ask llama.cpp's server the same, with and without the draft; it is started for that, and "
-    "reached through 127.0.0.1 alone.",
+    help="Also ask llama.cpp's server, with and without the draft; it is started for this, and "
+    "listens only on 127.0.0.1.",
 )
 @output
 @shared
@@ -52,8 +53,8 @@ def prompts(
 ) -> None:
     """Answer prompts with every system, and compare speeds.
 
-    FILE has JSON lines in the format of HumanEval or of Spec-Bench (of conversations the first turn
-    is asked); without it, prompts that come with specchat are asked: code, chat, summaries,
+    FILE has JSON lines in the format of HumanEval or of Spec-Bench (only the first turn of
+    conversations is asked). Without it, specchat's own prompts are asked: code, chat, summaries,
     questions, maths, translation and editing.
     """
     chosen = settings(context, options)
@@ -89,7 +90,7 @@ def prompts(
     metavar="LIST",
     default="1,2,3,4,5,6,8",
     show_default=True,
-    help="The lookaheads that are tried, besides ArS.",
+    help="The lookaheads to try, besides ArS.",
 )
 @per_kind
 @repeats
@@ -179,13 +180,13 @@ def paper(
     html_file: Path | None,
     **options: Any,
 ) -> None:
-    """Measure the tables and figures of the papers again, with your pair on your machine.
+    """Reproduce the tables and figures of the papers, with your pair on your machine.
 
     Chen et al. 2023: scores and speed, the lookahead sweep. Leviathan et al. 2023: acceptance rates
     of drafts, speed by lookahead against the formulas. Qualcomm: quantisation, speculation, both.
-    And how near to memory's bandwidth it comes. Takes tens of minutes; --per-kind makes it shorter.
-    Answers that are code are run by --runner alone, and without it their texts are compared. The
-    samplings are the papers', not those of the settings.
+    It also shows how close to the memory bandwidth decoding comes. Takes tens of minutes;
+    --per-kind makes it shorter. Only --runner runs code from answers; without it their texts are
+    compared. Sampling follows the papers, not your settings.
     """
     chosen = settings(context, options)
 

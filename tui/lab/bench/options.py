@@ -1,4 +1,4 @@
-"""What the commands that measure are told in the same words."""
+"""The options that the measuring commands share."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +20,7 @@ run = click.option(
     "--run",
     "run_path",
     type=FILE,
-    help="Keep results in this file, and go on with those that it has.",
+    help="Keep results in this file, and continue from those already in it.",
 )
 per_kind = click.option(
     "--per-kind", type=usual.NumberParameter(1), metavar="N", help="Ask N of each kind only."

@@ -51,7 +51,7 @@ def brief(found: Sequence[RunAnswer]) -> list[dict[str, Any]]:
 
 
 def check_writable(*paths: Path | None) -> None:
-    """Find out before hours of measuring whether the report can be written.
+    """Check before hours of measuring that the report can be written.
 
     Raises:
         StorageError: it cannot.

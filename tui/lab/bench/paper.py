@@ -1,4 +1,4 @@
-"""`specchat bench paper`: from files and settings to what is measured, scored and told."""
+"""`specchat bench paper`: from files and settings to measurements, scores and a report."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -60,7 +60,7 @@ class Paper:
         runner: Sequence[str],
     ) -> None:
         if unfit := [each.name for each in code if not each.test]:
-            raise UsageError(f"{unfit[0]} has no test; --code wants HumanEval's format.")
+            raise UsageError(f"{unfit[0]} has no test; --code needs HumanEval's format.")
         if unfit := [each.name for each in summaries if not each.reference]:
             raise UsageError(f"{unfit[0]} has no reference summary to compare with.")
         if runner:  # better now than after an hour of measuring
@@ -70,7 +70,7 @@ class Paper:
         self._mixed = first_of_each(shipped("tasks"), 1)
         found = _here(settings) if labels is None else labels
         self.ways: tuple[System, ...] = systems(found)
-        settings = replace(settings, seed=None)  # the coupled draws of a seed are no SpS of theirs
+        settings = replace(settings, seed=None)  # the coupled draws of a seed are not their SpS
         self._lineup: Lineup = line_up(self.ways, settings)
         self._questions = {each.name: each for each in self._tasks}
         self._runner = runner

@@ -1,4 +1,4 @@
-"""Have tasks done one after the other, keep what comes of each, and say how far it is."""
+"""Do tasks one after another, save each result, and show the progress."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -20,15 +20,15 @@ from tui.shell.engine_console import EngineConsole
 from tui.widgets.text_figures import left
 
 LINE_EVERY_S = 30.0
-"""Seconds between two lines about how far it is, where there is no terminal."""
+"""Seconds between two lines of progress without a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Something to be measured, and how what comes of it is kept."""
+    """Something to measure, and how its result is saved."""
 
     keys: tuple[str, ...]  # of its results, which are all there or are measured again
-    what: str  # as a person would say it
+    what: str  # as a user would say it
     job: Lockstep | Gauge | Callable[[], Any]
     keep: Callable[[Any], Sequence[Any]]  # hears what came of it, and returns the results
 
@@ -78,7 +78,7 @@ class Running:
         return all(key in self._file.results for key in task.keys)
 
     def _do(self, job: Lockstep | Gauge | Callable[[], Any]) -> Any:
-        """Return what comes of a job."""
+        """Return the result of a job."""
         if self._listening.interrupted:
             raise KeyboardInterrupt
         if not isinstance(job, Lockstep | Gauge):

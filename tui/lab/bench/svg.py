@@ -11,7 +11,7 @@ from tui.safe import safe
 
 COLOURS = 8
 GAP = 0.22
-"""The share of a category that is left free between its bars and the next one's."""
+"""The share of a category left free between its bars and the next one's."""
 
 
 def svg(plot: Plot) -> str:
@@ -165,7 +165,7 @@ def label(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
 
 
 def told(text: str) -> str:
-    """Return a text as what an element is about."""
+    """Return a text as an element's title."""
     return f"<title>{shown(text)}</title>" if text else ""
 
 

@@ -13,11 +13,11 @@ WIDTH = 760
 ROOM = 268
 """How high the part is in which values are drawn."""
 NARROW, USUAL, BROAD, DOUBLE = 5.4, 8.4, 13.0, 16.0
-"""How wide characters of 13 px are at most in DejaVu Sans, the widest of the usual fonts."""
+"""The largest width of 13 px characters in DejaVu Sans, the widest of the usual fonts."""
 NARROW_ONES, BROAD_ONES = frozenset("fijlrtIJ .,:;'|!()[]/·-"), frozenset("mwMWOQ@%&<>=+~±×…#_—")
 LINE = 20
 TURN = 35
-"""By how many degrees names of categories are turned that would touch each other."""
+"""By how many degrees category names are turned if they would touch."""
 MAX_NAME, MAX_TURNED_NAME = 320, 130
 """How much of a name is shown."""
 
@@ -101,7 +101,7 @@ def shortened(text: str, most: float) -> str:
 
 
 def number(value: float, among: Sequence[float]) -> str:
-    """Return a value with as many digits as tell it from its neighbours."""
+    """Return a value with as many digits as distinguish it from its neighbours."""
     step = min((abs(b - a) for a, b in pairwise(among) if a != b), default=1.0)
     if step < 1e-4 or max(map(abs, among)) >= 1e7:
         return f"{value:.3g}"

@@ -140,7 +140,7 @@ def _same_texts(answers: Sequence[RunAnswer]) -> list[str]:
         return []
     return [
         f"At temperature 0 SpS K={CHEN_K} gave the text of ArS in {sum(same)} of {len(same)} "
-        "answers; where two tokens are nearly tied, either may come."
+        "answers; where two tokens are nearly tied, either may be chosen."
     ]
 
 

@@ -29,9 +29,10 @@ from assistant.lab.bench.run_answers import (
 NAMES = {"suffix": "copy"}
 TABLE_3 = ("task", "draft", "α [95 %]", "proposes")
 NOTE_3 = (
-    "α: probability that a proposal is accepted, Σ min(target, draft), over all places of ArS's "
-    "answers; 0 where a draft proposes nothing. Unigram, bigram and copy know the conversation "
-    "alone. Leviathan et al., translation and summaries: unigram 0.08 and 0.13, bigram 0.20 and "
+    "α: probability that a proposal is accepted, Σ min(target, draft), over all positions of ArS's "
+    "answers; 0 where a draft proposes nothing. Unigram, bigram and copy see only the "
+    "conversation. Leviathan et al., translation and summaries: unigram 0.08 and 0.13, bigram "
+    "0.20 and "
     "0.23, T5-small for T5-XXL 0.75 and 0.65 at T=0, 0.62 and 0.53 at T=1."
 )
 TABLE_2 = ("task", "K", "/round", "eq. 1", "× ArS [95 %]", "th. 3.8", "+ t(n)", "ops", "th. 3.11")

@@ -18,7 +18,7 @@ SAMPLINGS = {
     STANDARD: Sampling(temperature=1, top_k=0, top_p=1),
 }
 LENGTHS = {"code": 256}
-"""Tokens of the longest answer, where it is not 128: a function has to come to its end."""
+"""Tokens of the longest answer, where it is not 128: a function must be complete."""
 SEPARATOR = " · "
 FILES = "files"
 

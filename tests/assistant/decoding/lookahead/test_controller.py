@@ -201,7 +201,7 @@ def test_without_a_draft_model_only_the_place_in_the_batch_is_counted():
     assert forecast.cost == pytest.approx((STAIRS[16] - 1) / 15)
 
 
-def test_an_answer_in_which_the_person_decides_promises_nothing():
+def test_an_answer_in_which_the_user_decides_promises_nothing():
     controller = Controller(costs(FLAT))
     controller.begin()
     assert controller.forecast(Reason.ARS, Fixed(0)).speedup is None

@@ -36,7 +36,7 @@ def test_nothing_new_is_begun_once_patience_is_over():
     assert model.now < cost_measurement.TARGET_LIMIT_S + 1.0 + last
 
 
-def test_a_target_that_cannot_take_tokens_back_is_timed_at_one():
+def test_a_target_that_cannot_roll_back_tokens_is_timed_at_one():
     model = Stopwatched(linear, can_roll_back=False)
     assert time_target(model, model.clock).seconds == pytest.approx({1: linear(1, 0)})
 

@@ -68,7 +68,7 @@ def test_what_is_no_duration_is_refused(wrong):
             Costs(MEASURED, wrong)
 
 
-def test_without_a_draft_a_step_takes_for_ever_and_nothing_is_learnt_of_it():
+def test_without_a_draft_a_step_takes_forever_and_nothing_is_learnt_of_it():
     costs = Costs(MEASURED, {})
     costs.saw_draft(1, 0.02)
     assert costs.draft(1) == inf
@@ -134,7 +134,7 @@ def test_when_all_widths_are_slower_all_are_believed():
     assert drift(costs, 16, 1.5) == pytest.approx(1)  # never seen: three others say so
 
 
-def test_a_width_that_was_measured_wrongly_is_mended_alone():
+def test_a_width_that_was_measured_wrongly_is_fixed_alone():
     costs = Costs(MEASURED, {})
     for _ in range(ROUNDS):
         for width in (1, 2, 4, 8):
@@ -144,7 +144,7 @@ def test_a_width_that_was_measured_wrongly_is_mended_alone():
     assert costs.evaluation(16) == pytest.approx(MEASURED[16], rel=0.08)
 
 
-def test_a_curve_that_was_measured_much_too_steep_is_mended_by_the_rounds_that_show_it():
+def test_a_curve_that_was_measured_much_too_steep_is_fixed_by_the_rounds_that_show_it():
     costs = Costs({1: 1.0, 16: 18.0}, {})
     for _ in range(2 * ROUNDS):
         costs.saw_verify(1, 1.0)

@@ -156,7 +156,7 @@ def test_file_of_an_earlier_version_is_read(tmp_path):
         lambda text: json.dumps({key: {"seconds": {"1": 0}} for key in json.loads(text)}),
     ],
 )
-def test_a_damaged_or_foreign_file_is_measured_again_and_mended(tmp_path, damage):
+def test_a_damaged_or_foreign_file_is_measured_again_and_fixed(tmp_path, damage):
     believed(tmp_path)
     (file,) = tmp_path.iterdir()
     file.write_text(damage(file.read_text()))
@@ -282,7 +282,7 @@ def test_a_file_name_need_not_be_utf_8(tmp_path):
 @pytest.mark.parametrize(
     "damage", ["", "[]", "null", "{\"'target.gguf' 1 | 'draft.gguf' 2\": 3}", "\x00"]
 )
-def test_a_damaged_file_is_as_good_as_none_and_is_written_anew(pair, tmp_path, damage):
+def test_a_damaged_file_counts_as_missing_and_is_written_again(pair, tmp_path, damage):
     (tmp_path / "acceptance.json").write_text(damage)
     assert known_acceptance(*pair, tmp_path) == {}
     remember_acceptance(SHOWN, *pair, tmp_path)

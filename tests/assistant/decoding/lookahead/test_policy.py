@@ -33,7 +33,7 @@ def under_way(machine=FLAT, draft=1.0):
         ("auto", 7, 9, 7),
     ],
 )
-def test_what_the_person_chose_is_done(mode, lookahead, room, proposed):
+def test_what_the_user_chose_is_done(mode, lookahead, room, proposed):
     plan = policy(mode, lookahead).plan(room)
     assert isinstance(plan, Fixed)
     assert plan.room == proposed
@@ -52,7 +52,7 @@ def test_sps_proposes_at_least_one_where_there_is_room():
 
 
 def ways(unread, context=400):
-    """The ways to go on after `unread` tokens, or to begin anew."""
+    """The ways to go on after `unread` tokens, or to begin again."""
     return [Reading(context, unread), *anew(context)]
 
 
@@ -64,7 +64,7 @@ def test_the_draft_reads_what_it_would_earn_back_and_no_more_than_may_be_lost():
     assert under_way().reading(ways(30, context=30), 1) is None
 
 
-def test_a_person_who_wants_sps_has_the_draft_read():
+def test_a_user_who_wants_sps_has_the_draft_read():
     assert policy("sps", machine=STEEP, draft=4).reading(ways(100_000), 200).unread == 100_000
     assert policy("sps", 0).reading(ways(100_000), 200) is None
     assert policy("ars").reading(ways(100_000), 200) is None

@@ -32,7 +32,7 @@ def run(length: int, evidence: int = 5) -> Run:
     return Run("suffix", tuple(range(length)), (evidence,) * length)
 
 
-def test_a_step_that_costs_more_than_one_token_is_taken_for_those_behind_it():
+def test_a_step_that_costs_more_than_one_token_is_taken_for_those_after_it():
     """From width 1 to 3 nothing pays here; at 4 three likely tokens come for 0.9."""
     plan = weighing({1: 1.0, 2: 1.9, 3: 2.8, 4: 2.0, 5: 3.0, 8: 6.0})
     assert len(plan.next([run(31)]).tokens) == 3

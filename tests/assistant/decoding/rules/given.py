@@ -25,7 +25,7 @@ def drafted(tokens: Sequence[int], rows: Iterable[Row], last: Row = EMPTY) -> Dr
 def coupled_acceptance(target: Mapping[int, float], draft: Mapping[int, float]) -> float:
     """Return how likely the coupled rule draws the same token from two rows.
 
-    Token j is drawn from both if all others stay behind it in both races, which it wins with
+    Token j is drawn from both if it is first in both races, which it wins with
     probability 1 / (sum over i of max(target(i) / target(j), draft(i) / draft(j))).
     """
 

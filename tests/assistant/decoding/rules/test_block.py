@@ -85,7 +85,7 @@ def test_a_beginning_is_kept_with_the_probability_of_its_share():
         assert sum(p for accepted, p in law.items() if accepted >= length) == kept
 
 
-def test_nothing_is_read_behind_a_token_that_the_target_forbids():
+def test_nothing_is_read_after_a_token_that_the_target_forbids():
     target, draft = row_of([1, 0]), row_of([HALF, HALF])
 
     def rows():

@@ -23,7 +23,7 @@ def test_a_unigram_row_has_the_frequencies_of_the_conversation():
     assert row(unigram(9))[0] == pytest.approx({1: 4 / 7, 2: 2 / 7, 3: 1 / 7})
 
 
-def test_a_bigram_row_has_the_frequencies_behind_the_last_token():
+def test_a_bigram_row_has_the_frequencies_after_the_last_token():
     assert row(bigram(9))[0] == pytest.approx({2: 2 / 3, 3: 1 / 3})
 
 

@@ -108,7 +108,7 @@ def test_what_is_not_known_is_not_continued():
     assert offered(NgramSource(100), 1, 2) is offered(NgramSource(100, Tables()), 1, 2) is None
 
 
-def test_what_goes_on_in_different_ways_is_no_habit():
+def test_what_continues_in_different_ways_is_no_habit():
     assert offered(source(*[[1, 2, 3]] * 3, *[[1, 2, 4]] * 2), 1, 2) is None
     assert offered(source(*[[1, 2, 3]] * 8, *[[1, 2, 4]] * 2), 1, 2) == (3,)
 

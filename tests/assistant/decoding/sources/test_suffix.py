@@ -32,7 +32,7 @@ def read(text):
 
 
 def ends(text, part, before):
-    """Return the places behind every occurrence of `part` that ends before a place."""
+    """Return the positions after every occurrence of `part` that ends before a place."""
     return [end for end in range(len(part), before) if text[end - len(part) : end] == part]
 
 

@@ -1,4 +1,4 @@
-"""What a rejected token leaves behind."""
+"""What is left after a rejected token."""
 
 from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.sources.cascade import Cascade
@@ -25,7 +25,7 @@ def offered(source, *said, room=9):
     return run.tokens if run else None
 
 
-def test_what_was_proposed_behind_a_replaced_token_is_offered():
+def test_what_was_proposed_after_a_replaced_token_is_offered():
     assert offered(tail(1, 2, 3, 4, 5), 1, 7) == (3, 4, 5)
     assert offered(tail(1, 2, 3, 4, 5), 7) == (2, 3, 4, 5)
     assert offered(tail(1, 2, 3, 4, 5), 7, room=2) == (2, 3)
@@ -44,7 +44,7 @@ def test_nothing_is_left_of_a_draft_that_was_right():
     assert offered(tail(1, 2, 3), 1, 2, 3, 4) is None
 
 
-def test_nothing_is_left_behind_the_last_token():
+def test_nothing_is_left_after_the_last_token():
     assert offered(tail(1, 2, 3), 1, 2, 7) is None
     assert offered(tail(1, 2, 3), 7, 2, 3) is None
 

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[4]
         "",
     ],
 )
-def test_program_that_comes_to_its_end_passes(code):
+def test_program_that_ends_passes(code):
     assert run(code, PYTHON)
 
 
@@ -95,7 +95,7 @@ def test_runner_that_runs_nothing_is_no_wrong_answer_but_an_error_that_names_it(
 
 
 def test_runner_that_never_begins_is_given_up():
-    with pytest.raises(UsageError, match="nothing had begun after 1 seconds"):
+    with pytest.raises(UsageError, match="nothing had started after 1 seconds"):
         run("pass", ("sleep", "600"), seconds=0.5, start_s=0.5)
 
 

@@ -96,7 +96,7 @@ def test_systems_are_written_as_people_say_them():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "is no system"),
+        ("", "is not a system"),
         ("fast", "neither a mode nor of"),
         ("ars=3", "goes with sps"),
         ("sps=0", "1 to 31"),
@@ -174,7 +174,7 @@ def test_reports_with_nothing_in_common_are_refused(tmp_path):
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"answers": 3}', '{"answers": []}'])
 def test_what_is_no_report_is_refused(tmp_path, content):
     (tmp_path / "x").write_text(content)
-    with pytest.raises(UsageError, match="no report"):
+    with pytest.raises(UsageError, match="not a report"):
         load(tmp_path / "x")
     with pytest.raises(UsageError, match="cannot be read"):
         load(tmp_path / "none")

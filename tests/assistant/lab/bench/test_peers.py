@@ -92,7 +92,7 @@ def test_it_is_ended(binary, setup, log):
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"), [("Tell no timings", "no llama-server"), ("Break", "answered 500")]
+    ("text", "reason"), [("Tell no timings", "not a llama-server"), ("Break", "answered 500")]
 )
 def test_what_is_no_answer_is_a_model_error(binary, setup, log, text, reason):
     server = LlamaServer(binary, setup, PLAIN, log)
@@ -101,7 +101,7 @@ def test_what_is_no_answer_is_a_model_error(binary, setup, log, text, reason):
     server.close()
 
 
-def test_program_that_ends_at_once_is_told_with_its_last_words(binary, log, tmp_path):
+def test_program_that_ends_immediately_is_told_with_its_last_words(binary, log, tmp_path):
     broken = Setup(tiny.write(tmp_path / "broken.gguf"))
     server = LlamaServer(binary, broken, PLAIN, log)
     with pytest.raises(ModelError, match="unable to load model"):
@@ -111,5 +111,5 @@ def test_program_that_ends_at_once_is_told_with_its_last_words(binary, log, tmp_
 
 def test_what_is_no_program_is_refused(tmp_path):
     for path in (tmp_path / "none", tmp_path, FAKE):
-        with pytest.raises(UsageError, match="no program"):
+        with pytest.raises(UsageError, match="not a program"):
             check(path)

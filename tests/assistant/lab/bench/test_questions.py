@@ -45,9 +45,9 @@ def test_spec_bench_asks_the_first_turn_and_keeps_the_reference(tmp_path):
     ("content", "reason"),
     [
         (b"", "has no questions"),
-        (b"{", "line 1 is no JSON"),
-        (b"[1]\n", "line 1 is no question"),
-        (b'\n{"question_id": 1, "category": "x", "turns": []}\n', "line 2 is no question"),
+        (b"{", "line 1 is not JSON"),
+        (b"[1]\n", "line 1 is not a question"),
+        (b'\n{"question_id": 1, "category": "x", "turns": []}\n', "line 2 is not a question"),
         (b'{"task_id": 1, "prompt": "x"}\n', "HumanEval has task_id"),
         (b"\xff\xfe\x00", "UTF-8"),
     ],

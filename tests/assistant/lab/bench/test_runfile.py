@@ -1,4 +1,4 @@
-"""A run can be stopped anywhere and gone on with, and never mixes what does not belong together."""
+"""A run can be stopped anywhere and continued, and never mixes what does not belong together."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ def written(path, **results):
     return path.read_bytes()
 
 
-def test_what_was_measured_is_there_when_it_is_gone_on_with(tmp_path):
+def test_what_was_measured_is_there_when_it_is_continued(tmp_path):
     path = tmp_path / "deep" / "run.jsonl"
     first, second = answer("a", "ars", 2.0, lookahead_counts={0: 100}), answer("a", "auto", 1.0)
     written(path, **{each.key: plain(each) for each in (first, second)})

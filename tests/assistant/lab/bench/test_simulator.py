@@ -36,7 +36,7 @@ def measured(tmp_path_factory):
     folder = tmp_path_factory.mktemp("simulated")
     target = tiny.write(folder / "target.gguf", seed=3, stops=False)
     draft = tiny.write(folder / "draft.gguf", seed=4, like=3, noise=0.35, stops=False)
-    # A penalty keeps a random model from saying the same thing for ever.
+    # A penalty keeps a random model from saying the same thing forever.
     sampling = Sampling(0, repeat_penalty=4.0, repeat_window=24)
     stand = TrialRunner(Pool(), Control(), lambda event: None)
     found = {}
@@ -63,7 +63,7 @@ def measured(tmp_path_factory):
 
 
 @pytest.mark.parametrize("system", SYSTEMS[1:-1], ids=lambda system: system.name)
-def test_greedy_replay_has_the_very_rounds_of_the_real_answer(measured, system):
+def test_greedy_replay_has_the_same_rounds_of_the_real_answer(measured, system):
     simulator = Simulator(system, FLAT, USUAL_SOURCES)
     for text in QUESTIONS:
         stats = measured[text, system.name].stats
@@ -94,7 +94,7 @@ def test_time_of_a_fixed_lookahead_is_what_one_adds_up():
     replayed = Simulator(parse("model=3")[1], costs, ()).replay(always)
     first = 1.0 + 0.125  # ArS
     second = 0.5 + 2 * 0.25 + 2.5 + 0.125  # the draft reads the prompt and what came, 4 tokens
-    third = 0.375 + 2 * 0.25 + 2.5 + 0.125  # and its own last token, and the one behind it
+    third = 0.375 + 2 * 0.25 + 2.5 + 0.125  # and its own last token, and the one after it
     assert (replayed.generated_tokens, replayed.rounds, replayed.accepted) == (9, 3, 6)
     assert replayed.decode_s == pytest.approx(first + second + third)
 

@@ -215,7 +215,7 @@ def test_a_cache_in_which_wrong_tokens_leave_a_trace_is_noticed(models):
 
 
 def test_no_batch_of_samples_is_wider_than_a_round(models, monkeypatch):
-    """Rows that depended on what was proposed behind them would be biased."""
+    """Rows that depended on what was proposed after them would be biased."""
     pair, widths = pair_of(*models), []
     evaluate = type(models[0])._evaluate
 
@@ -391,7 +391,7 @@ class OneText:
 
 
 class Crosstalk(OneText):
-    """A model in which the second text reads the first one's last token in place of its own."""
+    """A model in which the second text reads the first one's last token instead of its own."""
 
     def logits_of(self, texts):
         mixed = dict(texts)

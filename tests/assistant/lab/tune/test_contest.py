@@ -71,7 +71,7 @@ def test_the_best_of_each_setting_wins():
     assert plain.on(six.on(Tuning())) == Tuning(repack=False, threads=6)
 
 
-def test_threads_that_a_person_chose_are_not_touched(monkeypatch):
+def test_threads_that_a_user_chose_are_not_touched(monkeypatch):
     monkeypatch.setattr(settings_trial, "other_counts", lambda: [1, 8])
     assert {c.value for c in candidates(None) if c.setting == "threads"} == {1, 8}
     assert not [c for c in candidates(4) if c.setting == "threads"]

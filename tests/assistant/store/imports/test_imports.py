@@ -281,18 +281,18 @@ TWICE = {**UI, "messages": [message("a", None, "user", "x"), message("a", None, 
 @pytest.mark.parametrize(
     ("data", "complaint"),
     [
-        (b"hello", "no export"),
-        (b"{}", "no export"),
-        (b"7", "no export"),
-        (b"\x00\xff\xfe", "no export"),
-        (b'{"mapping": ', "no export"),
+        (b"hello", "not an export"),
+        (b"{}", "not an export"),
+        (b"7", "not an export"),
+        (b"\x00\xff\xfe", "not an export"),
+        (b'{"mapping": ', "not an export"),
         (b"[" * 100_000, "cannot be read"),
         (b"[1, 2]", "cannot be read"),
         (file([BREAD, {"title": "no mapping"}]), "mapping"),
         (file([chatgpt(place("d", None, said("user", "x", 1e300)))]), "create_time"),
         (file([chatgpt(place("d", None, said("user", "x", -1.0)))]), "create_time"),
         (file([{**BREAD, "title": 7}]), "title"),
-        (file(CIRCLE), "circle"),
+        (file(CIRCLE), "cycle"),
         (file(TWICE), "same id"),
         (file({**UI, "messages": [message("a", None, "root", "x")]}), "role"),
         (UI_LINES.encode() + b'\n{"type": "message", "message": {}}', "line 7"),
@@ -369,6 +369,6 @@ def test_of_conversations_one_of_which_cannot_be_added_none_is(parent):
         f'{{"id":1,"parent":{parent},"role":"user","content":"x","created":1.0,"state":"complete"}}'
     )
     bad = read(f'{{"specchat":1}}\n{line}'.encode())
-    with pytest.raises(StorageError, match="not there"):
+    with pytest.raises(StorageError, match="does not exist"):
         store.take_in([*good, *bad])
     assert store.summaries() == ()
