@@ -11,9 +11,9 @@ Mode = Literal["ars", "sps", "auto"]
 RuleName = Literal["token", "block"]
 RULES: tuple[RuleName, ...] = ("token", "block")
 
-SOURCES = ("suffix", "tail", "ngram", "model", "bigram", "unigram", "random")
+SOURCES = ("suffix", "tail", "ngram", "model", "heads", "bigram", "unigram", "random")
 """All draft sources, by name."""
-USUAL_SOURCES = ("suffix", "tail", "ngram", "model")
+USUAL_SOURCES = ("suffix", "tail", "ngram", "model", "heads")
 """Those that may pay, in the order in which they are asked when nothing is known of them."""
 
 
@@ -103,7 +103,13 @@ class Setup:
     snapshots: int = 1 << 30  # bytes on disk for what was read of stored conversations; 0 is none
     measure: bool = True  # what rounds cost here, a second or two; mode auto needs it
     cache: Path | None = None  # the folder that remembers what was measured; None remembers nothing
+    heads: bool = False  # whether the target's own prediction heads are the draft
     kept: ClassVar[str] = ""
+
+    @property
+    def has_draft(self) -> bool:
+        """Whether it names a draft."""
+        return self.heads or self.draft is not None
 
     @property
     def doing(self) -> str:

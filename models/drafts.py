@@ -35,6 +35,8 @@ class Pairing:
 
     def judge(self, draft: LocalModel) -> DraftVerdict:
         """Say whether a file can draft for the target."""
+        if self._is_target(draft) and self._has_heads:
+            return DraftVerdict(True, "by the prediction head within it: --draft heads")
         if reason := self._hindrance(draft):
             return DraftVerdict(False, reason)
         if self._difference(draft) is None:
@@ -53,13 +55,21 @@ class Pairing:
         target, small = self.target.summary, draft.summary
         if target is None or small is None:
             return self.target.problem or draft.problem or "it cannot be read"
-        if draft.path.resolve() == self.target.path.resolve():
+        if self._is_target(draft):
             return "it is the target itself"
         if flaw := _flaw(target):
             return f"the target {flaw}"
         if flaw := _flaw(small):
             return f"it {flaw}"
         return "it is not smaller than the target" if draft.size >= self.target.size else None
+
+    def _is_target(self, draft: LocalModel) -> bool:
+        return draft.path.resolve() == self.target.path.resolve()
+
+    @property
+    def _has_heads(self) -> bool:
+        target = self.target.summary
+        return bool(target and target.heads and not _flaw(target))
 
     def _difference(self, draft: LocalModel) -> str | None:
         """Return how the vocabularies differ, padding aside."""

@@ -18,7 +18,7 @@ TEMPLATE = (
 )
 HEADS, KV_HEADS, EMBEDDING, FEED_FORWARD = 2, 1, 64, 128
 HEAD = EMBEDDING // HEADS
-KINDS = ("llama", "gemma3", "lfm2", "mamba")
+KINDS = ("llama", "gemma3", "lfm2", "mamba", "glm4moe")
 
 
 def write(
@@ -45,9 +45,10 @@ def write(
     no control token at any temperature, so that no answer ends by itself. `name` and `file_type`
     are what the header says; the weights are 32 bits whatever it claims. `words` are tokens of
     their own, which the model says as readily as any byte. A llama with `longrope` rotates its keys
-    in another way in contexts of more tokens than that.
+    in another way in contexts of more tokens than that. The last block of a glm4moe is a head that
+    predicts the token after the next one.
     """
-    layers = layers or {"lfm2": 4, "gemma3": 6}.get(kind, 2)
+    layers = layers or {"lfm2": 4, "gemma3": 6, "glm4moe": 3}.get(kind, 2)
     writer = gguf.GGUFWriter(path, kind)
     vocabulary = _write_vocabulary(writer, controls, template, words)
     writer.add_context_length(n_ctx)
@@ -130,9 +131,13 @@ class _Tensors:
         self._add("token_embd.weight", embedding)
         if self._kind == "llama":
             self._add("output.weight", head)
-        {"llama": self._llama, "gemma3": self._gemma3, "lfm2": self._lfm2, "mamba": self._mamba}[
-            self._kind
-        ]()
+        {
+            "llama": self._llama,
+            "gemma3": self._gemma3,
+            "lfm2": self._lfm2,
+            "mamba": self._mamba,
+            "glm4moe": self._glm4moe,
+        }[self._kind]()
 
     def _head(self, embedding: np.ndarray) -> np.ndarray:
         head = embedding.copy()
@@ -223,6 +228,49 @@ class _Tensors:
             self._random(block + "shortconv.conv.weight", 3, EMBEDDING, scale=0.5)
             self._random(block + "shortconv.in_proj.weight", EMBEDDING, 3 * EMBEDDING)
             self._random(block + "shortconv.out_proj.weight", EMBEDDING, EMBEDDING)
+
+    def _glm4moe(self) -> None:
+        """Write a dense block, mixtures of two experts, and a head that hardly uses the state."""
+        self._transformer()
+        self._writer.add_head_count_kv(KV_HEADS)
+        self._writer.add_key_length(HEAD)
+        self._writer.add_value_length(HEAD)
+        self._writer.add_expert_count(2)
+        self._writer.add_expert_used_count(1)
+        self._writer.add_expert_shared_count(1)
+        self._writer.add_expert_feed_forward_length(FEED_FORWARD)
+        self._writer.add_leading_dense_block_count(1)
+        self._writer.add_nextn_predict_layers(1)
+        self._ones("output_norm.weight", EMBEDDING)
+        for layer in range(self._layers):
+            block = f"blk.{layer}."
+            self._ones(block + "attn_norm.weight", EMBEDDING)
+            self._ones(block + "post_attention_norm.weight", EMBEDDING)
+            self._attention(block)
+            if not layer:
+                self._random(block + "ffn_gate.weight", EMBEDDING, FEED_FORWARD)
+                self._random(block + "ffn_up.weight", EMBEDDING, FEED_FORWARD)
+                self._random(block + "ffn_down.weight", FEED_FORWARD, EMBEDDING)
+            else:
+                self._experts(block)
+        self._head_of_block(f"blk.{self._layers - 1}.nextn.")
+
+    def _experts(self, block: str) -> None:
+        self._random(block + "ffn_gate_inp.weight", EMBEDDING, 2)
+        self._random(block + "exp_probs_b.bias", 2)
+        for name, *shape in (
+            ("gate", EMBEDDING, FEED_FORWARD),
+            ("up", EMBEDDING, FEED_FORWARD),
+            ("down", FEED_FORWARD, EMBEDDING),
+        ):
+            self._random(f"{block}ffn_{name}_exps.weight", *shape, 2)
+            self._random(f"{block}ffn_{name}_shexp.weight", *shape)
+
+    def _head_of_block(self, block: str) -> None:
+        token, state = np.eye(EMBEDDING), self._values((EMBEDDING, EMBEDDING), 0.02)
+        self._add(block + "eh_proj.weight", np.hstack([token, state]).astype(np.float32))
+        self._ones(block + "enorm.weight", EMBEDDING)
+        self._ones(block + "hnorm.weight", EMBEDDING)
 
     def _mamba(self) -> None:
         inner, state, rank = 2 * EMBEDDING, 8, 4

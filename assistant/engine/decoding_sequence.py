@@ -52,8 +52,8 @@ class DecodingSequence:
     @property
     def model(self) -> ModelSource | None:
         """The draft model, if one is asked."""
-        source = self.drafter.sources.get(ModelSource.name)
-        return source if isinstance(source, ModelSource) else None
+        sources = self.drafter.sources.values()
+        return next((each for each in sources if isinstance(each, ModelSource)), None)
 
     @property
     def draft_s(self) -> float:
@@ -76,7 +76,8 @@ class DecodingSequence:
 
     def without_model(self, error: DraftFailed) -> Noticed:
         """Ask a draft model that has failed no more."""
-        del self.drafter.sources[ModelSource.name]
+        if self.model:
+            del self.drafter.sources[self.model.name]
         self.drafter.failure = None
         return Noticed(f"{error} The answer goes on without the draft model.")
 

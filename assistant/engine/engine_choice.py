@@ -37,6 +37,8 @@ def choose(setup: Setup, cancel: CancelFlag, tell: Callable[[EngineName], None])
     """
     if setup.engine != "auto":
         return EngineChoice(setup.engine, "You chose it.")
+    if setup.heads:
+        return EngineChoice("llama", "It alone runs prediction heads.")
     names = engines.installed()
     if len(names) < 2:
         return EngineChoice(names[0] if names else "llama", "No other engine is installed.")

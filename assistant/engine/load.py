@@ -15,7 +15,7 @@ from assistant.decoding.lookahead.machine_cache import (
 from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.frequency import RandomSource, bigram, unigram
-from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.model import HeadSource, ModelSource
 from assistant.decoding.sources.ngram import NgramSource, Tables
 from assistant.decoding.sources.ngram_store import recalled, shipped
 from assistant.decoding.sources.suffix import SuffixSource
@@ -36,8 +36,10 @@ from models.gguf import read_vocabulary
 from models.gguf.summary import fingerprint
 from models.mapping import Mapping
 from models.native import loaded
+from models.native.heads import HeadModel
 from models.native.library import WeightSettings
 from models.native.model import MAX_ROWS, NativeModel
+from models.native.weights import Weights
 
 
 class Loader:
@@ -66,9 +68,10 @@ class Loader:
         with ExitStack() as opened:
             target = self._open("target", self._setup.target, MAX_ROWS, opened)
             draft, mapping, reason = self._draft(target, opened)
-            model = ModelSource(draft, mapping) if draft and mapping else None
+            source_of = HeadSource if self._setup.heads else ModelSource
+            model = source_of(draft, mapping) if draft and mapping else None
             sources = self._sources(target, model)
-            controller = self._controller(target, draft)
+            controller = self._controller(target, draft, source_of.name)
             assistant = Assistant(target, target.weights.vocab, sources, controller)
             assistant.resuming = self._resuming(target, opened)
             assistant.several = target if target.most_texts > 1 else None
@@ -100,7 +103,9 @@ class Loader:
             self._pool.use(
                 path,
                 # A draft's step takes less time than the way to another machine.
-                WeightSettings(setup.gpu_layers, tuning.repack, at_home=role == "draft"),
+                WeightSettings(
+                    setup.gpu_layers, tuning.repack, at_home=role == "draft", heads=setup.heads
+                ),
                 self._cancel,
                 lambda fraction: self._emit(Loading(role, path.name, fraction)),
             )
@@ -112,6 +117,7 @@ class Loader:
             texts=min(MOST_ANSWERS, max_rows),
             threads=setup.threads or tuning.threads,
             flash_attention=tuning.flash_attention,
+            heads=setup.heads and _has_heads(weights),
             cancel=self._cancel,
         )
         opened.callback(model.close)
@@ -119,9 +125,11 @@ class Loader:
 
     def _draft(
         self, target: NativeModel, opened: ExitStack
-    ) -> tuple[NativeModel | None, Mapping | None, str | None]:
+    ) -> tuple[NativeModel | HeadModel | None, Mapping | None, str | None]:
         """Load the draft; return it and how it is to be understood, or why there is none."""
         path = self._setup.draft
+        if self._setup.heads:
+            return self._heads(target, opened)
         if path is None:
             return None, None, "No draft model was chosen."
         with ExitStack() as refused:
@@ -136,12 +144,24 @@ class Loader:
             opened.push(refused.pop_all())
         return draft, mapping, None
 
-    def _about(self, role: Role, model: NativeModel) -> ModelInfo:
+    def _heads(
+        self, target: NativeModel, opened: ExitStack
+    ) -> tuple[HeadModel | None, Mapping | None, str | None]:
+        """Make the target's own heads the draft, or return why that cannot be."""
+        try:
+            _check_rolls_back(target)
+            draft = HeadModel(target, self._cancel)
+            opened.callback(draft.close)
+            draft.logits([0])
+        except ModelError as error:
+            return None, None, str(error)
+        return draft, Mapping.by_number(target.n_vocab, draft.n_vocab), None
+
+    def _about(self, role: Role, model: NativeModel | HeadModel) -> ModelInfo:
         weights = model.weights
         size = weights.path.stat().st_size
-        return ModelInfo(
-            role, _name(model), weights.path, size, model.n_ctx, model.n_vocab, weights.load_s
-        )
+        name = f"heads of {_name(model)}" if isinstance(model, HeadModel) else _name(model)
+        return ModelInfo(role, name, weights.path, size, model.n_ctx, model.n_vocab, weights.load_s)
 
     def _resuming(self, target: NativeModel, opened: ExitStack) -> Resuming:
         path = target.weights.path.resolve()
@@ -168,23 +188,33 @@ class Loader:
         others = shipped(fingerprint(target.weights.header).tokens)
         return [*own, others] if others else own
 
-    def _controller(self, target: NativeModel, draft: NativeModel | None) -> Controller | None:
+    def _controller(
+        self, target: NativeModel, draft: NativeModel | HeadModel | None, draft_source: str
+    ) -> Controller | None:
         if not self._setup.measure or not target.can_roll_back:
             return None
         folder = self._setup.cache
         costs = cached_or_measured(target, draft, folder)
         if folder is None:
-            return Controller(costs)
+            return Controller(costs, draft_source=draft_source)
         files = target.weights.path, draft.weights.path if draft else None
         acceptance = Acceptance(known_acceptance(*files, folder))
         self.keep_learnt = lambda: remember_acceptance(acceptance.lasting, *files, folder)
-        return Controller(costs, acceptance)
+        return Controller(costs, acceptance, draft_source)
 
 
-def _name(model: NativeModel) -> str:
+def _name(model: NativeModel | HeadModel) -> str:
     """Return what a model calls itself, or its file's name, as text that can be stored."""
     stem = os.fsencode(model.weights.path.stem).decode("utf-8", "replace")
     return model.weights.header.name or stem
+
+
+def _has_heads(weights: Weights) -> bool:
+    try:
+        weights.heads()
+    except ModelError:  # said when the heads are to be the draft
+        return False
+    return True
 
 
 def _check_rolls_back(model: NativeModel) -> None:

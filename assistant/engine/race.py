@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 from assistant.decoding.lookahead.policy import Control
+from assistant.decoding.sources.model import MODELS
 from assistant.engine.load import Loader
 from assistant.engine.reply import Assistant
 from assistant.engine.weights_pool import Pool
@@ -189,7 +190,7 @@ def _to_the_end(said: Iterator[Lap]) -> Iterator[Lap]:
 
 def _lacks(lane: Lane, request: Request, assistant: Assistant) -> bool:
     """Return whether nothing proposes, or not the draft that was asked for."""
-    asked = lane.setup.draft is not None and "model" in request.sources
+    asked = lane.setup.has_draft and not {*MODELS}.isdisjoint(request.sources)
     unserved = asked and assistant.draft is None
     return unserved or not assistant.sources.keys() & set(request.sources)
 
@@ -197,7 +198,7 @@ def _lacks(lane: Lane, request: Request, assistant: Assistant) -> bool:
 def _needed(lane: Lane) -> Setup:
     """Return what a lane loads: no draft that it never asks, no measure that it never uses."""
     if lane.mode == "ars":
-        return replace(lane.setup, draft=None, measure=False)
+        return replace(lane.setup, draft=None, heads=False, measure=False)
     return replace(lane.setup, measure=lane.setup.measure and lane.lookahead is None)
 
 

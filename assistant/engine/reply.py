@@ -63,8 +63,8 @@ class Assistant:
     @property
     def draft(self) -> Model | None:
         """The draft model, if there is one."""
-        source = self.sources.get(ModelSource.name)
-        return source.model if isinstance(source, ModelSource) else None
+        sources = self.sources.values()
+        return next((each.model for each in sources if isinstance(each, ModelSource)), None)
 
     def reply(
         self, request: Request, control: Control, clock: Clock = perf_counter

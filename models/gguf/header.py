@@ -73,6 +73,11 @@ class Header:
         return self.number("block_count")
 
     @property
+    def heads(self) -> int:
+        """How many prediction heads it has: blocks that predict the token after the next one."""
+        return min(self.number("nextn_predict_layers") or 0, self.tensors.heads)
+
+    @property
     def kv_bytes_per_token(self) -> int | None:
         """Bytes of KV cache that one token takes at 16 bits a number.
 

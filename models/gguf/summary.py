@@ -16,7 +16,11 @@ RECIPE, SOURCE = "specchat.slim.recipe", "specchat.slim.source"
 SOURCE_SHA256 = "specchat.slim.source_sha256"
 _MERGES = "tokenizer.ggml.merges"
 _EMBEDS = "an embedding model, which generates no text"
+_NOT_YET = "a kind of draft that llama.cpp does not let other programs run yet"
 _FLAWS = {
+    "eagle3": f"an EAGLE-3 head, {_NOT_YET}",
+    "dflash": f"a DFlash block, {_NOT_YET}",
+    "gemma4-assistant": f"a Gemma 4 assistant, {_NOT_YET}",
     "mmproj": "an image projector, part of another model",
     "adapter": "an adapter, part of another model",
     "imatrix": "an importance matrix, not a model",
@@ -44,6 +48,7 @@ class ModelSummary:
     flaw: str | None  # why it cannot hold a conversation
     layers: int | None
     serves: str | None  # the target it was made to draft for; see `models.slim`
+    heads: int  # blocks that predict the token after the next one
 
 
 def summarise(path: Path) -> ModelSummary:
@@ -66,6 +71,7 @@ def summarise(path: Path) -> ModelSummary:
         flaw=_flaw(header),
         layers=header.layers,
         serves=serves if isinstance(serves, str) else None,
+        heads=header.heads,
     )
 
 

@@ -1,7 +1,7 @@
 """The table of tensors: what the weights are, and whether they are in the file."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -23,6 +23,7 @@ _KIND_NAMES = dict(entry.split(":") for entry in _NAMES.split())
 _NEVER_WEIGHTS = (9, 15, 24, 25, 26, 27, 28)  # for products, 64-bit integers
 _F32 = 0  # required by llama.cpp for every vector
 _MAX_WEIGHTS = 1 << 48
+_HEAD_PARTS = tuple(f".nextn.{name}.weight" for name in ("eh_proj", "enorm", "hnorm"))
 _MAX_NAME = 64  # llama.cpp's own limit is one less
 
 
@@ -59,6 +60,7 @@ class Tensors:
     count: int
     parameters: int
     matrices: Mapping[int, int]  # bytes of the matrices, by their type
+    heads: int = 0  # blocks that predict the token after the next one
 
 
 def read_tensors(stream: Stream, count: int, alignment: int) -> Tensors:
@@ -72,7 +74,14 @@ def read_tensors(stream: Stream, count: int, alignment: int) -> Tensors:
     matrices = Counter[int]()
     for tensor in tensors:
         matrices[tensor.kind] += tensor.size if tensor.is_matrix else 0
-    return Tensors(count, sum(prod(tensor.shape) for tensor in tensors), dict(+matrices))
+    parameters = sum(prod(tensor.shape) for tensor in tensors)
+    return Tensors(count, parameters, dict(+matrices), _heads(tensors))
+
+
+def _heads(tensors: Iterable[Tensor]) -> int:
+    """Count the blocks that have all that makes them a head."""
+    names = [tensor.name for tensor in tensors]
+    return min(sum(name.endswith(part) for name in names) for part in _HEAD_PARTS)
 
 
 def read_table(stream: Stream, count: int) -> tuple[Tensor, ...]:

@@ -12,7 +12,13 @@ from models.gguf.header import Header
 from models.ik import bindings as c
 from models.native import complaints
 from models.native.batch import BATCH
-from models.native.library import POSITION_FIELDS, ContextSettings, WeightSettings, files_of
+from models.native.library import (
+    POSITION_FIELDS,
+    ContextSettings,
+    HeadFunctions,
+    WeightSettings,
+    files_of,
+)
 
 TITLE, PACKAGE = ENGINES["ik"], PACKAGES["ik"]
 CONTEXT_DEFAULTS: dict[str, object] = {
@@ -95,6 +101,11 @@ def refusal(header: Header) -> str | None:
     if any(mark in key for key in header.metadata for mark in RECURRENT):
         return "recurrent and hybrid models are run by llama.cpp"
     return None
+
+
+def heads(header: Header) -> HeadFunctions:
+    """Refuse: it has no functions for them."""
+    raise ModelError(f"{TITLE} runs no prediction heads ({header.path.name}); use --engine llama.")
 
 
 def sliding_window(_model: int) -> int:

@@ -11,9 +11,16 @@ from models.engines import ENGINES, PACKAGES
 from models.errors import ModelError
 from models.gguf.header import Header
 from models.llama import devices as _devices
+from models.llama import heads as _heads
 from models.native import complaints
 from models.native.batch import BATCH
-from models.native.library import POSITION_FIELDS, ContextSettings, WeightSettings, files_of
+from models.native.library import (
+    POSITION_FIELDS,
+    ContextSettings,
+    HeadFunctions,
+    WeightSettings,
+    files_of,
+)
 
 TITLE, PACKAGE = ENGINES["llama"], PACKAGES["llama"]
 CONTEXT_DEFAULTS: dict[str, float] = {
@@ -52,6 +59,7 @@ def model_params(settings: WeightSettings) -> Any:
     _devices.join_servers()
     params = c.llama_model_default_params()
     params.vocab_only = settings.vocab_only
+    params.load_mtp = settings.heads
     params.use_extra_bufts = settings.repack and can_repack()
     if settings.gpu_layers is not None:
         params.n_gpu_layers = settings.gpu_layers
@@ -70,6 +78,8 @@ def context_params(settings: ContextSettings) -> Any:
     params.n_threads = params.n_threads_batch = settings.threads
     if settings.flash_attention is not None:
         params.flash_attn_type = int(settings.flash_attention)
+    if settings.use == "heads":
+        _heads.set_context_type(params)
     params.swa_full = True  # otherwise a rollback beyond the window silently corrupts the cache
     return params
 
@@ -77,6 +87,11 @@ def context_params(settings: ContextSettings) -> Any:
 def refusal(_header: Header) -> str | None:
     """Return None: what `models.gguf` accepts, it loads or says why not."""
     return None
+
+
+def heads(header: Header) -> HeadFunctions:
+    """Return how the heads in a file are run; see `models.llama.heads`."""
+    return _heads.functions(header)
 
 
 def sliding_window(model: int) -> int:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from models.base import Logits
+
 BATCH = 256  # tokens per evaluation of a long prompt: few enough to stop soon
 SEQUENCE = 0  # the first one, and mostly the only one
 
@@ -17,15 +19,25 @@ class Part:
     tokens: Sequence[int]
     rows: int
     sequence: int = SEQUENCE
+    states: Logits | None = None
+    """For heads: a row for each token, of the token before it; see `models.native.states`."""
 
 
 class Batch:
-    """A C batch of at most `BATCH` tokens, and numpy views over its arrays."""
+    """A C batch of at most `BATCH` tokens, and numpy views over its arrays.
 
-    def __init__(self, c: Any) -> None:
+    `state_width` is how many numbers the state of a token has, where tokens come with one.
+    """
+
+    def __init__(self, c: Any, state_width: int = 0) -> None:
         self._c, size = c, BATCH
-        self.struct = c.llama_batch_init(size, 0, 1)
+        self.struct = c.llama_batch_init(size, state_width, 1)
         view = np.ctypeslib.as_array
+        self._states = None
+        if state_width:  # then C has made no room for tokens
+            self._tokens = (c.llama_token * size)()
+            self.struct.token = self._tokens
+            self._states = view(self.struct.embd, shape=(size, state_width))
         self._token = view(self.struct.token, shape=(size,))
         self._position = view(self.struct.pos, shape=(size,))
         self._wants_logits = view(self.struct.logits, shape=(size,))
@@ -41,6 +53,8 @@ class Batch:
         start = self.struct.n_tokens
         end = start + len(part.tokens)
         self._token[start:end] = part.tokens
+        if self._states is not None:
+            self._states[start:end] = part.states
         self._position[start:end] = np.arange(position, position + len(part.tokens))
         self._wants_logits[start:end] = 0
         self._wants_logits[end - part.rows : end] = 1
@@ -55,4 +69,6 @@ class Batch:
 
     def close(self) -> None:
         """Free the arrays."""
+        if self._states is not None:  # the tokens are Python's
+            self.struct.token = type(self.struct.token)()
         self._c.llama_batch_free(self.struct)

@@ -11,6 +11,7 @@ from models.errors import Cancelled, ContextFull, ModelError
 from models.native import complaints, state
 from models.native.batch import SEQUENCE, Batch, Part
 from models.native.library import ContextSettings
+from models.native.states import States
 from models.native.weights import Weights
 from models.prefix import shared
 
@@ -35,9 +36,13 @@ class Context:
         self._abort_callback = complaints.strlen_as_abort_callback()  # C keeps only its address
         self._handle = self._open(settings)
         self._memory = self._c.llama_get_memory(self._handle)
-        self._batch = Batch(self._c)
         self.n_ctx = int(self._c.llama_n_ctx(self._handle))
         """Cells of the cache: what was asked for, padded to a multiple of 256."""
+        self.state_width = int(self._c.llama_model_n_embd(weights.handle))
+        self._heads = None if settings.use == "target" else weights.heads()
+        self.states = self._states(settings)
+        """What its heads read of a target; None where nobody asks for it."""
+        self._batch = Batch(self._c, self.state_width if settings.use == "heads" else 0)
         self.held: list[list[int]] = [[] for _ in range(settings.sequences)]
         """The tokens of each sequence that the cache holds."""
         # Where a model has two sets of rotations (longrope), the size says which one is used.
@@ -58,6 +63,22 @@ class Context:
         address = ctypes.c_void_p(self._cancel.address)
         self._c.llama_set_abort_callback(handle, self._abort_callback, address)
         return handle
+
+    def _states(self, settings: ContextSettings) -> States | None:
+        if self._heads is None:
+            return None
+        is_target = settings.use != "heads"
+        self._heads.give_states(self._handle, of_all=is_target)
+        if not is_target:
+            return None
+        return States(self._heads, self._handle, self.n_ctx, self.state_width)
+
+    @property
+    def newest_state(self) -> Logits:
+        """The state of the last token that had logits, shape (1, width). Of heads alone."""
+        assert self._heads
+        pointer = self._heads.states(self._handle)
+        return np.ctypeslib.as_array(pointer, shape=(1, self.state_width))
 
     @property
     def is_open(self) -> bool:
@@ -84,6 +105,8 @@ class Context:
         if code == 0:
             for part in parts:
                 self.held[part.sequence].extend(part.tokens)
+            if self.states:
+                self.states.take(parts, lengths)
             return
         # After an abort the cache is unchanged or can be restored; after an error nothing is
         # certain.
@@ -143,6 +166,8 @@ class Context:
             self.truncate(known[sequence], sequence)
             return
         self.forget(sequence)
+        if self.states:
+            self.states.forget()
         self._c.llama_memory_seq_cp(self._memory, source, sequence, 0, known[source])
         self.held[sequence] += tokens[: known[source]]
 
@@ -176,6 +201,8 @@ class Context:
     def clear(self) -> None:
         """Forget everything."""
         self._c.llama_memory_clear(self._memory, False)
+        if self.states:
+            self.states.forget()
         for tokens in self.held:
             tokens.clear()
 

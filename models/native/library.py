@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from importlib.metadata import version as package_version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from models.engines import Package
 from models.gguf.header import Header
@@ -34,6 +34,8 @@ class WeightSettings:
     """Whether to keep all layers on this machine; see `models.rpc_servers`."""
     vocab_only: bool = False
     """Whether to read only the vocabulary and the metadata."""
+    heads: bool = False
+    """Whether to load the prediction heads as well."""
 
 
 USUAL = WeightSettings()
@@ -49,6 +51,20 @@ class ContextSettings:
     threads: int
     flash_attention: bool | None = None
     """None leaves it to the library."""
+    use: Literal["target", "target with heads", "heads"] = "target"
+    """What it is for. With heads, a target gives out its states; as heads, it takes them."""
+
+
+class HeadFunctions(Protocol):
+    """What a library needs to run the heads of a model; see `models.native.heads`."""
+
+    def give_states(self, context: Any, of_all: bool) -> None:
+        """Have a context give out states: of all tokens of a batch, or of those with logits."""
+        ...
+
+    def states(self, context: Any) -> Any:
+        """Return a C pointer to the states of the last batch."""
+        ...
 
 
 class Library(Protocol):
@@ -85,6 +101,14 @@ class Library(Protocol):
 
     def refusal(self, header: Header) -> str | None:
         """Return why the library cannot run a file, before native code sees it, or None."""
+        ...
+
+    def heads(self, header: Header) -> HeadFunctions:
+        """Return how the heads in a file are run.
+
+        Raises:
+            ModelError: there are none, or the library cannot run them.
+        """
         ...
 
     def sliding_window(self, model: Any) -> int:

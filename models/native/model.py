@@ -30,6 +30,7 @@ class NativeModel:
         texts: how many texts to hold side by side, where model and library can.
         threads: None is one per physical core, for one token and for batches alike.
         flash_attention: None leaves it to the library.
+        heads: whether to keep the states that heads of the model read; see `models.native.heads`.
         cancel: raised by another thread, it stops an evaluation between two nodes of its graph.
 
     Raises:
@@ -45,6 +46,7 @@ class NativeModel:
         texts: int = 1,
         threads: int | None = None,
         flash_attention: bool | None = None,
+        heads: bool = False,
         cancel: CancelFlag | None = None,
     ) -> None:
         self.weights = weights
@@ -53,7 +55,7 @@ class NativeModel:
         holds_several = weights.library.holds_several_texts() and not weights.is_recurrent
         self.most_texts = max(1, min(texts, self.max_rows)) if holds_several else 1
         self._inside = Lock()
-        threads = _checked_threads(threads)
+        self.threads = threads = _checked_threads(threads)
         self.conditions = f"{weights.conditions} threads={threads} flash={flash_attention}"
         self._context = Context(
             weights,
@@ -63,6 +65,7 @@ class NativeModel:
                 self.most_texts,
                 threads,
                 flash_attention,
+                "target with heads" if heads else "target",
             ),
             CancelFlag() if cancel is None else cancel,
         )
@@ -145,6 +148,21 @@ class NativeModel:
     def cached(self, tokens: Sequence[int]) -> int:
         """Return how many leading tokens the cache already holds."""
         return shared(self._context.held[SEQUENCE], tokens)
+
+    def states_of(self, tokens: Sequence[int]) -> range:
+        """Return the positions of `tokens` whose states are known, for heads to read."""
+        states = self._context.states
+        return states.known(self.cached(tokens)) if states else range(0)
+
+    def states_at(self, positions: range) -> Logits:
+        """Return the states at positions, shape (positions, width); zeros where none was known."""
+        assert self._context.states
+        return self._context.states.at(positions)
+
+    @property
+    def state_width(self) -> int:
+        """How many numbers the state of a token has."""
+        return self._context.state_width
 
     @property
     def held(self) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from models import gguf
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelError
 from models.native import complaints, loaded
-from models.native.library import USUAL, Library, WeightSettings, speed_key
+from models.native.library import USUAL, HeadFunctions, Library, WeightSettings, speed_key
 from models.native.vocab import NativeVocab, has_tokens
 
 _DONTNEED = 4  # MADV_DONTNEED
@@ -78,6 +78,14 @@ class Weights:
             raise ModelError(
                 f"{self.path} is an encoder-decoder model; specchat runs decoder models."
             )
+
+    def heads(self) -> HeadFunctions:
+        """Return how its prediction heads are run.
+
+        Raises:
+            ModelError: it has none, or the library cannot run them.
+        """
+        return self.library.heads(self.header)
 
     def close(self) -> None:
         """Free the memory; every context must be closed before."""

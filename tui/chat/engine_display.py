@@ -30,7 +30,7 @@ class EngineDisplay:
     def ready(self, ready: Ready, settings: Settings) -> None:
         """Name the models that are loaded."""
         parts, n_ctx = self._parts, ready.target.n_ctx
-        tables = [source for source in settings.draft_sources if source != draft_use.MODEL]
+        tables = [source for source in settings.draft_sources if source not in draft_use.MODELS]
         drafting = ready.draft is not None or (ready.rolls_back and bool(tables))
         parts.banner.ready(ready)
         parts.panel.ready(ready)

@@ -5,7 +5,7 @@ import hashlib
 from assistant.chat.template_audit import examine
 from models import catalog, gguf
 from models.catalog import GGUF
-from models.drafts import DraftVerdict
+from models.drafts import DraftVerdict, Pairing
 from models.errors import ModelMissing
 from models.files import checksum
 from models.files.discovery import LocalModel, identify
@@ -15,6 +15,7 @@ from models.files.stores import find
 from models.gguf.summary import RECIPE, SOURCE, SOURCE_SHA256
 from models.memory import estimate, of_pair
 from tui.models.inventory import Advice, ModelInventory
+from tui.models.locate_pair import HEADS
 
 Facts = dict[str, object]
 CONTEXT = 8192
@@ -68,13 +69,16 @@ def drafts(stock: ModelInventory, target: LocalModel) -> list[Facts]:
     advice, verdicts = stock.advise(target), stock.verdicts(target)
     others = [model for model in stock.models if model is not target]
     facts = [_draft(target, model, verdicts[model.path], advice) for model in others]
+    if (own := Pairing(target).judge(target)).serves:  # by heads within it
+        facts.insert(0, _draft(target, target, own, advice))
     return sorted(facts, key=lambda fact: (not fact["chosen"], not fact["serves"]))
 
 
 def _draft(target: LocalModel, draft: LocalModel, verdict: DraftVerdict, advice: Advice) -> Facts:
-    both = of_pair(target, draft, CONTEXT) if verdict.serves else None
+    is_other = draft is not target
+    both = of_pair(target, draft if is_other else None, CONTEXT) if verdict.serves else None
     return {
-        "draft": draft.reference,
+        "draft": draft.reference if is_other else HEADS,
         "store": draft.store,
         "size": draft.size,
         "serves": verdict.serves,

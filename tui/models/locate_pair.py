@@ -17,6 +17,8 @@ from models.files.stores import find
 from tui.settings.settings import Settings
 
 NO_DRAFT = "none"
+HEADS = "heads"
+"""The draft that is in the target: its own prediction heads."""
 
 
 def default_target() -> str:
@@ -49,6 +51,7 @@ def find_models(settings: Settings, report: Report = silent) -> tuple[Setup, str
         settings.engine,
         recalls=settings.save and settings.learn,
         cache=cache_dir(),
+        heads=settings.draft == HEADS,
     )
     return setup, no_draft
 
@@ -91,6 +94,8 @@ def _find_draft(
 ) -> tuple[Path | None, str | None]:
     if settings.draft == NO_DRAFT:
         return None, "No draft, as you asked."
+    if settings.draft == HEADS:
+        return None, None
     wanted, reason = settings.draft, ""
     if wanted is None:
         wanted, reason = _choose(settings, reference)

@@ -17,7 +17,7 @@ from tui.models.browser import ModelBrowser
 from tui.models.downloads import Downloads
 from tui.models.input_lines import ModelLines
 from tui.models.inventory import ModelInventory, wanted
-from tui.models.locate_pair import NO_DRAFT, default_target, offered
+from tui.models.locate_pair import HEADS, NO_DRAFT, default_target, offered
 from tui.models.model_list import ModelList
 from tui.safe import safe
 from tui.settings.settings import Settings
@@ -121,7 +121,9 @@ class ModelsScreen(Screen[Choice | None]):
             reason = entry.verdict.reason.rstrip(".")
             self.lines.say(f"{entry.model.name} cannot draft for {target.name}: {reason}.")
         else:
-            self._choose((self._target, entry.model.reference), target, entry.model)
+            is_other = entry.model.path != target.path
+            draft, name = (entry.model, entry.model.reference) if is_other else (None, HEADS)
+            self._choose((self._target, name), target, draft)
 
     def action_no_draft(self) -> None:
         """Continue with the target alone."""

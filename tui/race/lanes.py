@@ -113,7 +113,7 @@ def _lane(entry: LaneSpec, settings: Settings, report: Report) -> Lane:
             setup = replace(setup, target=ready(str(path), report))
     else:
         setup, no_draft = find_models(replace(settings, target=entry.target), report)
-    if entry.mode == "sps" and setup.draft is None and settings.draft != NO_DRAFT:
+    if entry.mode == "sps" and not setup.has_draft and settings.draft != NO_DRAFT:
         raise ModelError(f"{no_draft} SpS needs a draft.")
     return _with(setup, entry, settings)
 

@@ -19,6 +19,7 @@ BASICS: tuple[Kind, ...] = tuple(Origin)
 
 COLOURED: Styles = {
     Origin.DRAFT: "$text-success on $success-muted",
+    "heads": "bold $text-success on $success-muted",
     "suffix": "italic $text-primary on $primary-muted",
     "tail": "italic underline $text-primary on $primary-muted",
     "ngram": "underline $text-accent on $accent-muted",
@@ -29,6 +30,7 @@ COLOURED: Styles = {
 }
 PLAIN: Styles = {
     Origin.DRAFT: "underline",
+    "heads": "bold italic",
     "suffix": "italic underline",
     "tail": "italic",
     "ngram": "bold underline",
@@ -41,6 +43,7 @@ PLAIN: Styles = {
 
 NAMES: Mapping[Kind, str] = {
     Origin.DRAFT: "draft, accepted",
+    "heads": "prediction head, accepted",
     "suffix": "suffix, accepted",
     "tail": "rest of a draft, accepted",
     "ngram": "n-gram, accepted",
@@ -52,6 +55,7 @@ NAMES: Mapping[Kind, str] = {
 
 SHORT: Mapping[Kind, str] = {
     Origin.DRAFT: "draft ✓",
+    "heads": "head ✓",
     "suffix": "suffix ✓",
     "tail": "tail ✓",
     "ngram": "n-gram ✓",

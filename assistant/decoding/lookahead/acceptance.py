@@ -5,6 +5,7 @@ from math import exp, log, sqrt
 
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Run
+from assistant.decoding.sources.model import HEADS, MODELS
 
 NEAREST = 0.005  # to 0 and 1: nothing is certain
 FADE = 0.97  # of what was learnt, or of a recent mean, each time
@@ -19,6 +20,7 @@ KNOWN = {  # measured on answers of the default pair
     "tail": (0.15, 0.25, 0.5, 0.75, 0.7, 0.9),
     "ngram": (0.4, 0.6, 0.65, 0.9, 0.55, 0.8, 0.9, 0.7),
     "model": (0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 0.88, 0.94, 0.97, 0.99),
+    HEADS: (0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 0.88, 0.94, 0.97, 0.99),  # taken from the line above
     "bigram": (0.5, 0.6, 0.5, 0.4, 0.35, 0.25),
     "unigram": (0.05,),
     "random": (0.0,),
@@ -28,7 +30,7 @@ USUAL = 0.7  # the mean of that in a text of which nothing is known yet
 FORGIVEN = 0.98  # of what a source has shown in a text is left in the next: it is tried again
 PRIOR = 3.0  # tokens, for as many of which it counts
 STEADY = 30.0  # information on a kind of evidence before any is seen: what is known of it lasts
-LIVELY = {"model": 2.8, SURE: 2.8}  # on a text: one over the variance between texts, measured
+LIVELY = {"model": 2.8, HEADS: 2.8, SURE: 2.8}  # on a text: one over the variance, measured
 LIVELIEST = 1.0  # the same of sources that copy
 LASTING = 2.0  # information on a source before any is seen: one over the variance between models
 
@@ -177,7 +179,7 @@ class Acceptance:
 
         A draft model need not be asked for that: where the target is sure, most drafts are right.
         """
-        if source == "model":
+        if source in MODELS:
             usual, source = self._sure.value, SURE
         else:
             kinds = KNOWN.get(source, UNKNOWN)
@@ -212,5 +214,5 @@ def _observed(round_: Round, runs: Sequence[Run]) -> Iterator[tuple[str, int, fl
         if proposal and (i or proposal.source not in judged):
             odds = row.overlap(proposal.row)
             yield proposal.source, proposal.evidence, odds
-            if proposal.source == "model" and row.margin is not None:
+            if proposal.source in MODELS and row.margin is not None:
                 yield SURE, row.margin, odds

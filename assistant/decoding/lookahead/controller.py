@@ -14,7 +14,7 @@ from assistant.decoding.lookahead.theory import LONGEST_WEIGHED, cheapest, faste
 from assistant.decoding.lookahead.throughput_plan import ALONE, BatchShare, ThroughputPlan
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Plan
-from assistant.decoding.sources.model import Reading
+from assistant.decoding.sources.model import ModelSource, Reading
 from assistant.events import Forecast, Reason
 
 CHECK_EVERY = 64  # rounds of speculation between two looks how fast ArS is
@@ -29,9 +29,18 @@ HALF = 0.35  # log odds of acceptance that half the context costs a draft, measu
 
 
 class Controller:
-    """Make plans that promise the most tokens per second, and learn from their results."""
+    """Make plans that promise the most tokens per second, and learn from their results.
 
-    def __init__(self, costs: Costs, acceptance: Acceptance | None = None) -> None:
+    `draft_source` is the one that reads before it proposes: a draft model, or heads of the target.
+    """
+
+    def __init__(
+        self,
+        costs: Costs,
+        acceptance: Acceptance | None = None,
+        draft_source: str = ModelSource.name,
+    ) -> None:
+        self._draft_source = draft_source
         self._costs = costs
         self._acceptance = acceptance or Acceptance()
         self._budget = Budget()
@@ -135,7 +144,8 @@ class Controller:
         if isinstance(plan, ThroughputPlan) and plan.taken:
             speedup = plan.expected_tokens / plan.expected_s * token_s
         if step_s < inf:
-            right = sum(weight * each for weight, each in self._acceptance.possible("model"))
+            possible = self._acceptance.possible(self._draft_source)
+            right = sum(weight * each for weight, each in possible)
         cost = cheapest(self._costs.verify, step_s if step_s < inf else 0.0)
         return Forecast(reason, speedup, self._reference.seconds, cost, right)
 
@@ -193,6 +203,6 @@ class Controller:
         verify = {width: self._costs.verify(width) for width in range(1, LONGEST_WEIGHED + 2)}
         saved_s = sum(
             weight * max(0.0, 1 / pace - 1 / fastest(chance, verify, self._costs.draft(1))[1])
-            for weight, chance in self._acceptance.possible("model", better)
+            for weight, chance in self._acceptance.possible(self._draft_source, better)
         )
         return min(more, TYPICAL_ANSWER) * saved_s - read_s

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from math import exp, inf, isfinite, log
 from statistics import median
 
-from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.model import MODELS
 
 BLOCK = 4
 """Tokens that llama.cpp's kernels for a CPU take at once."""
@@ -212,7 +212,7 @@ class Costs:
 
         Tables have nothing to read, and take the same time for every row.
         """
-        return self.draft(unread) if source == ModelSource.name else self._table(1)
+        return self.draft(unread) if source in MODELS else self._table(1)
 
     def saw_verify(self, width: int, seconds: float) -> None:
         """Learn how long an evaluation of exactly `width` tokens by the target took."""

@@ -8,7 +8,7 @@ from math import inf
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.sources.draft import Offer, Rows, Run
-from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.model import MODELS
 from assistant.events import Reason
 
 DEEPEST = 16  # steps that a source of rows is thought ahead
@@ -146,7 +146,7 @@ class ThroughputPlan:
         return best
 
     def _ask(self, rows: Rows) -> None:
-        if rows.source == ModelSource.name:
+        if rows.source in MODELS:
             self.reads.append(rows.unread)
         else:
             self.table_rows += 1

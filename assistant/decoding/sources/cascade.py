@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from assistant.decoding.sources.draft import Draft, Draw, Plan, Proposal, Rows, Run, Source
-from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.model import MODELS
 from assistant.decoding.sources.tail import TailSource
 from assistant.decoding.warp import Warp, one_hot
 from models.errors import DraftFailed
@@ -54,7 +54,7 @@ class Cascade:
             case Rows(name) as rows:
                 started = self._clock()
                 row, seen = self.sources[name].row(context, warp)
-                if name != ModelSource.name:
+                if name not in MODELS:
                     self.tables_s += self._clock() - started
                 if plan.include(rows, seen):
                     return [Proposal(draw(row, len(context)), row, name, seen)]

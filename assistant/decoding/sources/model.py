@@ -11,6 +11,9 @@ from models.base import Logits, Model
 from models.errors import DraftFailed, ModelError
 from models.mapping import Mapping
 
+HEADS = "heads"
+MODELS = ("model", HEADS)
+"""The names of sources that compute: a draft model, or heads of the target."""
 WINDOW = 512  # tokens of a long text that are read, the last ones
 LENGTHS = (16, 32, 64, 128, 256)  # and fewer, where that is what the time allows
 
@@ -96,3 +99,22 @@ class ModelSource:
         except ModelError as error:
             raise DraftFailed(str(error)) from error
         return row
+
+
+class HeadSource(ModelSource):
+    """Propose by prediction heads of the target.
+
+    They read what the target has read, by its states: nothing is gained by beginning further on.
+    """
+
+    name = HEADS
+
+    def read(self, tokens: Sequence[int]) -> None:
+        """Do nothing: heads find themselves where to begin."""
+
+    def ways(self, tokens: Sequence[int]) -> list[Reading]:
+        """Return the one way: to go on."""
+        return [Reading(len(tokens), self.unread(tokens))]
+
+    def begin(self, tokens: Sequence[int], context: int) -> None:
+        """Do nothing: there is one way."""

@@ -185,6 +185,9 @@ def vocabulary(path, architecture="llama", kind=None):
         ({"kind": "imatrix"}, "importance matrix"),
         ({"architecture": "clip"}, "projector"),
         ({"architecture": "bert"}, "embedding"),
+        ({"architecture": "eagle3"}, "EAGLE-3 head"),
+        ({"architecture": "dflash"}, "DFlash block"),
+        ({"architecture": "gemma4-assistant"}, "Gemma 4 assistant"),
     ],
 )
 def test_what_is_no_chat_model_is_found_and_says_why(tmp_path, changes, reason):

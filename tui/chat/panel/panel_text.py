@@ -14,6 +14,7 @@ from tui.widgets.text_figures import MISSING, bar, gauge, level, shares, sparkli
 NEARLY_FULL = 0.85
 SOURCES = {
     "model": "draft model",
+    "heads": "prediction head",
     "suffix": "said before",
     "tail": "rest of a draft",
     "ngram": "said in other answers",

@@ -123,7 +123,7 @@ def line_up(systems: Sequence[System], settings: Settings, report: Report = sile
     for system in systems:
         setups.append(_setup(system, setup, settings, report))
         sources = system.sources or settings.draft_sources
-        if setups[-1].draft is None and system.mode == "sps" and not NO_DRAFT_NEEDED & {*sources}:
+        if not setups[-1].has_draft and system.mode == "sps" and not NO_DRAFT_NEEDED & {*sources}:
             raise ModelError(f"{no_draft} {system.name} needs a draft.")
     if no_draft and settings.draft != NO_DRAFT:
         click.echo(safe(no_draft), err=True)

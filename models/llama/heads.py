@@ -1,0 +1,74 @@
+"""How llama.cpp runs the prediction heads of a model. It calls these functions experimental."""
+
+from functools import cache
+from typing import Any
+
+import llama_cpp.llama_cpp as c
+
+from models.errors import ModelError
+from models.gguf.header import Header
+
+ARCHITECTURES = {
+    "bailingmoe3",
+    "cohere2moe",
+    "deepseek2",
+    "deepseek32",
+    "glm-dsa",
+    "glm4moe",
+    "mimo2",
+    "nemotron_h_moe",
+    "qwen35",
+    "qwen35moe",
+    "qwen3next",
+    "step35",
+}
+"""Those for which it has a graph of the heads, as of its release in llama-cpp-python 0.3.36."""
+CHAINS = ("mimo2", "step35")
+"""Those that may have several heads; with the others it stops the process."""
+
+
+class Heads:
+    """The functions, as `models.native.library.HeadFunctions` describes them."""
+
+    def __init__(self, extensions: Any) -> None:
+        self._extensions = extensions
+
+    def give_states(self, context: Any, of_all: bool) -> None:
+        """Have a context give out states: of all tokens of a batch, or of those with logits."""
+        self._extensions.llama_set_embeddings_nextn(context, True, not of_all)
+
+    def states(self, context: Any) -> Any:
+        """Return a pointer to the states of the last batch, one row after the other."""
+        return self._extensions.llama_get_embeddings_nextn(context)
+
+
+def functions(header: Header) -> Heads:
+    """Return how the heads in a file are run.
+
+    Raises:
+        ModelError: there are none, or this build cannot run them.
+    """
+    name = header.path.name
+    if not header.heads:
+        raise ModelError(f"{name} has no prediction heads; choose a draft model instead.")
+    if header.architecture not in ARCHITECTURES:
+        raise ModelError(f"llama.cpp runs no prediction heads of {header.architecture} ({name}).")
+    if header.heads > 1 and header.architecture not in CHAINS:
+        raise ModelError(f"llama.cpp runs one prediction head, and {name} has {header.heads}.")
+    return _functions()
+
+
+@cache
+def _functions() -> Heads:
+    try:
+        from llama_cpp import llama_cpp_ext
+    except (ImportError, AttributeError) as error:  # a symbol that this build does not export
+        raise ModelError(
+            f"This build of llama.cpp cannot run prediction heads: {error}."
+        ) from error
+    return Heads(llama_cpp_ext)
+
+
+def set_context_type(params: Any) -> None:
+    """Have a context compute the heads instead of the model."""
+    params.ctx_type = c.LLAMA_CONTEXT_TYPE_MTP

@@ -1,0 +1,51 @@
+"""The states of tokens: what the layers of a target made of each, which its heads read."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from models.base import Logits
+from models.native.batch import SEQUENCE, Part
+from models.native.library import HeadFunctions
+
+
+class States:
+    """A row for each token of a context's first sequence, as far as they are known.
+
+    Args:
+        functions: the library's.
+        context: the context that computes them.
+        n_ctx: tokens to make room for; the memory is taken as it is filled.
+        width: numbers in a row.
+    """
+
+    def __init__(self, functions: HeadFunctions, context: Any, n_ctx: int, width: int) -> None:
+        self.width = width
+        self._functions, self._context = functions, context
+        self._rows = np.zeros((n_ctx, width), np.float32)
+        self._start = self._end = 0
+
+    def known(self, length: int) -> range:
+        """Return the positions below `length` whose states are known."""
+        return range(self._start, max(self._start, min(self._end, length)))
+
+    def at(self, positions: range) -> Logits:
+        """Return the states of positions, shape (positions, width)."""
+        return self._rows[positions.start : positions.stop]
+
+    def take(self, parts: Sequence[Part], lengths: Sequence[int]) -> None:
+        """Take those of a batch that was evaluated after so many tokens of each sequence."""
+        part, first = parts[0], lengths[0]
+        if len(parts) > 1 or part.sequence != SEQUENCE:
+            self.forget()
+            return
+        count = len(part.tokens)
+        self._start = min(self._start, first) if first <= self._end else first
+        self._end = first + count
+        pointer = self._functions.states(self._context)
+        self._rows[first : self._end] = np.ctypeslib.as_array(pointer, shape=(count, self.width))
+
+    def forget(self) -> None:
+        """Know none."""
+        self._start = self._end = 0
