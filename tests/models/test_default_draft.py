@@ -33,7 +33,7 @@ def pair(tmp_path, monkeypatch):
         path = tiny.write(tmp_path / "models" / f"{name}.gguf", layers=layers, words=WORDS)
         entries[name] = GGUF(name, None, path.name, None, path.stat().st_size, None, "MIT")
         monkeypatch.setitem(catalog.FILES, name, entries[name])
-    pair = catalog.Pair("default", entries["big"], entries["small"], tested=True)
+    pair = catalog.Pair("default", entries["big"], entries["small"])
     monkeypatch.setattr(catalog, "DEFAULT", pair)
     monkeypatch.setattr(catalog, "PAIRS", (pair,))
     bits = np.zeros(SIZE, np.uint8)

@@ -111,7 +111,7 @@ def test_the_draft_that_the_catalogue_lists_is_preferred(tmp_path, monkeypatch):
         path = tiny.write(folder / f"{name}.gguf", layers=layers)
         entries[name] = GGUF(name, None, path.name, None, path.stat().st_size, None, "MIT")
         monkeypatch.setitem(catalog.FILES, name, entries[name])
-    pair = catalog.Pair("big+listed", entries["big"], entries["listed"], tested=False)
+    pair = catalog.Pair("big+listed", entries["big"], entries["listed"])
     monkeypatch.setattr(catalog, "PAIRS", (pair,))
     here = list(discover())
     draft, reason = best_draft(next(each for each in here if each.name == "big"), here)

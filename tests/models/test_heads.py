@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.drafts import Pairing
+from models.drafts import Pairing, best_draft
 from models.errors import ModelError
 from models.files.discovery import identify
 from models.gguf import read
@@ -119,6 +119,12 @@ def test_a_file_says_how_many_heads_it_has_and_is_offered_as_its_own_draft(weigh
     assert not Pairing(target).matches(target)  # nobody gets it unasked
     plain = identify(str(tiny.write(tmp_path / "plain.gguf")))
     assert not Pairing(plain).judge(plain).serves
+
+
+def test_without_a_draft_a_model_with_heads_is_said_to_draft_for_itself(weights):
+    draft, reason = best_draft(identify(str(weights.path)), [])
+    assert draft is None
+    assert reason.endswith("--draft heads")
 
 
 def test_a_model_without_heads_is_refused_with_the_reason(tmp_path: Path):

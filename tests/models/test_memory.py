@@ -91,6 +91,13 @@ def test_four_bit_files_are_expected_to_be_held_twice_on_a_cpu(monkeypatch):
     assert on_cpu > memory.estimate_by_size(1000, "x-Q4_K_M.gguf")
 
 
+def test_the_smallest_machine_has_room_for_the_files_and_for_the_rest():
+    assert [memory.machine(size * 10**9) for size in (3, 4, 10, 11, 23, 24)] == [
+        *(8, 16, 16, 32, 32),
+        None,
+    ]
+
+
 def test_this_process_holds_memory_of_its_own():
     assert 1 << 20 < memory.in_use() < psutil.virtual_memory().total
 

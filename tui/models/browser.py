@@ -170,7 +170,8 @@ def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[C
     total = sum(each.size for each in files)
     about = "" if all(each.size_exact for each in files) else "about "
     place = hub_cache() if model.repo else models_dir()
-    title = f"  {model.licence} · {model.file}"
+    context = f"context {model.context:,} · " if model.context else ""
+    title = f"  {model.licence} · {context}{model.file}"
     also = f" with its draft {files[1].name}" if files[1:] else ""
     cost = f"{about}{size(total)}, {duration(total / LINE_BYTES_PER_S)} at 100 Mbit/s"
     where = _shortened(place, max(20, width - 12))

@@ -4,7 +4,7 @@ import hashlib
 
 from assistant.chat.template_audit import examine
 from models import catalog, gguf
-from models.catalog import GGUF
+from models.catalog import GGUF, HEADS
 from models.drafts import DraftVerdict, Pairing
 from models.errors import ModelMissing
 from models.files import checksum
@@ -13,9 +13,8 @@ from models.files.locate import locate, resolve
 from models.files.places import cache_dir
 from models.files.stores import find
 from models.gguf.summary import RECIPE, SOURCE, SOURCE_SHA256
-from models.memory import estimate, of_pair
+from models.memory import estimate, machine, of_pair
 from tui.models.inventory import Advice, ModelInventory
-from tui.models.locate_pair import HEADS
 
 Facts = dict[str, object]
 CONTEXT = 8192
@@ -122,10 +121,12 @@ def found(model: LocalModel) -> Facts:
 def listed(entry: GGUF) -> Facts:
     """Return what is known of a model that can be fetched by name."""
     path, pair = find(entry), catalog.pair_of(entry)
-    names = "name", "repo", "file", "revision", "size", "size_exact", "sha256", "licence"
+    names = "name", "repo", "file", "revision", "size", "size_exact", "sha256", "licence", "context"
     return {name: getattr(entry, name) for name in names} | {
-        "draft": pair and pair.draft.name,
+        "draft": HEADS if entry.heads else pair and pair.draft.name,
+        "tested": entry.tested,
         "pair_tested": pair and pair.tested,
+        "machine_gb": machine(entry.size + (pair.draft.size if pair else 0)),
         "path": path and str(path),
     }
 

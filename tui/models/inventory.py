@@ -131,7 +131,8 @@ class ModelInventory:
 
     def fit_by_size(self, gguf: GGUF) -> Fit:
         """Return whether a file that is not here yet would fit, about."""
-        return memory.fit(memory.estimate_by_size(gguf.size, gguf.file), freed=self._freed)
+        needed, held = memory.estimate_by_size(gguf.size, gguf.file), memory.held_by_size(gguf.size)
+        return memory.fit(needed, held, self._freed)
 
 
 def wanted(target: GGUF) -> tuple[GGUF, ...]:

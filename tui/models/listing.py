@@ -4,10 +4,15 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from models.memory import MACHINES
 from tui.models.facts import Facts
 from tui.widgets.text_figures import size
 
 WIDTH = 80  # cells
+TESTED = (
+    "* Run by those who listed it. The others were read about, not run; specchat models pair and "
+    "specchat prove tell whether a pair works on this machine."
+)
 _ANSWERS = ("best", "yes", "no")
 
 
@@ -25,11 +30,22 @@ def here(models: Sequence[Facts]) -> Iterator[str]:
 
 
 def fetchable(models: Sequence[Facts]) -> Iterator[str]:
-    """Yield the models that can be fetched by name, and are not here."""
+    """Yield the models that can be fetched by name, and are not here, by the memory they suit."""
     yield "To be fetched by name (specchat models pull NAME):"
-    for model in models:
-        if model["path"] is None:
-            yield f"{amount(model['size']):>9}  {model['licence']!s:<21}  {model['name']}"
+    there = [model for model in models if model["path"] is None]
+    for gigabytes in (*MACHINES, None):
+        if group := [model for model in there if model["machine_gb"] == gigabytes]:
+            yield f"With {gigabytes or 'more'} GB of memory: size, context, licence, name + draft"
+            yield from map(_fetchable, group)
+    yield from _remark(TESTED, "")
+
+
+def _fetchable(model: Facts) -> str:
+    context, draft = model["context"], model["draft"]
+    tokens = f"{context // 1024}k" if isinstance(context, int) else "?"
+    run = "*" if model["pair_tested" if draft else "tested"] else " "
+    name = f"{model['name']} + {draft}" if draft else model["name"]
+    return f"{amount(model['size']):>9}  {tokens:>4}  {model['licence']!s:<15} {run} {name}"
 
 
 def drafts(target: str, verdicts: Sequence[Facts]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assistant.request import Setup
 from models import catalog, rpc_servers
-from models.catalog import GGUF
+from models.catalog import GGUF, HEADS
 from models.drafts import best_draft, made_here
 from models.errors import ModelMissing, SpecchatError, UsageError
 from models.files.checksum import ready
@@ -17,8 +17,6 @@ from models.files.stores import find
 from tui.settings.settings import Settings
 
 NO_DRAFT = "none"
-HEADS = "heads"
-"""The draft that is in the target: its own prediction heads."""
 
 
 def default_target() -> str:

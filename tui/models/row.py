@@ -3,7 +3,7 @@
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
-from models.catalog import GGUF, draft_for
+from models.catalog import GGUF, HEADS, PAIRS, draft_for
 from models.files.discovery import LocalModel
 from models.memory import Fit
 from tui.models.inventory import ModelEntry
@@ -99,8 +99,7 @@ def role(entry: ModelEntry) -> tuple[str, str]:
     if isinstance(entry.model, GGUF):
         if entry.verdict is not None:
             return "draft for your target", "$text-success"
-        draft = draft_for(entry.model)
-        return f"target + {draft.name}" if draft else "draft", "$foreground-muted"
+        return _listed_role(entry.model), "$foreground-muted"
     if entry.now:
         return f"● {entry.now} now", "bold $text-accent"
     if entry.model.refusal:
@@ -110,3 +109,12 @@ def role(entry: ModelEntry) -> tuple[str, str]:
     if entry.verdict.serves:
         return "target, or draft", "$text-success"
     return f"target only: {entry.verdict.reason}", ""
+
+
+def _listed_role(model: GGUF) -> str:
+    """Return what the catalogue lists a model as."""
+    if model.heads:
+        return f"target + {HEADS}"
+    if draft := draft_for(model):
+        return f"target + {draft.name}"
+    return "target, or draft" if any(pair.draft is model for pair in PAIRS) else "target"

@@ -9,7 +9,7 @@ from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
 
 from assistant.events import Ready
-from models.catalog import GGUF
+from models.catalog import GGUF, HEADS
 from models.files.discovery import LocalModel
 from models.files.locate import resolve
 from models.files.stores import find
@@ -17,7 +17,7 @@ from tui.models.browser import ModelBrowser
 from tui.models.downloads import Downloads
 from tui.models.input_lines import ModelLines
 from tui.models.inventory import ModelInventory, wanted
-from tui.models.locate_pair import HEADS, NO_DRAFT, default_target, offered
+from tui.models.locate_pair import NO_DRAFT, default_target, offered
 from tui.models.model_list import ModelList
 from tui.safe import safe
 from tui.settings.settings import Settings

@@ -106,6 +106,18 @@ def test_list_as_json_is_one_object(here):
     assert {"name": "default", "tested": True}.items() <= listed["pairs"][0].items()
 
 
+def test_what_can_be_fetched_is_listed_by_memory_with_its_draft_and_whether_it_was_run(here):
+    lines = run("list").stdout.splitlines()
+    titles = [line for line in lines if line.startswith("With ")]
+    assert [line.split()[1] for line in titles] == ["8", "16", "32"]
+    (ours,) = (line for line in lines if "qwen2.5-coder-1.5b +" in line)
+    assert ours.endswith("* qwen2.5-coder-1.5b + qwen2.5-coder-0.5b")
+    (hybrid,) = (line for line in lines if "qwen3.5-9b" in line)
+    assert hybrid.split() == ["5.87", "GB", "256k", "Apache-2.0", "qwen3.5-9b", "+", "heads"]
+    assert lines.index(titles[1]) < lines.index(hybrid) < lines.index(titles[2])
+    assert max(map(len, lines[lines.index(titles[0]) :])) <= 80
+
+
 def test_a_damaged_file_is_listed_with_its_problem(here):
     (here / "models" / "bad.gguf").write_bytes(b"<html>")
     problems = [model["problem"] for model in json.loads(run("list", "--json").stdout)["installed"]]
@@ -165,7 +177,7 @@ def test_pull_without_a_name_means_the_default_pair(here):
 def test_pull_of_the_default_pair_ends_with_its_faster_draft_if_one_can_be_made(
     here, toy, monkeypatch
 ):
-    monkeypatch.setattr(catalog, "DEFAULT", catalog.Pair("default", toy, toy, tested=True))
+    monkeypatch.setattr(catalog, "DEFAULT", catalog.Pair("default", toy, toy))
     monkeypatch.setattr(catalog, "PAIRS", (catalog.DEFAULT,))
     faster = here / "models" / "faster.gguf"
     monkeypatch.setattr(default_draft, "made", lambda report: faster)
@@ -177,7 +189,7 @@ def test_pull_of_the_default_pair_ends_with_its_faster_draft_if_one_can_be_made(
 
 
 def test_list_and_doctor_tell_of_a_draft_that_was_made_here(here, toy, monkeypatch):
-    monkeypatch.setattr(catalog, "DEFAULT", catalog.Pair("default", toy, toy, tested=True))
+    monkeypatch.setattr(catalog, "DEFAULT", catalog.Pair("default", toy, toy))
     run("pull", "toy")
     told = [each for each in checkup() if "faster draft" in each.text]
     assert [(each.verdict, each.mend) for each in told] == [
@@ -314,7 +326,7 @@ def test_ctrl_c_stops_and_the_next_pull_goes_on(here, toy, terminal):
     if process.stderr:
         process.stderr.close()
     os.close(leader)
-    assert b"Stopped. What arrived is kept" in said
+    assert b"Stopped. The downloaded part is kept" in said
     assert process.returncode == 130
     second.unlink()
     second.write_bytes(whole)

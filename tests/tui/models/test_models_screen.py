@@ -139,6 +139,9 @@ async def test_everything_on_the_machine_is_listed_with_what_it_is(shelf: Path) 
             assert part in line
         assert models.line("qwen3-8b").split()[-3:] == ["target", "+", "qwen3-0.6b"]
         assert "Apache-2.0" in models.line("qwen3-8b")
+        assert models.line("qwen3.5-9b").split()[-3:] == ["target", "+", "heads"]
+        assert models.line("qwen3-0.6b").endswith("target, or draft")
+        assert models.line("gpt-oss-20b").split()[-1] == "target"
 
 
 async def test_the_roles_are_told_for_the_target_that_is_loaded(shelf: Path) -> None:
@@ -255,7 +258,8 @@ async def test_any_file_can_be_opened_by_its_path(shelf: Path, tmp_path: Path) -
 async def test_before_a_download_its_size_licence_and_memory_are_told(shelf: Path) -> None:
     async with browse() as models:
         await models.go_to("qwen3-8b")
-        for part in ("Apache-2.0", "5.67 GB", "8 min at 100 Mbit/s", "qwen3-0.6b", "memory"):
+        parts = "Apache-2.0", "40,960", "5.67 GB", "8 min at 100 Mbit/s", "qwen3-0.6b", "memory"
+        for part in parts:
             assert part in models.details()
 
 
@@ -280,7 +284,7 @@ async def test_a_faster_draft_is_made_once_the_default_pair_is_here(
     hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     toy, here = catalog.FILES["toy"], list[bool]()
-    monkeypatch.setattr(catalog, "DEFAULT", catalog.Pair("default", toy, toy, tested=True))
+    monkeypatch.setattr(catalog, "DEFAULT", catalog.Pair("default", toy, toy))
     monkeypatch.setattr(default_draft, "made", lambda _report: here.append(bool(find(toy))))
     async with browse() as models:
         await models.go_to("toy")
