@@ -49,6 +49,10 @@ ALWAYS = {
 """Keys that cannot be changed."""
 TOKENS: dict[Kind, str] = {
     Origin.DRAFT: "proposed by the draft and accepted by the target",
+    "suffix": "copied from this conversation and accepted",
+    "tail": "the end of a draft that was rejected before it, and accepted",
+    "ngram": "proposed from your earlier answers and accepted",
+    "heads": "proposed by the target's own prediction head and accepted",
     Origin.RESIDUAL: "the target's own, after it rejected a proposal",
     Origin.TARGET: "the target's own: nothing was proposed there, or a seed decided",
     GHOST: "proposed and rejected; shown where ghosts are on",
@@ -59,9 +63,9 @@ WORDS = (
     ("auto", "SpS where it pays on this machine, ArS where it does not"),
     ("round", "one proposal and its check: one evaluation of the target"),
     ("accepted", "accepted proposals, out of those that were tested"),
-    ("tok/eval", "tokens for each evaluation of the target; ArS has 1"),
-    ("K", "lookahead: how many tokens the draft proposed in the last round"),
-    ("ctx", "tokens of the context in use, and how many fit"),
+    ("tokens/evaluation", "tokens for each evaluation of the target; ArS has 1"),
+    ("lookahead", "how many tokens the draft proposed in the last round"),
+    ("context", "tokens of the context in use, and how many fit"),
 )
 PROMISE = "SpS draws from the same distribution as ArS. Nothing leaves this machine."
 REMAP = 'Each can be changed in config.toml, under [keys]: "chat.new" = "f8".'
@@ -94,7 +98,7 @@ class HelpScreen(ModalScreen[None]):
 
         & Static, & HelpRow, & #keys { height: auto; }
         & .keys { text-wrap: nowrap; text-overflow: ellipsis; }
-        & .word { width: 17; }
+        & .word { width: 19; }
         & .meaning { width: 1fr; }
         & .heading { margin: 1 0 0 0; text-style: bold; color: $text-accent; }
     }

@@ -144,6 +144,8 @@ class Program(App[None]):
 
     async def _take_early(self) -> None:
         early, self._early = self._early or [], None
+        if early and isinstance(last := early[-1], events.Key) and last.key == "ctrl+j":
+            early[-1] = events.Key("enter", "\r")  # so it was, before the terminal was ours
         for event in early:
             await self.on_event(event)
 

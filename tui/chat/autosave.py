@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from tui.chat.several.controller import SeveralAnswers
     from tui.chat.unsent_text import QuestionEditing, UnsentText
 
-OPEN, EDITED = "open", "edited"
-"""Names of notes: the conversation on the screen, and the question that was being changed."""
+OPEN, EDITED, EXPLAINED = "open", "edited", "explained"
+"""Names of notes: the conversation on the screen, the question that was being changed, and whether
+the colours were explained.
+"""
 
 
 class Autosave:
@@ -51,6 +53,8 @@ class Autosave:
         edited, typed = None, bool(prompt.text)
         try:
             prompt.earlier.begin(store.prompts())
+            state.view.asked += len(prompt.earlier.entries)
+            state.view.explained = bool(store.recall(EXPLAINED))
             left, edited = store.recall(OPEN), store.recall(EDITED)
             state.move_to(store)
             if state.conversation is None and left:
@@ -58,6 +62,8 @@ class Autosave:
                     state.open(int(left))
         except StorageError as error:
             state.lost(error)
+        if state.conversation is None:
+            state.view.welcome()
         if store.notice:
             prompt.notify(safe(store.notice), timeout=15, markup=False)
         self._unsent.begin()
@@ -90,7 +96,11 @@ class Autosave:
         """Save where the user is, and what is being written."""
         self._unsent.keep()
         question = self._editing.question
-        numbers = {OPEN: self._state.conversation, EDITED: question.id if question else None}
+        numbers = {
+            OPEN: self._state.conversation,
+            EDITED: question.id if question else None,
+            EXPLAINED: 1 if self._state.view.explained else None,
+        }
         for key, number in numbers.items():
             text = "" if number is None else str(number)
             if text != self._told.get(key):

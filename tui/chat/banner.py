@@ -56,7 +56,7 @@ class Banner(Horizontal):
 
     def ready(self, ready: Ready) -> None:
         """Name the loaded models."""
-        draft = f"  ⇠  {ready.draft.name}" if ready.draft else ", without a draft"
-        self.show(ready.target.name + draft)
+        draft = f" · guesses: {ready.draft.name}" if ready.draft else " · no draft"
+        self.show(f"answers: {ready.target.name}{draft}")
         paths = "\n".join(str(m.path) for m in (ready.target, ready.draft) if m)
         self._models.tooltip = Content(safe(paths))  # a str would be read as markup

@@ -1,10 +1,11 @@
 """What the engine does, on the banner, the status line and the panel."""
 
-from assistant.events import Decoded, Loading, Prefilled, Ready
+from assistant.events import Decoded, Loading, Origin, Prefilled, Ready
 from tui.chat import draft_use
 from tui.chat.layout import ChatLayout
 from tui.chat.status import Activity
 from tui.settings.settings import Settings
+from tui.widgets.token_styles import kind
 
 FIGURES_EVERY = 0.5
 """Seconds."""
@@ -56,6 +57,8 @@ class EngineDisplay:
             self._parts.set_timer(FIGURES_EVERY, self._show_figures)
         self._figures = event
         self._parts.panel.take(event)
+        if guessed := next((t for t in event.tokens if t.origin is Origin.DRAFT), None):
+            self._parts.conversation.explain(kind(guessed))
 
     def over(self) -> None:
         """Show the figures of an answer that has ended."""

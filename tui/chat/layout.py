@@ -40,6 +40,15 @@ class ChatLayout(Vertical):
         """Whether there is a way back to the prompt and the conversation."""
         return self.body.covered or self.screen.focused is not self.prompt.editor
 
+    def on_mount(self) -> None:
+        """Begin with what is on the screen."""
+        self.say_once()
+
+    @on(Speculation.Turned)
+    def say_once(self) -> None:
+        """Say on the status line what guessing has brought, unless the panel does."""
+        self.status.show(is_beside_panel=self.panel.display)
+
     @on(ChatList.Left)
     @on(Conversation.Left)
     def back(self) -> None:

@@ -17,12 +17,14 @@ from tui.app.clipboard import copy_and_say
 from tui.app.textual_private import paint_sparingly
 from tui.chat.autosave import Autosave
 from tui.chat.chat_controller import ChatController, ModelsLoaded
+from tui.chat.conversation.suggestions import SuggestionLine
 from tui.chat.conversation.turn import TurnAction
 from tui.chat.conversation_state import ConversationState
 from tui.chat.dialogue import Dialogue
 from tui.chat.layout import ChatLayout
 from tui.chat.list.chat_list import ChatList
 from tui.chat.list.store_changes import Deleted, Restored
+from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.several.controller import SeveralAnswers
 from tui.chat.turn_actions import TurnActions
@@ -64,7 +66,7 @@ class ChatScreen(Screen[None]):
         Binding("f3", "panel", "Figures", id="chat.panel", tooltip="Speculation at work"),
         Binding("f4", "race", "Race", id="chat.race", tooltip="Race ArS against SpS"),
         Binding(
-            "ctrl+t", "toggle_mode", "ArS/SpS", id="chat.mode", tooltip="Switch auto, SpS and ArS"
+            "ctrl+t", "toggle_mode", "Guessing", id="chat.mode", tooltip="Switch auto, SpS and ArS"
         ),
         Binding("ctrl+n", "new", "New", id="chat.new", tooltip="New conversation"),
         Binding("escape", "stop", "Stop", id="chat.stop"),
@@ -161,6 +163,28 @@ class ChatScreen(Screen[None]):
     def say(self, message: Prompt.Submitted) -> None:
         """Have the prompt answered."""
         self.controller.say(message.text, message.attachments)
+
+    @on(Prompt.Edited)
+    def dim_suggestions(self) -> None:
+        """Show that Enter takes no suggestion while something is written."""
+        self.conversation.set_class(bool(self.prompt.text), "-typing")
+
+    @on(Editor.Spare)
+    def suggest(self, message: Editor.Spare) -> None:
+        """Choose among the suggestions of an empty conversation."""
+        self.conversation.suggest(message.key)
+
+    @on(SuggestionLine.Taken)
+    def take(self, message: SuggestionLine.Taken) -> None:
+        """Try what was suggested, unless something is being written."""
+        suggestion = message.suggestion
+        self.prompt.focus()
+        if not self.prompt.give_back(suggestion.text):
+            self.notify("Send or delete first what you have written.", timeout=3)
+        elif suggestion.then == "send":
+            self.controller.say(suggestion.text, ())
+        elif suggestion.then == "race":
+            self.action_race()
 
     @on(Prompt.CountWanted)
     def count(self, message: Prompt.CountWanted) -> None:

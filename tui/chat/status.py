@@ -8,11 +8,17 @@ from textual.widgets import Static
 
 from assistant.events import Decoded
 from assistant.request import Mode
-from tui.chat.panel.panel_text import MUTED, NEARLY_FULL
+from tui.chat.panel.outlook import outlook
+from tui.chat.panel.panel_text import HUES, MUTED, NEARLY_FULL
 from tui.safe import safe
 from tui.widgets.text_figures import gauge
 
 NAMES: dict[Mode, str] = {"ars": "ArS", "sps": "SpS", "auto": "auto"}
+PLANS: dict[Mode, str] = {
+    "ars": "no guesses",
+    "sps": "guesses always",
+    "auto": "guesses where that saves time",
+}
 BAR = 10
 
 
@@ -33,6 +39,7 @@ class State:
     loaded: bool = False
     activity: Activity | None = None
     last: Decoded | None = None  # round
+    is_beside_panel: bool = False  # which says what guessing has brought
     n_ctx: int = 0
 
 
@@ -69,8 +76,6 @@ def line(state: State, width: int) -> Content:
 
 def _mode(state: State) -> str:
     name = NAMES[state.mode]
-    if state.mode == "auto" and state.last is not None:
-        name = f"auto → {'SpS' if state.last.lookahead else 'ArS'}"
     return name if state.drafting or state.mode == "ars" else f"{name}, no draft"
 
 
@@ -86,26 +91,22 @@ def _parts(state: State, wide: bool) -> list[Content]:
             Content(safe(state.activity.text)),
         ]
     if state.last is None:
-        return [Content.styled("ready" if state.loaded else "no model", MUTED)]
-    return [*_figures(state.last, wide), _context(state, wide), _lookahead(state.last, wide)]
+        plan = PLANS[state.mode if state.drafting else "ars"]
+        return [Content.styled(f"ready: {plan}" if state.loaded else "no model", MUTED)]
+    found, speed = outlook(state.last), f"{state.last.stats.tokens_per_s:.1f} tokens/s"
+    worth = [] if state.is_beside_panel else [Content.styled(found.worth, HUES[found.saves])]
+    full = _fraction(state) > NEARLY_FULL
+    rest = [_context(state, wide), Content(speed)]
+    return [*worth, *(rest if full else reversed(rest))]
 
 
-def _figures(last: Decoded, wide: bool) -> list[Content]:
-    stats = last.stats
-    figures = [f"{stats.tokens_per_s:.1f} {'tokens/s' if wide else 'tok/s'}"]
-    if stats.acceptance_rate is not None:
-        figures.append(f"{stats.acceptance_rate:.0%} accepted")
-    figures.append(f"{stats.tokens_per_eval:.2f} {'tokens/evaluation' if wide else 'tok/eval'}")
-    return [Content(figure) for figure in figures]
-
-
-def _lookahead(last: Decoded, wide: bool) -> Content:
-    return Content(f"{'lookahead' if wide else 'K'} {last.lookahead}")
+def _fraction(state: State) -> float:
+    used = state.last.context_used if state.last else 0
+    return used / state.n_ctx if state.n_ctx else 0.0
 
 
 def _context(state: State, wide: bool) -> Content:
-    used = state.last.context_used if state.last else 0
-    fraction = used / state.n_ctx if state.n_ctx else 0.0
+    used, fraction = state.last.context_used if state.last else 0, _fraction(state)
     bar = f"{gauge(fraction, BAR)} " if wide else ""
-    text = f"{'context' if wide else 'ctx'} {bar}{used:,}/{state.n_ctx:,}"
+    text = f"context {bar}{used:,}/{state.n_ctx:,}"
     return Content.styled(text, "$text-warning" if fraction > NEARLY_FULL else "")

@@ -182,8 +182,8 @@ class AskSession:
             line.append(f"conversation {self._continued.number}")
         self._say(" · ".join(line), "dim")
         last = self._outcome.answers[0].last if self._outcome.answered is None else None
-        if last is not None and (found := outlook(last)).is_informed:
-            self._say(found.worth, "dim")
+        if last is not None and (found := outlook(last)).is_measured:
+            self._say(" ".join(filter(None, (f"{found.worth}.", found.why))), "dim")
 
     def _mode(self, ends: Sequence[Finished]) -> str:
         """Return the mode, and whether it was in effect only ArS."""

@@ -42,27 +42,15 @@ PLAIN: Styles = {
 """Where there are no colours; a line under most of an answer would be too much where there are."""
 
 NAMES: Mapping[Kind, str] = {
-    Origin.DRAFT: "draft, accepted",
-    "heads": "prediction head, accepted",
-    "suffix": "suffix, accepted",
-    "tail": "rest of a draft, accepted",
-    "ngram": "n-gram, accepted",
-    OTHER: "other source, accepted",
-    Origin.RESIDUAL: "residual",
-    Origin.TARGET: "target",
-    GHOST: "rejected draft",
-}
-
-SHORT: Mapping[Kind, str] = {
-    Origin.DRAFT: "draft ✓",
-    "heads": "head ✓",
-    "suffix": "suffix ✓",
-    "tail": "tail ✓",
-    "ngram": "n-gram ✓",
-    OTHER: "other ✓",
-    Origin.RESIDUAL: "residual",
-    Origin.TARGET: "target",
-    GHOST: "rejected ✗",
+    Origin.DRAFT: "right guess",
+    "heads": "right guess of a head",
+    "suffix": "copied",
+    "tail": "rest of a guess",
+    "ngram": "recalled",
+    OTHER: "other guess",
+    Origin.RESIDUAL: "correction",
+    Origin.TARGET: "not guessed",
+    GHOST: "wrong guess",
 }
 
 Run = tuple[str, Kind]
@@ -78,7 +66,7 @@ def styles(no_color: bool) -> Styles:
 def legend(styles: Styles, kinds: Iterable[Kind] = BASICS) -> Content:
     """Return one line that names the styles of those kinds, always in the same order."""
     wanted = set(kinds)
-    shown = [Content.styled(SHORT[kind], styles[kind]) for kind in SHORT if kind in wanted]
+    shown = [Content.styled(NAMES[kind], styles[kind]) for kind in NAMES if kind in wanted]
     return Content(" · ").join(shown)
 
 

@@ -135,7 +135,16 @@ async def test_help_lists_the_keys_as_they_are_now():
         assert row.startswith("Ctrl+B")
         for name, bound in all_bindings().items():
             assert not bound.description or name in text
-        for word in ("ArS", "SpS", "tok/eval", "residual", "lookahead", "@ ", "among several"):
+        words = (
+            "ArS",
+            "SpS",
+            "tokens/evaluation",
+            "correction",
+            "lookahead",
+            "@ ",
+            "among several",
+        )
+        for word in words:
             assert word in text
         for name, keys in (("chats.search", "/"), ("attachments.drop", "Delete, Backspace, d")):
             assert any(line.startswith(f"{keys} ") for line in text.splitlines() if name in line), (

@@ -82,6 +82,8 @@ class Watched(NearEngine):
 class Chat(Driver):
     """An app under test, and its engine."""
 
+    novice = False
+
     def __init__(self, pilot: Pilot[None]) -> None:
         super().__init__(pilot)
         self.app = cast(SpecchatApp, pilot.app)
@@ -94,9 +96,11 @@ class Chat(Driver):
 
     async def ready(self) -> None:
         await self.until(lambda: self.screen.controller.ready and self.kept)
+        self.screen.conversation.explained |= not self.novice
 
     async def held(self) -> None:
         await self.until(lambda: self.engine and self.engine.held and self.kept)
+        self.screen.conversation.explained |= not self.novice
 
     async def end(self) -> None:
         """Let a held engine go on, and wait until it is idle."""
@@ -160,13 +164,18 @@ async def open_chat(
     *,
     asked: Sequence[str] = (),
     asking: str = "",
+    novice: bool = False,
     **changes: Any,
 ) -> AsyncIterator[Chat]:
-    """Open a chat, in which some questions have been answered, and one is held while it is."""
+    """Open a chat, in which some questions have been answered, and one is held while it is.
+
+    The colours of the first answer are explained to a `novice` alone.
+    """
     names: dict[str, Any] = {"target": target and str(target), "draft": draft and str(draft)}
     app = SpecchatApp(replace(TINY, **names, **changes), engine=partial(Watched, hold=hold))
     async with app.run_test(size=size) as pilot:
         chat = Chat(pilot)
+        chat.novice = novice
         for question in asked:
             await chat.ask(question)
         if asking:

@@ -254,7 +254,7 @@ async def test_stored_answer_shows_how_it_was_made_when_asked() -> None:
         shown.focus()
         await page.press("v")
         assert tokens_of(shown) == "**b**!"
-        assert "draft ✓ · residual" in page.screen()
+        assert "right guess · correction" in page.screen()
         assert shown.steps == [step]
 
 

@@ -13,6 +13,7 @@ from assistant.request import AnyJob, Request
 from tests.patience import WAIT_S
 from tests.tui.race.race_recorded import PROMPT, Recorded, laps, ready
 from tui.app.app import SpecchatApp
+from tui.chat.screen import ChatScreen
 from tui.settings.settings import Settings
 
 Snap = Callable[..., bool]
@@ -46,15 +47,23 @@ def app(target, draft, theme: str) -> SpecchatApp:
     return SpecchatApp(settings, engine=Playback)
 
 
-async def answered(pilot: Pilot[None]) -> None:
-    """Ask, and wait until the answer is painted."""
+async def opened(pilot: Pilot[None]) -> ChatScreen:
+    """Wait until the chat is ready, and return it."""
     running = pilot.app
     assert isinstance(running, SpecchatApp)
     chat = running.chat
     async with asyncio.timeout(WAIT_S):
         while not (chat.controller.ready and chat.autosave.begun):
             await pilot.pause(0.02)
-        chat.prompt.editor.cursor_blink = False
+    chat.prompt.editor.cursor_blink = False
+    await calm(pilot)
+    return chat
+
+
+async def answered(pilot: Pilot[None]) -> None:
+    """Ask, and wait until the answer is painted."""
+    chat = await opened(pilot)
+    async with asyncio.timeout(WAIT_S):
         chat.prompt.text = PROMPT
         await pilot.press("enter")
         while len(chat.state.records) < 2 or chat.controller.busy:
@@ -73,24 +82,30 @@ async def calm(pilot: Pilot[None]) -> None:
 
 
 async def seen_as_tokens(pilot: Pilot[None]) -> None:
-    """Show what the draft had right and wrong, and the chats beside it."""
+    """Show what the draft had right and wrong, as the first answer of all does."""
     await answered(pilot)
-    await pilot.press("ctrl+up")
-    await pilot.pause()
-    await pilot.press("v", "ctrl+g")  # in this order, no toast is needed
-    await calm(pilot)
-    await pilot.press("escape")
+    await pilot.press("ctrl+g")
     await calm(pilot)
 
 
 async def with_the_list(pilot: Pilot[None]) -> None:
     """Open the list of chats."""
+    (await opened(pilot)).conversation.explained = True
     await answered(pilot)
     await pilot.press("f2")
     async with asyncio.timeout(WAIT_S):
         while "Today" not in pilot.app.export_screenshot():
             await pilot.pause(0.1)
     await calm(pilot)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.some(3)
+def test_the_first_screen(
+    snap_compare: Snap, target, draft, theme: str, size: tuple[int, int]
+) -> None:
+    assert snap_compare(app(target, draft, theme), terminal_size=size, run_before=opened)
 
 
 @pytest.mark.parametrize("theme", THEMES)

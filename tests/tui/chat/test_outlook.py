@@ -1,4 +1,4 @@
-"""What is said of speculation: one claim at most, whose figures agree with its words."""
+"""What is said of guessing: one claim at most, whose figures agree with its words."""
 
 import re
 from dataclasses import replace
@@ -10,10 +10,8 @@ from assistant.events import Decoded, Forecast, Reason, Stats
 from tui.chat.panel.outlook import (
     CLEAR,
     DOING,
-    MIN_GUESSES,
-    NONE_LIKELY,
+    NO_GUESSES,
     NOT_TIMED,
-    TOO_FEW,
     Outlook,
     outlook,
 )
@@ -40,48 +38,64 @@ def likely(speedup: float | None = 1.31) -> Forecast:
 
 
 @pytest.mark.parametrize(
-    ("stats", "forecast", "worth", "saves"),
+    ("stats", "forecast", "worth", "why", "saves"),
     [
-        (FAST, likely(), "Guessing has made this answer 1.50 times as fast.", True),
-        (FAST, likely(0.5), "Guessing has made this answer 1.50 times as fast.", True),
+        (FAST, likely(), "80 of 100 guesses right: 1.50 times as fast as without", "", True),
+        (FAST, likely(0.5), "80 of 100 guesses right: 1.50 times as fast as without", "", True),
         (
             replace(FAST, decode_s=6.08, guessing_s=6.08),
             likely(),
-            "Guessing has made no clear difference: 0.99 times the plain speed.",
+            "80 of 100 guesses right: about as fast as without",
+            "",
             None,
         ),
         (
             SLOW,
             likely(),
-            "Guessing has slowed this answer to 0.75 times the plain speed: a guess cost 100% of "
-            "the time of a plain token and saved 67%.",
+            "80 of 100 guesses right, yet only 0.75 times as fast as without",
+            "A guess cost 100% of a token's time and saved 67%.",
             False,
         ),
-        (FEW, likely(), "These guesses should be 1.31 times as fast as plain decoding.", True),
-        (FEW, likely(1.01), TOO_FEW, None),
+        (FEW, likely(), "1 of 3 guesses right, too few to compare speeds", "", None),
+        (
+            replace(FEW, drafted=1, tested=1),
+            Forecast(Reason.SPENT),
+            "1 of 1 guess right, too few to compare speeds",
+            "",
+            None,
+        ),
         (
             NONE,
             Forecast(Reason.UNLIKELY, 1.16, TOKEN_S, cost=0.7, right=0.5),
-            "On this computer a guess costs 70% of the time of a plain token, and only about 50% "
-            "of guesses would be right.",
-            False,
+            NO_GUESSES,
+            "On this computer a guess costs 70% of a token's time, and only about 50% would be "
+            "right.",
+            None,
         ),
         (
             NONE,
             Forecast(Reason.UNLIKELY, 1.0, TOKEN_S, cost=0.6),
-            "On this computer a guess costs 60% of the time of a plain token, and none looks that "
-            "likely to be right.",
-            False,
+            NO_GUESSES,
+            "On this computer a guess costs 60% of a token's time, and none looks that likely to "
+            "be right.",
+            None,
         ),
-        (NONE, Forecast(Reason.UNLIKELY, 1.0, TOKEN_S, cost=0.5, right=0.7), NONE_LIKELY, False),
-        (FAST, Forecast(Reason.CHOSEN), NOT_TIMED, None),
-        (FAST, None, NOT_TIMED, None),
-        (NONE, Forecast(Reason.ARS), "", None),
+        (NONE, Forecast(Reason.UNLIKELY, 1.0, TOKEN_S, cost=0.5, right=0.7), NO_GUESSES, "", None),
+        (
+            replace(NONE, guessing_s=0.2),
+            Forecast(Reason.UNLIKELY),
+            "No guesses in this answer; preparing them took 10% of the time",
+            "",
+            None,
+        ),
+        (FAST, Forecast(Reason.CHOSEN), "80 of 100 guesses right", NOT_TIMED, None),
+        (FAST, None, "80 of 100 guesses right", NOT_TIMED, None),
+        (NONE, Forecast(Reason.ARS), NO_GUESSES, "", None),
     ],
 )
-def test_what_was_measured_goes_before_what_is_expected(stats, forecast, worth, saves):
+def test_what_is_said_was_counted_and_measured(stats, forecast, worth, why, saves):
     found = said(stats, forecast)
-    assert (found.worth, found.saves) == (worth, saves)
+    assert (found.worth, found.why, found.saves) == (worth, why, saves)
     assert found.doing == (DOING[forecast.reason] if forecast else "")
 
 
@@ -95,7 +109,7 @@ def test_a_machine_that_changes_its_pace_is_not_held_for_a_gain_by_a_few_guesses
     for token_s in (0.5, 0.9, 1.5, 2.5):
         found = said(stats, Forecast(Reason.LIKELY, 1.2, token_s))
         assert found.saves is None
-        assert found.worth.startswith("Guessing has made no clear difference")
+        assert found.worth == "2 of 11 guesses right: about as fast as without"
 
 
 def every_moment():
@@ -111,6 +125,8 @@ def every_moment():
             "auto",
             rounds=40,
             drafted=drafted,
+            tested=drafted,
+            accepted=drafted * 2 // 3,
             generated_tokens=generated,
             decode_s=times[0],
             guessing_s=times[1] if drafted else 0.0,
@@ -128,26 +144,27 @@ def test_no_moment_is_told_with_two_claims_or_with_figures_against_its_words():
         found = outlook(last, no_draft)
         factors = [float(each) for each in TIMES.findall(found.text)]
         shares = [int(each) for each in SHARES.findall(found.text)]
+        assert len(re.findall("as fast as without|too few", found.text)) <= 1
         assert len(factors) <= 1
-        if re.search("should", found.text):
-            assert last.forecast.reason in (Reason.LIKELY, Reason.SPS)
-            assert last.stats.drafted < MIN_GUESSES
+        assert not re.search("right|wrong|fast|slow", found.doing)  # it judges no guesses
         match found.saves:
             case True:
                 assert min(factors) >= 1 + CLEAR
                 assert shares == []
-                assert not re.search("slowed|costs|only", found.text)
             case False:
-                assert max(factors, default=0.0) <= 1 - CLEAR
+                assert max(factors) <= 1 - CLEAR
+                assert "yet only" in found.worth
                 assert len(shares) < 2 or shares[0] > shares[1]
-                assert not re.search("as fast|should", found.text)
             case None:
-                assert all(abs(factor - 1) < CLEAR for factor in factors)
-                assert shares == []
-                assert not re.search("as fast|slowed|should|costs", found.text)
+                assert factors == []
+                assert len(shares) < 2 or shares[0] > shares[1]
+        if not last.stats.tested:
+            assert found.worth.startswith("No guesses in this answer")
         if (plain := found.plain_tokens_per_s) is not None:  # the figures beside the sentence
-            assert factors == [pytest.approx(last.stats.tokens_per_s / plain, abs=0.006)]
-            assert factors[0] <= last.stats.tokens_per_eval + 0.006
+            speedup = last.stats.tokens_per_s / plain
+            assert factors == ([] if found.saves is None else [pytest.approx(speedup, abs=0.006)])
+            assert found.saves is not None or abs(speedup - 1) < CLEAR + 0.006
+            assert speedup <= last.stats.tokens_per_eval + 0.006
 
 
 def test_every_reason_has_its_sentence():
@@ -159,6 +176,6 @@ def test_every_reason_has_its_sentence():
 def test_the_lack_of_a_draft_is_told_where_it_explains_that_nothing_was_guessed():
     why = "No model here can draft for x.gguf."
     for reason in Reason:
-        told = outlook(Decoded((), (), 0, 300, NONE, Forecast(reason)), why).worth == why
+        told = outlook(Decoded((), (), 0, 300, NONE, Forecast(reason)), why).why == why
         assert told is (reason in (Reason.SPS, Reason.CHOSEN, Reason.NO_SOURCE))
     assert outlook(Decoded((), (), 3, 300, FAST, likely()), why).saves  # tables have proposed

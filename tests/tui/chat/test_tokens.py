@@ -41,8 +41,8 @@ def test_every_look_differs_from_the_others_with_colour_and_without() -> None:
 
 
 def test_legend_lists_what_applies_and_nothing_else() -> None:
-    assert legend(COLOURED, {GHOST, "draft"}).plain == "draft ✓ · rejected ✗"
-    assert legend(COLOURED).plain == "draft ✓ · residual · target"
+    assert legend(COLOURED, {GHOST, "draft"}).plain == "right guess · wrong guess"
+    assert legend(COLOURED).plain == "right guess · correction · not guessed"
     assert legend(COLOURED, ()).plain == ""
 
 
@@ -60,7 +60,7 @@ async def test_ghosts_stand_struck_before_the_token_that_replaced_them() -> None
             ("⏎", COLOURED[GHOST]),
             ("c", COLOURED[RESIDUAL]),
         ]
-        assert "rejected ✗" in page.screen()
+        assert "wrong guess" in page.screen()
         await page.press("g")
         assert tokens_of(answer) == "abc▍"
         assert "rejected" not in page.screen()

@@ -40,7 +40,7 @@ async def test_complete_answer_becomes_words_and_v_switches_back() -> None:
         shown.focus()
         await page.press("v")
         assert "**bold**" in page.screen()
-        assert "draft ✓" in page.screen()
+        assert "right guess" in page.screen()
         await page.press("v")
         assert "**" not in page.screen()
 

@@ -91,6 +91,8 @@ def laps(lane: int) -> Iterator[Lap]:
             first_token_s=0.4 + EVALUATION_S[lane],
             decode_s=seconds - 0.4,
             draft_s=0.035 * number * lane,
+            guessing_s=(seconds - 0.4) * lane,
+            lookahead_counts={3 * lane: number},
             verify_s=0.058 * number,
             positions=tuple(Tally(number, number - miss) for miss in (number // 5, number // 3))
             * lane,

@@ -16,11 +16,14 @@ from assistant.store.values import Attachment
 from assistant.tokens import Trace
 from tui.app.textual_private import reads_end
 from tui.chat.conversation.answer import Answer
+from tui.chat.conversation.lesson import Lesson
 from tui.chat.conversation.older_turns import NEAR, OlderTurns
 from tui.chat.conversation.scroll_anchor import ScrollAnchor
 from tui.chat.conversation.turn import Turn, turns_in
 from tui.chat.conversation.turn_focus import TurnFocus
-from tui.chat.conversation.user_turn import Note, UserTurn, Welcome
+from tui.chat.conversation.user_turn import Note, UserTurn
+from tui.chat.conversation.welcome import NOVICE, Welcome
+from tui.widgets.token_styles import Kind
 
 if TYPE_CHECKING:
     from assistant.store.values import Record
@@ -42,6 +45,7 @@ class Conversation(VerticalScroll):
             layer: hint; dock: bottom; width: auto; height: 1; display: none;
             color: $text-accent; background: $panel; text-style: bold;
         }
+        &.-typing SuggestionLine, &.-typing .try { text-opacity: 40%; }
     }
     """
     can_focus = False  # the turns have the keys
@@ -59,6 +63,10 @@ class Conversation(VerticalScroll):
         self.hint = Static(HINT, id="new-text", markup=False)
         self.trace: Callable[[int], Trace] | None = None
         """How a stored answer was decoded, by its id; None before anything is stored."""
+        self.asked = 0
+        """How many questions the user has asked, also before this start."""
+        self.explained = True
+        """Whether the colours of an answer have been explained once."""
         self._place = ScrollAnchor(self)
         self._older = OlderTurns(self, self._turn_of)
         self._walk = TurnFocus(self, self.bring)
@@ -68,9 +76,8 @@ class Conversation(VerticalScroll):
         self.anchor()
 
     def compose(self) -> ComposeResult:
-        """Begin with a word on what this is."""
+        """Lay out the hint; what else there is, is known once the store is open."""
         yield self.hint
-        yield Welcome()
 
     @property
     def turns(self) -> list[Turn]:
@@ -103,7 +110,7 @@ class Conversation(VerticalScroll):
         self.remove_children([child for child in gone if child is not self.hint])
         self.mount_all([self._turn_of(record) for record in new])
         if not count and not new:
-            self.mount(Welcome())
+            self.welcome()
         self.anchor()
         self.call_after_refresh(self._older.fill)
 
@@ -114,7 +121,10 @@ class Conversation(VerticalScroll):
         attachments: Sequence[Attachment] = (),
     ) -> UserTurn:
         """Add what the user said, and go there."""
-        self.query_children("Welcome").remove()
+        self.asked += 1
+        self.query_children(Welcome).remove()
+        for lesson in self.query_children(Lesson):
+            lesson.end(self.view == "auto")
         if self.trace is not None:
             self._older.shed()
         turn = UserTurn(text, record, attachments)
@@ -136,6 +146,22 @@ class Conversation(VerticalScroll):
     ) -> None:
         """Add a sentence of the app's own."""
         self.mount(Note(text, kind), before=before)
+
+    def welcome(self) -> None:
+        """Begin a conversation in which nothing is said; what was noted by now stays."""
+        self.mount(Welcome(novice=self.asked < NOVICE), after=self.hint)
+
+    def explain(self, kind: Kind) -> None:
+        """Say below the newest answer what its first coloured tokens mean, once and for all."""
+        answers = [turn for turn in self.turns[-1:] if isinstance(turn, Answer)]
+        if answers and not self.explained:
+            self.explained = True
+            self.mount(Lesson(kind, answers[0]))
+
+    def suggest(self, key: str) -> None:
+        """Let a key that the prompt has no use for choose among the suggestions."""
+        for welcome in self.query_children(Welcome):
+            welcome.press(key)
 
     def bring(self) -> bool:
         """Put older turns on the screen; return whether there are any."""

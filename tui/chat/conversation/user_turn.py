@@ -19,26 +19,6 @@ SHOWN = 3000
 """Characters of a turn that are shown; a pasted book would make every layout slow."""
 
 
-WELCOME = (
-    "A conversation with a model on this machine; nothing you type leaves it.\n\n"
-    "A small draft model proposes the next tokens, the large target model checks several at once, "
-    "and what the draft had right is highlighted. Ctrl+T turns that on and off, F1 explains."
-)
-
-
-class Welcome(Static):
-    """Say what this is until the user has said something."""
-
-    DEFAULT_CSS = """
-    Welcome {
-        height: auto; max-width: 90; margin: 0 0 1 0; padding: 0 1 0 2; color: $text-muted;
-    }
-    """
-
-    def __init__(self) -> None:
-        super().__init__(WELCOME, markup=False)
-
-
 class UserTurn(Turn):
     """Show what the user said."""
 

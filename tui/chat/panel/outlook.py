@@ -1,7 +1,7 @@
-"""What speculation does now, why, and what it has brought: all that is said of it comes from here.
+"""What guessing has brought, and what is guessed now: all that is said of it comes from here.
 
-A newcomer reads it. So proposals are guesses, ArS is plain decoding, and each outlook makes one
-claim at most of whether guessing saves time: what was measured goes before what is expected.
+A newcomer reads it. So proposals are guesses, and what they brought is said of what was counted and
+measured alone: what is expected may come out otherwise a moment later.
 """
 
 from dataclasses import dataclass
@@ -12,66 +12,60 @@ MIN_GUESSES = 8
 """Guesses needed for a meaningful average."""
 CLEAR = 0.05
 """Share by which a speed must differ: plain decoding is known no more exactly."""
-NOT_TIMED = "Plain decoding was not timed, so there is nothing to compare with."
-TOO_FEW = "There were too few guesses to say whether they help."
-NONE_LIKELY = "No guess looks likely enough to save time."
+NO_GUESSES = "No guesses in this answer: as fast as without"
+NOT_TIMED = "How fast it would be without was not measured."
 DOING = {
     Reason.ARS: "Guessing is off: you chose ArS.",
-    Reason.SPS: "You chose SpS, so tokens are guessed.",
+    Reason.SPS: "Always guessing: you chose SpS.",
     Reason.CHOSEN: "You chose the number of guesses.",
     Reason.UNMEASURED: "Guessing is off: not measured here.",
-    Reason.NO_SOURCE: "Nothing can be guessed here.",
+    Reason.NO_SOURCE: "Nothing here can guess.",
     Reason.FIRST: "The first token is never guessed.",
-    Reason.TIMING: "Plain decoding is being timed.",
-    Reason.SPENT: "Guessing is off: too many were wrong.",
-    Reason.UNLIKELY: "Guessing is off for now.",
-    Reason.LIKELY: "Guessing is on: good guesses at hand.",
+    Reason.TIMING: "A round without guesses, to compare.",
+    Reason.SPENT: "Guessing paused: it took enough time.",
+    Reason.UNLIKELY: "These words look too hard to guess.",
+    Reason.LIKELY: "These words look easy to guess.",
 }
-"""Each fits a line of the panel."""
-GUESSING = (Reason.LIKELY, Reason.SPS)
-"""What guesses are worth was weighed, and some were made."""
+"""Each fits a line of the panel, and none says how good guesses were."""
 BY_WISH = (Reason.SPS, Reason.CHOSEN, Reason.NO_SOURCE)
 """Guessing was asked for, or cannot be: then the lack of a draft model explains something."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """Two sentences, and the figures that go with them."""
+    """What guessing has brought, why that is so, and what is guessed now."""
 
-    doing: str = ""  # what is guessed now, and why
-    worth: str = ""  # what guessing brings; empty while nothing can be said
+    worth: str  # fits a line of the screen
+    why: str = ""
+    doing: str = ""
     saves: bool | None = None  # what `worth` claims; None: neither
     plain_tokens_per_s: float | None = None  # what ArS would come to, where they are compared
 
     @property
-    def is_informed(self) -> bool:
-        """Whether `worth` rests on something that was measured."""
-        return self.saves is not None or self.plain_tokens_per_s is not None
+    def is_measured(self) -> bool:
+        """Whether the answer was compared with ArS."""
+        return self.plain_tokens_per_s is not None
 
     @property
     def text(self) -> str:
-        """Both sentences."""
-        return " ".join(filter(None, (self.doing, self.worth)))
+        """All of it."""
+        return ". ".join(filter(None, (self.worth, self.why, self.doing)))
 
 
 def outlook(last: Decoded, no_draft: str | None = None) -> Outlook:
     """Return what is to be said after a round; `no_draft` is why there is no draft model."""
     stats, forecast = last.stats, last.forecast
     doing = DOING[forecast.reason] if forecast else ""
-    if stats.drafted >= MIN_GUESSES:
-        return _measured(doing, stats, forecast)
-    if forecast and forecast.reason is Reason.UNLIKELY:
-        return Outlook(doing, _too_dear(forecast), False)
-    if forecast and forecast.reason in GUESSING and (forecast.speedup or 0) >= 1 + CLEAR:
-        worth = f"These guesses should be {forecast.speedup:.2f} times as fast as plain decoding."
-        return Outlook(doing, worth, True)
-    if stats.drafted:
-        return Outlook(doing, TOO_FEW)
-    explains = forecast is not None and forecast.reason in BY_WISH
-    return Outlook(doing, no_draft or "" if explains else "")
+    if not stats.tested:
+        return Outlook(_unguessed(stats), _why_not(forecast, no_draft), doing)
+    guesses = "guess" if stats.tested == 1 else "guesses"
+    counted = f"{stats.accepted:,} of {stats.tested:,} {guesses} right"
+    if stats.drafted < MIN_GUESSES:
+        return Outlook(f"{counted}, too few to compare speeds", "", doing)
+    return _measured(counted, doing, stats, forecast)
 
 
-def _measured(doing: str, stats: Stats, forecast: Forecast | None) -> Outlook:
+def _measured(counted: str, doing: str, stats: Stats, forecast: Forecast | None) -> Outlook:
     """Compare the answer so far with what ArS would have taken for it.
 
     Rounds that guessed are held against the plain ones of the same answer, where it has some. They
@@ -83,7 +77,7 @@ def _measured(doing: str, stats: Stats, forecast: Forecast | None) -> Outlook:
     if plain >= MIN_GUESSES:
         token_s = (stats.decode_s - stats.guessing_s) / plain
     if not (token_s and guessed and stats.guessing_s):
-        return Outlook(doing, NOT_TIMED)
+        return Outlook(counted, NOT_TIMED, doing)
     token_s = min(token_s, stats.guessing_s / guessed)
     gained = stats.generated_tokens - stats.rounds
     cost = stats.guessing_s / token_s - guessed
@@ -91,26 +85,38 @@ def _measured(doing: str, stats: Stats, forecast: Forecast | None) -> Outlook:
     plain_tokens_per_s = stats.tokens_per_s / speedup
     speedup = round(speedup, 2)
     if speedup >= 1 + CLEAR:
-        worth = f"Guessing has made this answer {speedup:.2f} times as fast."
-        return Outlook(doing, worth, True, plain_tokens_per_s)
+        worth = f"{counted}: {speedup:.2f} times as fast as without"
+        return Outlook(worth, "", doing, True, plain_tokens_per_s)
     if speedup > 1 - CLEAR:
-        worth = f"Guessing has made no clear difference: {speedup:.2f} times the plain speed."
-        return Outlook(doing, worth, None, plain_tokens_per_s)
-    worth = f"Guessing has slowed this answer to {speedup:.2f} times the plain speed"
+        worth = f"{counted}: about as fast as without"
+        return Outlook(worth, "", doing, None, plain_tokens_per_s)
+    worth = f"{counted}, yet only {speedup:.2f} times as fast as without"
     took, saved = f"{cost / stats.drafted:.0%}", f"{gained / stats.drafted:.0%}"
-    if took != saved:  # the former is larger: otherwise it would not be a loss
-        worth += f": a guess cost {took} of the time of a plain token and saved {saved}"
-    return Outlook(doing, f"{worth}.", False, plain_tokens_per_s)
+    # The former is larger: otherwise it would not be a loss.
+    why = f"A guess cost {took} of a token's time and saved {saved}." if took != saved else ""
+    return Outlook(worth, why, doing, False, plain_tokens_per_s)
 
 
-def _too_dear(forecast: Forecast) -> str:
+def _unguessed(stats: Stats) -> str:
+    """Say that nothing was guessed; reading for guesses that never came may have taken time."""
+    share = stats.guessing_s / stats.decode_s if stats.decode_s else 0.0
+    if share >= CLEAR:
+        return f"No guesses in this answer; preparing them took {share:.0%} of the time"
+    return NO_GUESSES
+
+
+def _why_not(forecast: Forecast | None, no_draft: str | None) -> str:
     """Say why no guess was made, in figures where they show it."""
+    if forecast is None:
+        return ""
     cost, right = forecast.cost, forecast.right
-    if cost is None:
-        return NONE_LIKELY
-    costs = f"a guess costs {cost:.0%} of the time of a plain token"
+    if forecast.reason in BY_WISH:
+        return no_draft or ""
+    if forecast.reason is not Reason.UNLIKELY or cost is None:
+        return ""
+    costs = f"On this computer a guess costs {cost:.0%} of a token's time"
     if right is None:
-        return f"On this computer {costs}, and none looks that likely to be right."
+        return f"{costs}, and none looks that likely to be right."
     if f"{right:.0%}" != f"{cost:.0%}" and right < cost:
-        return f"On this computer {costs}, and only about {right:.0%} of guesses would be right."
-    return NONE_LIKELY
+        return f"{costs}, and only about {right:.0%} would be right."
+    return ""

@@ -2,6 +2,7 @@
 
 from textual.content import Content
 from textual.events import Resize
+from textual.message import Message
 from textual.reactive import reactive
 
 from assistant.events import Decoded, Ready
@@ -14,14 +15,11 @@ WIDE = 120
 PERIOD_S = 0.25
 """Decoding time that one rate stands for, at first."""
 EXPLAINED = (
-    "While an answer comes, you will see here how its tokens are guessed and checked:",
+    "While an answer comes, you will see here:",
     "",
-    "· how many tokens the draft proposes at a time, and why",
-    "· how many of them the target accepts",
-    "· how many tokens one evaluation of the target yields; ArS has 1",
-    "· how fast the answer comes, and how fast it would come with ArS",
+    "· how many guesses were right, and how much time they saved",
+    "· how fast the answer comes",
     "· where the time goes",
-    "· how full the context is",
 )
 
 
@@ -34,6 +32,9 @@ class Speculation(Lines):
         background: $surface;
     }}
     """
+
+    class Turned(Message):
+        """The panel came or went."""
 
     wanted: reactive[bool | None] = reactive[bool | None](None, init=False)
     """Whether the user asked for the panel, or closed it; None: where there is room."""
@@ -96,6 +97,7 @@ class Speculation(Lines):
             shown = room if self.wanted is None else self.wanted
             if shown != self.display:
                 self.display = shown
+                self.post_message(self.Turned())
                 self.call_after_refresh(self.paint)
 
     def watch_wanted(self) -> None:
@@ -126,7 +128,7 @@ class Speculation(Lines):
         return self._ready.no_draft if self._ready and not self._ready.draft else None
 
     def _explained(self, width: int) -> list[Content]:
-        head = [Content.styled("Speculation", "bold $text-accent"), Content("")]
+        head = [Content.styled("Guesses and speed", "bold $text-accent"), Content("")]
         body = [line for text in EXPLAINED for line in paragraph(text, width) or [Content("")]]
         if self._no_draft:
             text = f"No model guesses: {self._no_draft}"

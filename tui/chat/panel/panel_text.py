@@ -15,16 +15,16 @@ NEARLY_FULL = 0.85
 SOURCES = {
     "model": "draft model",
     "heads": "prediction head",
-    "suffix": "said before",
-    "tail": "rest of a draft",
-    "ngram": "said in other answers",
+    "suffix": "copied from this chat",
+    "tail": "rest of a guess",
+    "ngram": "recalled from others",
     "bigram": "word pairs",
     "unigram": "frequent words",
     "random": "chance",
 }
 MUTED = "$foreground-muted"  # $text-muted comes out at full strength in spans
 TIMES = (("draft", "━", "$success"), ("verify", "─", "$primary"), ("host", "┄", MUTED))
-HUES = {True: "$text-success", False: "$text-warning", None: MUTED}
+HUES = {True: "bold $text-success", False: "bold $text-warning", None: "bold"}
 
 Section = list[Content]
 
@@ -76,21 +76,19 @@ def _joined(sections: Iterable[Section], gaps: int) -> list[Content]:
 def _sections(shown: PanelFigures, width: int, compact: bool) -> list[Section]:
     last, found = shown.last, outlook(shown.last, shown.no_draft)
     return [
-        _headline(last, found, width),
-        paragraph(found.worth, width, HUES[found.saves]),
+        _words(found, width),
+        _speed(shown, found, width, compact),
         _yield(last, width),
         _positions(last.stats.positions, width, compact),
         _sources(shown, width, compact),
-        _speed(shown, found, width, compact),
         _times(last, width),
         _context(shown, width, compact),
     ]
 
 
-def _headline(last: Decoded, found: Outlook, width: int) -> Section:
-    name = Content.styled("SpS" if last.lookahead else "ArS", "bold $text-accent")
-    head = pair(name, f"lookahead {last.lookahead}", width)
-    return [head, *paragraph(found.doing, width)]
+def _words(found: Outlook, width: int) -> Section:
+    worth = paragraph(f"{found.worth}.", width, HUES[found.saves])
+    return [*worth, *paragraph(found.why, width), *paragraph(found.doing, width)]
 
 
 def _yield(last: Decoded, width: int) -> Section:
@@ -99,6 +97,7 @@ def _yield(last: Decoded, width: int) -> Section:
     return [
         pair("Tokens per evaluation", f"{last.stats.tokens_per_eval:.2f}", width),
         pair("Accepted", accepted, width),
+        pair("Lookahead", str(last.lookahead), width),
     ]
 
 
@@ -140,7 +139,7 @@ def _speed(shown: PanelFigures, found: Outlook, width: int, compact: bool) -> Se
     if shown.rates:
         section.append(Content.styled(sparkline(shown.rates[-width:]), "$primary"))
     if found.plain_tokens_per_s is not None and not compact:
-        section.append(pair("By ArS, estimated", f"{found.plain_tokens_per_s:.1f}", width))
+        section.append(pair("Without guesses, estimated", f"{found.plain_tokens_per_s:.1f}", width))
     return section
 
 

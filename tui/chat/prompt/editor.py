@@ -48,6 +48,12 @@ class Editor(TextArea, inherit_bindings=False):
 
         text: str
 
+    @dataclass
+    class Spare(Message):
+        """Up, down or enter was pressed, and means nothing in an empty prompt."""
+
+        key: str
+
     def __init__(self, picker: Picker, attached: PromptAttachments, earlier: InputHistory) -> None:
         self.mention = Mention(self, picker)
         super().__init__(compact=True, highlight_cursor_line=False, placeholder=PLACEHOLDER)
@@ -102,12 +108,18 @@ class Editor(TextArea, inherit_bindings=False):
         """Recall an earlier prompt from the first line that is shown."""
         if select or self._line_shown > 0 or not self._recall(1):
             super().action_cursor_up(select)
+            self._spare("up")
 
     def action_cursor_down(self, select: bool = False) -> None:
         """Recall a later prompt from the last line that is shown."""
         last = self.wrapped_document.height - 1
         if select or self._line_shown < last or not self._recall(-1):
             super().action_cursor_down(select)
+            self._spare("down")
+
+    def _spare(self, key: str) -> None:
+        if not self.text:
+            self.post_message(self.Spare(key))
 
     @property
     def _line_shown(self) -> int:

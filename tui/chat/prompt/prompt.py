@@ -25,7 +25,6 @@ from tui.chat.prompt.input_history import InputHistory
 from tui.chat.prompt.mention import FileMentioned
 from tui.chat.prompt.prompt_attachments import PromptAttachments
 from tui.safe import safe
-from tui.widgets.token_styles import legend, styles
 
 PICKING = "Enter attaches · Esc keeps the @"
 
@@ -38,7 +37,6 @@ class Prompt(Vertical):
         height: auto; padding: 0 1; background: $background;
         border: round $border-blurred;
         border-title-color: $text-muted; border-title-background: $background;
-        border-subtitle-color: $text-muted; border-subtitle-background: $background;
 
         &:focus-within { border: round $primary; }
         & Editor {
@@ -78,10 +76,6 @@ class Prompt(Vertical):
         yield self.attached
         yield self._too_long
         yield self.editor
-
-    def on_mount(self) -> None:
-        """Put the legend of the answers onto the border, where it costs no line."""
-        self.border_subtitle = legend(styles(self.app.no_color))
 
     def focus(self, scroll_visible: bool = True, **_: object) -> Self:
         """Let the user type."""
@@ -142,6 +136,8 @@ class Prompt(Vertical):
         if message.text.strip() or self.attachments:
             self._sent = self.Submitted(message.text, self.attachments)
             self.post_message(self._sent)
+        else:
+            self.post_message(Editor.Spare("enter"))
 
     def take(self) -> None:
         """Remember what was sent for up-arrow, and make room for the next."""

@@ -1,0 +1,211 @@
+"""The first minute: what an empty conversation says and offers, and what the first colours mean."""
+
+from dataclasses import replace
+
+import pytest
+from textual import events
+
+from assistant.events import Loading, Origin
+from tests.tui.chat.chat_driver import Chat, Pair, open_chat
+from tui.app.app import SpecchatApp
+from tui.chat.conversation.answer import Answer
+from tui.chat.conversation.lesson import TEXT, Lesson
+from tui.chat.conversation.suggestions import MISSPELT, SUGGESTIONS, SuggestionLine
+from tui.chat.conversation.welcome import (
+    LOOKS,
+    NOVICE,
+    SAMPLE,
+    WHAT,
+    Welcome,
+)
+from tui.race.screen import RaceScreen
+from tui.widgets.token_styles import COLOURED, GHOST, NAMES, PLAIN
+
+CODE, EDIT, RACE = SUGGESTIONS
+SIZES = [(80, 24), (120, 40), (200, 60)]
+
+
+def offers(chat: Chat) -> list[SuggestionLine]:
+    return list(chat.screen.query(SuggestionLine))
+
+
+def chosen(chat: Chat) -> list[int]:
+    return [number for number, offer in enumerate(offers(chat)) if offer.chosen]
+
+
+def lessons(chat: Chat) -> list[str]:
+    return [str(lesson.render()) for lesson in chat.screen.query(Lesson)]
+
+
+def answers(chat: Chat) -> list[Answer]:
+    return list(chat.screen.query(Answer))
+
+
+async def test_enter_in_an_empty_prompt_asks_what_is_suggested(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        await chat.press("enter")
+        await chat.until(lambda: len(chat.said) == 2 and not chat.screen.controller.busy)
+        assert chat.said[0] == CODE.text
+        assert chat.prompt.text == ""
+        assert not chat.screen.query(Welcome)
+
+
+async def test_a_suggestion_that_is_taken_while_models_load_is_answered_when_they_are_there(
+    pair: Pair,
+) -> None:
+    async with open_chat(*pair, hold=(Loading, 1)) as chat:
+        await chat.held()
+        await chat.press("enter")
+        await chat.until(lambda: chat.said == [CODE.text])
+        await chat.end()
+        await chat.until(lambda: len(chat.said) == 2)
+
+
+async def test_a_text_to_edit_waits_in_the_prompt(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        await chat.press("down", "enter")
+        assert chat.prompt.text == MISSPELT == EDIT.text
+        assert chat.said == []
+        await chat.press("enter")
+        await chat.until(lambda: chat.said[:1] == [MISSPELT])
+
+
+async def test_a_race_is_run_with_its_prompt(pair: Pair) -> None:
+    async with open_chat(*pair, size=(120, 40)) as chat:
+        await chat.ready()
+        await chat.press("up", "enter")
+        await chat.until(lambda: isinstance(chat.app.screen, RaceScreen))
+        assert chat.prompt.text == RACE.text
+        assert chat.said == []
+
+
+async def test_the_keys_go_round_the_suggestions(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        seen = [*chosen(chat)]
+        for key in ("down", "down", "down", "up", "up"):
+            await chat.press(key)
+            seen += chosen(chat)
+        assert seen == [0, 1, 2, 0, 2, 1]
+
+
+async def test_a_click_takes_a_suggestion_and_never_what_was_typed(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        await chat.press("a", "b")
+        await chat.pilot.click(offers(chat)[1])
+        assert (chat.prompt.text, chat.said) == ("ab", [])
+        assert "Send or delete first" in chat.told[-1]
+        await chat.press("backspace", "backspace")
+        await chat.pilot.click(offers(chat)[1])
+        await chat.until(lambda: chat.prompt.text == MISSPELT)
+
+
+async def test_keys_mean_to_a_prompt_that_is_not_empty_what_they_always_do(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        await chat.press("a", "down", "up", "down")
+        assert chosen(chat) == [0]
+        assert {offer.styles.text_opacity for offer in offers(chat)} == {0.4}
+        await chat.press("enter")
+        await chat.until(lambda: chat.said[:1] == ["a"])
+        await chat.end()
+        await chat.press("ctrl+n")
+        await chat.until(lambda: offers(chat))
+        await chat.press("up")
+        assert (chat.prompt.text, chosen(chat)) == ("a", [0])  # recalled
+
+
+async def test_who_has_asked_a_few_times_finds_a_line_and_nothing_that_enter_takes(
+    pair: Pair,
+) -> None:
+    async with open_chat(*pair, asked=["?"] * (NOVICE - 1)) as chat:
+        await chat.press("ctrl+n")
+        await chat.until(lambda: len(offers(chat)) == len(SUGGESTIONS))
+        await chat.ask("!")
+        await chat.press("ctrl+n")
+        await chat.until(lambda: WHAT in "".join(chat.shown("Welcome > Static")))
+        assert offers(chat) == []
+        await chat.press("down", "enter")
+        assert (chat.prompt.text, chat.said) == ("", [])
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_all_of_it_is_seen_at_a_glance(pair: Pair, size: tuple[int, int]) -> None:
+    async with open_chat(*pair, size=size) as chat:
+        await chat.ready()
+        view = chat.screen.conversation
+        parts = list(chat.screen.query_one(Welcome).children)
+        assert all(part.display for part in parts)
+        assert all(view.content_region.contains_region(part.region) for part in parts)
+        assert view.max_scroll_y == 0
+        for part in [*offers(chat), chat.screen.query_one(".looks")]:
+            assert all(len(line) <= part.size.width for line in str(part.render()).split("\n"))
+
+
+@pytest.mark.parametrize("size", [(80, 16), (50, 24)])
+async def test_a_small_screen_has_room_for_the_suggestions(
+    pair: Pair, size: tuple[int, int]
+) -> None:
+    async with open_chat(*pair, size=size) as chat:
+        await chat.ready()
+        view = chat.screen.conversation
+        await chat.until(lambda: not chat.screen.query_one(".looks").display)
+        assert all(view.content_region.contains_region(offer.region) for offer in offers(chat))
+
+
+@pytest.mark.parametrize("look", [COLOURED, PLAIN])
+def test_the_sample_has_every_kind_and_each_is_explained_and_looks_unlike_the_others(look) -> None:
+    marked = {kind for _, kind in SAMPLE} - {Origin.TARGET}
+    assert marked == set(LOOKS) == {Origin.DRAFT, Origin.RESIDUAL, GHOST}
+    assert len({look[kind] for kind in marked} | {""}) == 4
+    assert len({NAMES[kind] for kind in marked}) == 3
+
+
+async def test_the_first_colours_are_explained_once_and_stay_until_the_next_question(
+    pair: Pair,
+) -> None:
+    async with open_chat(*pair, novice=True) as chat:
+        await chat.ask("First")
+        assert lessons(chat) == ["".join(TEXT)]
+        assert answers(chat)[0].view == "tokens"
+        await chat.ask("Second")
+        assert lessons(chat) == []
+        assert [answer.view for answer in answers(chat)] == ["words", "words"]
+        settings = chat.app.settings
+    again = SpecchatApp(settings, engine=chat.app._new_engine)
+    async with again.run_test(size=(80, 24)) as pilot:
+        chat = Chat(pilot)
+        chat.novice = True
+        await chat.ask("Third")
+        assert lessons(chat) == []
+
+
+async def test_an_answer_without_guesses_leaves_the_explanation_for_later(pair: Pair) -> None:
+    async with open_chat(*pair, novice=True, mode="ars") as chat:
+        await chat.ask("First")
+        assert lessons(chat) == []
+        assert answers(chat)[0].view == "words"
+        chat.screen.apply(replace(chat.app.settings, mode="sps"))
+        await chat.ask("Second")
+        assert lessons(chat) == ["".join(TEXT)]
+
+
+async def test_what_guesses_brought_is_said_in_one_place(pair: Pair) -> None:
+    async with open_chat(*pair, size=(140, 40), asked=("One",)) as chat:
+        panel, status = chat.screen.parts.panel, chat.screen.parts.status
+        words = "\n".join(line.plain for line in panel._shown)
+        assert "guesses right" in words
+        assert "guesses right" not in str(status.render())
+        await chat.press("f3")
+        assert "guesses right" in str(status.render())
+
+
+async def test_enter_that_came_before_the_terminal_was_taken_over_sends(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        chat.app._early = [events.Key("h", "h"), events.Key("i", "i"), events.Key("ctrl+j", "\n")]
+        await chat.app._take_early()
+        await chat.until(lambda: chat.said[:1] == ["hi"])

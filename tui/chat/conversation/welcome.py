@@ -1,0 +1,99 @@
+"""What an empty conversation shows: what this is, what the colours will mean, what to try."""
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.events import Resize
+from textual.reactive import reactive
+from textual.widgets import Static
+
+from assistant.events import Origin
+from tui.chat.conversation.suggestions import SUGGESTIONS, SuggestionLine
+from tui.widgets.token_styles import GHOST, NAMES, Kind, Run, Styles, legend, styled, styles
+
+NOVICE = 3
+"""Questions after which nobody needs suggestions any more."""
+LESSON_WIDTH, LESSON_HEIGHT = 70, 15
+"""Cells and lines that all of it takes; where there are fewer the lesson is left out."""
+WHAT = "Chat with a model on this computer. Nothing you type leaves it."
+HOW = (
+    "While it writes, a small model guesses ahead. The large one checks several guesses at "
+    "once and keeps what it agrees with, so answers come sooner."
+)
+SAMPLE: tuple[Run, ...] = (
+    ("The", Origin.TARGET),
+    (" quick brown fox jumps over the", Origin.DRAFT),
+    (" fence", GHOST),
+    (" lazy", Origin.RESIDUAL),
+    (" dog", Origin.DRAFT),
+    (".", Origin.TARGET),
+)
+LOOKS: dict[Kind, str] = {
+    Origin.DRAFT: "the small model guessed it, and the large one agreed",
+    GHOST: "thrown away; Ctrl+G shows or hides these",
+    Origin.RESIDUAL: "what the large model wrote instead",
+}
+TRY = "Try one: ↓ chooses, Enter takes it. Or just type."
+
+
+class Welcome(Vertical):
+    """Explain an empty conversation; to newcomers at length, with suggestions."""
+
+    DEFAULT_CSS = """
+    Welcome {
+        height: 1fr; align: center middle;
+
+        & > Static { width: 76; max-width: 100%; height: auto; }
+        & > .what { text-style: bold; }
+        & > .what, & > .how, & > .sample, & > .looks { margin: 0 0 1 0; }
+        & > .sample, & > .looks { padding: 0 2; }
+        & > .how, & > .try { color: $text-muted; }
+        &.-short > .how, &.-short > .sample, &.-short > .looks { display: none; }
+    }
+    """
+    chosen: reactive[int] = reactive(0, init=False)
+    """Which suggestion Enter takes."""
+
+    def __init__(self, novice: bool) -> None:
+        super().__init__()
+        self._lines = [SuggestionLine(each) for each in SUGGESTIONS] if novice else []
+
+    def compose(self) -> ComposeResult:
+        """Lay out what this is, and for newcomers the rest."""
+        look = styles(self.app.no_color)
+        yield Static(WHAT, classes="what", markup=False)
+        if not self._lines:
+            yield Static(legend(look, LOOKS))
+            return
+        yield Static(HOW, classes="how", markup=False)
+        yield Static(styled(SAMPLE, look), classes="sample")
+        yield Static(_looks(look), classes="looks")
+        yield Static(TRY, classes="try", markup=False)
+        yield from self._lines
+        self._lines[0].chosen = True
+
+    def on_resize(self, event: Resize) -> None:
+        """Leave out what there is no room for, the suggestions last."""
+        width, height = event.size
+        self.set_class(width < LESSON_WIDTH or height < LESSON_HEIGHT, "-short")
+
+    def watch_chosen(self, old: int, new: int) -> None:
+        """Mark the suggestion that Enter takes."""
+        self._lines[old].chosen, self._lines[new].chosen = False, True
+
+    def press(self, key: str) -> None:
+        """Use a key that the prompt has no use for."""
+        if self._lines and key == "enter":
+            self._lines[self.chosen].on_click()
+        elif self._lines:
+            self.chosen = (self.chosen + (1 if key == "down" else -1)) % len(self._lines)
+
+
+def _looks(look: Styles) -> Content:
+    """Return what the colours of the sample mean, one to a line."""
+    width = max(len(NAMES[kind]) for kind in LOOKS) + 2
+    lines = (
+        Content.assemble((NAMES[kind], look[kind]), " " * (width - len(NAMES[kind])), meaning)
+        for kind, meaning in LOOKS.items()
+    )
+    return Content("\n").join(lines)
