@@ -1,6 +1,9 @@
 """The engines that run GGUF files: their names, and the packages that bring them."""
 
+import shlex
+import sys
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 EngineName = Literal["llama", "ik"]
@@ -28,7 +31,7 @@ class Package(NamedTuple):
 
 
 ENGINES: dict[EngineName, str] = {"llama": "llama.cpp", "ik": "ik_llama.cpp"}
-"""The names of engines, by their names in options; the first is always installed."""
+"""The names of engines, by their names in options; one of them is enough."""
 PACKAGES: dict[EngineName, Package] = {
     "llama": Package("llama-cpp-python", "llama_cpp", "0.3.36"),
     "ik": Package("ik-llama-cpp-python", "ik_llama_cpp", "0.1.5"),
@@ -36,6 +39,31 @@ PACKAGES: dict[EngineName, Package] = {
 """The Python packages that provide them."""
 
 
+_MAKEFILE = Path(__file__).parents[1] / "Makefile"
+
+
+def missing(name: EngineName) -> str:
+    """Return the sentences for an engine that is not installed: so it is, and what installs it."""
+    return f"{ENGINES[name]} is not installed. Install it with: {how_to_install(name)}"
+
+
+def how_to_install(name: EngineName) -> str:
+    """Return the command that installs an engine where this specchat is."""
+    if name == "llama" and _MAKEFILE.exists():
+        return f"make -C {shlex.quote(str(_MAKEFILE.parent))} llama"
+    return f"{shlex.quote(sys.executable)} -m {PACKAGES[name].command}"
+
+
+def without_llama() -> str:
+    """Return what to add to the refusal of a file: that llama.cpp, which may run it, is missing."""
+    return "" if "llama" in installed() else f" {missing('llama')}"
+
+
 def installed() -> list[EngineName]:
     """Return the installed engines without loading them."""
     return [name for name, package in PACKAGES.items() if find_spec(package.module)]
+
+
+def first() -> EngineName:
+    """Return the engine where none is asked for: llama.cpp, unless the other one alone is here."""
+    return "ik" if installed() == ["ik"] else "llama"

@@ -39,11 +39,10 @@ def choose(setup: Setup, cancel: CancelFlag, tell: Callable[[EngineName], None])
         return EngineChoice(setup.engine, "You chose it.")
     if setup.heads:
         return EngineChoice("llama", "It alone runs prediction heads.")
-    names = engines.installed()
-    if len(names) < 2:
-        return EngineChoice(names[0] if names else "llama", "No other engine is installed.")
     if setup.gpu_layers or rpc_servers.servers():
         return EngineChoice("llama", "Only it can use GPUs and other machines.")
+    if len(engines.installed()) < 2:
+        return EngineChoice(engines.first(), "No other engine is installed.")
     if setup.cache is None:
         return EngineChoice("llama", "The measurements are not saved.")
     return known(setup) or compare(setup, setup.cache, cancel, tell)

@@ -4,6 +4,7 @@ import re
 import signal
 
 from assistant.request import SAID_IS_KEPT, AnyJob
+from models import engines
 
 CAUSES = {
     signal.SIGABRT: "llama.cpp gave up",
@@ -14,6 +15,8 @@ CAUSES = {
     signal.SIGKILL: "something killed it, perhaps because memory ran out",
     signal.SIGTERM: "something told it to stop",
 }
+CRASHES = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGILL)
+"""What an engine dies of that another one may do."""
 TELLING = re.compile(r"GGML_ASSERT|GGML_ABORT|what\(\):|Error\b|error:")
 MAX_CRASH_LINE = 200
 
@@ -25,7 +28,8 @@ def obituary(doing: AnyJob | None, status: int | None, last_words: str, reason: 
     """
     cause = reason or _cause(status, last_words)
     what = doing.doing if doing else "answered"
-    return f"The engine's process ended while it {what} ({cause}). {_advice(doing, status)}"
+    other = engines.without_llama() if status in CRASHES else ""
+    return f"The engine's process ended while it {what} ({cause}). {_advice(doing, status)}{other}"
 
 
 def _cause(status: int | None, last_words: str) -> str:

@@ -1,20 +1,15 @@
-"""Rewrite a GGUF file with other types of weights or fewer layers, in a separate process. llama.cpp
-cannot be stopped while it quantises, and some files make it end its process.
-"""
+"""Requantise a file with llama.cpp: the process that `models.native.quantize` starts."""
 
 import ctypes
 import json
 import os
 import re
-import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 
 import llama_cpp.llama_cpp as c
 
 from models import child_process
-from models.errors import ModelError
 from models.llama import library
 from models.machine import physical_cores
 from models.native import complaints
@@ -23,43 +18,6 @@ KINDS = {"F16": 1, "Q4_0": 2, "Q8_0": 7}
 """llama.cpp's numbers of the file types that can be requested."""
 MAX_TENSOR_BYTES = 1 << 29  # bytes of a tensor that are worked on at once
 _Q2_K = 10
-
-
-def quantize(
-    source: Path,
-    place: Path,
-    kind: str | None,
-    dropped: Sequence[int] = (),
-    kinds: Mapping[str, int] | None = None,
-) -> None:
-    """Write `source` to `place`, every matrix as `kind` (None: unchanged) and layers left out.
-
-    `kinds` sets ggml's types by tensor name, instead of `kind`. llama.cpp copies tensors that
-    already have their type; for tensors without a name here it decides itself.
-
-    Raises:
-        ModelError: llama.cpp cannot; the text has its reason. The caller removes what it wrote.
-    """
-    layers = ",".join(map(str, dropped))
-    process = child_process.start(
-        __name__,
-        source,
-        place,
-        kind or "",
-        layers,
-        stdin=subprocess.PIPE,  # the names of all tensors may be too much for an argument
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        _, said = process.communicate(json.dumps(kinds or {}).encode())
-    finally:
-        process.kill()
-        process.wait()
-    if process.returncode:
-        lines = said.decode("utf-8", "replace").strip().splitlines()
-        reason = lines[-1] if process.returncode == 1 and lines else "llama.cpp ended abruptly"
-        raise ModelError(f"llama.cpp cannot requantise {source}: {reason}.")
 
 
 def _quantize(

@@ -9,7 +9,7 @@ from subprocess import DEVNULL, PIPE
 from typing import cast
 
 from models import child_process
-from models.engines import ENGINES, PACKAGES, EngineName
+from models.engines import ENGINES, PACKAGES, EngineName, first, installed, missing
 from models.errors import ModelError, OtherEngine, SpecchatError, UsageError
 from models.native.library import Library
 
@@ -38,7 +38,9 @@ def use(name: EngineName) -> Library:
         try:
             found = cast(Library, import_module(f"models.{name}.library"))
         except (ImportError, OSError, RuntimeError) as error:
-            how = f"Install it with: {PACKAGES[name].command}"
+            if name not in installed():
+                raise ModelError(missing(name)) from error
+            how = f"Reinstall it with: {PACKAGES[name].command}"
             raise ModelError(f"{ENGINES[name]} cannot be loaded ({error}). {how}") from error
         found.start()
         _loaded = name, found
@@ -46,8 +48,8 @@ def use(name: EngineName) -> Library:
 
 
 def library() -> Library:
-    """Return the library that this process has loaded; llama.cpp by default."""
-    return use(in_use() or "llama")
+    """Return the library that this process has loaded; the first one by default."""
+    return use(in_use() or first())
 
 
 def trouble(name: EngineName) -> str | None:

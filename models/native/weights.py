@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from models import gguf
+from models import engines, gguf
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelError
 from models.native import complaints, loaded
@@ -46,7 +46,8 @@ class Weights:
         self.path = path
         self.header = gguf.read(path)  # refuses all but complete GGUF files
         if reason := self.library.refusal(self.header):
-            raise ModelError(f"{self.library.TITLE} cannot run {path}: {reason}.")
+            refused = f"{self.library.TITLE} cannot run {path}: {reason}."
+            raise ModelError(refused + engines.without_llama())
         params = self.library.model_params(settings)
         key = speed_key(self.library, path, settings.gpu_layers)
         self.conditions = f"{key} repack={settings.repack}"
@@ -114,7 +115,8 @@ def _load(
         return handle
     if cancel.raised:
         raise Cancelled
-    raise ModelError(f"{library.TITLE} cannot load {path}: {complaints.said()}.")
+    refused = f"{library.TITLE} cannot load {path}: {complaints.said()}."
+    raise ModelError(refused + engines.without_llama())
 
 
 def release_mapped_pages() -> None:

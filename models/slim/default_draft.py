@@ -16,6 +16,8 @@ from models.drafts import made_here, mark
 from models.errors import ModelError, SpecchatError
 from models.files.discovery import identify
 from models.files.progress import Progress, Report
+from models.slim.vocabulary import counts_for
+from models.slim.workshop import Recipe, workshop
 
 TOKENS = Path(__file__).with_name("default_tokens.zlib")
 KIND = "Q4_0"
@@ -55,16 +57,9 @@ def make() -> Path:
     """Make the draft that the default target gets from then on; return where it is.
 
     Raises:
-        ModelError: a file of the pair is not here, or llama.cpp cannot requantise it.
+        ModelError: a file of the pair is not here, or no engine can requantise it.
         StorageError: there is no room.
     """
-    try:
-        from models.slim.vocabulary import counts_for
-        from models.slim.workshop import Recipe, workshop
-    except (ImportError, OSError, RuntimeError) as error:
-        raise ModelError(
-            f"llama.cpp, which makes faster drafts, does not load: {error}."
-        ) from error
     pair = catalog.DEFAULT
     target, draft = identify(pair.target.name), identify(pair.draft.name)
     ids, size = kept()

@@ -11,7 +11,7 @@ from models.files.disk import require_room
 from models.files.places import models_dir
 from models.gguf.summary import SERVES
 from models.gguf.tensors import Tensor, kind_name
-from models.llama.quantize import quantize
+from models.native.quantize import quantize
 from models.slim.scratch import keep, no_halves, notes, scratch
 from models.slim.writing import FileLayout, read_layout, write
 

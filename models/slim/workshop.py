@@ -12,7 +12,7 @@ from models.files.disk import require_room
 from models.files.places import models_dir
 from models.gguf import read_vocabulary
 from models.gguf.summary import SERVES
-from models.llama.quantize import quantize
+from models.native.quantize import quantize
 from models.slim import vocabulary, writing
 from models.slim.scratch import keep, no_halves, notes, scratch
 from models.slim.writing import read_layout

@@ -1,11 +1,9 @@
 """The default pair's faster draft: made where the pair was fetched, the same every time."""
 
-import sys
-
 import numpy as np
 import pytest
 
-from models import catalog
+from models import catalog, engines
 from models.catalog import GGUF
 from models.drafts import best_draft, made_here, mark
 from models.errors import StorageError
@@ -95,10 +93,9 @@ def test_where_it_cannot_be_made_the_draft_serves_and_the_reason_is_said(pair, s
         assert default_draft.made(said.append) is None
     assert "There is no room. The draft is used as downloaded." in sentences(said)
     with monkeypatch.context() as patched:
-        patched.delitem(sys.modules, "models.slim.workshop")
-        patched.setitem(sys.modules, "models.llama.quantize", None)
+        patched.setattr(engines, "installed", list)
         assert default_draft.made(said.append) is None
-    assert "llama.cpp, which makes faster drafts, does not load" in sentences(said)
+    assert "llama.cpp is not installed. Install it with: make" in sentences(said)
     assert best_draft(identify("big"), discover())[0].name == "small"
 
 

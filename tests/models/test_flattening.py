@@ -11,7 +11,7 @@ from models.errors import ModelError, StorageError, UsageError
 from models.files import disk
 from models.gguf import read, summarise
 from models.gguf.summary import RECIPE, SERVES, SOURCE, SOURCE_SHA256
-from models.llama.quantize import quantize
+from models.native.quantize import quantize
 from models.slim import scratch, writing
 from models.slim.flattening import flattened, steep
 from models.slim.writing import CHECKSUM, read_layout

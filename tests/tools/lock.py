@@ -11,9 +11,12 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from models.engines import PACKAGES
+
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "constraints.txt"
 HEAD = "# Written by: python -m tests.tools.lock\n# Used by: make, and pip install --constraint\n"
+MORE = "# More, for llama.cpp and for the tests:\n"
 
 
 def plain(name: str) -> str:
@@ -21,15 +24,18 @@ def plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def wanted() -> list[str]:
+def wanted(alone: bool = False) -> list[str]:
+    """Requirements: all of them, or those that specchat has besides llama.cpp."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    return [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    own = project["project"]["dependencies"]
+    others = [text for text in own if Requirement(text).name != PACKAGES["llama"].name]
+    return others if alone else [*own, *project["dependency-groups"]["dev"]]
 
 
-def needed() -> dict[str, str]:
+def needed(alone: bool = False) -> dict[str, str]:
     """Versions by name of all that is required here, directly or not."""
     found: dict[str, str] = {}
-    waiting = [(Requirement(text), "") for text in wanted()]
+    waiting = [(Requirement(text), "") for text in wanted(alone)]
     while waiting:
         requirement, extra = waiting.pop()
         if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
@@ -61,8 +67,13 @@ def read() -> dict[str, str]:
 
 
 def main() -> None:
-    lines = [f"{name}=={version}\n" for name, version in sorted(needed().items())]
-    FILE.write_text(HEAD + "".join(lines))
+    own, every = needed(alone=True), needed()
+    rest = {name: version for name, version in every.items() if name not in own}
+    FILE.write_text(HEAD + listed(own) + MORE + listed(rest))
+
+
+def listed(versions: dict[str, str]) -> str:
+    return "".join(f"{name}=={version}\n" for name, version in sorted(versions.items()))
 
 
 if __name__ == "__main__":

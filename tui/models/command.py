@@ -91,7 +91,8 @@ def _pulled(name: str, offline: bool) -> Iterator[Path]:
     for wanted in [gguf.name for gguf in catalog.expand(name)] or [name]:
         reference = _offered(wanted, offline)
         with meter(reference) as progress:
-            yield fetch(reference, offline=offline, progress=progress)
+            path = fetch(reference, offline=offline, progress=progress)
+        yield path  # after the bar is gone: otherwise both would share a line
     if name.lower() == catalog.DEFAULT.name:
         with meter(catalog.DEFAULT.draft.name) as progress:
             faster = default_draft.made(progress)

@@ -18,17 +18,22 @@ from assistant.chat.template_audit import examine
 from models import catalog, engines, gguf
 from models.catalog import GGUF
 from models.drafts import made_here
-from models.engines import ENGINES, PACKAGES
+from models.engines import ENGINES, PACKAGES, EngineName
 from models.errors import ModelError
 from models.files import checksum, places
 from models.files.discovery import identify
 from models.files.stores import find, installed
 from models.machine import physical_cores
+from models.native import loaded
 from models.native.loaded import trouble
 from tui.safe import safe
 
 GIB = 1 << 30
-LIBRARY = "llama-cpp-python"
+WORTH: dict[EngineName, str] = {
+    "llama": "it computes on GPUs, several answers at once, and files that ik_llama.cpp refuses",
+    "ik": "on many processors it is faster",
+}
+"""What an engine is good for where it is missing."""
 MARKS = {"ok": ("✓", "green"), "note": ("·", "yellow"), "bad": ("✗", "red")}
 
 
@@ -65,7 +70,11 @@ def _print(finding: Finding) -> None:
 
 def checkup() -> list[Finding]:
     """Look at everything; nothing is changed and no connection is opened."""
-    return [*_versions(), *_library(), *_second_engine(), *_machine(), *_files(), *_templates()]
+    first = engines.first()
+    others = [name for name in ENGINES if name != first]
+    found = [*_versions(), *_library(first)]
+    found += [finding for other in others for finding in _other_engine(other)]
+    return [*found, *_machine(), *_files(), *_templates()]
 
 
 def _versions() -> Iterator[Finding]:
@@ -80,40 +89,41 @@ def _versions() -> Iterator[Finding]:
         )
 
 
-def _library() -> Iterator[Finding]:
+def _library(name: EngineName) -> Iterator[Finding]:
+    """Load the engine that is there, and say what it computes with."""
+    title, package = ENGINES[name], PACKAGES[name]
     try:
-        from models.llama import library
-
-        library.start()
-    except (ImportError, OSError, RuntimeError) as error:
-        build = f"{sys.executable} -m pip install --force-reinstall --no-cache-dir {LIBRARY}"
-        yield Finding("llama.cpp", "bad", f"{LIBRARY} does not load: {error}.", f"{build}==0.3.36")
-        return
+        library = loaded.use(name)
     except ModelError as error:
-        yield Finding("llama.cpp", "bad", str(error))
+        build = f"{sys.executable} -m pip install --force-reinstall --no-cache-dir"
+        mend = f"{build} {package.name}=={package.version}"
+        here = name in engines.installed()
+        yield Finding(title, "bad", str(error), mend if here else engines.how_to_install(name))
         return
-    yield Finding("llama.cpp", "ok", f"{library.version()}, {LIBRARY} {_version(LIBRARY)}")
+    yield Finding(title, "ok", f"{library.version()}, {package.name} {_version(package.name)}")
     yield Finding(
         "processor", "ok", f"{', '.join(library.devices())}: {_features(library.features())}"
     )
-    if library.has_amx():
+    if not library.can_repack():
         yield Finding(
             "processor",
             "note",
             "Built with AMX kernels, which crash with some compilers; repacked weights are off.",
             "CFLAGS=-mno-amx-int8 CXXFLAGS=-mno-amx-int8 "
-            f"{sys.executable} -m pip install --force-reinstall --no-cache-dir {LIBRARY}==0.3.36",
+            f"{sys.executable} -m pip install --force-reinstall --no-cache-dir "
+            f"{package.name}=={package.version}",
         )
     gpu = "this build offloads to it" if library.offloads_to_gpu() else "none in this build"
     yield Finding("GPU", "ok" if library.offloads_to_gpu() else "note", gpu)
 
 
-def _second_engine() -> Iterator[Finding]:
-    title, package = ENGINES["ik"], PACKAGES["ik"]
-    if "ik" not in engines.installed():
-        text = "not installed; on many processors it is faster"
-        yield Finding(title, "note", text, f"{sys.executable} -m {package.command}")
-    elif reason := trouble("ik"):
+def _other_engine(name: EngineName) -> Iterator[Finding]:
+    """Try another engine than the one that is loaded here, in a separate process."""
+    title, package = ENGINES[name], PACKAGES[name]
+    if name not in engines.installed():
+        text = f"not installed; {WORTH[name]}"
+        yield Finding(title, "note", text, engines.how_to_install(name))
+    elif reason := trouble(name):
         yield Finding(title, "note", f"{reason} llama.cpp works without it.")
     else:
         yield Finding(title, "ok", f"{package.name} {_version(package.name)}")

@@ -9,6 +9,7 @@ import pytest
 from assistant.lab.protocol import Gauge, LabJob, Lockstep, Prove, Tune
 from assistant.process.crash_report import CAUSES, obituary
 from assistant.request import AnyJob, Count, Race, Setup
+from models import engines
 from tests.assistant.process.driving import ask
 
 SETUP = Setup(Path("/models/big.gguf"), Path("/models/small.gguf"))
@@ -30,6 +31,12 @@ def test_the_sentence_says_what_it_was_at_and_what_to_do() -> None:
     assert "smaller" in obituary(SETUP, -signal.SIGKILL, "")
     assert "doctor" in obituary(SETUP, -signal.SIGILL, "")
     assert "doctor" in obituary(ask(), 1, "")
+
+
+def test_what_one_engine_died_of_is_for_the_other_where_that_is_not_installed(monkeypatch) -> None:
+    monkeypatch.setattr(engines, "installed", lambda: ["ik"])
+    assert "Install it with: make" in obituary(SETUP, -signal.SIGABRT, "")
+    assert "Install it" not in obituary(SETUP, -signal.SIGKILL, "")
 
 
 DOING: dict[type, tuple[AnyJob, str, str]] = {

@@ -14,7 +14,7 @@ from assistant.lab.slim.flat_trial import FlatFigures
 from models.drafts import best_draft
 from models.errors import UsageError
 from models.files.discovery import discover, identify
-from models.llama.quantize import quantize
+from models.native.quantize import quantize
 from models.slim.writing import read_layout
 from tests import tiny
 from tests.patience import WAIT_S

@@ -1,5 +1,7 @@
 """What `specchat doctor` says of the engines."""
 
+from pathlib import Path
+
 import pytest
 
 from assistant.engine import engine_choice
@@ -12,9 +14,11 @@ from tests.engine import needs_both
 from tui.shell import doctor_command
 from tui.shell.doctor_command import Finding
 
+ROOT = Path(__file__).parents[3]
+
 
 def of_the_second_engine() -> Finding:
-    (found,) = doctor_command._second_engine()
+    (found,) = doctor_command._other_engine("ik")
     return found
 
 
@@ -28,10 +32,14 @@ def test_an_engine_that_is_installed_is_tried_in_another_process():
 
 
 def test_one_that_is_not_installed_comes_with_the_command(monkeypatch):
-    monkeypatch.setattr(engines, "installed", lambda: ["llama"])
+    monkeypatch.setattr(engines, "installed", list)
     found = of_the_second_engine()
     assert found.verdict == "note"
     assert str(found.mend).endswith("-m pip install ik-llama-cpp-python==0.1.5")
+    (found,) = doctor_command._other_engine("llama")
+    assert found.verdict == "note"
+    assert "files that ik_llama.cpp refuses" in found.text
+    assert str(found.mend) == f"make -C {ROOT} llama"
 
 
 @needs_both

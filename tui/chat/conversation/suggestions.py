@@ -58,7 +58,7 @@ class SuggestionLine(Static):
 
     @dataclass
     class Taken(Message):
-        """The person wants to try it."""
+        """The user wants to try it."""
 
         suggestion: Suggestion
 

@@ -1,0 +1,80 @@
+"""With one engine alone, what only the other can do says so, with the command that installs it."""
+
+import pytest
+
+from assistant.engine.engine_choice import choose
+from assistant.request import Setup
+from models import engines
+from models.cancel import CancelFlag
+from models.errors import ModelError
+from models.native import loaded, weights
+from models.native.quantize import quantize
+from tests import tiny
+from tests.engine import ENGINE, needs_both
+
+COMMAND = r"llama.cpp is not installed\. Install it with: make -C \S+ llama"
+
+
+@pytest.fixture
+def ik_alone(monkeypatch):
+    monkeypatch.setattr(engines, "installed", lambda: ["ik"])
+
+
+def test_it_is_chosen_and_for_a_gpu_the_other_one_that_is_not_there(ik_alone, tmp_path):
+    setup = Setup(tmp_path / "any.gguf", cache=tmp_path)
+    assert choose(setup, CancelFlag(), lambda name: None).engine == "ik"
+    setup = Setup(tmp_path / "any.gguf", gpu_layers=1)
+    assert choose(setup, CancelFlag(), lambda name: None).engine == "llama"
+
+
+def test_an_engine_that_is_not_there_is_told_with_its_command(ik_alone, monkeypatch):
+    monkeypatch.setattr(loaded, "_loaded", None)
+    monkeypatch.setattr(loaded, "installed", lambda: ["ik"])
+
+    def none(name):
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(loaded, "import_module", none)
+    with pytest.raises(ModelError, match=COMMAND):
+        loaded.use("llama")
+    with pytest.raises(ModelError, match=r"cannot be loaded .* Reinstall it with: pip install"):
+        loaded.use("ik")
+
+
+def test_a_file_that_is_refused_is_one_for_the_other(ik_alone, tmp_path, monkeypatch):
+    path = tiny.write(tmp_path / "m.gguf")
+    monkeypatch.setattr(loaded.library(), "refusal", lambda header: "it is too new")
+    with pytest.raises(ModelError, match=r"cannot run .*m\.gguf: it is too new\. " + COMMAND):
+        weights.Weights(path)
+    monkeypatch.undo()
+    path.write_bytes(path.read_bytes().replace(b"output_norm.weight", b"output_norn.weight"))
+    with pytest.raises(ModelError, match=r"cannot load .*m\.gguf: .*\.$"):
+        weights.Weights(path)
+
+
+def test_layers_are_left_out_by_the_other_alone(ik_alone, tmp_path):
+    with pytest.raises(ModelError, match=f"cannot be requantised. {COMMAND}"):
+        quantize(tmp_path / "a.gguf", tmp_path / "b.gguf", "Q4_0", dropped=[1])
+
+
+@needs_both
+def test_both_requantise_alike(tmp_path, monkeypatch, open_model):
+    """Each rounds on its own at ties; the numbers that come of it are as good as the same."""
+    source, places = tiny.write(tmp_path / "source.gguf"), []
+    for name in ("llama", "ik"):
+        with monkeypatch.context() as patched:
+            patched.setattr(engines, "installed", lambda name=name: [name])
+            places.append(tmp_path / f"{name}.gguf")
+            quantize(source, places[-1], "Q8_0")
+    tokens = [*b"def f(x):"]
+    first, second, whole = (open_model(path).logits(tokens)[0] for path in (*places, source))
+    assert abs(first - second).max() <= 0.1 * abs(first - whole).max()
+
+
+@needs_both
+def test_a_file_that_the_fork_cannot_requantise_is_named_with_its_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr(engines, "installed", lambda: ["ik"])
+    (tmp_path / "no.gguf").write_bytes(b"GGUF")
+    with pytest.raises(ModelError, match=r"ik_llama.cpp cannot requantise .*no\.gguf: ."):
+        quantize(tmp_path / "no.gguf", tmp_path / "out.gguf", "Q4_0")
+    assert loaded.in_use() == ENGINE

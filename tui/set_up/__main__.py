@@ -1,0 +1,69 @@
+"""Set specchat up: `python -m tui.set_up chat`, `llama` or `test`. Finished steps are skipped."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from tui.set_up import process
+from tui.set_up.steps import (
+    VENV,
+    Failed,
+    environment,
+    llama_cpp,
+    packages,
+    second_engine,
+    take_built,
+)
+
+PYTHONS = ("python3.13", "python3.12", "python3.11", "python3.14")
+"""Those that will do where the one that runs this is too old."""
+
+
+def main(goal: str) -> None:
+    """Do the steps of a goal that are not done yet.
+
+    Raises:
+        Failed: one cannot be done.
+    """
+    environment()
+    packages("specchat")
+    has_second = second_engine()
+    if goal != "chat" or not has_second or os.environ.get("CMAKE_ARGS") or _is_apple_silicon():
+        llama_cpp(goal, has_second)
+    else:
+        take_built()
+    if goal == "test":
+        packages("what the tests need", group="dev")
+    if goal == "chat" and subprocess.call([VENV / "bin" / "specchat", "models", "pull", "default"]):
+        raise Failed("The models are not complete. Run the same command again to continue.")
+
+
+def _is_apple_silicon() -> bool:
+    """Say whether there is a GPU that llama.cpp uses without being asked."""
+    return sys.platform == "darwin" and os.uname().machine == "arm64"
+
+
+def _newer() -> None:
+    """Continue with a newer Python, if there is one."""
+    for name in PYTHONS:
+        if process.found(name):
+            os.execvp(name, [name, "-m", "tui.set_up", *sys.argv[1:]])
+    raise Failed(
+        "specchat needs Python 3.11 or newer, and this is "
+        f"{sys.version.split()[0]}. If there is one elsewhere: make PYTHON=/path/to/python3.12"
+    )
+
+
+if __name__ == "__main__":
+    process.end_as_interrupted()
+    try:
+        if sys.version_info < (3, 11):  # noqa: UP036  (any Python may run this)
+            _newer()
+        main(sys.argv[1])
+    except Failed as error:
+        sys.exit(f"\n{error}")
+    except KeyboardInterrupt:
+        print("\nStopped. Run the same command again to continue.", file=sys.stderr)
+        sys.exit(130)
