@@ -22,7 +22,7 @@ def quantize(
 ) -> None:
     """Write `source` to `place`, every matrix as `kind` (None: as it is) and layers left out.
 
-    `kinds` gives tensors ggml's types by their names, in place of `kind`. The engine copies what
+    `kinds` gives tensors ggml's types by their names, instead of `kind`. The engine copies what
     has its type already; what it does to a tensor that is not named is its own choice.
 
     Raises:
