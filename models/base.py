@@ -24,7 +24,15 @@ class Model(Protocol):
     max_rows: int
     """How many rows one call may ask for."""
     can_roll_back: bool
-    """Whether forgetting the last tokens is cheap. If not, speculation cannot pay."""
+    """Whether forgetting the last tokens is possible. If not, speculation cannot pay."""
+    rollback: int | None
+    """How many tokens of the last evaluation can be forgotten at no cost; None: any number.
+
+    To forget more, a model goes back to a state it has saved, from before the evaluation, and
+    evaluates the tokens that stay again, with the next ones.
+    """
+    decided: int
+    """How many of the first tokens will not be rolled back. It is a hint."""
     busy_s: float
     """Seconds spent in `logits` so far."""
 
@@ -34,7 +42,7 @@ class Model(Protocol):
         Evaluates only what the cache lacks. The result is a view that the next call overwrites.
         `fillers` widen the batch with tokens whose results are discarded, for kernels that take
         less time when the batch is full; they change neither the logits nor the cache. They are
-        left out if there is no room for them, or if the model cannot roll back.
+        left out if there is no room for them, or if the model cannot forget any number of tokens.
 
         Raises:
             Cancelled: the cancel flag was raised; what was evaluated so far stays cached.
@@ -44,8 +52,14 @@ class Model(Protocol):
         ...
 
     def cached(self, tokens: Sequence[int]) -> int:
-        """Return how many leading tokens the cache already holds."""
+        """Return how many leading tokens the cache already holds, or can go back to."""
         ...
+
+
+def most_proposals(model: Model) -> int:
+    """Return how many proposals one evaluation can verify; all of them can be taken back."""
+    room = model.max_rows - 1
+    return min(room, model.rollback) if model.rollback else room
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,9 +104,7 @@ def _digest(model: LocalModel) -> str | None:
 
 def _flaw(model: ModelSummary) -> str | None:
     """Return why a model can be neither a target nor a draft: the end of a sentence about it."""
-    if model.flaw:
-        return f"is {model.flaw}"
-    return None if model.rolls_back else "is recurrent and cannot roll back tokens"
+    return f"is {model.flaw}" if model.flaw else None
 
 
 def best_draft(

@@ -11,6 +11,7 @@ import psutil
 
 from models.files.discovery import LocalModel
 from models.gguf import ModelSummary
+from models.planes import of_size
 
 Verdict = Literal["fits", "tight", "too large"]
 BATCH = 256  # tokens that are evaluated at once, as `models.native.model` does
@@ -30,12 +31,13 @@ class Memory:
     weights: int  # the file, mapped
     repacked: int  # while loading: some weights twice, the file's and those for the CPU's kernels
     cache: int  # keys and values of a full context
+    states: int  # of a recurrent model: the state, and those that are kept to go back to
     buffers: int  # what a batch is computed in, logits, the vocabulary
 
     @property
     def needed(self) -> int:
         """The total at its peak."""
-        return self.weights + self.repacked + self.cache + self.buffers
+        return self.weights + self.repacked + self.cache + self.states + self.buffers
 
     @property
     def held(self) -> int:
@@ -48,6 +50,7 @@ class Memory:
             self.weights + other.weights,
             max(self.repacked - other.held, other.repacked),
             self.cache + other.cache,
+            self.states + other.states,
             self.buffers + other.buffers,
         )
 
@@ -70,8 +73,15 @@ def estimate(summary: ModelSummary, size: int, n_ctx: int, *, drafts: bool = Fal
         size,
         summary.repacked if repacks() else 0,
         n_ctx * summary.kv_bytes_per_token,
+        # The one that is used, one more for each token to take back, and a copy of one.
+        summary.state_bytes * (2 + taken_back(summary, size, drafts=drafts)),
         _FLOAT * (rows + graph) + _BYTES_PER_TOKEN_TEXT * summary.n_vocab,
     )
+
+
+def taken_back(summary: ModelSummary, size: int, *, drafts: bool = False) -> int:
+    """Return for how many tokens of a batch a state is kept to go back to: 0 for most models."""
+    return of_size(summary.architecture, summary.state_bytes, size, 1 if drafts else ROWS)
 
 
 def of_pair(target: LocalModel, draft: LocalModel | None, n_ctx: int) -> Memory | None:

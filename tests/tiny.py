@@ -18,7 +18,8 @@ TEMPLATE = (
 )
 HEADS, KV_HEADS, EMBEDDING, FEED_FORWARD = 2, 1, 64, 128
 HEAD = EMBEDDING // HEADS
-KINDS = ("llama", "gemma3", "lfm2", "mamba", "glm4moe")
+KINDS = ("llama", "gemma3", "lfm2", "qwen35", "nemotron_h", "mamba", "glm4moe")
+LAYERS = {"gemma3": 6, "lfm2": 4, "qwen35": 4, "nemotron_h": 4, "glm4moe": 3}
 
 
 def write(
@@ -37,6 +38,7 @@ def write(
     file_type: int = 0,
     words: tuple[str, ...] = (),
     longrope: int | None = None,
+    head: bool = False,
 ) -> Path:
     """Write a model of one architecture and return its path.
 
@@ -46,9 +48,9 @@ def write(
     are what the header says; the weights are 32 bits whatever it claims. `words` are tokens of
     their own, which the model says as readily as any byte. A llama with `longrope` rotates its keys
     in another way in contexts of more tokens than that. The last block of a glm4moe is a head that
-    predicts the token after the next one.
+    predicts the token after the next one; a qwen35 has one with `head`.
     """
-    layers = layers or {"lfm2": 4, "gemma3": 6, "glm4moe": 3}.get(kind, 2)
+    layers = (layers or LAYERS.get(kind, 2)) + head
     writer = gguf.GGUFWriter(path, kind)
     vocabulary = _write_vocabulary(writer, controls, template, words)
     writer.add_context_length(n_ctx)
@@ -61,7 +63,7 @@ def write(
         writer.add_name(name)
     if longrope is not None:
         _write_longrope(writer, longrope)
-    _Tensors(writer, kind, layers, vocabulary, seed, like, noise, stops).write()
+    _Tensors(writer, kind, layers, vocabulary, seed, like, noise, stops, head).write()
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -117,8 +119,10 @@ class _Tensors:
         like: int | None,
         noise: float,
         stops: bool,
+        head: bool,
     ) -> None:
         self._writer, self._kind, self._layers = writer, kind, layers
+        self._head_last = head
         self._vocabulary = vocabulary
         self._endless = kind == "llama" and not stops
         self._rng = np.random.default_rng(seed if like is None else like)
@@ -135,6 +139,8 @@ class _Tensors:
             "llama": self._llama,
             "gemma3": self._gemma3,
             "lfm2": self._lfm2,
+            "qwen35": self._qwen35,
+            "nemotron_h": self._nemotron_h,
             "mamba": self._mamba,
             "glm4moe": self._glm4moe,
         }[self._kind]()
@@ -167,8 +173,8 @@ class _Tensors:
     def _ones(self, name: str, size: int) -> None:
         self._add(name, np.ones(size, np.float32))
 
-    def _attention(self, block: str, norms: bool = False) -> None:
-        self._random(block + "attn_q.weight", EMBEDDING, EMBEDDING)
+    def _attention(self, block: str, norms: bool = False, gates: bool = False) -> None:
+        self._random(block + "attn_q.weight", EMBEDDING, (1 + gates) * EMBEDDING)
         self._random(block + "attn_k.weight", EMBEDDING, KV_HEADS * HEAD)
         self._random(block + "attn_v.weight", EMBEDDING, KV_HEADS * HEAD)
         self._random(block + "attn_output.weight", EMBEDDING, EMBEDDING)
@@ -176,11 +182,12 @@ class _Tensors:
             self._ones(block + "attn_q_norm.weight", HEAD)
             self._ones(block + "attn_k_norm.weight", HEAD)
 
-    def _feed_forward(self, block: str) -> None:
+    def _feed_forward(self, block: str, norm: bool = True) -> None:
         self._random(block + "ffn_gate.weight", EMBEDDING, FEED_FORWARD)
         self._random(block + "ffn_up.weight", EMBEDDING, FEED_FORWARD)
         self._random(block + "ffn_down.weight", FEED_FORWARD, EMBEDDING)
-        self._ones(block + "ffn_norm.weight", EMBEDDING)
+        if norm:
+            self._ones(block + "ffn_norm.weight", EMBEDDING)
 
     def _transformer(self) -> None:
         self._writer.add_feed_forward_length(FEED_FORWARD)
@@ -276,10 +283,7 @@ class _Tensors:
         inner, state, rank = 2 * EMBEDDING, 8, 4
         self._writer.add_feed_forward_length(0)
         self._writer.add_head_count(0)
-        self._writer.add_ssm_conv_kernel(4)
-        self._writer.add_ssm_inner_size(inner)
-        self._writer.add_ssm_state_size(state)
-        self._writer.add_ssm_time_step_rank(rank)
+        self._ssm(inner, state, rank)
         self._ones("output_norm.weight", EMBEDDING)
         for layer in range(self._layers):
             block = f"blk.{layer}."
@@ -293,3 +297,82 @@ class _Tensors:
             self._add(block + "ssm_a", -np.ones((inner, state), np.float32))
             self._ones(block + "ssm_d", inner)
             self._random(block + "ssm_out.weight", inner, EMBEDDING)
+
+    def _qwen35(self) -> None:
+        """Every other layer is attention, the rest are delta nets of 4 heads."""
+        heads, groups, state = 4, 2, 16
+        inner = heads * state
+        convolved = inner + 2 * groups * state
+        self._transformer()
+        self._writer.add_head_count_kv(KV_HEADS)
+        self._writer.add_key_length(HEAD)
+        self._writer.add_value_length(HEAD)
+        self._writer.add_rope_dimension_sections([6, 5, 5, 0])
+        self._writer.add_full_attention_interval(2)
+        self._ssm(inner, state, heads, groups)
+        self._ones("output_norm.weight", EMBEDDING)
+        if self._head_last:
+            self._writer.add_nextn_predict_layers(1)
+            self._head_of_block(f"blk.{self._layers - 1}.nextn.")
+        for layer in range(self._layers):
+            block = f"blk.{layer}."
+            self._ones(block + "attn_norm.weight", EMBEDDING)
+            self._ones(block + "post_attention_norm.weight", EMBEDDING)
+            self._feed_forward(block, norm=False)
+            if layer % 2 or (self._head_last and layer == self._layers - 1):
+                self._attention(block, norms=True, gates=True)
+                continue
+            self._random(block + "attn_qkv.weight", EMBEDDING, convolved)
+            self._random(block + "attn_gate.weight", EMBEDDING, inner)
+            self._random(block + "ssm_conv1d.weight", 4, convolved, scale=0.3)
+            self._random(block + "ssm_dt.bias", heads)
+            self._add(block + "ssm_a", -np.ones(heads, np.float32))
+            self._random(block + "ssm_beta.weight", EMBEDDING, heads)
+            self._random(block + "ssm_alpha.weight", EMBEDDING, heads)
+            self._ones(block + "ssm_norm.weight", state)
+            self._random(block + "ssm_out.weight", inner, EMBEDDING)
+
+    def _nemotron_h(self) -> None:
+        """Layers are recurrent, then a network, again and again; the last one is attention."""
+        last = self._layers - 1
+        kinds = ["network" if i % 2 else "ssm" for i in range(last)] + ["attention"]
+        networks = [FEED_FORWARD if kind == "network" else 0 for kind in kinds]
+        self._writer.add_feed_forward_length(networks)
+        self._writer.add_head_count(HEADS)
+        self._writer.add_head_count_kv([KV_HEADS if kind == "attention" else 0 for kind in kinds])
+        self._writer.add_key_length(HEAD)
+        self._writer.add_value_length(HEAD)
+        self._writer.add_layer_norm_eps(1e-5)
+        self._ssm(2 * EMBEDDING, 16, 4, 2)
+        self._ones("output_norm.weight", EMBEDDING)
+        for layer, kind in enumerate(kinds):
+            block = f"blk.{layer}."
+            self._ones(block + "attn_norm.weight", EMBEDDING)
+            match kind:
+                case "attention":
+                    self._attention(block)
+                case "network":
+                    self._random(block + "ffn_up.weight", EMBEDDING, FEED_FORWARD)
+                    self._random(block + "ffn_down.weight", FEED_FORWARD, EMBEDDING)
+                case _:
+                    self._mixer(block, 2 * EMBEDDING, 16, 4, 2)
+
+    def _ssm(self, inner: int, state: int, rank: int, groups: int = 0) -> None:
+        self._writer.add_ssm_conv_kernel(4)
+        self._writer.add_ssm_inner_size(inner)
+        self._writer.add_ssm_state_size(state)
+        self._writer.add_ssm_time_step_rank(rank)
+        if groups:
+            self._writer.add_ssm_group_count(groups)
+
+    def _mixer(self, block: str, inner: int, state: int, heads: int, groups: int) -> None:
+        """Add the tensors of a layer of Mamba 2."""
+        convolved = inner + 2 * groups * state
+        self._random(block + "ssm_in.weight", EMBEDDING, inner + convolved + heads)
+        self._random(block + "ssm_conv1d.weight", 4, convolved, scale=0.3)
+        self._random(block + "ssm_conv1d.bias", convolved)
+        self._random(block + "ssm_dt.bias", heads)
+        self._add(block + "ssm_a", -np.ones((heads, 1), np.float32))
+        self._add(block + "ssm_d", np.ones((heads, 1), np.float32))
+        self._add(block + "ssm_norm.weight", np.ones((groups, inner // groups), np.float32))
+        self._random(block + "ssm_out.weight", inner, EMBEDDING)

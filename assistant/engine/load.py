@@ -11,6 +11,7 @@ from assistant.decoding.lookahead.machine_cache import (
     cached_or_measured,
     known_acceptance,
     remember_acceptance,
+    remember_attention,
 )
 from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.sources.draft import Source
@@ -199,7 +200,12 @@ class Loader:
             return Controller(costs, draft_source=draft_source)
         files = target.weights.path, draft.weights.path if draft else None
         acceptance = Acceptance(known_acceptance(*files, folder))
-        self.keep_learnt = lambda: remember_acceptance(acceptance.lasting, *files, folder)
+
+        def keep_learnt() -> None:
+            remember_acceptance(acceptance.lasting, *files, folder)
+            remember_attention(costs.attention, target, folder)
+
+        self.keep_learnt = keep_learnt
         return Controller(costs, acceptance, draft_source)
 
 
@@ -220,7 +226,7 @@ def _has_heads(weights: Weights) -> bool:
 def _check_rolls_back(model: NativeModel) -> None:
     if not model.can_roll_back:
         raise ModelError(
-            f"{model.weights.path.name} is a recurrent model, which cannot roll back tokens."
+            f"{model.weights.path.name} cannot roll back tokens with {model.weights.library.TITLE}."
         )
 
 

@@ -70,7 +70,7 @@ class Resuming:
 
     @property
     def _rolls_back(self) -> bool:
-        return self._model.can_roll_back and not self._model.restores_in_part
+        return self._model.rollback is None and not self._model.restores_in_part
 
     def _restore(self, snapshots: Snapshots, tokens: Sequence[int]) -> None:
         """Bring back the snapshot that has most in common with a prompt, if it has enough."""

@@ -23,7 +23,7 @@ from assistant.decoding.sources.draft import Draft, Plan
 from assistant.decoding.warp import Warp
 from assistant.engine.decoding_sequence import DecodingSequence
 from assistant.events import Forecast, Noticed, Prefilled, Role, Stop
-from models.base import Logits, Model, MultiSequenceModel, SequenceTokens
+from models.base import Logits, Model, MultiSequenceModel, SequenceTokens, most_proposals
 from models.errors import Cancelled, DraftFailed, ModelError
 
 PREFILL_CHUNK = 256  # tokens between two signs of life
@@ -116,7 +116,10 @@ class Rounds:
 
     def _round(self, live: Sequence[DecodingSequence], policy: Policy) -> Iterator[SequenceRound]:
         draft_s, tables_s, started = *_spent(live), self._clock()
-        drafts = self._drafts(live, policy)
+        again = self._again(live)
+        if policy.controller:
+            policy.controller.at(len(live[0].tokens))
+        drafts = self._drafts(live, policy, again)
         fillers = self._fillers(drafts, policy)
         rounds = self._verified(drafts, fillers)
         seconds, spent = self._clock() - started, _spent(live)
@@ -126,19 +129,31 @@ class Rounds:
             plans = [plan for _, plan, _ in drafts]
             observed = list(zip(rounds, plans, strict=True))
             spent_s = spent[0] - draft_s, spent[1] - tables_s
-            controller.observe(observed, seconds, *spent_s, fillers)
+            controller.observe(observed, seconds, *spent_s, fillers, again)
             if len(self._sequences) == 1:
                 forecasts = [controller.forecast(forecasts[0].reason, plans[0])]
         for (sequence, _, _), round_, forecast in zip(drafts, rounds, forecasts, strict=True):
             yield SequenceRound(sequence, round_, forecast)
 
-    def _drafts(self, live: Sequence[DecodingSequence], policy: Policy) -> list[PlannedDraft]:
+    def _again(self, live: Sequence[DecodingSequence]) -> int:
+        """Return how many tokens the target has to evaluate again: it could not go back to them."""
+        if len(self._sequences) > 1 or self._target.rollback is None:
+            return 0
+        return len(live[0].tokens) - 1 - self._target.cached(live[0].tokens[:-1])
+
+    def _drafts(
+        self, live: Sequence[DecodingSequence], policy: Policy, again: int
+    ) -> list[PlannedDraft]:
+        repeats = self._target.rollback == 0
         drafts: list[PlannedDraft] = []
         beside = BatchShare(len(live) - 1, len(live) - 1)
         for each in live:
             plan, draft = cast(Plan, Fixed(0)), Draft()
             if each.speculates(policy):
-                plan = policy.plan(self._room(each, len(live), beside, policy), beside)
+                room = self._room(each, len(live), beside, policy)
+                plan = policy.plan(
+                    room, replace(beside, width=beside.width + again, repeats=repeats)
+                )
                 draft = each.drafter.propose(each.tokens, plan, self._warp, each.rule.draw)
             if isinstance(plan, ThroughputPlan):
                 beside = plan.beside
@@ -152,12 +167,12 @@ class Rounds:
         rows = self._target.max_rows
         most = rows - beside.width if policy.is_free else rows // live
         left = self._limit - len(sequence.tokens), sequence.answer.tokens_left
-        return max(0, min(most, *left) - 1)
+        return max(0, min(most - 1, most_proposals(self._target), *(each - 1 for each in left)))
 
     def _fillers(self, drafts: Sequence[PlannedDraft], policy: Policy) -> int:
         """Return how many fillers to add to the batch."""
         target = self._target
-        if policy.controller is None or not target.can_roll_back:
+        if policy.controller is None or target.rollback is not None:
             return 0
         answered = sum(len(each.tokens) - self._prompt for each in self._sequences)
         proposed = sum(len(draft.tokens) for *_, draft in drafts)

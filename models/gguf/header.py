@@ -91,6 +91,41 @@ class Header:
         return 2 * in_all * per_head
 
     @property
+    def state_bytes(self) -> int:
+        """Bytes of the recurrent state of one text, at 32 bits a number; 0 where there is none.
+
+        As llama.cpp has it: what a convolution still looks at, and what is carried from token to
+        token. That of kinds whose layout is not known here is not counted.
+        """
+        inner, state = self._size("ssm.inner_size"), self._size("ssm.state_size")
+        convolved = inner + 2 * self._size("ssm.group_count") * state
+        carried = max(0, self._size("ssm.conv_kernel") - 1) * convolved + inner * state
+        width, kept = self._size("embedding_length"), self._size("shortconv.l_cache")
+        if kept:
+            carried = (kept - 1) * width
+        if head := self._size("wkv.head_size"):
+            carried = width * (head + (self.number("token_shift_count") or 2))
+        return 4 * carried * self._recurrent_layers()
+
+    def _size(self, key: str) -> int:
+        return self.number(key) or 0
+
+    def _recurrent_layers(self) -> int:
+        """Return how many layers have a state, in a file where some have one."""
+        layers = self.layers or 0
+        if self.architecture in ("qwen35", "qwen35moe", "qwen3next"):
+            return layers - layers // (self.number("full_attention_interval") or 4)
+        heads = self.metadata.get(f"{self.architecture}.attention.head_count_kv")
+        if not isinstance(heads, tuple):
+            return layers
+        networks = self.metadata.get(f"{self.architecture}.feed_forward_length")
+        if self.architecture not in ("nemotron_h", "nemotron_h_moe") or not isinstance(
+            networks, tuple
+        ):
+            return heads.count(0)
+        return list(zip(heads, networks, strict=False)).count((0, 0))
+
+    @property
     def head_size(self) -> int:
         """How many numbers a key of one attention head has; 0 if the file does not say."""
         return self._head_size("key")

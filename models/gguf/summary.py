@@ -44,7 +44,8 @@ class ModelSummary:
     kv_bytes_per_token: int
     width: int  # numbers per token while a batch is computed
     repacked: int  # bytes that llama.cpp holds a second time, rearranged for the CPU
-    rolls_back: bool  # whether its cache can forget the last tokens
+    recurrent: bool  # whether it has a state instead of keys and values, in some layers at least
+    state_bytes: int  # of that state
     flaw: str | None  # why it cannot hold a conversation
     layers: int | None
     serves: str | None  # the target it was made to draft for; see `models.slim`
@@ -67,7 +68,8 @@ def summarise(path: Path) -> ModelSummary:
         kv_bytes_per_token=header.kv_bytes_per_token or 0,
         width=_width(header),
         repacked=sum(header.tensors.matrices.get(kind, 0) for kind in _REPACKED),
-        rolls_back=not _is_recurrent(header),
+        recurrent=_is_recurrent(header),
+        state_bytes=header.state_bytes,
         flaw=_flaw(header),
         layers=header.layers,
         serves=serves if isinstance(serves, str) else None,

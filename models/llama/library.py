@@ -26,6 +26,7 @@ TITLE, PACKAGE = ENGINES["llama"], PACKAGES["llama"]
 CONTEXT_DEFAULTS: dict[str, float] = {
     "n_batch": 2048,
     "n_ubatch": 512,
+    "n_rs_seq": 0,
     "n_outputs_max_per_seq": 1,
     "flash_attn_type": -1,
     "yarn_ext_factor": -1.0,
@@ -74,6 +75,7 @@ def context_params(settings: ContextSettings) -> Any:
     params.n_ctx, params.n_batch, params.n_ubatch = settings.n_ctx, BATCH, BATCH
     params.n_seq_max, params.kv_unified = settings.sequences, True
     params.n_outputs_max = settings.max_rows
+    params.n_rs_seq = settings.planes  # ignored for models that cannot
     # Batches of two or more, also verification, use the second count.
     params.n_threads = params.n_threads_batch = settings.threads
     if settings.flash_attention is not None:

@@ -11,6 +11,7 @@ from models.errors import Cancelled, ContextFull, ModelError
 from models.native import complaints, state
 from models.native.batch import SEQUENCE, Batch, Part
 from models.native.library import ContextSettings
+from models.native.recurrent import RecurrentState
 from models.native.states import States
 from models.native.weights import Weights
 from models.prefix import shared
@@ -45,6 +46,9 @@ class Context:
         self._batch = Batch(self._c, self.state_width if settings.use == "heads" else 0)
         self.held: list[list[int]] = [[] for _ in range(settings.sequences)]
         """The tokens of each sequence that the cache holds."""
+        recurrent = weights.is_recurrent and settings.use != "heads"
+        self.recurrent = RecurrentState(self._c, self._handle) if recurrent else None
+        """What the model has instead of a cache that forgets at will; it has one sequence then."""
         # Where a model has two sets of rotations (longrope), the size says which one is used.
         self.cache_format = f"n_ctx={self.n_ctx} {self._fields}"
         """All settings that determine the bytes of its cache, as text."""
@@ -89,7 +93,8 @@ class Context:
         """Append parts to their sequences, in one batch.
 
         Raises:
-            Cancelled: the cancel flag was raised; the cache is as it was.
+            Cancelled: the cancel flag was raised; the cache is as it was, that of a recurrent model
+                as far as it can go back.
             ContextFull: there are no cells left for them; the cache is as it was.
             ModelError: the library could not evaluate the batch; the cache is empty.
         """
@@ -107,10 +112,15 @@ class Context:
                 self.held[part.sequence].extend(part.tokens)
             if self.states:
                 self.states.take(parts, lengths)
+            if self.recurrent:
+                self.recurrent.evaluated(count)
             return
         # After an abort the cache is unchanged or can be restored; after an error nothing is
         # certain.
-        if code not in (NO_ROOM, ABORTED) or not all(
+        if self.recurrent and code == ABORTED:
+            self.recurrent.spoil()
+            self.truncate(lengths[0])
+        elif code not in (NO_ROOM, ABORTED) or not all(
             self._c.llama_memory_seq_rm(self._memory, part.sequence, length, -1)
             for part, length in zip(parts, lengths, strict=True)
         ):
@@ -146,7 +156,10 @@ class Context:
         return logits
 
     def truncate(self, length: int, sequence: int = SEQUENCE) -> None:
-        """Forget all but the first `length` tokens; all, if the model cannot roll back tokens."""
+        """Forget all but the first `length` tokens; more of them, if it cannot go back there."""
+        if self.recurrent:
+            self._go_back(self.recurrent, length)
+            return
         if length == len(self.held[sequence]):
             return
         if self._reaches_back(length, sequence) and self._c.llama_memory_seq_rm(
@@ -155,6 +168,25 @@ class Context:
             del self.held[sequence][length:]
         else:
             self.forget(sequence)
+
+    def _go_back(self, state: RecurrentState, length: int) -> None:
+        held = self.held[SEQUENCE]
+        reached = state.reach(len(held), length)
+        if reached and state.go_back(len(held), reached):
+            del held[reached:]
+        else:
+            self.clear()
+
+    def keep(self) -> None:
+        """Be able to go back to what the first sequence holds now."""
+        if self.recurrent:
+            self.recurrent.copy(len(self.held[SEQUENCE]))
+
+    def reach(self, tokens: Sequence[int]) -> int:
+        """Return how many of `tokens` the first sequence holds, or can go back to."""
+        held = self.held[SEQUENCE]
+        common = shared(held, tokens)
+        return self.recurrent.reach(len(held), common) if self.recurrent else common
 
     def align(self, sequence: int, tokens: Sequence[int], most: int) -> None:
         """Let a sequence hold as many of `tokens` as the cache has, at most `most`, and no others.
@@ -205,6 +237,8 @@ class Context:
             self.states.forget()
         for tokens in self.held:
             tokens.clear()
+        if self.recurrent:
+            self.recurrent.forget()
 
     def state(self) -> memoryview:
         """Return a copy of what the first sequence holds."""

@@ -36,12 +36,14 @@ class HeadModel:
 
     max_rows = 1
     can_roll_back = True
+    rollback: int | None = None  # its one block is attention, also in a model that is recurrent
 
     def __init__(self, target: NativeModel, cancel: CancelFlag | None = None) -> None:
         self.weights = target.weights
         self.n_vocab, self.n_ctx = target.n_vocab, target.n_ctx
         self.conditions = f"{target.conditions} heads"
         self.busy_s = 0.0
+        self.decided = 0
         self._target = target
         target.weights.heads()  # says what is wrong before a context is made
         settings = ContextSettings(self.n_ctx, 1, 1, target.threads, use="heads")

@@ -53,6 +53,8 @@ class ContextSettings:
     """None leaves it to the library."""
     use: Literal["target", "target with heads", "heads"] = "target"
     """What it is for. With heads, a target gives out its states; as heads, it takes them."""
+    planes: int = 0
+    """How many states of the last tokens to keep, where a model is recurrent and can."""
 
 
 class HeadFunctions(Protocol):

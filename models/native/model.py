@@ -14,7 +14,7 @@ from models.native.batch import BATCH, SEQUENCE, Part
 from models.native.context import Context
 from models.native.library import ContextSettings
 from models.native.weights import Weights
-from models.prefix import shared
+from models.planes import planes
 
 MAX_ROWS = 32
 MIN_TOKENS_TIMED = 32  # minimum of tokens, to measure how fast a prompt is read
@@ -66,6 +66,7 @@ class NativeModel:
                 threads,
                 flash_attention,
                 "target with heads" if heads else "target",
+                planes(weights.header, self.max_rows) if weights.is_recurrent else 0,
             ),
             CancelFlag() if cancel is None else cancel,
         )
@@ -74,6 +75,9 @@ class NativeModel:
         """Everything a state depends on besides the tokens, except the file's name."""
         # A library pads the context to a multiple of 256; more than was trained for is useless.
         self.n_ctx = min(self._context.n_ctx, weights.n_ctx_train)
+        self.decided = 0
+        recurrent = self._context.recurrent
+        self.rollback = recurrent.planes if recurrent else None
         self.busy_s = 0.0
         self._read, self._read_s = 0, 0.0  # tokens without logits, and the seconds they took
         try:
@@ -83,8 +87,10 @@ class NativeModel:
             raise
 
     def _warm_up(self) -> bool:
-        """Touch every weight once, and find out whether the cache can forget its last token."""
+        """Touch every weight once, and find out whether the cache can forget its last tokens."""
         with self._inside:
+            self._evaluate([0], rows=0)
+            self._context.keep()
             self._evaluate([0, 0], rows=0)
             self._context.truncate(1)
             rolls_back = len(self.held) == 1
@@ -147,7 +153,7 @@ class NativeModel:
 
     def cached(self, tokens: Sequence[int]) -> int:
         """Return how many leading tokens the cache already holds."""
-        return shared(self._context.held[SEQUENCE], tokens)
+        return self._context.reach(tokens)
 
     def states_of(self, tokens: Sequence[int]) -> range:
         """Return the positions of `tokens` whose states are known, for heads to read."""
@@ -192,7 +198,7 @@ class NativeModel:
             return self._context.restore(tokens, copy)
 
     def truncate(self, length: int) -> None:
-        """Forget all but the first `length` tokens; all, if the model cannot roll back tokens."""
+        """Forget all but the first `length` tokens; more of them, if it cannot go back there."""
         with self._inside:
             self._context.truncate(length)
 
@@ -228,16 +234,26 @@ class NativeModel:
         logits too, so that the batch takes as long as one with proposals.
         """
         room = min(wanted, self.max_rows - rows, self.n_ctx - length)
-        return max(0, room) if self.can_roll_back else 0
+        return max(0, room) if self.rollback is None else 0
 
     def _extend(self, tokens: Sequence[int], rows: int) -> None:
+        """Evaluate what is missing, and keep a state to go back to where that will be needed.
+
+        Of a batch that is verified, all but the first token may be taken back. After the decided
+        tokens of a draft come others that may be; it reads them in the same batch if it can.
+        """
         held = self._context.held[SEQUENCE]
+        verifies = self.rollback is not None and rows - 1 > self.rollback
         while (missing := len(tokens) - len(held)) > 0:
             start = len(held)
-            if missing <= BATCH:
-                self._evaluate(tokens[start:], rows)
-            else:
+            if missing > BATCH:
                 self._evaluate(tokens[start : start + min(BATCH, missing - rows)], rows=0)
+                continue
+            if verifies or start <= self.decided < len(tokens):
+                self._context.keep()
+            self._evaluate(tokens[start:], rows)
+            if self.decided == len(tokens):
+                self._context.keep()
 
     def _evaluate(self, tokens: Sequence[int], rows: int, number: int = SEQUENCE) -> None:
         """Append at most one batch to the cache."""

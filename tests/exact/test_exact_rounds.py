@@ -17,10 +17,15 @@ from assistant.engine.decoding_sequence import DecodingSequence
 from assistant.engine.rounds import Rounds, SequenceRound
 from assistant.events import Noticed
 from assistant.lab.prove.law import distance, law
+from models.native.model import NativeModel
+from models.native.weights import Weights
+from tests import tiny
+from tests.engine import llama_alone
 from tests.exact.coupling import Coupled, Numbers
-from tests.exact.exact_rows import keep_all
+from tests.exact.exact_rows import keep_all, normalised
 from tests.exact.toy import Toy, chain_rule
 from tests.exact.toy_sources import FailsAfter, modelled, modelled_by
+from tests.models.test_llama_cache import assert_same
 
 START = (1,)
 by_every_rule = pytest.mark.parametrize("rule", [TokenRule, BlockRule])
@@ -105,3 +110,63 @@ def test_a_draft_that_failed_is_verified_reported_and_asked_no_more(rule):
 
     assert set(law(run)) == {0, 1}
     assert ends == {0, 1}  # failed at once, and with one proposal in hand
+
+
+class FromFile(Toy):
+    """A recurrent model in llama.cpp, of whose vocabulary two tokens are left.
+
+    What a context computes that goes on and is taken back has to be what a fresh one computes; the
+    exact rows are made of that, as the last bits of two batches differ.
+    """
+
+    def __init__(self, weights, max_rows):
+        super().__init__(2, 0)
+        self._model = NativeModel(weights, n_ctx=256, threads=1, max_rows=max_rows)
+        self._fresh = NativeModel(weights, n_ctx=256, threads=1, max_rows=1)
+        self._seen = {}
+        self.rollback, self.max_rows = self._model.rollback, max_rows
+
+    def logits(self, tokens, rows=1, fillers=0):
+        self._model.decided = self.decided
+        found = self._model.logits([*tokens], rows)
+        ends = range(len(tokens) - rows + 1, len(tokens) + 1)
+        for end, row in zip(ends, found, strict=True):
+            self.probs(tokens[:end])
+            assert_same(row, self._seen[tuple(tokens[:end])])
+        return super().logits(tokens, rows)
+
+    def cached(self, tokens):
+        return self._model.cached(tokens)
+
+    def probs(self, prefix):
+        prefix = tuple(prefix)
+        if prefix not in self._seen:
+            self._fresh.truncate(0)
+            self._seen[prefix] = self._fresh.logits(prefix)[0].copy()
+            first, second = (float(x) for x in self._seen[prefix][:2])
+            self._rows[prefix] = normalised([1 + (first > second), 2 + (second > 0)])
+        return self._rows[prefix]
+
+    def close(self):
+        self._model.close()
+        self._fresh.close()
+
+
+@llama_alone
+@by_every_rule
+@pytest.mark.parametrize(
+    ("kind", "drafting"),
+    [("lfm2", "mamba"), ("qwen35", "lfm2"), ("nemotron_h", "qwen35"), ("mamba", "mamba")],
+)
+def test_recurrent_models_keep_the_law_of_the_target(tmp_path, rule, kind, drafting):
+    """Two proposals a round, of a draft that is recurrent too, and of the text."""
+    weights = [
+        Weights(tiny.write(tmp_path / f"{i}.gguf", each, seed=3 + i))
+        for i, each in enumerate((kind, drafting))
+    ]
+    target, draft = FromFile(weights[0], 16), FromFile(weights[1], 1)
+    sources = [modelled_by(draft, 2), SuffixSource()]
+    found = law(lambda rng: said(target, sources, rule(rng), 3))
+    assert distance(found, chain_rule(target, 3, start=START)) == 0
+    for each in (target, draft, *weights):
+        each.close()

@@ -24,6 +24,8 @@ class Toy:
     busy_s = 0.0
     max_rows = 16
     can_roll_back = True
+    rollback: int | None = None
+    decided = 0
 
     def __init__(self, n_vocab: int, seed: int, style: str = "full") -> None:
         self.n_vocab, self._seed, self._style = n_vocab, seed, style

@@ -36,8 +36,7 @@ def test_a_smaller_file_of_the_same_vocabulary_serves(large, tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"kind": "mamba"}, "recurrent and cannot roll back tokens"),
-        ({"kind": "lfm2"}, "recurrent and cannot roll back tokens"),
+        ({"layers": 12, "kind": "lfm2"}, "not smaller than the target"),
         ({"layers": 12, "seed": 3}, "not smaller than the target"),
     ],
 )
@@ -74,12 +73,10 @@ def test_a_target_never_drafts_for_itself_by_whatever_name(large, tmp_path):
     assert verdict.reason == "it is the target itself"
 
 
-def test_nothing_drafts_for_a_recurrent_target(tmp_path):
-    target = identify(str(tiny.write(tmp_path / "large.gguf", "mamba", layers=12)))
-    assert "the target is recurrent" in Pairing(target).judge(small(tmp_path)).reason
-    draft, reason = best_draft(target, [small(tmp_path)])
-    assert draft is None
-    assert "recurrent" in reason
+@pytest.mark.parametrize("kinds", [("mamba", "llama"), ("llama", "lfm2"), ("qwen35", "mamba")])
+def test_recurrent_models_draft_and_are_drafted_for(tmp_path, kinds):
+    target = identify(str(tiny.write(tmp_path / "large.gguf", kinds[0], layers=12)))
+    assert best_draft(target, [small(tmp_path, kind=kinds[1], layers=2)])[0] is not None
 
 
 def test_the_smallest_that_serves_is_chosen(large, tmp_path):

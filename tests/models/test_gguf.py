@@ -9,8 +9,10 @@ from models.errors import ModelError
 from models.gguf import read
 from models.gguf.header import _FILE_TYPES
 from models.gguf.tensors import _BLOCKS
+from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests import tiny
+from tests.engine import llama_alone
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +55,19 @@ def test_layers_without_attention_take_no_kv_cache(tmp_path):
     heads = header.metadata["lfm2.attention.head_count_kv"]
     assert 0 in heads
     assert header.kv_bytes_per_token == sum(heads) * (tiny.HEAD + tiny.HEAD) * 2
+
+
+@llama_alone
+@pytest.mark.parametrize("kind", ["lfm2", "qwen35", "nemotron_h", "mamba", "llama"])
+def test_the_size_of_a_state_is_what_the_library_keeps(tmp_path, kind):
+    weights = Weights(tiny.write(tmp_path / "model.gguf", kind))
+    model = NativeModel(weights, n_ctx=256, threads=1)
+    model.logits([1, 2, 3], rows=0)
+    c, handle = weights.library.c, model._context._handle
+    partial = c.llama_state_seq_get_size_ext(handle, 0, 1) if model._context.recurrent else 0
+    assert 0 <= partial - weights.header.state_bytes < 200  # lengths and types beside the numbers
+    model.close()
+    weights.close()
 
 
 def test_block_sizes_are_those_of_the_reference_library():

@@ -21,9 +21,10 @@ from tests.models.test_llama_cache import assert_same, random_tokens
 pytestmark = llama_alone
 
 
-@pytest.fixture(scope="module")
-def weights(tmp_path_factory):
-    path = tiny.write(tmp_path_factory.mktemp("heads") / "glm.gguf", "glm4moe", seed=3)
+@pytest.fixture(scope="module", params=["glm4moe", "qwen35"])
+def weights(tmp_path_factory, request):
+    folder, kind = tmp_path_factory.mktemp("heads"), request.param
+    path = tiny.write(folder / f"{kind}.gguf", kind, seed=3, head=kind == "qwen35")
     weights = Weights(path, WeightSettings(heads=True))
     yield weights
     weights.close()
@@ -67,6 +68,7 @@ def test_after_1000_random_rounds_a_head_gives_what_one_without_a_past_gives(pai
                 assert_same(row, expected(pair, context, known))
             sensible = rng.random() < 0.5
             proposed.append(int(row.argmax()) if sensible else rng.randrange(256))
+        target.decided = len(tokens)
         target.logits(tokens + proposed, rows=len(proposed) + 1)
         kept = rng.randint(0, len(proposed))
         tokens = [*tokens, *proposed[:kept], rng.randrange(256)]

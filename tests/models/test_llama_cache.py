@@ -59,6 +59,15 @@ def test_a_rejected_proposal_leaves_no_trace():
             assert_same(model.logits(after), fresh(model, after))
 
 
+def evaluate(model: NativeModel, tokens: list[int], proposed: list[int]) -> np.ndarray:
+    """Return the logits after `tokens` and each proposal, as a target asks for them or a draft."""
+    if model.max_rows > 1:
+        return model.logits(tokens + proposed, rows=len(proposed) + 1).copy()
+    model.decided = len(tokens)
+    ends = range(len(tokens), len(tokens) + len(proposed) + 1)
+    return np.concatenate([model.logits((tokens + proposed)[:end]).copy() for end in ends])
+
+
 def play(model: NativeModel, kind: str, rounds: int, check_every: int) -> None:
     """Speculate with random outcomes, jump about, and compare with a context without a past."""
     rng = random.Random(kind)
@@ -66,7 +75,7 @@ def play(model: NativeModel, kind: str, rounds: int, check_every: int) -> None:
     for i in range(rounds):
         proposed = random_tokens(rng, rng.randrange(0, 8))
         context = tokens + proposed
-        rows = model.logits(context, rows=len(proposed) + 1).copy()
+        rows = evaluate(model, tokens, proposed)
         assert model.cached(context) == len(context)
         if i % check_every == 0:
             assert_same(rows, fresh(model, context, len(proposed) + 1))
@@ -75,7 +84,7 @@ def play(model: NativeModel, kind: str, rounds: int, check_every: int) -> None:
             case 0:  # a question that is asked again
                 tokens = tokens[: rng.randrange(1, len(tokens) + 1)]
             case 1:  # the next turn, by far longer
-                tokens = tokens + random_tokens(rng, rng.randrange(1, 300))
+                tokens = (tokens + random_tokens(rng, rng.randrange(1, 300)))[:1000]
                 model.logits(tokens, rows=0)
             case 2:  # another conversation
                 tokens = random_tokens(rng, rng.randrange(1, 40))
@@ -88,17 +97,100 @@ def play(model: NativeModel, kind: str, rounds: int, check_every: int) -> None:
 def test_after_1000_random_rounds_the_cache_gives_what_a_fresh_context_gives(tmp_path, kind):
     with tiny_model(tmp_path, kind) as model:
         assert model.can_roll_back
+        assert model.rollback is None
         assert (model.weights.sliding_window > 0) == (kind == "gemma3" and ENGINE == "llama")
         play(model, kind, 1000, 50)
 
 
+RECURRENT = {"lfm2": 31, "qwen35": 6, "nemotron_h": 2, "mamba": 0}
+"""Tokens that each kind takes back for nothing: as its weights, a tenth of them, have room for."""
+
+
 @llama_alone
-@pytest.mark.parametrize("kind", ["mamba", "lfm2"])
-def test_models_that_cannot_roll_back_say_so_and_still_compute_the_right_logits(tmp_path, kind):
-    with tiny_model(tmp_path, kind) as model:
-        assert not model.can_roll_back
+@pytest.mark.parametrize("role", ["target", "draft"])
+@pytest.mark.parametrize("kind", RECURRENT)
+def test_recurrent_models_too(tmp_path, kind, role):
+    """Up to 7 tokens are rejected, which the planes of some do not reach, nor of any draft."""
+    with tiny_model(tmp_path, kind, max_rows=32 if role == "target" else 1) as model:
         assert model.weights.is_recurrent
-        play(model, kind, 60, 6)
+        assert model.can_roll_back
+        assert model.rollback == (RECURRENT[kind] if role == "target" else 0)
+        play(model, kind, 1000 if role == "target" else 250, 50)
+
+
+@llama_alone
+@pytest.mark.parametrize("kind", RECURRENT)
+def test_what_was_rejected_is_not_read_again_nor_what_came_before_it(tmp_path, kind):
+    for max_rows in (32, 1):
+        with tiny_model(tmp_path, kind, max_rows=max_rows) as model:
+            tokens = random_tokens(random.Random(1), 400)
+            model.logits(tokens[:-1], rows=0)
+            room = (model.rollback or 7) if max_rows > 1 else 7
+            for accepted in (0, 2, room - 1, room):
+                accepted = min(accepted, room)
+                proposed = random_tokens(random.Random(2), room)
+                evaluate(model, tokens, proposed)
+                tokens = [*tokens, *proposed[:accepted], 7]
+                assert len(tokens) - model.cached(tokens) <= 3 * room + 4
+                if model.rollback:
+                    assert len(tokens) - model.cached(tokens) == 1
+
+
+@llama_alone
+@pytest.mark.parametrize("kind", ["lfm2", "qwen35", "nemotron_h"])
+def test_only_the_tokens_of_the_last_batch_are_taken_back_by_planes(tmp_path, kind):
+    """llama.cpp would take back more, of a batch before, and compute something else."""
+    with tiny_model(tmp_path, kind) as model:
+        for batches in ([1, 1], [3, 1], [1, 2], [3, 2]):
+            model.truncate(0)
+            tokens = random_tokens(random.Random(3), 30)
+            model.logits(tokens, rows=0)
+            for size in batches:
+                tokens = [*tokens, *[9] * size]
+                model.logits(tokens, rows=size)
+            back = [*tokens[:-2], 5, 6]
+            assert_same(model.logits(back), fresh(model, back))
+        # Once it has taken back some, the rest is of no use any more.
+        model.logits([*back, 1, 2, 3], rows=3)
+        model.truncate(len(back) + 2)
+        model.truncate(len(back) + 1)
+        assert_same(model.logits([*back, 1, 4]), fresh(model, [*back, 1, 4]))
+
+
+@llama_alone
+@pytest.mark.parametrize("kind", ["lfm2", "qwen35"])
+def test_a_copy_of_what_was_taken_back_is_not_gone_back_to(tmp_path, kind):
+    """The planes go back to before a copy; then the text goes on differently, and further back."""
+    with tiny_model(tmp_path, kind) as model:
+        tokens = random_tokens(random.Random(7), 40)
+        model.logits([*tokens, 1], rows=0)
+        model.logits([*tokens, 1, 2, 3], rows=2)
+        model._context.keep()
+        model.truncate(len(tokens) + 2)
+        other = [*tokens, 1, 2, 9, 8, 7, 6, 5]
+        model.logits(other, rows=1)
+        model.logits([*other, 5], rows=1)
+        back = [*other[: len(tokens) + 3], 4]
+        assert_same(model.logits(back), fresh(model, back))
+
+
+@llama_alone
+@pytest.mark.parametrize("kind", RECURRENT)
+def test_after_a_cancel_a_recurrent_model_goes_back_or_begins_again(tmp_path, kind):
+    flag = CancelFlag()
+    with tiny_model(tmp_path, kind, cancel=flag) as model:
+        tokens = random_tokens(random.Random(8), 60)
+        for copies in (False, True):
+            model.logits(tokens, rows=0)
+            if copies:
+                model._context.keep()
+            flag.raise_()
+            with pytest.raises(Cancelled):
+                model.logits([*tokens, 1, 2, 3], rows=3)
+            flag.lower()
+            assert model.cached([*tokens, 1]) == (60 if copies or model.rollback == 0 else 0)
+            assert_same(model.logits([*tokens, 1, 5], rows=2), fresh(model, [*tokens, 1, 5], 2))
+            model.truncate(0)
 
 
 def distance(a: np.ndarray, b: np.ndarray) -> float:

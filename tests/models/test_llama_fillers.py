@@ -85,7 +85,7 @@ def test_where_there_is_no_room_for_fillers_there_are_none(open_model, tiny_targ
 
 
 @pytest.mark.parametrize("kind", ["mamba", "lfm2"])
-def test_a_model_that_cannot_roll_back_tokens_is_given_none(tmp_path, kind):
+def test_a_recurrent_model_is_given_none(tmp_path, kind):
     with tiny_model(tmp_path, kind) as model:
         widths = watched(model)
         assert_same(model.logits(TOKENS[:9], 1, fillers=3), fresh(model, TOKENS[:9]))

@@ -8,7 +8,13 @@ import pytest
 from models.native.model import NativeModel
 from tests import tiny
 from tests.engine import llama_alone
-from tests.models.test_llama_cache import assert_same, fresh, random_tokens, tiny_model
+from tests.models.test_llama_cache import (
+    RECURRENT,
+    assert_same,
+    fresh,
+    random_tokens,
+    tiny_model,
+)
 
 TOKENS = random_tokens(random.Random(5), 300)
 MORE = random_tokens(random.Random(6), 9)
@@ -23,8 +29,7 @@ def another(model: NativeModel, **options) -> NativeModel:
     [
         "llama",
         "gemma3",
-        pytest.param("lfm2", marks=llama_alone),
-        pytest.param("mamba", marks=llama_alone),
+        *(pytest.param(kind, marks=llama_alone) for kind in RECURRENT),
     ],
 )
 def test_logits_after_a_restore_are_to_the_bit_what_they_were_to_be(tmp_path, kind):
@@ -37,6 +42,21 @@ def test_logits_after_a_restore_are_to_the_bit_what_they_were_to_be(tmp_path, ki
         assert other.restore(TOKENS, memoryview(state))
         assert other.held == tuple(TOKENS)
         assert (other.logits(TOKENS + MORE, rows=5) == expected).all()
+        other.close()
+
+
+@llama_alone
+@pytest.mark.parametrize("kind", RECURRENT)
+def test_a_state_in_which_tokens_were_taken_back_holds_the_others(tmp_path, kind):
+    with tiny_model(tmp_path, kind) as model:
+        model.logits(TOKENS[:-2], rows=0)
+        model.logits(TOKENS, rows=2)
+        model.truncate(len(TOKENS) - 1)
+        held, state = model.held, model.state()
+        other = another(model)
+        assert other.restore(held, state)
+        changed = [*TOKENS[:-1], *MORE]
+        assert_same(other.logits(changed, rows=2), fresh(model, changed, 2))
         other.close()
 
 

@@ -58,15 +58,30 @@ def test_a_draft_takes_less_than_the_same_file_as_target_and_a_pair_both(model, 
     assert memory.of_pair(model, None, 512) == target
 
 
+@pytest.mark.parametrize(
+    ("kind", "back"), [("lfm2", 31), ("qwen35", 6), ("nemotron_h", 2), ("mamba", 0), ("llama", 0)]
+)
+def test_states_to_go_back_to_are_counted_and_take_a_tenth_of_the_weights_at_most(
+    tmp_path, kind, back
+):
+    model = identify(str(tiny.write(tmp_path / "model.gguf", kind)))
+    state = model.summary.state_bytes
+    assert memory.taken_back(model.summary, model.size) == back
+    assert memory.taken_back(model.summary, model.size, drafts=True) == 0
+    assert memory.estimate(model.summary, model.size, 512).states == (2 + back) * state
+    assert back * state <= 0.1 * model.size
+    assert bool(state) == (kind != "llama")
+
+
 def test_what_is_mapped_and_repacked_need_not_be_held(model):
-    taken = memory.Memory(weights=100, repacked=60, cache=10, buffers=5)
+    taken = memory.Memory(weights=100, repacked=60, cache=10, states=0, buffers=5)
     assert taken.needed == 175
     assert taken.held == 115
 
 
 def test_of_two_models_only_one_is_repacked_at_a_time():
-    large = memory.Memory(weights=1000, repacked=600, cache=10, buffers=5)
-    small = memory.Memory(weights=100, repacked=80, cache=1, buffers=1)
+    large = memory.Memory(weights=1000, repacked=600, cache=10, states=0, buffers=5)
+    small = memory.Memory(weights=100, repacked=80, cache=1, states=0, buffers=1)
     assert (large + small).held == large.held + small.held
     assert (large + small).needed == large.needed  # the peak is the first one's
     assert (small + large).needed == small.held + large.needed

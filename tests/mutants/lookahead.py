@@ -4,9 +4,12 @@ from functools import partial
 
 from assistant.decoding.lookahead.budget import Budget
 from assistant.decoding.lookahead.controller import Controller
+from assistant.decoding.lookahead.costs import Curve
+from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
 from models.native.model import NativeModel
 from tests.assistant.decoding.lookahead import test_budget as budgets
 from tests.assistant.decoding.lookahead import test_controller as controllers
+from tests.assistant.decoding.lookahead.machines import FLAT
 from tests.assistant.engine import test_filled_rounds as filled
 from tests.models import test_llama_fillers as fillers
 from tests.mutants.mutant import Mutant
@@ -45,7 +48,7 @@ MUTANTS = (
     Mutant(
         "the cost of a filled batch is booked on the width that was asked for",
         Controller._compare,
-        "answers + proposed + fillers",
+        "answers + proposed + others",
         "answers + proposed",
         partial(BOOKED, 1, 2, 3, 4),
     ),
@@ -62,5 +65,23 @@ MUTANTS = (
         "self._context.truncate(len(tokens), last)",
         "pass",
         fillers.test_texts_side_by_side_are_as_without_fillers,
+    ),
+    Mutant(
+        "what has to be evaluated again costs nothing",
+        ThroughputPlan._repeat_s,
+        "not self._beside.repeats",
+        "self._beside.repeats",
+        partial(
+            controllers.test_what_has_to_be_evaluated_again_is_weighed_and_never_lost_on,
+            chance=0.9,
+            machine=FLAT,
+        ),
+    ),
+    Mutant(
+        "what attention takes is not learnt",
+        Curve._learn_attention,
+        "len(fresh) < 2",
+        "len(fresh) < 99",
+        controllers.test_in_a_long_conversation_decisions_change_with_depth,
     ),
 )

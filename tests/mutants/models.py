@@ -7,8 +7,10 @@ from assistant.decoding.sources.model import ModelSource
 from assistant.engine.resume import Resuming
 from models.mapping import Mapping
 from models.native import state
+from models.native.recurrent import RecurrentState
 from tests.assistant.engine import test_resuming as resuming
 from tests.exact.toy import best_two
+from tests.models import test_llama_cache as caches
 from tests.models import test_llama_state as states
 from tests.models import test_mapping_tokens as mapping
 from tests.mutants.mutant import Mutant
@@ -46,5 +48,28 @@ MUTANTS = (
         "last == count - 1",
         "last >= count - 1",
         partial(MORE_TOKENS, held=states.TOKENS[:-1]),
+    ),
+    Mutant(
+        "planes that an earlier batch has left are gone back to",
+        RecurrentState.evaluated,
+        "min(self.planes, count - 1)",
+        "self.planes",
+        partial(
+            caches.test_only_the_tokens_of_the_last_batch_are_taken_back_by_planes, kind="qwen35"
+        ),
+    ),
+    Mutant(
+        "a copy of what was taken back is kept",
+        RecurrentState.go_back,
+        "self._copy.length > length",
+        "self._copy.length > held",
+        partial(caches.test_a_copy_of_what_was_taken_back_is_not_gone_back_to, kind="qwen35"),
+    ),
+    Mutant(
+        "a state that was stopped half-way is gone on with",
+        RecurrentState.spoil,
+        "self._fresh = -1",
+        "self._fresh = 0",
+        partial(caches.test_after_a_cancel_a_recurrent_model_goes_back_or_begins_again, kind="lfm2"),
     ),
 )

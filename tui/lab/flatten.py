@@ -69,8 +69,8 @@ def _source(file: str) -> "LocalModel":
     source = identify(file)
     if source.refusal:
         raise ModelError(f"{source.path} is {source.refusal}")
-    if source.summary and not source.summary.rolls_back:
-        raise ModelError(f"{source.path} is recurrent: no proposals are ever verified with it.")
+    if source.summary and source.summary.recurrent:
+        raise ModelError(f"{source.path} is recurrent: only models of attention can be flattened.")
     if parts_of(source.path):
         raise ModelError(
             f"{source.path} is one part of a split model; choose a model that is in one file."

@@ -13,8 +13,9 @@ from models.files.locate import locate, resolve
 from models.files.places import cache_dir
 from models.files.stores import find
 from models.gguf.summary import RECIPE, SOURCE, SOURCE_SHA256
-from models.memory import estimate, machine, of_pair
+from models.memory import estimate, machine, of_pair, taken_back
 from tui.models.inventory import Advice, ModelInventory
+from tui.widgets.text_figures import size as amount
 
 Facts = dict[str, object]
 CONTEXT = 8192
@@ -146,4 +147,13 @@ def _summary(model: LocalModel) -> Facts:
         "context": summary.n_ctx_train,
         "kv_bytes_per_token": summary.kv_bytes_per_token,
         "memory_at_8192": estimate(summary, model.size, CONTEXT).needed,
+        "takes_back": _taken_back(summary, model.size) if summary.recurrent else None,
     }
+
+
+def _taken_back(summary: gguf.ModelSummary, size: int) -> str:
+    """Return what a recurrent model can take back of a batch, and what memory that takes."""
+    state, most = summary.state_bytes, taken_back(summary, size)
+    if not most:
+        return f"by a copy of its state, {amount(state)}; what stays is evaluated again"
+    return f"up to {most} proposals for nothing: their states take {amount(most * state)}"

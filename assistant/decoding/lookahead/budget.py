@@ -40,6 +40,10 @@ class Reference:
         """Whether a plain round is due, because the last ones were not as expected."""
         return self._looks > 0
 
+    def move(self, times: float) -> None:
+        """Expect so many times as much from now on, as of another place in the text."""
+        self._recent = deque((times * each for each in self._recent), RECENT)
+
     def saw_plain(self, seconds: float) -> None:
         """Take a round without proposals; what is not a duration is ignored."""
         if not (seconds > 0 and isfinite(seconds)):

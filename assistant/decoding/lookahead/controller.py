@@ -56,6 +56,10 @@ class Controller:
         self._known, self._answered = 0, 0.0
         self._acceptance.begin()
 
+    def at(self, depth: int) -> None:
+        """Go to a place in the text, which is `depth` tokens long: attention takes longer there."""
+        self._reference.move(self._costs.at(depth))
+
     def plan(self, room: int, least: int = 0, beside: BatchShare = ALONE) -> ThroughputPlan:
         """Return the plan of the next round, with `least` proposals even if nothing pays."""
         left = self._budget.left(self._token_s)
@@ -104,18 +108,20 @@ class Controller:
         draft_s: float = 0.0,
         tables_s: float = 0.0,
         fillers: int = 0,
+        again: int = 0,
     ) -> None:
         """Learn from an evaluation: the rounds of all answers that it served, and what they took.
 
         Of the `seconds`, `draft_s` were spent in the draft model and `tables_s` in tables. There
-        were `fillers` in the batch beside what it verified. What ArS had taken for several answers
-        is that it decodes as many at once, without proposals.
+        were `fillers` in the batch beside what it verified, and tokens that had been evaluated
+        before and were evaluated `again`: no plain answer would have needed that. What ArS had
+        taken for several answers is that it decodes as many at once, without proposals.
         """
         count, proposed = len(rounds), sum(round_.proposed for round_, _ in rounds)
         tokens = sum(len(round_.tokens) for round_, _ in rounds) / count
         alone = self._costs.verify(1) / self._costs.verify(count)
         self._answered += tokens
-        self._compare(proposed, seconds - draft_s - tables_s, count, fillers)
+        self._compare(proposed, seconds - draft_s - tables_s, count, fillers + again)
         for round_, plan in rounds:
             self._acceptance.learn(round_, plan.runs if isinstance(plan, ThroughputPlan) else ())
         plans = [plan for _, plan in rounds if isinstance(plan, ThroughputPlan)]
@@ -127,7 +133,7 @@ class Controller:
             self._costs.saw_draft(unread, usual * draft_s / sum(expected))
         if len(plans) < count or any(plan.least for plan in plans):
             return  # it was the user's wish, and is not owed
-        if proposed or reads or table_rows:
+        if proposed or reads or table_rows or again:
             self._spend(seconds * alone, plans[-1].expected_s * alone, tokens)
         else:
             self._budget.rest(tokens, self._token_s)
@@ -142,7 +148,7 @@ class Controller:
         token_s, step_s = self._costs.verify(1), self._costs.draft(1)
         speedup = right = None
         if isinstance(plan, ThroughputPlan) and plan.taken:
-            speedup = plan.expected_tokens / plan.expected_s * token_s
+            speedup = plan.expected_tokens / (plan.expected_s + plan.repeated_s) * token_s
         if step_s < inf:
             possible = self._acceptance.possible(self._draft_source)
             right = sum(weight * each for weight, each in possible)
@@ -174,9 +180,9 @@ class Controller:
         owed_s = expected_s if is_surprise else seconds
         self._budget.spend(owed_s, tokens, self._token_s)
 
-    def _compare(self, proposed: int, seconds: float, answers: int, fillers: int) -> None:
+    def _compare(self, proposed: int, seconds: float, answers: int, others: int) -> None:
         """Learn how long an evaluation took, and what ArS takes."""
-        width = answers + proposed + fillers
+        width = answers + proposed + others
         expected_s = self._costs.evaluation(width)
         if proposed:
             self._reference.saw_other(seconds, expected_s)

@@ -6,7 +6,7 @@ from statistics import median
 from time import perf_counter
 
 from assistant.decoding.lookahead.costs import is_curve
-from models.base import Model
+from models.base import Model, most_proposals
 
 TARGET_LIMIT_S = 2.0
 """Seconds after which no other width is begun; a large target is measured at fewer widths."""
@@ -72,7 +72,12 @@ def time_target(target: Model, clock: Clock = perf_counter) -> Times:
     """
     if not target.can_roll_back:  # it never verifies more than one token
         return Times(_fastest(target, ((1,),), (1,), TARGET_LIMIT_S, clock), looks=1)
-    return Times(_fastest(target, WIDTHS, NEEDED_WIDTHS, TARGET_LIMIT_S, clock), looks=1)
+    most = most_proposals(target) + 1
+    groups = [[width for width in group if width <= most] for group in WIDTHS]
+    if not any(most in group for group in groups):
+        groups[0].append(most)
+    needed = [min(width, most) for width in NEEDED_WIDTHS]
+    return Times(_fastest(target, groups, needed, TARGET_LIMIT_S, clock), looks=1)
 
 
 def time_draft(draft: Model, clock: Clock = perf_counter) -> Times:

@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Mapping
 from math import exp, inf, isfinite, log
 from statistics import median
+from typing import NamedTuple
 
 from assistant.decoding.sources.model import MODELS
 
@@ -80,8 +81,28 @@ STALE = 64
 """Evaluations of the target after which what a width has shown before is of another time."""
 
 
+DEEP = 1024
+"""Tokens of context from which on attention takes enough time to be told from noise."""
+LEARN_EVERY = 8
+"""Evaluations between two looks what attention takes: a look is not for nothing."""
+ATTENTIONS = (0.0, *(2 ** (i / 2 - 5) for i in range(19)))
+"""Attention's part of an evaluation that is thought of, against all else of one token's."""
+
+
+class Seen(NamedTuple):
+    """An evaluation: its seconds, and how many tokens there were before its own."""
+
+    seconds: float
+    depth: int
+
+
 class Curve:
     """Seconds by tokens, corrected by every evaluation that is seen.
+
+    They are what was measured at the beginning of a text, and more the deeper one is: each token of
+    a batch looks at all tokens before it, so `attention` seconds are added for each such pair. It
+    is learnt where one is, from widths that were seen there: it is what makes them agree best on
+    how much busier the machine is than when it was measured.
 
     Of a width that was seen lately, the median of its last evaluations is believed. Every other one
     is believed to take as much longer than measured as those do, in the median: a machine that
@@ -91,6 +112,7 @@ class Curve:
 
     Args:
         measured: seconds by tokens, as `Staircase` takes them.
+        attention: what is known of it from earlier texts.
         target: the curve of the target, where this one is a draft's. The target is evaluated in
             every round: what it shows tells of both, and counts the time; the draft has no say.
 
@@ -98,41 +120,81 @@ class Curve:
         ValueError: nothing was measured, or something that is not a duration.
     """
 
-    def __init__(self, measured: Mapping[int, float], target: "Curve | None" = None) -> None:
+    def __init__(
+        self,
+        measured: Mapping[int, float],
+        attention: float = 0.0,
+        target: "Curve | None" = None,
+    ) -> None:
         self._measured = Staircase(measured)
+        self.attention = attention
+        self.depth = 0
+        """How many tokens come before the ones that are evaluated next."""
         self._target = target or self
         self._evaluations = 0
-        self._recent: dict[int, deque[float]] = {}  # by tokens: logarithms against the measured
+        self._recent: dict[int, deque[Seen]] = {}  # by tokens
+        self._logs: dict[int, list[float]] = {}  # of the same, against what is expected at rest
         self._at: dict[int, int] = {}  # when they were seen, in evaluations of the target
 
     def __call__(self, tokens: int) -> float:
         """Return the seconds that an evaluation of `tokens` tokens takes now."""
-        return self._measured(tokens) * exp(self._change(tokens))
+        return self._at_rest(tokens, self.depth) * exp(self._change(tokens))
 
     def is_known(self, tokens: int, limit_s: float) -> bool:
         """Say whether such an evaluation was seen lately, and took longer than `limit_s` then."""
         if not self._is_fresh(tokens):
             return False
-        return self._measured(tokens) * exp(self._recent[tokens][-1]) > limit_s
+        return self._at_rest(tokens, self.depth) * exp(self._logs[tokens][-1]) > limit_s
 
     def saw(self, tokens: int, seconds: float) -> None:
         """Learn from an evaluation; what is not a duration is ignored, as when a clock was set."""
         if not (seconds > 0 and isfinite(seconds)):
             return
         if not self._is_fresh(tokens):
-            self._recent[tokens] = deque([self._target._usual] * RECENT, RECENT)
-        self._recent[tokens].append(log(seconds / self._measured(tokens)))
+            usual = self._at_rest(tokens, self.depth) * exp(self._target._usual)
+            self._recent[tokens] = deque([Seen(usual, self.depth)] * RECENT, RECENT)
+        self._recent[tokens].append(Seen(seconds, self.depth))
         self._evaluations += 1
         self._at[tokens] = self._target._evaluations
+        self._logs[tokens] = self._against(tokens, self.attention)
+        if self.depth >= DEEP and self._target is self and not self._evaluations % LEARN_EVERY:
+            self._learn_attention()
+
+    def _at_rest(self, tokens: int, depth: int, attention: float | None = None) -> float:
+        """Return the seconds of an evaluation while nobody else is busy."""
+        each = self.attention if attention is None else attention
+        return self._measured(tokens) + each * tokens * depth
+
+    def _against(self, tokens: int, attention: float) -> list[float]:
+        """Return how much longer evaluations took than at rest, as logarithms."""
+        return [
+            log(seen.seconds / self._at_rest(tokens, seen.depth, attention))
+            for seen in self._recent[tokens]
+        ]
+
+    def _learn_attention(self) -> None:
+        """Take the attention with which the widths that were seen lately agree best."""
+        fresh = [n for n in self._recent if self._is_fresh(n)]
+        if len(fresh) < 2:
+            return
+
+        def spread(attention: float) -> float:
+            logs = [median(self._against(n, attention)) for n in fresh]
+            middle = median(logs)
+            return sum(abs(each - middle) for each in logs)
+
+        pair_s = self._measured(1) / self.depth
+        self.attention = min((self.attention, *(part * pair_s for part in ATTENTIONS)), key=spread)
+        self._logs = {n: self._against(n, self.attention) for n in self._recent}
 
     def _change(self, tokens: int) -> float:
-        """Return the logarithm of how much longer than measured an evaluation takes now."""
-        return median(self._recent[tokens]) if self._is_fresh(tokens) else self._target._usual
+        """Return the logarithm of how much longer than at rest an evaluation takes now."""
+        return median(self._logs[tokens]) if self._is_fresh(tokens) else self._target._usual
 
     @property
     def _usual(self) -> float:
         """The same of a width that was not seen lately."""
-        fresh = [median(recent) for n, recent in self._recent.items() if self._is_fresh(n)]
+        fresh = [median(logs) for n, logs in self._logs.items() if self._is_fresh(n)]
         return median(fresh) if fresh else 0.0
 
     def _is_fresh(self, tokens: int) -> bool:
@@ -157,23 +219,48 @@ class Costs:
         verify: measured seconds of the target's evaluations, by width.
         draft: measured seconds that the draft takes to read tokens and give one row, by tokens;
             empty when there is no draft model.
+        fills: whether batches can be filled up at all.
+        attention: what is known of the target's; see `Curve`.
 
     Raises:
         ValueError: something in them is not a duration, or `verify` is empty.
     """
 
-    def __init__(self, verify: Mapping[int, float], draft: Mapping[int, float]) -> None:
-        self._verify = Curve(verify)
-        self._draft = Curve(draft, self._verify) if draft else None
+    def __init__(
+        self,
+        verify: Mapping[int, float],
+        draft: Mapping[int, float],
+        *,
+        fills: bool = True,
+        attention: float = 0.0,
+    ) -> None:
+        self._fills = fills
+        self._verify = Curve(verify, attention)
+        self._draft = Curve(draft, target=self._verify) if draft else None
         self._table = Curve({1: TABLE_S})
         self._evaluations: list[float] = []  # by width, until more is learnt
+
+    @property
+    def attention(self) -> float:
+        """What is known of the target's attention by now, in seconds; see `Curve`."""
+        return self._verify.attention
+
+    def at(self, depth: int) -> float:
+        """Go to a place in the text: so many tokens come before those evaluated next.
+
+        Return how many times as long as before one token alone takes there.
+        """
+        before = self._verify(1)
+        self._verify.depth = depth
+        self._evaluations.clear()
+        return self._verify(1) / before
 
     def verify(self, width: int) -> float:
         """Return the seconds in which the target verifies `width` tokens: min t(m) over m >= n.
 
         One token alone is what ArS evaluates, and is never filled up.
         """
-        if width == 1 or width > WIDEST:
+        if width == 1 or width > WIDEST or not self._fills:
             return self.evaluation(width)
         self.evaluation(1)
         return min(self._evaluations[width - 1 :])

@@ -86,7 +86,22 @@ def cached_or_measured(target: TimedModel, draft: TimedModel | None, folder: Pat
     """
     verify = _times(target, "verify", time_target, folder)
     reading = _times(draft, "draft", time_draft, folder) if draft else Times({})
-    return Costs(verify.seconds, reading.seconds)
+    attention = known_attention(target, folder) if folder else 0.0
+    fills = target.rollback is None
+    return Costs(verify.seconds, reading.seconds, fills=fills, attention=attention)
+
+
+def known_attention(target: TimedModel, folder: Path) -> float:
+    """Return the seconds that a target's attention was seen to take; see `costs.Curve`."""
+    seconds = Records(folder / "costs.json", float).get(_attention_key(target)) or 0.0
+    return seconds if 0 <= seconds < 1 else 0.0
+
+
+def remember_attention(seconds: float, target: TimedModel, folder: Path) -> None:
+    """Keep what deep texts have shown. Where it cannot be kept, nothing is said: it is a cache."""
+    if seconds and seconds != known_attention(target, folder):
+        with suppress(OSError):
+            Records(folder / "costs.json", float).put(_attention_key(target), seconds)
 
 
 def remember_times(model: TimedModel, what: str, times: Times, folder: Path) -> None:
@@ -170,6 +185,10 @@ def _all_times(folder: Path) -> Records[Times]:
 
 def _times_key(model: TimedModel, what: str) -> str:
     return f"{what} | {model.conditions}"
+
+
+def _attention_key(model: TimedModel) -> str:
+    return f"attention | {model.conditions}"
 
 
 def _all_acceptance(folder: Path) -> Records[dict[str, float]]:

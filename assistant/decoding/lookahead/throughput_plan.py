@@ -19,9 +19,11 @@ class BatchShare:
     """What else is in the batch of a round, when several answers are decoded in one."""
 
     width: int = 0
-    """How many tokens of others are evaluated with it."""
+    """How many tokens of others are evaluated with it, or of its own once more."""
     tokens: float = 0.0
     """How many tokens those answers are expected to gain."""
+    repeats: bool = False
+    """Whether a rejection has all of the batch that stays evaluated once more, with the next."""
 
 
 ALONE = BatchShare()
@@ -72,6 +74,8 @@ class ThroughputPlan:
         self._costs, self._acceptance = costs, acceptance
         self._patience = patience
         self._survival = 1.0  # the probability that all proposals so far are accepted
+        self.repeated_s = 0.0
+        """What the next round is expected to take longer for what has to be evaluated again."""
 
     @property
     def beside(self) -> BatchShare:
@@ -105,7 +109,7 @@ class ThroughputPlan:
     @property
     def _pace(self) -> float:
         """Expected tokens per second of the round as it is."""
-        return self.expected_tokens / self.expected_s
+        return self.expected_tokens / (self.expected_s + self.repeated_s)
 
     @property
     def _proposed(self) -> int:
@@ -136,14 +140,22 @@ class ThroughputPlan:
         """Return the best pace with a beginning of proposals, and its length; 0.0, 0 for none."""
         done = self._proposed
         survival, tokens, best = self._survival, self.expected_tokens, (0.0, 0)
-        spent = self.expected_s - self._verify_s[done] + first_s
+        spent, repeated_s = self.expected_s - self._verify_s[done] + first_s, self.repeated_s
         for i, chance in enumerate(chances, start=1):
+            repeated_s += survival * (1 - chance) * self._repeat_s(done + i - 1)
             survival *= chance
             tokens += survival
             seconds = spent + self._verify_s[done + i] + step_s * (i - 1)
-            if seconds <= self.limit_s:
-                best = max(best, (tokens / seconds, i))
+            if seconds + self._repeat_s(0) <= self.limit_s:
+                best = max(best, (tokens / (seconds + repeated_s), i))
         return best
+
+    def _repeat_s(self, accepted: int) -> float:
+        """Return how much longer the next round takes if a rejection follows so many proposals."""
+        if not self._beside.repeats:
+            return 0.0
+        again = self._beside.width + accepted + 1
+        return max(0.0, self._costs.verify(again + 1) - self._costs.verify(1))
 
     def _ask(self, rows: Rows) -> None:
         if rows.source in MODELS:
@@ -153,7 +165,8 @@ class ThroughputPlan:
         self.expected_s += self._costs.row(rows.source, rows.unread)
 
     def _take(self, source: str, chances: Sequence[float]) -> None:
-        for chance in chances:
+        for i, chance in enumerate(chances, start=self._proposed):
+            self.repeated_s += self._survival * (1 - chance) * self._repeat_s(i)
             self._survival *= chance
             self.expected_tokens += self._survival
         before = self._verify_s[self._proposed]

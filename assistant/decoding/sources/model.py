@@ -57,6 +57,8 @@ class ModelSource:
         is_full = len(seen) >= self.model.n_ctx - 32
         if not cached or is_full or len(seen) - cached > self._window:
             self._start = max(0, len(tokens) - self._window)
+            seen = self.seen(tokens)
+        self.model.decided = len(seen)
 
     def ways(self, tokens: Sequence[int]) -> list[Reading]:
         """Return the ways to continue `tokens`: continue reading, or begin again further on."""

@@ -91,6 +91,8 @@ class ReplayedModel:
     """A model that computes nothing, and takes as long as `seconds` says for so many tokens."""
 
     n_ctx, n_vocab, max_rows, can_roll_back = sys.maxsize, 1, 32, True
+    rollback: int | None = None
+    decided = 0
 
     def __init__(self, seconds: Callable[[int], float], held: Sequence[int] = ()) -> None:
         self.busy_s = 0.0

@@ -55,12 +55,13 @@ class Recording(Controller):
         draft_s: float = 0.0,
         tables_s: float = 0.0,
         fillers: int = 0,
+        again: int = 0,
     ) -> None:
         """Note what a round cost, and learn from it."""
         ((round_, _),) = rounds
         timed = TimedRound(round_.proposed + 1, len(round_.tokens), seconds - draft_s, draft_s)
         self.rounds.append(timed)
-        super().observe(rounds, seconds, draft_s, tables_s, fillers)
+        super().observe(rounds, seconds, draft_s, tables_s, fillers, again)
 
 
 class TrialLane(Protocol):

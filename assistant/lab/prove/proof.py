@@ -20,6 +20,7 @@ from assistant.lab.prove.side_by_side import by_ars, compare
 from assistant.lab.prove.significance import Comparison
 from assistant.lab.prove.turns import restored, several, turns
 from assistant.request import Sampling
+from models.base import most_proposals
 from models.errors import Cancelled
 
 N_CTX = 1024
@@ -77,7 +78,7 @@ class Proof:
             assistant, ready = self._loader.load()
             if assistant.target.can_roll_back:
                 lookahead = self._job.lookahead or USUAL_LOOKAHEAD
-                lookahead = min(lookahead, assistant.target.max_rows - 1)
+                lookahead = min(lookahead, most_proposals(assistant.target))
                 self._prove(paired(assistant, self._job.sampling, lookahead, self._job.seed))
             speculates = assistant.target.can_roll_back
         finally:

@@ -69,13 +69,14 @@ class Hopeful(Controller):
         draft_s: float = 0.0,
         tables_s: float = 0.0,
         fillers: int = 0,
+        again: int = 0,
     ) -> None:
         """Take the evaluation to have taken as long as is believed."""
         reads = [n for _, plan in rounds if isinstance(plan, ThroughputPlan) for n in plan.reads]
         draft_s = sum(map(self._believed.draft, reads))
-        width = len(rounds) + sum(round_.proposed for round_, _ in rounds) + fillers
+        width = len(rounds) + sum(round_.proposed for round_, _ in rounds) + fillers + again
         verify_s = self._believed.evaluation(width)
-        super().observe(rounds, verify_s + draft_s, draft_s, fillers=fillers)
+        super().observe(rounds, verify_s + draft_s, draft_s, fillers=fillers, again=again)
 
 
 def request_of(pair: ProvedPair, mode: Mode, length: int, answers: int = 1) -> Request:

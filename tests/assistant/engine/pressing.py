@@ -41,6 +41,8 @@ class Counting:
     """A target that counts upwards and begins again at 50, so that copies are right."""
 
     n_ctx, n_vocab, max_rows, most_texts, can_roll_back = 4096, 50, 32, 8, True
+    rollback: int | None = None
+    decided = 0
     busy_s = 0.0
 
     def logits(self, tokens: Sequence[int], rows: int = 1, fillers: int = 0) -> Logits:

@@ -14,6 +14,8 @@ class Stopwatched:
 
     n_vocab = 11
     busy_s = 0.0
+    rollback: int | None = None
+    decided = 0
 
     def __init__(
         self,

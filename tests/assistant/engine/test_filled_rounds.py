@@ -36,6 +36,9 @@ class Timed(Counting):
         self.n_ctx, self.now = n_ctx, 0.0
         self.evaluated = []
 
+    def cached(self, tokens):
+        return len(tokens)
+
     def logits(self, tokens, rows=1, fillers=0):
         self.take(len(tokens), rows, fillers)
         return super().logits(tokens, rows, fillers)
@@ -100,8 +103,8 @@ def test_a_single_token_is_decoded_alone():
     assert set(target.evaluated) == {(1, 0)}
 
 
-def test_a_target_that_cannot_roll_back_tokens_gets_no_fillers():
+def test_a_target_that_rolls_back_only_so_many_tokens_gets_no_fillers():
     target = Timed()
-    target.can_roll_back = False
+    target.rollback = 4
     decoded(target, Noting(), lookahead=2)
     assert {fillers for _, fillers in target.evaluated} == {0}

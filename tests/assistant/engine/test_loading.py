@@ -17,8 +17,10 @@ from models.native.weights import Weights
 from tests import tiny
 
 
-def test_a_refused_draft_is_freed_at_once(tiny_target, tmp_path, calls):
+def test_a_refused_draft_is_freed_at_once(tiny_target, tmp_path, calls, monkeypatch):
     other = tiny.write(tmp_path / "m.gguf", "mamba")
+    warm_up = NativeModel._warm_up
+    monkeypatch.setattr(NativeModel, "_warm_up", lambda m: m.max_rows > 1 and warm_up(m))
     freed = calls("llama_model_free")
     setup = Setup(tiny_target, other, 512, threads=1)
     loader = Loader(setup, Control(), lambda event: None, Pool())

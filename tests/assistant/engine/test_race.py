@@ -10,7 +10,6 @@ from assistant.decoding.warp import Sampling
 from assistant.engine.race import LaneClock
 from assistant.events import Decoded, Failed, Finished, Lap, Lined, Loading, RaceOver, Ready, Stop
 from assistant.request import Count, Lane, Message, Race, Request, Setup
-from tests import tiny
 from tests.assistant.process.driving import near as running
 
 
@@ -165,15 +164,16 @@ def test_steering_the_chat_does_not_reach_a_race(race):
 
 
 def test_lane_that_cannot_speculate_says_so_and_the_others_go_on(race, setup, tmp_path):
-    mamba = tiny.write(tmp_path / "mamba.gguf", "mamba")
-    misfit = replace(race.lanes[1], setup=replace(setup, draft=mamba))
+    bad = tmp_path / "bad.gguf"
+    bad.write_bytes(b"GGUF nonsense")
+    misfit = replace(race.lanes[1], setup=replace(setup, draft=bad))
     with running() as (engine, heard):
         alone = replace(race.request, sources=("model",))
         lanes = (race.lanes[0], misfit, race.lanes[2])
         engine.submit(replace(race, lanes=lanes, request=alone))
         ready, failed, _ = heard.until(Lined).lanes
         assert isinstance(ready, Ready)
-        assert "roll back tokens" in failed.message
+        assert "bad.gguf" in failed.message
         heard.until(RaceOver)
         assert {lap.lane for lap in heard.of(Lap)} == {0, 2}
         assert all(heard.of(Finished, lane)[0].stop is Stop.LENGTH for lane in (0, 2))

@@ -237,7 +237,7 @@ def test_a_model_that_cannot_roll_back_tokens_only_continues(start):
         ([*CHAT, 5], 0),
     ):
         model, resuming = start()
-        model.can_roll_back = False
+        model.rollback = 0
         assert answer(model, resuming, prompt) == found
 
 

@@ -146,7 +146,6 @@ def test_without_a_gain_nothing_is_kept_and_that_is_said(here, monkeypatch):
     ("arguments", "error", "reason"),
     [
         (["nowhere.gguf"], ModelMissing, "There is no file nowhere.gguf"),
-        (["target.gguf", "--draft", "mamba.gguf"], ModelError, "recurrent"),
         (["target.gguf", "--draft", "bad.gguf"], ModelError, "web page"),
         (["target.gguf", "--draft", "target.gguf"], ModelError, "it is the target itself"),
         (["draft.gguf"], ModelMissing, "No model on this machine can draft for draft.gguf"),
@@ -154,7 +153,6 @@ def test_without_a_gain_nothing_is_kept_and_that_is_said(here, monkeypatch):
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(here, monkeypatch, arguments, error, reason):
-    tiny.write(here / "mamba.gguf", "mamba")
     (here / "bad.gguf").write_bytes(b"<html>")
     before = sorted(here.iterdir())
     monkeypatch.chdir(here)

@@ -111,7 +111,7 @@ def shelf(bare_machine: Path) -> Path:
     tiny.write(folder / "large.gguf", layers=12)
     tiny.write(folder / "middle.gguf", layers=3)
     tiny.write(folder / "small.gguf", layers=1)
-    tiny.write(folder / "alien.gguf", kind="mamba")
+    tiny.write(folder / "alien.gguf", layers=14)
     return folder
 
 
@@ -151,9 +151,9 @@ async def test_the_roles_are_told_for_the_target_that_is_loaded(shelf: Path) -> 
         assert "● target now" in models.line("large.gguf")
         assert "● draft now" in models.line("middle.gguf")
         assert "target, or draft" in models.line("small.gguf")
-        assert "target only: it is recur" in models.line("alien.gguf")
+        assert "target only: it is not sm" in models.line("alien.gguf")
         await models.go_to("alien.gguf")
-        await models.until(lambda: "cannot roll back tokens" in models.details())
+        await models.until(lambda: "it is not smaller than the target" in models.details())
 
 
 async def test_the_cursor_begins_on_the_target_that_is_loaded_and_is_left_where_it_goes(
@@ -189,7 +189,7 @@ async def test_d_uses_a_draft_and_is_refused_in_place_with_the_reason(shelf: Pat
     target = str(shelf / "large.gguf")
     async with browse(loaded(shelf / "large.gguf"), target=target) as models:
         await models.go_to("alien.gguf", "d")
-        assert "alien.gguf cannot draft for large.gguf: it is recurrent" in models.message()
+        assert "alien.gguf cannot draft for large.gguf: it is not smaller" in models.message()
         assert models.app.choices == []
         await models.go_to("middle.gguf")
         assert await models.chosen("d") == (target, str(shelf / "middle.gguf"))

@@ -11,7 +11,6 @@ from textual.pilot import Pilot
 
 from assistant.events import Event, Finished, Lap, Lined, RaceOver, Stop
 from assistant.request import Message, Race, Request, Setup
-from tests import tiny
 from tests.tui.chat.chat_driver import HOT, TINY, Watched
 from tests.tui.driver import Driver
 from tui.chat.conversation.token_view import TokenView
@@ -222,7 +221,8 @@ async def test_escape_in_a_replay_ends_the_replay_alone(race: Race, hands: Hands
 
 
 async def test_lane_that_fails_says_why_and_the_other_goes_on(race: Race, tmp_path: Path) -> None:
-    other = tiny.write(tmp_path / "misfit.gguf", kind="mamba")
+    other = tmp_path / "misfit.gguf"
+    other.write_bytes(b"GGUF nonsense")
     sps = replace(race.lanes[1], setup=replace(race.lanes[1].setup, draft=other))
     lanes = (race.lanes[0], sps, race.lanes[1])
     alone = replace(race.request, sources=("model",))  # or the conversation itself would propose

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import tiny
 from tests.tui.shell.program import run
 
 # Heat makes the text of a random model vary; more of it would end some answers.
@@ -82,7 +81,8 @@ def test_quantisation_that_is_not_here_is_a_model_error(
 
 
 def test_lane_that_fails_is_told_and_the_others_are_compared(target: Path, tmp_path: Path) -> None:
-    misfit = tiny.write(tmp_path / "misfit.gguf", "mamba")  # it cannot go back
+    misfit = tmp_path / "misfit.gguf"
+    misfit.write_bytes(b"GGUF nonsense")
     models = ("--target", target, "--draft", misfit)
     code, out, err = run(*RACE, *models, "--lanes", "ars,sps,auto", "Hi")
     assert code == 3

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.lookahead.throughput_plan import BatchShare
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Offer, Proposal, Rows, Run
@@ -66,11 +67,24 @@ class Outcome:
         return self.ars_s / self.seconds
 
 
-def decode(controller: Controller, text: Text, real: Costs, rounds: int = 2000) -> Outcome:
-    """Decode with a controller; `real` is what the machine takes, whatever the controller knows."""
-    outcome = Outcome()
+def decode(
+    controller: Controller,
+    text: Text,
+    real: Costs,
+    rounds: int = 2000,
+    repeats: bool = False,
+    depth: Callable[[int], int] = lambda i: 0,
+) -> Outcome:
+    """Decode with a controller; `real` is what the machine takes, whatever the controller knows.
+
+    If the target `repeats`, it cannot take back what was rejected: it goes back to before the
+    batch, and what was to stay is evaluated again. `depth` is that of the text in each round.
+    """
+    outcome, again = Outcome(), 0
     for i in range(rounds):
-        plan = controller.plan(31)
+        controller.at(depth(i))
+        real.at(depth(i))
+        plan = controller.plan(31, beside=BatchShare(again, repeats=repeats))
         proposals, draft_s = list[Proposal](), 0.0
         while plan.room > 0 and (offer := plan.next(text.offers(i, plan.room))):
             if isinstance(offer, Run):
@@ -83,9 +97,10 @@ def decode(controller: Controller, text: Text, real: Costs, rounds: int = 2000) 
         round_ = judged(proposals, [text.acceptance(p.source, i) for p in proposals], text, i)
         noise = text.rng.uniform(0.97, 1.03)
         width = len(proposals) + 1
-        fillers = controller.fillers(width, 32 - width, plan)
-        seconds = (real.evaluation(width + fillers) + draft_s) * noise
-        controller.observe([(round_, plan)], seconds, draft_s * noise, fillers=fillers)
+        fillers = 0 if repeats else controller.fillers(width, 32 - width, plan)
+        seconds = (real.evaluation(width + fillers + again) + draft_s) * noise
+        controller.observe([(round_, plan)], seconds, draft_s * noise, 0.0, fillers, again)
+        again = again + len(round_.tokens) if repeats and round_.rejected else 0
         outcome.seconds += seconds
         outcome.ars_s += len(round_.tokens) * real.verify(1)
         outcome.proposed.append(len(proposals))

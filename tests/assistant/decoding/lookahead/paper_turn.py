@@ -106,6 +106,8 @@ class PaperModel:
     """A model that takes its time from a machine and its logits from a text."""
 
     n_ctx, n_vocab, max_rows, can_roll_back = 8192, VOCABULARY, 32, True
+    rollback: int | None = None
+    decided = 0
 
     def __init__(self, role: str, machine: Machine, text: Text) -> None:
         self._role, self._machine = role, machine

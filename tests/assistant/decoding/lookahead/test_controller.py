@@ -205,3 +205,52 @@ def test_an_answer_in_which_the_user_decides_promises_nothing():
     controller = Controller(costs(FLAT))
     controller.begin()
     assert controller.forecast(Reason.ARS, Fixed(0)).speedup is None
+
+
+DEEP_TEXT = 16_000
+
+
+def talk(controller, real, rounds=800):
+    """Decode a conversation that grows to `DEEP_TEXT` tokens, in which copies are often right."""
+    text = Text(copied=lambda i: 0.7)
+    depth = lambda i: 300 + (DEEP_TEXT - 300) * i // rounds  # noqa: E731
+    return decode(controller, text, real, rounds, depth=depth)
+
+
+def test_in_a_long_conversation_decisions_change_with_depth():
+    """Attention makes each place in a batch dearer, until none pays; a shallow curve hides that."""
+    attention = 3 * FLAT[1] / DEEP_TEXT
+    controller = Controller(Costs(FLAT, {}))
+    outcome = talk(controller, Costs(FLAT, {}, attention=attention))
+    early, late = outcome.proposed[:100], outcome.proposed[-100:]
+    assert sum(early) > 2.5 * 100
+    assert sum(late) < 0.7 * 100
+    assert outcome.speedup > 1.05
+    blind = Controller(Costs(FLAT, {}))
+    blind.at = lambda depth: None
+    assert outcome.speedup > talk(blind, Costs(FLAT, {}, attention=attention)).speedup
+
+
+def test_what_a_deep_text_has_taught_counts_at_once_in_the_next():
+    attention = 3 * FLAT[1] / DEEP_TEXT
+    knows = Controller(Costs(FLAT, {}, attention=attention))
+    text = Text(copied=lambda i: 0.7)
+    real = Costs(FLAT, {}, attention=attention)
+    deep = decode(knows, text, real, 20, depth=lambda i: DEEP_TEXT)
+    learns = decode(Controller(Costs(FLAT, {})), text, real, 20, depth=lambda i: DEEP_TEXT)
+    assert sum(deep.proposed) <= 10 < sum(learns.proposed)
+    shallow = decode(knows, text, real, 20, depth=lambda i: 100)
+    assert sum(shallow.proposed) > 20
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.3, 0.6, 0.9, 0.98])
+@pytest.mark.parametrize("machine", [FLAT, STEEP, STAIRS], ids=["flat", "steep", "stairs"])
+def test_what_has_to_be_evaluated_again_is_weighed_and_never_lost_on(machine, chance):
+    real = Costs(machine, {})
+    text = Text(copied=lambda i: chance)
+    outcome = decode(Controller(Costs(machine, {})), text, real, 1000, repeats=True)
+    assert outcome.speedup > 0.97
+    if machine is FLAT and chance >= 0.6:
+        assert outcome.speedup > (2.0 if chance == 0.9 else 1.3)
+    if machine is STEEP and chance <= 0.6:
+        assert sum(outcome.proposed) < 0.1 * 1000

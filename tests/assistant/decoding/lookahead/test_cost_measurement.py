@@ -36,6 +36,17 @@ def test_nothing_new_is_begun_once_patience_is_over():
     assert model.now < cost_measurement.TARGET_LIMIT_S + 1.0 + last
 
 
+@pytest.mark.parametrize(
+    ("rollback", "widths"), [(2, {1, 2, 3}), (6, {1, 2, 3, 4, 5, 6, 7}), (0, {1, 4, 16, 32})]
+)
+def test_a_target_is_timed_as_wide_as_it_can_roll_back(rollback, widths):
+    model = Stopwatched(linear)
+    model.rollback = rollback
+    found = set(time_target(model, model.clock).seconds)
+    assert found >= widths
+    assert not rollback or found == widths
+
+
 def test_a_target_that_cannot_roll_back_tokens_is_timed_at_one():
     model = Stopwatched(linear, can_roll_back=False)
     assert time_target(model, model.clock).seconds == pytest.approx({1: linear(1, 0)})

@@ -4,7 +4,7 @@ from math import inf, nan
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistant.decoding.lookahead.costs import MARGIN, STALE, Costs
@@ -23,6 +23,31 @@ def in_blocks(width: int) -> float:
 
 def smooth(width: int) -> float:
     return 0.030 + 0.006 * width
+
+
+@pytest.mark.parametrize("busy", [1.0, 2.5])
+@pytest.mark.parametrize("attention", [0.0, 2e-6, 2e-5])
+def test_attention_is_learnt_where_one_is_and_told_from_a_busy_machine(attention, busy):
+    """From two widths at 4,000 tokens, for all widths and for 16,000 tokens."""
+    costs, real = Costs(MEASURED, {}), Costs(MEASURED, {}, attention=attention)
+    costs.at(4000)
+    real.at(4000)
+    for i in range(64):
+        width = 4 if i % 3 else 1
+        costs.saw_verify(width, busy * real.evaluation(width))
+    for depth in (4000, 16_000, 300):
+        costs.at(depth)
+        real.at(depth)
+        for width in (1, 2, 4, 8, 16):
+            assert costs.evaluation(width) == pytest.approx(busy * real.evaluation(width), rel=0.2)
+
+
+def test_one_slow_evaluation_in_a_deep_text_teaches_nothing_of_attention():
+    costs = Costs(MEASURED, {})
+    costs.at(4000)
+    for i in range(64):
+        costs.saw_verify(4 if i % 3 else 1, MEASURED[4 if i % 3 else 1] * (5 if i % 10 == 4 else 1))
+    assert costs.attention == 0.0
 
 
 def drift(costs: Costs, width: int, times: float) -> float:
@@ -170,6 +195,7 @@ def test_the_target_and_the_draft_learn_apart():
     assert costs.draft(1) > 0.8
 
 
+@settings(deadline=None)  # how busy the machine is says nothing
 @given(
     st.dictionaries(st.integers(1, 32), st.floats(0.01, 1.0), min_size=1),
     st.integers(1, 32),

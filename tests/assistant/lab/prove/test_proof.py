@@ -40,7 +40,9 @@ from models.base import SequenceTokens
 from models.errors import Cancelled, ModelError
 from models.files.snapshots import Snapshots
 from models.mapping import Mapping
+from models.native.model import NativeModel
 from tests import tiny
+from tests.engine import llama_alone
 
 HOT = Sampling(temperature=12.0)
 """The tiny models' logits are far apart."""
@@ -131,9 +133,21 @@ def test_without_a_draft_the_target_stands_in(tiny_target):
     assert not [each for each in said if isinstance(each, Check) and each.holds is False]
 
 
-def test_a_target_that_cannot_take_back_is_not_compared(tmp_path):
-    path = tiny.write(tmp_path / "mamba.gguf", "mamba")
-    result, said = proved(Prove(Setup(path, threads=1)))
+@llama_alone
+@pytest.mark.parametrize("kind", ["qwen35", "mamba"])
+def test_recurrent_pairs_hold(tmp_path, kind):
+    target = tiny.write(tmp_path / "target.gguf", kind, seed=11, stops=False)
+    draft = tiny.write(tmp_path / "draft.gguf", kind, seed=12, like=11, noise=1.0, stops=False)
+    result, said = proved(Prove(Setup(target, draft, threads=1), HOT))
+    assert result.speculates
+    assert result.no_draft is None
+    assert checks(said, "greedy")[0].figures["accepted"] > 0
+    assert not [each for each in said if isinstance(each, Check) and each.holds is False]
+
+
+def test_a_target_that_cannot_take_back_is_not_compared(tiny_target, monkeypatch):
+    monkeypatch.setattr(NativeModel, "_warm_up", lambda model: False)
+    result, said = proved(Prove(Setup(tiny_target, threads=1)))
     assert not result.speculates
     assert not checks(said, "sampling")
     assert checks(said, "mistakes")
