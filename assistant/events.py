@@ -173,6 +173,7 @@ class Finished(Struct, frozen=True, tag=True):
     token_ids: tuple[int, ...]  # what the caches hold; empty when text and tokens part ways
     stop: Stop
     stats: Stats
+    complete: bool = True  # False: it ended before it had the form that was asked for
 
 
 class Failed(Struct, frozen=True, tag=True):

@@ -17,6 +17,8 @@ USUAL_SOURCES = ("suffix", "tail", "ngram", "model", "heads")
 """Those that may pay, in the order in which they are asked when nothing is known of them."""
 
 
+LONGEST_FORM = 1_000_000
+"""Characters of a form; what is longer takes minutes to understand."""
 MOST_ANSWERS = 8
 """Answers to one request at once; each needs a place in every batch, and room in the context."""
 
@@ -78,6 +80,22 @@ class Sampling:
         for name, allowed in self.RANGES.items():
             if getattr(self, name) not in allowed:
                 raise UsageError(f"{name} must be a number {allowed}: {getattr(self, name)}")
+
+
+FormKind = Literal["schema", "regex", "grammar"]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerForm:
+    """What answers have to look like; `assistant.forms` understands it."""
+
+    kind: FormKind
+    text: str  # a JSON Schema; a regular expression; a grammar in GBNF or in Lark's syntax
+
+    def __post_init__(self) -> None:
+        if len(self.text) > LONGEST_FORM:
+            size = f"{len(self.text):,} characters; {LONGEST_FORM:,} are the most"
+            raise UsageError(f"The {self.kind} has {size}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +164,7 @@ class Request:
     sources: tuple[str, ...] = USUAL_SOURCES  # that may propose, among those there are
     rule: RuleName = "block"  # by which proposals are verified; a seed has a rule of its own
     answers: int = 1  # how many answers to give, independent of each other, decoded together
+    form: AnswerForm | None = None  # what every answer has to look like; None: as it comes
     doing: ClassVar[str] = "answered"
     kept: ClassVar[str] = SAID_IS_KEPT
 

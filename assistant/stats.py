@@ -98,6 +98,8 @@ class Stats:
     draft: str | None = None  # the draft model's name, if one was loaded
     beside: int = 0  # other answers that were decoded in the same evaluations
     engine: str | None = None  # which library computed
+    masked_rows: int = 0  # rows that a form was laid over
+    mask_s: float = 0.0  # of decode_s, in finding out what the form allows
 
     @property
     def acceptance_rate(self) -> float | None:

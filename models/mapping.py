@@ -127,6 +127,12 @@ class Mapping:
         places: list[int] = self._places[np.asarray(tokens, np.intp)].tolist()
         return places
 
+    def placed(self, ids: Ids) -> Ids:
+        """Return where ids of the target stand among the shared ones, without those that do not."""
+        places = self._places[ids]
+        found: Ids = places[places < self.size]
+        return found
+
     def named(self, places: Ids) -> Ids:
         """Return the target's ids at positions among the shared tokens, in the same order."""
         return places if self._same else self._targets[places]

@@ -17,6 +17,7 @@ HOMES = {
     "uvicorn": ("assistant/serve/",),
     "ik_llama_cpp": ("models/ik/",),
     "llama_cpp": ("models/llama/",),
+    "llguidance": ("assistant/forms/",),
     "huggingface_hub": ("models/files/",),
     "textual": ("tui/",),
     "rich": ("tui/",),

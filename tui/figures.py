@@ -15,8 +15,8 @@ MARKS = {
     "interrupted": "interrupted: the program ended before the answer did",
 }
 """How an answer ended, by its stop reason or else its state."""
-SUMMED = ("rounds", "drafted", "tested", "accepted", "generated_tokens")
-TIMES = ("prefill_s", "decode_s", "draft_s", "verify_s", "guessing_s")
+SUMMED = ("rounds", "drafted", "tested", "accepted", "generated_tokens", "masked_rows")
+TIMES = ("prefill_s", "decode_s", "draft_s", "verify_s", "guessing_s", "mask_s")
 
 
 def figures(stats: Stats) -> list[str]:
@@ -50,6 +50,16 @@ def of_several(answered: Answered, count: int) -> list[str]:
         f"{answered.tokens_per_s:.1f} tokens/s together",
         f"{each:.2f} tokens/evaluation",
     ]
+
+
+def of_form(stats: Stats) -> str:
+    """Return what the form of an answer has done for it."""
+    fixed = stats.sources.get("form", Tally()).accepted
+    mask_ms = 1e3 * stats.mask_s / stats.masked_rows
+    return (
+        f"The form fixed {fixed:,} of {stats.generated_tokens:,} tokens. "
+        f"To learn what it allows took {mask_ms:.2f} ms a token."
+    )
 
 
 def together(before: Stats | None, more: Stats) -> Stats:

@@ -77,7 +77,9 @@ def highest(scores: npt.NDArray[np.floating], k: int) -> Ids:
     """Return where the `k` highest scores are, ascending; the first among equals."""
     if k >= len(scores):
         return everything(len(scores))
-    places = np.flatnonzero(scores >= _at_most_the_highest(scores, k))
+    floor = _at_most_the_highest(scores, k)
+    # What a form forbids has minus infinity, and there may be fewer than k others.
+    places = np.flatnonzero(scores >= floor if floor > -np.inf else scores > floor)
     if len(places) > k:
         best = np.argsort(-scores[places], kind="stable")[:k]
         places = places[np.sort(best)]

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
+from typing import Protocol
 
 from assistant.chat.answer_text import Detokenizer, StopStrings
 from assistant.decoding.loops import Rejected, Round, Sampled
@@ -25,11 +26,34 @@ from assistant.request import Request
 from models.base import Vocab
 
 
+class FormProgress(Protocol):
+    """A form that an answer has to have; see `assistant.forms.mask`."""
+
+    rows: int
+    seconds: float
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing but the end may follow."""
+        ...
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the answer has the form."""
+        ...
+
+
 class AnswerBuilder:
     """Collect rounds into an answer and notice where it ends."""
 
     def __init__(
-        self, request: Request, vocab: Vocab, stopwatch: Stopwatch, prompt: int, cached: int
+        self,
+        request: Request,
+        vocab: Vocab,
+        stopwatch: Stopwatch,
+        prompt: int,
+        cached: int,
+        form: FormProgress | None = None,
     ) -> None:
         self.stop: Stop | None = None
         self.stats = Stats(
@@ -45,6 +69,7 @@ class AnswerBuilder:
         self._provenance = Provenance(vocab, request.alternatives)
         self._shown: list[Token] = []
         self._stopwatch = stopwatch
+        self._form = form  # that the answer has to have
 
     @property
     def tokens_left(self) -> int:
@@ -70,6 +95,8 @@ class AnswerBuilder:
                 self.stop = Stop.STOP_TOKEN if ends else Stop.STOP_STRING
                 break
         self._count(round_, taken)
+        if self.stop is None and self._form and self._form.is_over:
+            self.stop = Stop.STOP_TOKEN
         if self.stop is None and self.tokens_left <= 0:
             self.stop = Stop.LENGTH
         # What follows the end of the answer was never looked at.
@@ -87,7 +114,8 @@ class AnswerBuilder:
             ids = ()  # the text was cut within a token
         else:
             text += self._detokenizer.flush()
-        yield Finished(text, ids, self.stop or Stop.CANCELLED, self.stats)
+        whole = self._form is None or (self.stop is not Stop.STOP_STRING and self._form.is_complete)
+        yield Finished(text, ids, self.stop or Stop.CANCELLED, self.stats, whole)
 
     def _decoded(
         self,
@@ -121,6 +149,8 @@ class AnswerBuilder:
             guessing_s=stats.guessing_s + guessing_s,
             positions=_by_position(stats.positions, [accepted for _, accepted in tested]),
             sources=_by_source(stats.sources, tested),
+            masked_rows=self._form.rows if self._form else 0,
+            mask_s=self._form.seconds if self._form else 0.0,
         )
 
 

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from assistant.decoding.lookahead.policy import Control, Policy
+from assistant.decoding.mask import Mask
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.coupled import CoupledRule
@@ -48,6 +49,8 @@ class DecodingSequence:
     answer: Ending
     drafter: Cascade
     rule: Rule
+    mask: Mask | None = None
+    """Of the form that it has to have."""
 
     @property
     def model(self) -> ModelSource | None:

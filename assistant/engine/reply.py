@@ -1,8 +1,11 @@
 """One chat turn: a request in, events out."""
 
-from collections.abc import Iterator, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from assistant.chat.context import fit, without_hopeless
 from assistant.chat.prompt_tokens import ChatTokens
@@ -10,6 +13,7 @@ from assistant.decoding.lookahead.controller import TYPICAL_ANSWER, Controller
 from assistant.decoding.lookahead.policy import Control, Policy
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
+from assistant.decoding.sources.form import FormSource
 from assistant.decoding.sources.model import ModelSource
 from assistant.engine.answer import AnswerBuilder
 from assistant.engine.decoding_sequence import DecodingSequence, own_sources, rule_of, warp_of
@@ -31,6 +35,10 @@ from assistant.events import (
 from assistant.request import Request
 from models.base import Model, MultiSequenceModel, Vocab
 from models.errors import Cancelled
+
+if TYPE_CHECKING:
+    from assistant.forms.forms import Forms
+    from assistant.forms.mask import FormMask
 
 
 class Assistant:
@@ -59,6 +67,7 @@ class Assistant:
         self.engine: str | None = None
         """Which library computes, for the same."""
         self._chat = ChatTokens(vocab)
+        self._forms: Forms | None = None  # made for the first answer that is to have one
 
     @property
     def draft(self) -> Model | None:
@@ -77,8 +86,7 @@ class Assistant:
         Raises:
             SpecchatError: the answer cannot begin, or cannot continue.
         """
-        drafter = Cascade(*self._sources(request))
-        for event in self._decode(self.target, [drafter], request, control, clock):
+        for event in self._decode(self.target, [self._sources(request)], request, control, clock):
             if isinstance(event, OneOf):
                 yield event.event
             elif not isinstance(event, Answered):
@@ -98,33 +106,39 @@ class Assistant:
         if self.several is None or self.several.most_texts < request.answers:
             yield from self._in_turn(request, control, clock)
             return
-        sources = self._sources(request)
-        drafters = [Cascade(*own_sources(sources)) for _ in range(request.answers)]
-        yield from self._decode(self.several, drafters, request, control, clock)
+        own = [[*own_sources(self._sources(request))] for _ in range(request.answers)]
+        yield from self._decode(self.several, own, request, control, clock)
 
     def _decode(
         self,
         target: Model,
-        drafters: Sequence[Cascade],
+        sources: Sequence[Sequence[Source]],
         request: Request,
         control: Control,
         clock: Clock,
     ) -> Iterator[Told]:
-        """Decode as many answers as there are drafters."""
+        """Decode an answer from each of some `sources`."""
         stopwatch = Stopwatch(self.target, self.draft, clock)
+        masked = self._masked(request)
         tokens, prepared = self._prompt(request)
         yield prepared
         if self._chat.template.notice:
             yield Noticed(self._chat.template.notice)
         size = prepared.prompt_tokens, prepared.cached_tokens
-        answers = [AnswerBuilder(request, self.vocab, stopwatch, *size) for _ in drafters]
+        # the first has the tokens that a snapshot is to be of
+        texts = [[*tokens] if i else tokens for i in range(len(sources))]
+        masks = [masked(text) for text in texts]
+        answers = [AnswerBuilder(request, self.vocab, stopwatch, *size, mask) for mask in masks]
         if len(answers) == 1:
             answers[0].stats = replace(answers[0].stats, draft=self.draft_name)
         for answer in answers:
             answer.stats = replace(answer.stats, engine=self.engine)
-        sequences = [  # the first has the tokens that a snapshot is to be of
-            DecodingSequence(i, [*tokens] if i else tokens, each, drafter, rule_of(request, i))
-            for i, (each, drafter) in enumerate(zip(answers, drafters, strict=True))
+        drafters = map(self._drafter, sources, masks)
+        sequences = [
+            DecodingSequence(i, text, answer, drafter, rule_of(request, i), mask)
+            for i, (text, answer, drafter, mask) in enumerate(
+                zip(texts, answers, drafters, masks, strict=True)
+            )
         ]
         policy, warp = Policy(control, self.controller), warp_of(request, control)
         rounds = Rounds(target, sequences, policy, warp, clock)
@@ -175,6 +189,25 @@ class Assistant:
             self.resuming.begin(tokens, request.stored)
         cached = min(self.target.cached(tokens), len(tokens) - 1)
         return tokens, Prepared(len(tokens), cached, hopeless + dropped)
+
+    def _masked(self, request: Request) -> Callable[[list[int]], FormMask | None]:
+        """Return what makes the mask of an answer, of its prompt."""
+        if request.form is None:
+            return lambda tokens: None
+        if self._forms is None:
+            from assistant.forms.forms import Forms  # with a library that few answers need
+
+            self._forms = Forms(self.vocab, self.target.n_vocab)
+        made = self._forms.mask(request.form)
+        last, begun = request.messages[-1], 0
+        if request.continues:
+            begun = len(last.token_ids or self.vocab.tokenize(last.content))
+        return lambda tokens: made(tokens, begun)
+
+    def _drafter(self, sources: Sequence[Source], mask: FormMask | None) -> Cascade:
+        """Return what makes drafts, of what a form leaves no choice about before all else."""
+        own = [FormSource(mask)] if mask and self.target.can_roll_back else []
+        return Cascade(*own, *sources, mask=mask)
 
     def _sources(self, request: Request) -> list[Source]:
         return [self.sources[name] for name in request.sources if name in self.sources]

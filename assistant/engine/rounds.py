@@ -19,6 +19,7 @@ from typing import NamedTuple, cast
 from assistant.decoding.lookahead.policy import Fixed, Policy
 from assistant.decoding.lookahead.throughput_plan import BatchShare, ThroughputPlan
 from assistant.decoding.loops import Round, verified
+from assistant.decoding.mask import by_form
 from assistant.decoding.sources.draft import Draft, Plan
 from assistant.decoding.warp import Warp
 from assistant.engine.decoding_sequence import DecodingSequence
@@ -190,7 +191,13 @@ class Rounds:
         texts[last] = replace(texts[last], fillers=fillers)
         logits = self._evaluated(texts)
         return [
-            verified(draft, logits[each.number], each.tokens, self._warp, each.rule)
+            verified(
+                draft,
+                logits[each.number],
+                each.tokens,
+                by_form(self._warp, each.mask),
+                each.rule,
+            )
             for each, _, draft in drafts
         ]
 

@@ -77,11 +77,11 @@ async def stream(
                     text = "".join(token.text for token in tokens)
                     sent[number] += text
                     yield _data(reply.more(number, text, tokens))
-                case number, Finished(text, _, stop, stats) as end:
+                case number, Finished(text) as end:
                     ends[number] = end
                     if rest := text[len(sent[number]) :]:
                         yield _data(reply.more(number, rest))
-                    yield _data(reply.last(number, stop, stats))
+                    yield _data(reply.last(number, end))
         exchange.answers = _in_order(ends)
         if asked.wants_usage:
             yield _data(reply.usage([end.stats for end in exchange.answers]))
@@ -133,7 +133,7 @@ class Completion:
             choices.append(
                 {"index": number, "message": message, "logprobs": None, "finish_reason": why}
             )
-            own = {"tokens": [_token(token) for token in tokens], **_end(end.stop, end.stats)}
+            own = {"tokens": [_token(token) for token in tokens], **_end(end)}
             owns.append({"specchat": own})
         usage = _usage([end.stats for end, _ in answers])
         if len(answers) == 1:
@@ -150,9 +150,9 @@ class Completion:
         own = {"tokens": [_token(token) for token in tokens]}
         return self._chunk(number, {"content": text}, specchat=own)
 
-    def last(self, number: int, stop: Stop, stats: Stats) -> Object:
+    def last(self, number: int, end: Finished) -> Object:
         """Return the chunk that says why one ended."""
-        return self._chunk(number, {}, _reason(stop), specchat=_end(stop, stats))
+        return self._chunk(number, {}, _reason(end.stop), specchat=_end(end))
 
     def usage(self, answers: Sequence[Stats]) -> Object:
         """Return the chunk that counts the tokens of all answers."""
@@ -178,8 +178,9 @@ def _token(token: Token) -> Object:
     return {name: getattr(token, name) for name in TOKEN_FIELDS}
 
 
-def _end(stop: Stop, stats: Stats) -> Object:
-    return {"stop": stop, "stats": {name: getattr(stats, name) for name in _STATS}}
+def _end(end: Finished) -> Object:
+    stats = {name: getattr(end.stats, name) for name in _STATS}
+    return {"stop": end.stop, "complete": end.complete, "stats": stats}
 
 
 def _usage(answers: Sequence[Stats]) -> Object:

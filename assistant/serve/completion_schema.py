@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from assistant.request import MOST_ANSWERS, Message, Mode, Request
+from assistant.request import MOST_ANSWERS, AnswerForm, Message, Mode, Request
 from assistant.serve.refusal import Refusal
 from models.errors import UsageError
 
@@ -27,7 +27,6 @@ _NEUTRAL: dict[str, tuple[object, ...]] = {
     "tool_choice": ("none", "auto"),
     "function_call": ("none", "auto"),
     "parallel_tool_calls": (True, False),
-    "response_format": ({"type": "text"},),
     "modalities": (["text"],),
     "audio": (),
     "prediction": (),
@@ -64,6 +63,25 @@ class _Speculation(msgspec.Struct, forbid_unknown_fields=True):
     lookahead: Annotated[int, msgspec.Meta(ge=0, le=31)] | None = None
 
 
+class _PlainText(msgspec.Struct, tag_field="type", tag="text", forbid_unknown_fields=True):
+    pass
+
+
+class _JsonObject(msgspec.Struct, tag_field="type", tag="json_object", forbid_unknown_fields=True):
+    schema: dict[str, Any] | None = None  # llama.cpp's server takes one here
+
+
+class _NamedSchema(msgspec.Struct, forbid_unknown_fields=True):
+    schema: dict[str, Any]
+    name: str | None = None
+    description: str | None = None
+    strict: bool | None = None  # every schema is kept to the letter
+
+
+class _JsonSchema(msgspec.Struct, tag_field="type", tag="json_schema", forbid_unknown_fields=True):
+    json_schema: _NamedSchema
+
+
 class _Wanted(msgspec.Struct):
     model: str
     messages: Annotated[list[_Said], msgspec.Meta(min_length=1)]
@@ -80,6 +98,8 @@ class _Wanted(msgspec.Struct):
     seed: _Seed | None = None
     stop: _Text | _Stops | None = None
     specchat: _Speculation | None = None
+    response_format: _PlainText | _JsonObject | _JsonSchema | None = None
+    grammar: _Text | None = None  # GBNF, as llama.cpp's server takes it; or Lark's syntax
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +172,22 @@ def _request(wanted: _Wanted, usual: Request) -> Request:
         seed=usual.seed if wanted.seed is None else wanted.seed,
         stop_strings=stops,
         answers=wanted.n or 1,
+        form=_form(wanted),
     )
+
+
+def _form(wanted: _Wanted) -> AnswerForm | None:
+    match wanted.response_format:
+        case _JsonObject(schema):
+            schema = schema or {"type": "object"}
+        case _JsonSchema(_NamedSchema(schema)):
+            pass
+        case _:
+            return None if wanted.grammar is None else AnswerForm("grammar", wanted.grammar)
+    if wanted.grammar is not None:
+        why = "An answer has one form: grammar or response_format, not both."
+        raise Refusal(400, why, "invalid_value", "grammar")
+    return AnswerForm("schema", msgspec.json.encode(schema).decode())
 
 
 def _messages(said: list[_Said], system: tuple[Message, ...]) -> tuple[Message, ...]:

@@ -176,7 +176,7 @@ def test_a_copy_of_what_was_taken_back_is_not_gone_back_to(tmp_path, kind):
 
 @llama_alone
 @pytest.mark.parametrize("kind", RECURRENT)
-def test_after_a_cancel_a_recurrent_model_goes_back_or_begins_again(tmp_path, kind):
+def test_a_cancelled_recurrent_model_goes_back_or_begins_again(tmp_path, kind):
     flag = CancelFlag()
     with tiny_model(tmp_path, kind, cancel=flag) as model:
         tokens = random_tokens(random.Random(8), 60)

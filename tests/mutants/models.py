@@ -70,6 +70,6 @@ MUTANTS = (
         RecurrentState.spoil,
         "self._fresh = -1",
         "self._fresh = 0",
-        partial(caches.test_after_a_cancel_a_recurrent_model_goes_back_or_begins_again, kind="lfm2"),
+        partial(caches.test_a_cancelled_recurrent_model_goes_back_or_begins_again, kind="lfm2"),
     ),
 )

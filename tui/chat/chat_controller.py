@@ -20,6 +20,7 @@ from assistant.events import (
     Prepared,
     Ready,
     Stats,
+    Stop,
 )
 from assistant.request import Count, Mode, Request, Setup
 from assistant.service import Hear, Submit, Ticket
@@ -154,6 +155,8 @@ class ChatController:
                 self._display.reading(event)
             case Finished():
                 self._doubt_draft(event.stats)
+                if not event.complete and event.stop is not Stop.CANCELLED:
+                    self._state.note("The answer ended before it had its form.")
                 self._end(self._dialogue.finished(event))
             case Failed():
                 self._tell(event)

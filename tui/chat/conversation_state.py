@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from assistant.request import AnswerForm
 from assistant.tokens import Trace
 from models.errors import StorageError
 from tui.chat.answer_writer import AnswerWriter
@@ -42,6 +43,8 @@ class ConversationState:
         """None until something was said."""
         self.records: tuple[Record, ...] = ()
         """The path that is shown."""
+        self.form: AnswerForm | None = None
+        """What answers have to look like."""
         self.reply: AnswerWriter | None = None
         """What the engine works on, also when another conversation has been opened since."""
 

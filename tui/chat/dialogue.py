@@ -121,9 +121,10 @@ class Dialogue:
         self, path: Sequence[Record], model: ModelInfo, mode: Mode, again: int = 0
     ) -> Request:
         state = self._state
-        return inquiry(
+        asked = inquiry(
             path, state.system, model.name, mode, state.settings, max(0, again), state.store.saves
         )
+        return replace(asked, form=state.form)
 
     def _ask(self, text: str, attachments: Sequence[Attachment]) -> Record:
         state = self._state

@@ -21,6 +21,7 @@ from tui.chat.conversation.suggestions import SuggestionLine
 from tui.chat.conversation.turn import TurnAction
 from tui.chat.conversation_state import ConversationState
 from tui.chat.dialogue import Dialogue
+from tui.chat.form_choice import FormChoice
 from tui.chat.layout import ChatLayout
 from tui.chat.list.chat_list import ChatList
 from tui.chat.list.store_changes import Deleted, Restored
@@ -78,6 +79,14 @@ class ChatScreen(Screen[None]):
         Binding("f6", "app.settings", "Settings", id="chat.settings"),
         Binding("ctrl+r", "regenerate", "Another answer", id="chat.regenerate", show=False),
         Binding("ctrl+s", "several", "Several answers", id="chat.several", show=False),
+        Binding(
+            "f7",
+            "form",
+            "JSON",
+            id="chat.form",
+            show=False,
+            tooltip="Answer with JSON by a schema file, or no more",
+        ),
         Binding("ctrl+y", "copy", "Copy the answer", id="chat.copy", show=False),
         Binding("ctrl+g", "ghosts", "Rejected drafts", id="chat.ghosts", show=False),
         Binding("ctrl+up", "turns", "To the messages", id="chat.turns", show=False),
@@ -105,6 +114,7 @@ class ChatScreen(Screen[None]):
         )
         self.turns = TurnActions(state, self.editing, self.controller)
         self._deleted: int | None = None  # the conversation that was open when it was deleted
+        self.form = FormChoice(parts, state)
         self.several = SeveralAnswers(parts, state, self.dialogue, self.controller)
         self.autosave = Autosave(
             state,
@@ -285,6 +295,10 @@ class ChatScreen(Screen[None]):
     def action_several(self) -> None:
         """Have several answers at once, to the prompt or else to the last question."""
         self.several.begin()
+
+    def action_form(self) -> None:
+        """Have answers in the form of a file, or as they come again."""
+        self.form.toggle()
 
     def action_copy(self) -> None:
         """Copy the last answer."""

@@ -1,4 +1,4 @@
-"""Asking for the name of a preset, on one line."""
+"""Asking for a name, on one line."""
 
 from typing import ClassVar
 
@@ -33,10 +33,10 @@ class NamingScreen(ModalScreen[str | None]):
         Binding("escape", "leave", "Cancel", id="naming.cancel")
     ]
 
-    def __init__(self) -> None:
+    def __init__(self, title: str, placeholder: str) -> None:
         super().__init__()
-        self.input = EntryLine(placeholder="name of the preset", id="name")
-        self.input.border_title = "Save as preset"
+        self.input = EntryLine(placeholder=placeholder, id="name")
+        self.input.border_title = title
         self.input.border_subtitle = "Enter takes it · Esc goes back"
 
     def compose(self) -> ComposeResult:

@@ -168,7 +168,7 @@ class SettingsScreen(ModalScreen[Settings | None]):
 
     def action_keep(self) -> None:
         """Ask for a name, and make the values that are set now a preset."""
-        self.app.push_screen(NamingScreen(), self._keep)
+        self.app.push_screen(NamingScreen("Save as preset", "name of the preset"), self._keep)
 
     def _keep(self, name: str | None) -> None:
         if name is None:

@@ -16,18 +16,26 @@ from assistant.events import (
     OneOf,
     Prefilled,
     Ready,
+    Stop,
     Token,
 )
-from assistant.request import Request
+from assistant.request import AnswerForm, Request
 from tui.chat import draft_use
 from tui.chat.panel.outlook import outlook
-from tui.figures import figures, of_several
+from tui.figures import figures, of_form, of_several
 from tui.models.locate_pair import NO_DRAFT, find_models
 from tui.safe import safe
 from tui.settings.settings import Settings
 from tui.shell.continue_chat import Continuing
 from tui.shell.engine_console import EngineConsole
 from tui.shell.printing import Printing
+
+CURES = {
+    Stop.LENGTH: "give it more room with --max-tokens, or the form a limit of its own",
+    Stop.CONTEXT: "give it more room with --ctx, or the form a limit of its own",
+    Stop.STOP_STRING: "leave out --stop",
+}
+"""What to do when the end came too early for a form, by what it was."""
 
 
 @dataclass(slots=True)
@@ -48,6 +56,17 @@ class AskOutcome:
     answered: Answered | None = None  # when several answers were asked for
     interrupted: bool = False
 
+    @property
+    def cut(self) -> str | None:
+        """What is to be said of answers that do not have the form that was asked for."""
+        cut = [given.finished for given in self.answers if given.finished]
+        cut = [end for end in cut if not end.complete]
+        if not cut:
+            return None
+        who = "The answer" if len(self.answers) == 1 else f"{len(cut)} of the answers"
+        cure = CURES.get(cut[0].stop, "ask again")
+        return f"{who} ended ({cut[0].stop}) before the form was complete; {cure}."
+
 
 class AskSession:
     """Ask one question, for one answer or several, and show what the engine says about it.
@@ -64,7 +83,9 @@ class AskSession:
         quiet: bool,
         continued: Continuing | None = None,
         answers: int = 1,
+        form: AnswerForm | None = None,
     ) -> None:
+        self._form = form
         self._settings = settings
         self._continued = continued
         self._question = question
@@ -163,11 +184,10 @@ class AskSession:
         if self._continued is not None and ready is not None:
             self._say(self._continued.notice)
             request = self._continued.ask(self._question, ready.target, self._settings, answers)
-            return replace(
-                request, stop_strings=self._stop_strings, alternatives=0, answers=answers
-            )
-        request = self._settings.request(self._question)
-        return replace(request, stop_strings=self._stop_strings, answers=answers)
+            request = replace(request, alternatives=0)
+        else:
+            request = self._settings.request(self._question)
+        return replace(request, stop_strings=self._stop_strings, answers=answers, form=self._form)
 
     def _summarise(self) -> None:
         ends = [given.finished for given in self._outcome.answers if given.finished]
@@ -181,6 +201,8 @@ class AskSession:
         if self._continued is not None:
             line.append(f"conversation {self._continued.number}")
         self._say(" · ".join(line), "dim")
+        if len(ends) == 1 and ends[0].stats.masked_rows:
+            self._say(of_form(ends[0].stats), "dim")
         last = self._outcome.answers[0].last if self._outcome.answered is None else None
         if last is not None and (found := outlook(last)).is_measured:
             self._say(" ".join(filter(None, (f"{found.worth}.", found.why))), "dim")

@@ -9,12 +9,14 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from assistant.request import MOST_ANSWERS
-from models.errors import UsageError
+from assistant.request import MOST_ANSWERS, AnswerForm, FormKind
+from models.errors import ModelError, UsageError
 from tui.chat.prompt.attachments import decoded, joined, read
 from tui.shell.options import NumberParameter, settings, shared
 
 CHATS = ("last", "new")
+STDIN = Path("-")
+FORM_FILE = click.Path(path_type=Path)
 
 
 class Chat(click.ParamType[str]):
@@ -62,6 +64,13 @@ class Chat(click.ParamType[str]):
 @click.option(
     "--stop", "stop_strings", multiple=True, metavar="TEXT", help="Stop before this text."
 )
+@click.option(
+    "--schema",
+    type=FORM_FILE,
+    help="Answer with JSON that matches a JSON Schema, from a file or - for standard input.",
+)
+@click.option("--regex", metavar="PATTERN", help="Answer with text that matches a pattern.")
+@click.option("--grammar", type=FORM_FILE, help="Answer by a grammar, in GBNF or Lark syntax.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with every token.")
 @shared
 def ask(
@@ -70,6 +79,9 @@ def ask(
     chat: str | None,
     answers: int,
     stop_strings: tuple[str, ...],
+    schema: Path | None,
+    regex: str | None,
+    grammar: Path | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -80,25 +92,56 @@ def ask(
 
     Without --chat nothing is kept, and the answer does not see any earlier conversation.
 
+    With --schema, --regex or --grammar the answer has that form, whatever the model would say, and
+    what the form leaves no choice about comes quickly. If the answer ends before the form is
+    complete, by --max-tokens or --stop, that is an error: exit code 3.
+
     With --n several answers are decoded together, independent of each other. They are printed one
     below the other, each under a line such as "--- 2 of 4 ---"; --json has them in a list. With
     --chat all are kept, and the first is continued. The draft model is not used: proposals come
     from the conversation. With --seed S they are those that S, S + 1 and so on give alone.
     """
     chosen = settings(options)
-    question = join(prompt, _piped(), files)
+    form = form_of(schema, regex, grammar)
+    question = join(prompt, None if STDIN in (schema, grammar) else _piped(), files)
 
     from tui.shell.ask import AskSession
     from tui.shell.ask_report import report
     from tui.shell.continue_chat import continuing
 
     with continuing(chat, chosen) if chat else nullcontext() as continued:
-        outcome = AskSession(chosen, question, stop_strings, as_json, continued, answers).run()
+        session = AskSession(chosen, question, stop_strings, as_json, continued, answers, form)
+        outcome = session.run()
     if as_json:
         number = continued.number if continued else None
         click.echo(json.dumps(report(outcome, chosen, number)))
     if outcome.interrupted:
         sys.exit(130)
+    if cut := outcome.cut:
+        raise ModelError(cut)
+
+
+def form_of(schema: Path | None, regex: str | None, grammar: Path | None) -> AnswerForm | None:
+    """Return the form that is asked for, if any is.
+
+    Raises:
+        UsageError: several are, or its file is no text.
+    """
+    kinds: tuple[tuple[FormKind, Path | str | None], ...] = (
+        ("schema", schema),
+        ("regex", regex),
+        ("grammar", grammar),
+    )
+    asked = [(kind, given) for kind, given in kinds if given is not None]
+    if len(asked) > 1:
+        raise UsageError(f"An answer has one form: --{asked[0][0]} or --{asked[1][0]}, not both.")
+    for kind, given in asked:
+        if isinstance(given, str):
+            return AnswerForm(kind, given)
+        if given == STDIN:
+            return AnswerForm(kind, decoded(_piped() or b"", "Standard input"))
+        return AnswerForm(kind, read(given, pipes=True).text)
+    return None
 
 
 def _piped() -> bytes | None:

@@ -38,6 +38,7 @@ def _answer(given: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
     return {
         "text": finished.text,
         "stop": str(finished.stop),
+        **({} if finished.complete else {"complete": False}),  # of the form that was asked for
         "tokens": [_token(token) for token in given.tokens],
         "stats": _stats(finished.stats),
     }

@@ -20,6 +20,7 @@ BASICS: tuple[Kind, ...] = tuple(Origin)
 COLOURED: Styles = {
     Origin.DRAFT: "$text-success on $success-muted",
     "heads": "bold $text-success on $success-muted",
+    "form": "$text-secondary on $secondary-muted",
     "suffix": "italic $text-primary on $primary-muted",
     "tail": "italic underline $text-primary on $primary-muted",
     "ngram": "underline $text-accent on $accent-muted",
@@ -31,6 +32,7 @@ COLOURED: Styles = {
 PLAIN: Styles = {
     Origin.DRAFT: "underline",
     "heads": "bold italic",
+    "form": "bold",
     "suffix": "italic underline",
     "tail": "italic",
     "ngram": "bold underline",
@@ -44,6 +46,7 @@ PLAIN: Styles = {
 NAMES: Mapping[Kind, str] = {
     Origin.DRAFT: "right guess",
     "heads": "right guess of a head",
+    "form": "fixed by the form",
     "suffix": "copied",
     "tail": "rest of a guess",
     "ngram": "recalled",

@@ -97,7 +97,7 @@ class Policy:
             return Reason.SPS
         if not isinstance(plan, ThroughputPlan):
             return Reason.UNMEASURED
-        if plan.pause:
+        if plan.pause and not plan.taken:
             return plan.pause
         return Reason.LIKELY if plan.taken else Reason.UNLIKELY
 

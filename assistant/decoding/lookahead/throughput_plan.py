@@ -41,7 +41,8 @@ class ThroughputPlan:
         least: how many proposals there shall be even if nothing pays.
         patience: sources with more tokens to read than this are not asked for rows.
         limit_s: how long the round may take, if nothing that is proposed is accepted.
-        pause: why to propose nothing, and only note what is on offer; None to go on.
+        pause: why to propose nothing, and only note what is on offer; None to go on. When time is
+            `SPENT`, what cannot be rejected is proposed anyway: there is nothing to lose.
         beside: what the batch has anyhow. The wider it is, the further up the cost curve a proposal
             has its place, and the more tokens wait for it.
     """
@@ -86,9 +87,13 @@ class ThroughputPlan:
         """Take the offer that makes the round fastest, if any makes it faster."""
         if not self._proposed:
             self.runs = tuple(offer for offer in offers if isinstance(offer, Run))
+        if self.pause is Reason.SPENT:
+            runs = [offer for offer in offers if isinstance(offer, Run) and offer.certain]
+            offers = [run.first(run.certain) for run in runs]
         weighed = [(*self._weigh(offer), offer) for offer in offers if self._is_near(offer)]
         pace, count, best = max(weighed, key=lambda each: each[0], default=(0.0, 0, None))
-        if self.pause or (pace <= self._pace and not self._must):
+        pauses = self.pause not in (None, Reason.SPENT)
+        if pauses or (pace <= self._pace and not self._must):
             return None
         match best:
             case Run():
@@ -146,7 +151,7 @@ class ThroughputPlan:
             survival *= chance
             tokens += survival
             seconds = spent + self._verify_s[done + i] + step_s * (i - 1)
-            if seconds + self._repeat_s(0) <= self.limit_s:
+            if seconds + self._repeat_s(0) <= self.limit_s or survival == 1:
                 best = max(best, (tokens / (seconds + repeated_s), i))
         return best
 

@@ -46,10 +46,12 @@ class Run:
     source: str
     tokens: tuple[int, ...]
     evidence: tuple[int, ...]  # for each token, in the sense of `Proposal`
+    certain: int = 0  # how many of the first tokens the target cannot reject
 
     def first(self, count: int) -> "Run":
         """Return its beginning."""
-        return Run(self.source, self.tokens[:count], self.evidence[:count])
+        certain = min(self.certain, count)
+        return Run(self.source, self.tokens[:count], self.evidence[:count], certain)
 
 
 @dataclass(frozen=True, slots=True)

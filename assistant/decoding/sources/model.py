@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from assistant.decoding.row import Row
+from assistant.decoding.row import Ids, Row
 from assistant.decoding.sources.draft import Rows
 from assistant.decoding.warp import Warp
 from models.base import Logits, Model
@@ -68,6 +68,10 @@ class ModelSource:
     def begin(self, tokens: Sequence[int], context: int) -> None:
         """Read no more than the last `context` of `tokens`."""
         self._start = max(0, len(tokens) - context)
+
+    def placed(self, ids: Ids) -> Ids:
+        """Return where tokens of the target stand among the logits that a warp is given."""
+        return self._mapping.placed(ids)
 
     def seen(self, tokens: Sequence[int]) -> list[int]:
         """Return `tokens` as the draft sees them: tokens of its own, maybe more of them."""

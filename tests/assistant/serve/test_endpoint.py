@@ -101,6 +101,33 @@ def test_sampling_and_stops_are_obeyed(running: Running) -> None:
     assert stopped.choices[0].finish_reason == "stop"
 
 
+def test_an_answer_has_the_form_that_is_asked_for(running: Running) -> None:
+    client = running.client()
+    properties = {"name": {"type": "string", "maxLength": 4}, "ok": {"type": "boolean"}}
+    schema = {
+        "type": "object", "properties": properties, "required": ["name", "ok"],
+        "additionalProperties": False,
+    }  # fmt: skip
+    named = {"name": "person", "strict": True, "schema": schema}
+    strict = {"type": "json_schema", "json_schema": named}
+    for stream in (False, True):
+        done = complete(client, response_format=strict, max_tokens=60, stream=stream)
+        if stream:
+            chunks = [*done]
+            said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+            assert chunks[-1].model_extra["specchat"]["complete"]
+        else:
+            said = done.choices[0].message.content
+            assert done.model_extra["specchat"]["complete"]
+            assert done.choices[0].finish_reason == "stop"
+        assert set(json.loads(said)) == {"name", "ok"}
+    grammar = {"grammar": 'root ::= "yes" | "no"'}
+    assert complete(client, extra_body=grammar).choices[0].message.content in ("yes", "no")
+    cut = complete(client, response_format={"type": "json_object"}, max_tokens=1)
+    assert (cut.choices[0].message.content, cut.choices[0].finish_reason) == ("{", "length")
+    assert not cut.model_extra["specchat"]["complete"]
+
+
 def test_neutral_values_and_labels_of_other_programs_are_accepted(running: Running) -> None:
     done = complete(
         running.client(), n=1, presence_penalty=0, frequency_penalty=0.0, logprobs=False,
@@ -122,7 +149,11 @@ def test_neutral_values_and_labels_of_other_programs_are_accepted(running: Runni
         ({"n": True}, 400, "invalid_value", "n"),
         ({"tools": [{"type": "function", "function": {"name": "x"}}]}, 400, None, "tools"),
         ({"logprobs": True}, 400, "unsupported_parameter", "logprobs"),
-        ({"response_format": {"type": "json_object"}}, 400, None, "response_format"),
+        ({"response_format": {"type": "json_schema"}}, 400, None, "response_format"),
+        ({"response_format": {"type": "xml"}}, 400, None, "response_format.type"),
+        ({"response_format": {"type": "json_object"}, "extra_body": {"grammar": "x"}}, 400,
+         "invalid_value", "grammar"),
+        ({"extra_body": {"grammar": "root ::= nothing"}}, 400, "invalid_value", None),
         ({"extra_body": {"foo": 1}}, 400, "unknown_parameter", "foo"),
         ({"extra_body": {"specchat": {"mood": 1}}}, 400, "invalid_value", "specchat"),
         ({"temperature": -1}, 400, "invalid_value", "temperature"),

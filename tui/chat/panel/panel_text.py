@@ -8,6 +8,7 @@ from textual.content import Content
 
 from assistant.events import Decoded, Tally
 from tui.chat.panel.outlook import Outlook, outlook
+from tui.figures import of_form
 from tui.safe import safe
 from tui.widgets.text_figures import MISSING, bar, gauge, level, shares, sparkline
 
@@ -15,6 +16,7 @@ NEARLY_FULL = 0.85
 SOURCES = {
     "model": "draft model",
     "heads": "prediction head",
+    "form": "fixed by the form",
     "suffix": "copied from this chat",
     "tail": "rest of a guess",
     "ngram": "recalled from others",
@@ -79,6 +81,7 @@ def _sections(shown: PanelFigures, width: int, compact: bool) -> list[Section]:
         _words(found, width),
         _speed(shown, found, width, compact),
         _yield(last, width),
+        paragraph(of_form(last.stats), width) if last.stats.masked_rows else [],
         _positions(last.stats.positions, width, compact),
         _sources(shown, width, compact),
         _times(last, width),

@@ -21,7 +21,7 @@ NEW_LINE = {"ctrl+j", "alt+enter", "shift+enter", "ctrl+enter", "shift+\r"}
 """The last is Shift+Enter as xterm and tmux spell it."""
 MAX_CHARACTERS, MAX_LINES = 4_000, 60
 """A longer paste becomes an attachment."""
-TAKEN = ("f6", "ctrl+y,super+y")
+TAKEN = ("f6", "f7", "ctrl+y,super+y")
 """Keys of a text area that mean something else in the chat."""
 _KEPT = [each for each in TextArea.BINDINGS if isinstance(each, Binding) and each.key not in TAKEN]
 PLACEHOLDER = "Ask something. Enter sends, Ctrl+J starts a new line, @ adds a file."

@@ -68,7 +68,7 @@ class Prompt(Vertical):
         self.editor = Editor(self.picker, self.attached, self.earlier)
         self._too_long = Static("", id="too-long", markup=False)
         self._sent: Prompt.Submitted | None = None
-        self._heading = ""
+        self._heading = self._form = ""
 
     def compose(self) -> ComposeResult:
         """Lay out the files to choose from, what is attached, and the text."""
@@ -85,7 +85,16 @@ class Prompt(Vertical):
     def head(self, text: str) -> None:
         """Say on the border what the text is for; empty for a new message."""
         self._heading = text
-        self.border_title = Content(text)
+        self.border_title = Content(self._title)
+
+    def show_form(self, text: str) -> None:
+        """Say on the border what form answers are to have; empty for none."""
+        self._form = text
+        self.border_title = Content(self._title)
+
+    @property
+    def _title(self) -> str:
+        return " · ".join(filter(None, (self._heading, self._form)))
 
     @property
     def text(self) -> str:
@@ -99,7 +108,7 @@ class Prompt(Vertical):
     @on(Picker.Turned)
     def _explain_picker(self, message: Picker.Turned) -> None:
         message.stop()
-        self.border_title = Content(PICKING if self.picker.opened else self._heading)
+        self.border_title = Content(PICKING if self.picker.opened else self._title)
 
     # What goes along with the text
 

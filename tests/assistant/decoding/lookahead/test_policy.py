@@ -94,4 +94,6 @@ def test_the_reason_tells_a_likely_guess_from_a_pause():
     plan.next([Run("suffix", (0,) * 5, (9,) * 5)])
     assert chosen.reason(plan) is Reason.LIKELY
     plan.pause = Reason.SPENT
+    assert chosen.reason(plan) is Reason.LIKELY  # which was certain
+    plan.taken.clear()
     assert chosen.reason(plan) is Reason.SPENT

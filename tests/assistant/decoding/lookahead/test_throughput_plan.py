@@ -121,3 +121,17 @@ def test_a_round_stakes_no_more_than_it_may():
     assert len(plan.next([run(31)]).tokens) == 7  # verify width 8 takes 0.2 longer than 1
     assert weighing(FLAT, limit_s=1.05).next([Rows("model")]) is None
     assert weighing(FLAT, limit_s=1.2).next([Rows("model")]) == Rows("model")
+
+
+def test_what_cannot_be_rejected_is_proposed_even_when_no_more_time_may_be_lost():
+    fixed = Run("form", (1, 2, 3, 4), (1, 1, 1, 0), certain=3)
+    spent = weighing(STEEP, acceptance={"form": 0.9}, pause=Reason.SPENT, limit_s=1.0)
+    assert spent.next([run(4), fixed, Rows("model", 1)]) == fixed.first(3)
+    assert spent.next([run(4), Rows("model", 1)]) is None
+    timing = weighing(STEEP, acceptance={"form": 0.9}, pause=Reason.TIMING)
+    assert timing.next([fixed]) is None
+
+
+def test_what_cannot_be_rejected_is_not_proposed_where_it_takes_longer_than_plain_decoding():
+    fixed = Run("form", (1,), (1,), certain=1)
+    assert weighing({1: 1.0, 2: 2.1}, acceptance={"form": 0.9}).next([fixed]) is None

@@ -1,0 +1,77 @@
+"""Forms as llguidance understands them, or a sentence that says why it does not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from llguidance import LLMatcher, LLParserLimits, LLTokenizer
+from llguidance.gbnf_to_lark import any_to_lark
+
+from assistant.request import AnswerForm, FormKind
+from models.errors import UsageError
+
+if TYPE_CHECKING:
+    from llguidance._lib import JsonCompileOptions
+
+LIMITS = LLParserLimits(verbose_errors=False)  # an error is for people, and without the state
+STYLE: JsonCompileOptions = {
+    # As Python writes it: models know it well, and no answer gets lost in white space.
+    "whitespace_flexible": False,
+    "item_separator": ", ",
+    "key_separator": ": ",
+    "lenient": False,  # what cannot be enforced is refused, not ignored
+}
+LONGEST_WHY = 200  # characters of an explanation
+
+
+def matcher_of(form: AnswerForm, tokenizer: LLTokenizer) -> LLMatcher:
+    """Return what reads an answer by a form, at its beginning.
+
+    Raises:
+        UsageError: the form is wrong, too large, or allows nothing at all.
+    """
+    try:
+        grammar = _READERS[form.kind](form.text)
+    # The converter of grammars raises plain exceptions, and what it recurses into is a stranger's.
+    except Exception as error:
+        raise _refused(form, str(error) or type(error).__name__) from error
+    matcher = LLMatcher(tokenizer, grammar, log_level=0, limits=LIMITS)
+    if not matcher.get_error():
+        matcher.compute_bitmask()  # which finds out whether there is any way to begin
+        if matcher.get_error():
+            raise _refused(form, "nothing at all fits it")
+    if why := matcher.get_error():
+        raise _refused(form, why)
+    return matcher
+
+
+def _schema(text: str) -> str:
+    schema = json.loads(text)
+    if not isinstance(schema, dict):
+        raise ValueError("a JSON object is expected")
+    return LLMatcher.grammar_from_json_schema(schema, overrides=STYLE)
+
+
+def _refused(form: AnswerForm, why: str) -> UsageError:
+    """Return a sentence of the first line of an explanation that says something."""
+    if found := next((said for kind, said in _KNOWN if why.startswith(kind)), None):
+        why = f"{found}{why.partition(':')[2]}" if found.endswith(":") else found
+    lines = [line.strip() for line in why.splitlines() if line.strip(" ^|")]
+    said = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+    reason = (said or lines or ["it cannot be understood"])[0].rstrip(".")[:LONGEST_WHY]
+    return UsageError(f"The {form.kind} cannot be used: {reason}.")
+
+
+_KNOWN = (
+    ("Unimplemented keys:", "it says what cannot be enforced:"),
+    ("oneOf constraints", "of its oneOf more than one may hold; write anyOf"),
+    ("Resource ", "it refers to another file; put that into it"),
+)
+"""How explanations begin that are of no use to people, and what they are told."""
+_READERS: dict[FormKind, Callable[[str], str]] = {
+    "schema": _schema,
+    "regex": LLMatcher.grammar_from_regex,
+    "grammar": lambda text: LLMatcher.grammar_from_lark(any_to_lark(text)),
+}

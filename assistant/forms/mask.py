@@ -1,0 +1,174 @@
+"""What a form allows after the tokens of an answer: `assistant.decoding.mask.Mask`."""
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+from llguidance import LLMatcher, LLTokenizer
+
+from assistant.decoding.mask import Placed
+from assistant.decoding.row import Ids
+from models.base import Logits
+from models.errors import UsageError
+from models.prefix import shared
+
+
+class TokenSet(NamedTuple):
+    """Tokens of a vocabulary: those listed, or all others. The list is the shorter of the two."""
+
+    ids: Ids  # ascending
+    others: bool
+
+    def of(self, logits: Logits, placed: Placed | None) -> Logits:
+        """Return a copy of logits in which tokens that are not in the set have none."""
+        ids = placed(self.ids) if placed else self.ids
+        if self.others:
+            result = logits.copy()
+            result[ids[ids < len(logits)]] = -np.inf
+        else:
+            result = np.full_like(logits, -np.inf)
+            ids = ids[ids < len(logits)]
+            result[ids] = logits[ids]
+        return result
+
+
+class FormMask:
+    """Follow an answer with a matcher, forth and back.
+
+    The matcher is only a cache: what is allowed depends on the tokens alone. `tokens` are those of
+    the prompt, to which an answer is appended. The form begins with it; or, with `after`, once
+    those tokens have come in it, and until then everything is allowed. The last `begun` tokens of
+    the prompt are the beginning of an answer that is continued.
+    """
+
+    def __init__(
+        self,
+        matcher: LLMatcher,
+        tokenizer: LLTokenizer,
+        stop_tokens: frozenset[int],
+        tokens: list[int],
+        begun: int = 0,
+        after: Sequence[int] = (),
+    ) -> None:
+        self.rows, self.seconds = 0, 0.0
+        """How many rows were masked, and the time that this has taken."""
+        self._matcher, self._tokenizer, self._stops = matcher, tokenizer, stop_tokens
+        self._tokens, self._start, self._after = tokens, len(tokens) - begun, list(after)
+        self._read: list[int] = []  # by the matcher
+        self._sets: dict[int, TokenSet] = {}  # what may follow so many of them
+        self._bits = np.zeros(-(-tokenizer.vocab_size // 32), np.uint32)
+        ends = np.array(sorted(stop_tokens), np.intp)
+        self._ends = TokenSet(ends, False)
+
+    def only(self, tokens: Sequence[int]) -> int | None:
+        """Return the one token that may follow; see `Mask`. The end is never proposed."""
+        allowed = self._allowed(tokens)
+        if allowed is None or allowed.others or len(allowed.ids) != 1:
+            return None
+        return None if allowed.ids[0] in self._stops else int(allowed.ids[0])
+
+    def masked(
+        self, logits: Logits, tokens: Sequence[int], placed: Placed | None = None
+    ) -> Logits | None:
+        """Return the logits of what may follow; see `Mask`.
+
+        Raises:
+            UsageError: the form cannot be continued.
+        """
+        if (allowed := self._allowed(tokens)) is None:
+            return logits
+        started = perf_counter()
+        result = allowed.of(logits, placed)
+        left = result.max() > -np.inf
+        self.seconds += perf_counter() - started
+        return result if left else None
+
+    def fitting(self, tokens: Sequence[int], run: Sequence[int]) -> int:
+        """Return how many tokens of a run may follow; see `Mask`."""
+        if not self._follow(tokens):
+            return len(run) if self._begin(tokens) is None else 0
+        stops = (i for i, token in enumerate(run) if token in self._stops)
+        return self._matcher.validate_tokens(list(run[: next(stops, len(run))]))
+
+    def likely(self, tokens: Sequence[int]) -> Sequence[int]:
+        """Return tokens that spell what must follow; see `Mask`."""
+        text = self._matcher.compute_ff_bytes() if self._follow(tokens) else b""
+        return self._tokenizer.tokenize_bytes(text) if text else ()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing but the end may follow the answer."""
+        return self._follow(self._tokens) and self._matcher.is_stopped()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the answer has the form; what comes after a stop token is no part of it."""
+        tokens = self._tokens
+        places = range(self._begin(tokens) or len(tokens), len(tokens))
+        end = next((place for place in places if tokens[place] in self._stops), len(tokens))
+        return self._follow(tokens[:end]) and self._matcher.is_accepting()
+
+    def _allowed(self, tokens: Sequence[int]) -> TokenSet | None:
+        """Return what may follow; None for everything, also after what the form forbids."""
+        started = perf_counter()
+        if not self._follow(tokens):
+            begin = self._begin(tokens)
+            ended = begin is not None and not self._stops.isdisjoint(tokens[begin:])
+            return self._ends if ended else None
+        place = len(self._read)
+        if place not in self._sets:
+            self._sets[place] = self._set()
+            self.rows += 1
+        self.seconds += perf_counter() - started
+        return self._sets[place]
+
+    def _set(self) -> TokenSet:
+        self._matcher.unsafe_compute_mask_ptr(self._bits.ctypes.data, self._bits.nbytes)
+        self._check()
+        bits = np.unpackbits(self._bits.view(np.uint8), bitorder="little")
+        bits = bits[: self._tokenizer.vocab_size].view(np.bool_)  # searched ten times as fast
+        others = bool(2 * np.count_nonzero(bits) > len(bits))
+        return TokenSet(np.flatnonzero(~bits if others else bits), others)
+
+    def _follow(self, tokens: Sequence[int]) -> bool:
+        """Have the matcher read an answer; False if it has not begun, has ended, or cannot be."""
+        begin = self._begin(tokens)
+        if begin is None:
+            return False
+        answer = list(tokens[begin:])
+        same = shared(self._read, answer)
+        if same < len(self._read):
+            self._matcher.rollback(len(self._read) - same)
+            self._check()
+            for place in range(same + 1, len(self._read) + 1):
+                self._sets.pop(place, None)
+            del self._read[same:]
+        new = answer[same:]
+        if not self._stops.isdisjoint(new):
+            return False
+        if new:
+            count = self._matcher.try_consume_tokens(new)
+            self._check()
+            self._read += new[:count]
+        return len(self._read) == len(answer)
+
+    def _begin(self, tokens: Sequence[int]) -> int | None:
+        """Return where in a context the form begins; None if it does not yet."""
+        first, length = self._after[:1], len(self._after)
+        place = self._start
+        while first:
+            try:
+                place = tokens.index(first[0], place)
+            except ValueError:
+                return None
+            if list(tokens[place : place + length]) == self._after:
+                break
+            place += 1
+        return place + length
+
+    def _check(self) -> None:
+        error = self._matcher.get_error()
+        if error and not self._matcher.is_accepting():
+            why = error.splitlines()[0].partition(" (")[0].rstrip(".")
+            raise UsageError(f"The form is too complex to continue: {why}.")

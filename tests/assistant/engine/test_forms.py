@@ -1,0 +1,172 @@
+"""Answers with a form from real evaluations of tiny models, whose every token is chance."""
+
+import json
+import re
+
+import pytest
+
+from assistant.decoding.lookahead.policy import Control
+from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.suffix import SuffixSource
+from assistant.engine.reply import Assistant
+from assistant.events import Decoded, Finished, OneOf, Stop
+from assistant.request import AnswerForm, Message, Request, Sampling
+from models.errors import UsageError
+from models.mapping import Mapping
+
+PERSON = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "maxLength": 8},
+        "age": {"type": "integer", "minimum": 0, "maximum": 99},
+        "tags": {"type": "array", "items": {"enum": ["red", "green"]}, "maxItems": 2},
+    },
+    "required": ["name", "age", "tags"],
+    "additionalProperties": False,
+}
+SCHEMA = AnswerForm("schema", json.dumps(PERSON))
+
+
+@pytest.fixture
+def assistant(tiny_target, tiny_draft, open_model):
+    target, draft = open_model(tiny_target, texts=3), open_model(tiny_draft)
+    model = ModelSource(draft, Mapping.by_number(target.n_vocab, draft.n_vocab))
+    made = Assistant(target, target.weights.vocab, [SuffixSource(), model])
+    made.several = target
+    return made
+
+
+def ask(assistant, form, mode="sps", lookahead=3, **options):
+    options = {"sampling": Sampling(1.0, 0, 1.0), "max_tokens": 200, **options}
+    messages = options.pop("messages", (Message("user", "?"),))
+    request = Request(messages, mode=mode, lookahead=lookahead, form=form, **options)
+    tell = assistant.reply if request.answers == 1 else assistant.replies
+    return list(tell(request, Control(mode, lookahead)))
+
+
+def end(events):
+    return next(event for event in events if isinstance(event, Finished))
+
+
+def is_person(text):
+    found = json.loads(text)
+    assert list(found) == ["name", "age", "tags"]
+    assert len(found["name"]) <= 8
+    assert 0 <= found["age"] <= 99
+    assert set(found["tags"]) <= {"red", "green"}
+    return True
+
+
+@pytest.mark.parametrize("mode", ["ars", "sps"])
+@pytest.mark.parametrize("rule", ["token", "block"])
+@pytest.mark.parametrize(
+    "sampling",
+    [Sampling(0), Sampling(1.0, 0, 1.0), Sampling(1.5, 5, 0.9, 0.05, 1.3), Sampling(0.7, 40, 0.95)],
+    ids=["greedy", "plain", "everything", "usual"],
+)
+def test_whatever_a_model_would_say_the_answer_has_the_form(assistant, mode, rule, sampling):
+    for _ in range(3):
+        said = end(ask(assistant, SCHEMA, mode, sampling=sampling, rule=rule))
+        assert (said.stop, said.complete) == (Stop.STOP_TOKEN, True)
+        assert is_person(said.text)
+
+
+@pytest.mark.parametrize(
+    ("form", "pattern"),
+    [
+        (AnswerForm("regex", "(yes|no), [a-z]{3}!"), r"(yes|no), [a-z]{3}!"),
+        (AnswerForm("grammar", 'root ::= "<" [0-9]{2} ">" | "none"'), r"<[0-9]{2}>|none"),
+        (AnswerForm("grammar", 'start: "a" /[bc]/ "d"'), r"a[bc]d"),
+    ],
+)
+def test_regular_expressions_and_grammars_of_both_kinds_are_followed(assistant, form, pattern):
+    for seed in range(3):
+        assert re.fullmatch(pattern, end(ask(assistant, form, seed=seed)).text)
+
+
+def test_with_a_seed_both_modes_and_any_lookahead_say_the_same_with_a_form(assistant):
+    for seed in range(3):
+        plain = end(ask(assistant, SCHEMA, "ars", None, seed=seed)).text
+        for lookahead in (1, 3, 8):
+            assert end(ask(assistant, SCHEMA, lookahead=lookahead, seed=seed)).text == plain
+
+
+def test_what_the_form_leaves_no_choice_about_is_proposed_and_never_rejected(assistant):
+    form = AnswerForm("regex", "The answer is (yes|no), and that is all there is to say\\.")
+    events = ask(assistant, form, lookahead=8)
+    tokens = [token for event in events if isinstance(event, Decoded) for token in event.tokens]
+    tally = end(events).stats.sources["form"]
+    assert tally.tested == tally.accepted > 30
+    assert sum(token.source == "form" for token in tokens) >= tally.accepted
+    assert end(events).stats.tokens_per_eval > 4
+    assert end(events).stats.masked_rows >= len(tokens)
+
+
+def test_an_answer_stops_where_its_form_is_complete_without_another_evaluation(assistant):
+    said = end(ask(assistant, AnswerForm("regex", "abc"), "ars", None))
+    assert (said.text, said.stop, said.stats.rounds) == ("abc", Stop.STOP_TOKEN, 3)
+
+
+def test_an_answer_that_is_cut_in_mid_form_says_so(assistant):
+    cut = end(ask(assistant, SCHEMA, max_tokens=5))
+    assert (cut.stop, cut.complete) == (Stop.LENGTH, False)
+    stopped = end(ask(assistant, SCHEMA, stop_strings=('"age"',)))
+    assert (stopped.stop, stopped.complete) == (Stop.STOP_STRING, False)
+    exactly = end(ask(assistant, AnswerForm("regex", "abcde"), max_tokens=5))
+    assert (exactly.text, exactly.complete) == ("abcde", True)
+
+
+def test_a_continued_answer_ends_the_form_that_it_began(assistant):
+    begun = Message("assistant", '{"name": "Bo')
+    said = end(ask(assistant, SCHEMA, messages=(Message("user", "?"), begun)))
+    assert is_person(begun.content + said.text)
+
+
+def test_several_answers_have_the_form_each_and_a_seed_gives_them_alone(assistant):
+    events = ask(assistant, SCHEMA, answers=3, seed=5)
+    ends = {
+        told.answer: told.event
+        for told in events
+        if isinstance(told, OneOf) and isinstance(told.event, Finished)
+    }
+    for number in range(3):
+        assert is_person(ends[number].text)
+        assert ends[number].text == end(ask(assistant, SCHEMA, seed=5 + number)).text
+
+
+@pytest.mark.parametrize(
+    ("form", "why"),
+    [
+        (AnswerForm("schema", "{"), "The schema cannot be used: "),
+        (AnswerForm("schema", "[]"), "a JSON object is expected"),
+        (AnswerForm("schema", '{"type": "frog"}'), "frog"),
+        (AnswerForm("schema", '{"type": "integer", "minimum": 5, "maximum": 3}'), "minimum"),
+        (AnswerForm("schema", '{"uniqueItems": true}'), 'cannot be enforced: ["uniqueItems"]'),
+        (AnswerForm("schema", '{"$ref": "#"}'), "nothing at all fits it"),
+        (AnswerForm("schema", '{"$ref": "https://example.org/a.json"}'), "another file"),
+        (AnswerForm("schema", '{"items":' * 5000 + "{}" + "}" * 5000), "cannot be used: "),
+        (AnswerForm("schema", json.dumps({"enum": [*map(str, range(90_000))]})), "too big"),
+        (AnswerForm("regex", "(ab"), "unclosed group"),
+        (AnswerForm("regex", "[^\\s\\S]"), "nothing at all fits it"),
+        (AnswerForm("regex", "(?=a)b"), "look-around"),
+        (AnswerForm("grammar", "root ::= other"), "other"),
+        (AnswerForm("grammar", "root ::= " + "(" * 5000), "cannot be used: "),
+    ],
+)
+def test_a_form_that_cannot_be_used_is_refused_in_a_sentence(assistant, form, why):
+    with pytest.raises(UsageError) as refused:
+        ask(assistant, form)
+    assert why in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert end(ask(assistant, SCHEMA)).complete  # and the next is none the worse
+
+
+def test_a_form_that_can_never_be_complete_ends_in_a_sentence(assistant):
+    nested = '{"properties": {"a": {"$ref": "#"}}, "required": ["a"], "type": "object"}'
+    with pytest.raises(UsageError, match="The form is too complex to continue: "):
+        ask(assistant, AnswerForm("schema", nested))
+
+
+def test_a_form_is_not_longer_than_can_be_understood():
+    with pytest.raises(UsageError, match=r"1,000,001 characters; 1,000,000 are the most"):
+        AnswerForm("regex", "a" * 1_000_001)

@@ -1,0 +1,125 @@
+"""The law of answers with a form, by exact enumeration of `Rounds`: that of masked ArS.
+
+The mask is the shipped one, over a grammar and a vocabulary of four tokens; only what it writes
+into logits is 0 here, as a toy's logits are probabilities.
+"""
+
+from functools import cache
+from types import SimpleNamespace
+
+import pytest
+
+from assistant.decoding.lookahead.policy import Control, Policy
+from assistant.decoding.rules.block import BlockRule
+from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.form import FormSource
+from assistant.decoding.sources.suffix import SuffixSource
+from assistant.engine.decoding_sequence import DecodingSequence
+from assistant.engine.rounds import Rounds
+from assistant.forms.grammar import matcher_of
+from assistant.forms.mask import FormMask
+from assistant.lab.prove.law import distance, law
+from assistant.request import AnswerForm
+from tests.assistant.forms.spelt import Words
+from tests.exact.coupling import Coupled, Numbers
+from tests.exact.exact_rows import exact_array
+from tests.exact.random_plan import Parrot
+from tests.exact.toy import Toy, best_two, chain_rule, repeats_halved
+from tests.exact.toy_sources import modelled_by
+
+START = (0, 1)  # the prompt, which the form has no say in
+FORMS = ("[ab]b?a{1,2}", "(ab|ba)*aab", "b(a|bb)(ab)*")
+by_every_rule = pytest.mark.parametrize("rule", [TokenRule, BlockRule])
+
+
+@cache
+def tokenizer():
+    return Words("a", "b", "ab", single=False).tokenizer()
+
+
+@cache
+def matcher(form):
+    return matcher_of(AnswerForm("regex", form), tokenizer())
+
+
+class ExactMask(FormMask):
+    """The shipped mask, for logits that are exact probabilities."""
+
+    def masked(self, logits, tokens, placed=None):
+        allowed = self._allowed(tokens)
+        if allowed is None:
+            return logits
+        kept = [(i in allowed.ids) != allowed.others for i in range(len(logits))]
+        result = [each if keep else 0 for each, keep in zip(logits, kept, strict=True)]
+        return exact_array(result) if any(result) else None
+
+
+def mask_of(form, tokens):
+    return ExactMask(matcher(form).deep_copy(), tokenizer(), frozenset({3}), tokens)
+
+
+def said(form, rule, warp, length, sources, target, plan=("sps", 2)):
+    """Return the first tokens of an answer that has a form."""
+    tokens = list(START)
+    mask = mask_of(form, tokens)
+    drafter = Cascade(*(source(mask) for source in sources), mask=mask)
+    answer = SimpleNamespace(stats=SimpleNamespace(generated_tokens=1), stop=None, tokens_left=99)
+    sequence = DecodingSequence(0, tokens, answer, drafter, rule, mask)
+    rounds = iter(Rounds(target, [sequence], Policy(Control(*plan), None), warp, lambda: 0.0))
+    while len(tokens) < len(START) + length:
+        next(rounds)
+    return tuple(tokens[len(START) :][:length])
+
+
+def expected(form, warp, length, target):
+    """Return the law of masked ArS by definition, each mask from the beginning."""
+
+    def masked(logits, history):
+        return warp(mask_of(form, list(START)).masked(logits, history), history)
+
+    return chain_rule(target, length, masked, START)
+
+
+def model(seed):
+    return lambda mask: modelled_by(Toy(4, seed, "zeros"), 4)
+
+
+SOURCES = {
+    "nobody": [],
+    "model": [model(5)],
+    "form": [FormSource],
+    "form, parrot, model": [FormSource, lambda mask: Parrot(4, 2), model(6)],
+    "parrot": [lambda mask: Parrot(4, 1)],
+    "suffix, model": [lambda mask: SuffixSource(), model(7)],
+}
+
+
+@pytest.mark.some(29)
+@by_every_rule
+@pytest.mark.parametrize("warp", [best_two, repeats_halved])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("sources", SOURCES)
+def test_an_answer_with_a_form_has_the_law_of_masked_ars(rule, warp, form, sources):
+    target, who = Toy(4, 3), SOURCES[sources]
+    found = law(lambda rng: said(form, rule(rng), warp, 3, who, target))
+    assert distance(found, expected(form, warp, 3, target)) == 0
+
+
+def test_with_a_seed_an_answer_with_a_form_is_that_of_masked_ars():
+    target, who = Toy(4, 4), SOURCES["form, parrot, model"]
+
+    def run(rng):
+        rule = Coupled(Numbers(rng))
+        plain = said(FORMS[0], rule, best_two, 2, [], target, ("ars", None))
+        return plain == said(FORMS[0], rule, best_two, 2, who, target)
+
+    assert law(run) == {True: 1}
+
+
+def test_masks_matter_here_before_the_warp_and_after_each_token():
+    """Otherwise the laws above could not tell."""
+    target = Toy(4, 3)
+    free = chain_rule(target, 3, best_two, START)
+    for form in FORMS:
+        assert distance(expected(form, best_two, 3, target), free) > 0
