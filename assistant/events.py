@@ -36,6 +36,8 @@ class Stop(StrEnum):
 
 
 Role = Literal["target", "draft"]
+Part = Literal["answer", "thought", "marker"]
+"""What a token is of an answer; markers stand around thoughts, and are part of neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class Token:
     target_top: tuple[Alternative, ...] = ()  # the most probable tokens of the target's row
     draft_top: tuple[Alternative, ...] = ()  # and of the proposal row
     threshold: float | None = None  # that the block rule compared the uniform with
+    part: Part = "answer"
 
     @property
     def acceptance_prob(self) -> float | None:
@@ -131,6 +134,8 @@ class Ready(Struct, frozen=True, tag=True):
     rolls_back: bool = True  # whether the target can roll back; else nothing is proposed
     engine: EngineName = "llama"
     why_engine: str = ""  # in a sentence
+    thinks: bool = False  # whether the target has marks for thoughts
+    takes_effort: bool = False  # whether it can be told how much to think
 
 
 class Prepared(Struct, frozen=True, tag=True):
@@ -174,6 +179,7 @@ class Finished(Struct, frozen=True, tag=True):
     stop: Stop
     stats: Stats
     complete: bool = True  # False: it ended before it had the form that was asked for
+    thought: str = ""  # what came before the text, or in between
 
 
 class Failed(Struct, frozen=True, tag=True):

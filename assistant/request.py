@@ -9,6 +9,8 @@ from models.errors import UsageError
 
 Mode = Literal["ars", "sps", "auto"]
 RuleName = Literal["token", "block"]
+Switch = Literal["auto", "on", "off"]
+Effort = Literal["low", "medium", "high"]
 RULES: tuple[RuleName, ...] = ("token", "block")
 
 SOURCES = ("suffix", "tail", "ngram", "model", "heads", "bigram", "unigram", "random")
@@ -143,6 +145,7 @@ class Message:
     role: Literal["system", "user", "assistant"]
     content: str
     token_ids: tuple[int, ...] = ()  # of an answer, as generated: keeps the caches valid
+    thought: str = ""  # what the model thought before the answer, if that is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +168,9 @@ class Request:
     rule: RuleName = "block"  # by which proposals are verified; a seed has a rule of its own
     answers: int = 1  # how many answers to give, independent of each other, decoded together
     form: AnswerForm | None = None  # what every answer has to look like; None: as it comes
+    thinking: Switch = "auto"  # whether to think first; auto leaves it to the template
+    effort: Effort | None = None  # how much; None leaves it to the template
+    thinking_budget: int | None = None  # tokens of a thought, after which its end is forced
     doing: ClassVar[str] = "answered"
     kept: ClassVar[str] = SAID_IS_KEPT
 
@@ -174,7 +180,8 @@ class Request:
         return bool(self.messages) and self.messages[-1].role == "assistant"
 
     def __post_init__(self) -> None:
-        for name, least in (("lookahead", 0), ("max_tokens", 1), ("seed", 0), ("alternatives", 0)):
+        leasts = {"lookahead": 0, "max_tokens": 1, "seed": 0, "alternatives": 0}
+        for name, least in {**leasts, "thinking_budget": 0}.items():
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UsageError(f"{name} must be {least} or more: {value}")

@@ -100,6 +100,8 @@ class Stats:
     engine: str | None = None  # which library computed
     masked_rows: int = 0  # rows that a form was laid over
     mask_s: float = 0.0  # of decode_s, in finding out what the form allows
+    thought_tokens: int = 0  # of generated_tokens, up to the end of the thought
+    thought_s: float = 0.0  # of decode_s
 
     @property
     def acceptance_rate(self) -> float | None:

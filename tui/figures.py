@@ -15,8 +15,10 @@ MARKS = {
     "interrupted": "interrupted: the program ended before the answer did",
 }
 """How an answer ended, by its stop reason or else its state."""
-SUMMED = ("rounds", "drafted", "tested", "accepted", "generated_tokens", "masked_rows")
-TIMES = ("prefill_s", "decode_s", "draft_s", "verify_s", "guessing_s", "mask_s")
+SUMMED = (
+    "rounds", "drafted", "tested", "accepted", "generated_tokens", "masked_rows", "thought_tokens",
+)  # fmt: skip
+TIMES = ("prefill_s", "decode_s", "draft_s", "verify_s", "guessing_s", "mask_s", "thought_s")
 
 
 def figures(stats: Stats) -> list[str]:
@@ -31,12 +33,18 @@ def figures(stats: Stats) -> list[str]:
     return parts
 
 
-def footnote(text: str, stop: str | None, state: str, stats: Stats | None) -> str:
+def footnote(
+    text: str, stop: str | None, state: str, stats: Stats | None, thought: bool = False
+) -> str:
     """Return the line below an answer: why it was cut, and its figures."""
     mark = MARKS.get(stop or "") or MARKS.get(state)
     parts = [mark] if mark else []
     if not text and state == "complete":
-        parts.append("the model ended its turn without writing anything")
+        parts.append(
+            "the model ended its turn while thinking"
+            if thought
+            else "the model ended its turn without writing anything"
+        )
     return " · ".join([*parts, *(figures(stats) if stats else [])])
 
 

@@ -7,18 +7,33 @@ masked is tokenised as the plain text it is.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from assistant.chat.template import CHATML, PLAIN, ChatTemplate
-from assistant.request import Message
+from assistant.chat.template import CHATML, NO_VARIABLES, PLAIN, ChatTemplate, Variables
+from assistant.chat.thinking import (
+    AnswerStart,
+    PartPosition,
+    ThoughtBudget,
+    ThoughtEnd,
+    find_markers,
+)
+from assistant.request import Message, Request
 from models.base import Vocab
 from models.errors import ModelError, UsageError
 
 # Characters that stand for nothing in anybody's text: for private use, and not characters at all.
 MEANINGLESS = (*range(0xE000, 0xF900), *range(0xFDD0, 0xFDF0), *range(0xF0000, 0xFFFFE))
+SWITCHES = ("enable_thinking", "thinking")
+"""What templates call the switch of thinking."""
+EFFORT, BUDGET = "reasoning_effort", "thinking_budget"
+_TAIL = 24  # tokens at the end of a prompt that may open a thought
+
+
+NO_THOUGHTS = "This model does not think: its chat template has no mark for thoughts."
+NO_EFFORT = "This model's chat template takes no effort; it was left out."
 
 
 class Masks(NamedTuple):
@@ -26,6 +41,14 @@ class Masks(NamedTuple):
 
     control: str
     answer: str
+
+
+class Beginning(NamedTuple):
+    """Where an answer begins."""
+
+    start: int  # its place in the prompt: at the end, unless it is continued
+    before: PartPosition  # of the first token there
+    now: PartPosition  # after what there is of it
 
 
 class ChatTokens:
@@ -37,21 +60,22 @@ class ChatTokens:
         self.template = ChatTemplate(vocab.template, fallback, vocab.bos_text, vocab.eos_text)
         self._names = sorted(vocab.controls, key=len, reverse=True)
         self._control = re.compile("|".join(map(re.escape, self._names)) or "(?!)")
+        self.markers = find_markers(vocab.template or "", self._is_token)
+        """How the model marks its thoughts; None if it has none."""
 
-    def encode(self, messages: Sequence[Message]) -> list[int]:
+    def encode(self, messages: Sequence[Message], variables: Variables = NO_VARIABLES) -> list[int]:
         """Return the tokens of the prompt that asks for the next answer.
 
         Earlier answers keep the tokens they were decoded as: the same text may have others, and the
         caches hold these. An answer at the end is left open, to be continued.
         """
         if messages and messages[-1].role == "assistant":
-            answer = messages[-1]
-            begun = answer.token_ids or self._vocab.tokenize(answer.content)
-            return [*self.encode(messages[:-1]), *begun]
-        written = [message.content for message in messages]
+            prompt = self.encode(messages[:-1], variables)
+            return [*prompt, *self._begun(messages[-1], variables)]
+        written = [text for message in messages for text in (message.content, message.thought)]
         masks = _unused_characters("".join([*written, *self._names, self._vocab.template or ""]))
         rendered = self.template.render(
-            [self._masked(message, i, masks) for i, message in enumerate(messages)]
+            [self._masked(message, i, masks) for i, message in enumerate(messages)], variables
         )
         tokens = self._tokenize(rendered, messages, masks)
         if self._vocab.bos is not None and tokens[:1] != [self._vocab.bos]:
@@ -60,15 +84,123 @@ class ChatTokens:
             raise ModelError("The model's vocabulary has no tokens for any of this text.")
         return tokens
 
+    # Thoughts
+
+    @property
+    def takes_effort(self) -> bool:
+        """Whether the template can tell the model how much to think."""
+        return EFFORT in self.template.variables
+
+    def variables(self, request: Request) -> Variables:
+        """Return what the template is to be told of the thinking that a request asks for."""
+        wanted: dict[str, object] = {}
+        if request.thinking != "auto":
+            wanted |= dict.fromkeys(SWITCHES, request.thinking == "on")
+        tokens = 0 if request.thinking == "off" else request.thinking_budget
+        wanted |= {BUDGET: tokens, EFFORT: request.effort}
+        known = self.template.variables
+        return {name: wanted[name] for name in wanted if name in known and wanted[name] is not None}
+
+    def remarks(self, request: Request) -> Iterator[str]:
+        """Yield what this model cannot do of the thinking that is asked for, in sentences."""
+        if request.thinking == "on" and self.markers is None:
+            yield NO_THOUGHTS
+        if request.effort and not self.takes_effort:
+            yield NO_EFFORT
+
+    def beginning(self, request: Request, prompt: Sequence[int]) -> Beginning:
+        """Return where the answer to a prompt begins."""
+        last = request.messages[-1:] if request.continues else ()
+        begun = [token for each in last for token in self._begun(each, self.variables(request))]
+        start = len(prompt) - len(begun)
+        at = before = self._opened(prompt[:start])
+        if self.markers is not None:
+            for token in begun:
+                at, _ = self.markers.read(at, self.spell(token))
+        return Beginning(start, before, at)
+
+    def budget(self, request: Request, beginning: Beginning) -> ThoughtBudget | None:
+        """Return what ends the thought of an answer; None where nothing is to end it.
+
+        Where the template has no switch, a thought that is not wanted ends before its first token.
+        """
+        tokens = request.thinking_budget
+        if request.thinking == "off":
+            tokens = None if self.template.variables & {*SWITCHES, BUDGET} else 0
+        if tokens is None or self.markers is None:
+            return None
+        start, before, _ = beginning
+        closing = self._plain(self.markers.closes)
+        return ThoughtBudget(self.markers, self.spell, before, start, tokens, closing)
+
+    def answer_start(self, beginning: Beginning) -> AnswerStart:
+        """Return what finds the answer after the thought, if the prompt opens one."""
+        start, before, _ = beginning
+        if self.markers is None or before.place != "thought":
+            return lambda context: start
+        return ThoughtEnd(self.markers, self.spell, before, start)
+
+    def spell(self, token: int) -> str:
+        """Return the text of a token; its name, if it is a control token that marks thoughts."""
+        piece = self._vocab.piece(token).decode("utf-8", "replace")
+        return piece or self.mark(token)
+
+    def mark(self, token: int) -> str:
+        """Return the name of a control token that marks thoughts; of all others, nothing."""
+        if self.markers is None:
+            return ""
+        name = self._vocab.text(token)
+        return name if any(name in mark for mark in self.markers.texts) else ""
+
+    def _is_token(self, text: str) -> bool:
+        return text in self._vocab.controls or len(self._vocab.tokenize(text)) == 1
+
+    def _plain(self, text: str) -> list[int]:
+        """Return the tokens of what a template might write."""
+        return self._tokenize(text, (), _unused_characters(text))
+
+    def _opened(self, prompt: Sequence[int]) -> PartPosition:
+        """Return where an answer begins: the prompt may have opened a thought already."""
+        if self.markers is None:
+            return PartPosition()
+        end = "".join(map(self.spell, prompt[-_TAIL:])).rstrip()
+        return (
+            PartPosition("thought", fresh=True)
+            if end.endswith(self.markers.opens.rstrip())
+            else PartPosition()
+        )
+
+    def _begun(self, answer: Message, variables: Variables) -> Sequence[int]:
+        """Return the tokens of an answer that is continued."""
+        if answer.token_ids or self.markers is None or not answer.thought:
+            return answer.token_ids or self._vocab.tokenize(answer.content)
+        opened = self._opened(self.encode([Message("user", "?")], variables)).place == "thought"
+        begun = [*([] if opened else self._plain(self.markers.opens))]
+        begun += self._vocab.tokenize(answer.thought)
+        if answer.content:
+            begun += self._plain(self.markers.closes)
+            begun += self._vocab.tokenize(f"\n\n{answer.content}")
+        return begun
+
     def _masked(self, message: Message, index: int, masks: Masks) -> Message:
         """Replace what must not be tokenised as it stands: control texts, and whole answers."""
-        if _keeps_tokens(message):
+        if self._keeps_tokens(message):
             return replace(message, content=f"{masks.answer}{index}{masks.answer}")
 
         def number(match: re.Match[str]) -> str:
             return f"{masks.control}{self._names.index(match[0])}{masks.control}"
 
-        return replace(message, content=self._control.sub(number, message.content))
+        content, thought = (
+            self._control.sub(number, text) for text in (message.content, message.thought)
+        )
+        return replace(message, content=content, thought=thought)
+
+    def _keeps_tokens(self, message: Message) -> bool:
+        """Say whether an answer is tokenised as it was decoded: no template has to look at it."""
+        if self.markers is None or not message.token_ids:
+            return bool(message.token_ids) and "</think>" not in message.content
+        said = "".join(map(self.spell, message.token_ids))
+        return not message.thought and self.markers.closes not in said + message.content
 
     def _tokenize(self, rendered: str, messages: Sequence[Message], masks: Masks) -> list[int]:
         masked = re.compile(f"{masks.control}(\\d+){masks.control}")
@@ -85,11 +217,6 @@ class ChatTokens:
             tokens += messages[int(answer)].token_ids if answer else [self._vocab.controls[atom[0]]]
             end = atom.end()
         return tokens + plain(rendered[end:])
-
-
-def _keeps_tokens(message: Message) -> bool:
-    # Templates cut the reasoning out of earlier answers, which they must read to do.
-    return bool(message.token_ids) and "</think>" not in message.content
 
 
 def _unused_characters(text: str) -> Masks:

@@ -1,11 +1,15 @@
 """Chat templates: a conversation as the text its model was trained on."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import jinja2
+from jinja2.ext import Extension
+from jinja2.nodes import Name, Node
+from jinja2.parser import Parser
 
 from assistant.chat.template_sandbox import TemplateSandbox, TooMuch, bounded
 from assistant.request import Message
@@ -15,6 +19,8 @@ MAX_ADDED = 64_000  # characters that a template may add to what was written
 LONGEST_S = 2.0
 MOST_MEMORY = 300_000_000  # bytes
 LONGEST_PROBLEM = 200  # characters, some of which a template may choose
+Variables = Mapping[str, object]
+NO_VARIABLES: Variables = MappingProxyType({})
 CHATML = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"
     "{% endfor %}{{ '<|im_start|>assistant\n' }}"
@@ -36,6 +42,8 @@ class ChatTemplate:
         self._fallback = _ENVIRONMENT.from_string(fallback)
         self._names = {"bos_token": bos, "eos_token": eos, "add_generation_prompt": True}
         self.notice: str | None = None
+        self.variables: frozenset[str] = frozenset()
+        """The names that the template reads: what it can be told is among them."""
         self._template = self._fallback
         if source is None:
             self.notice = "This model has no chat template; a built-in one is used."
@@ -45,21 +53,27 @@ class ChatTemplate:
             return
         try:
             with bounded(LONGEST_S, MOST_MEMORY):
-                self._template = _ENVIRONMENT.from_string(source)
+                tree = _ENVIRONMENT.parse(source)
+                names = {name.name for name in tree.find_all(Name) if name.ctx == "load"}
+                self._template = _ENVIRONMENT.from_string(tree)
+                self.variables = frozenset(names)
         # Compiling folds constants, so it runs a part of the program.
         except Exception as error:
             self._give_up(str(error))
 
-    def render(self, messages: Sequence[Message]) -> str:
+    def render(self, messages: Sequence[Message], variables: Variables = NO_VARIABLES) -> str:
         """Return the prompt whose continuation is the assistant's answer.
 
         What a template leaves out, the system prompt or the question, would be lost in silence:
         then the system prompt is put in front of the first question, or a built-in template used.
+        A template that does not take the values of `variables` is used without them.
         """
         problem = ""
-        for conversation in (messages, _without_system(messages)):
+        ways = [(messages, variables), (_without_system(messages), variables)]
+        ways += [(each, NO_VARIABLES) for each, _ in ways if variables]
+        for conversation, told in ways:
             try:
-                text = self._render(self._template, conversation)
+                text = self._render(self._template, conversation, told)
             except TooMuch as error:
                 problem = str(error)
                 break
@@ -72,18 +86,25 @@ class ChatTemplate:
                     self.notice = (
                         "This model has no system prompt; yours is put in the first question."
                     )
+                elif told is not variables:
+                    self.notice = f"The model's chat template refuses this value ({problem})."
                 return text
             problem = "it leaves out part of the conversation"
         self._give_up(problem)
         return self._render(self._fallback, messages)
 
-    def _render(self, template: jinja2.Template, messages: Sequence[Message]) -> str:
-        turns = [{"role": message.role, "content": message.content} for message in messages]
+    def _render(
+        self,
+        template: jinja2.Template,
+        messages: Sequence[Message],
+        variables: Variables = NO_VARIABLES,
+    ) -> str:
+        turns = [_turn(message) for message in messages]
         if template is self._fallback:
             return template.render(messages=turns, **self._names)
-        written = sum(len(message.content) for message in messages)
+        written = sum(len(message.content) + len(message.thought) for message in messages)
         with bounded(LONGEST_S, MOST_MEMORY + 8 * written):
-            text = template.render(messages=turns, **self._names)
+            text = template.render(messages=turns, **self._names, **variables)
         if len(text) > 4 * written + MAX_ADDED:
             raise TooMuch("it expands too much")
         return text
@@ -97,6 +118,17 @@ class ChatTemplate:
         self._template = self._fallback
         why = problem[:LONGEST_PROBLEM]
         self.notice = f"The model's chat template fails ({why}); a built-in one is used."
+
+
+def _turn(message: Message) -> dict[str, str]:
+    """Return a message as templates know it; a thought is theirs to write down or leave out."""
+    turn = {"role": message.role, "content": message.content}
+    # By two names: Qwen's and most others', gpt-oss's and Liquid's.
+    return (
+        turn | dict.fromkeys(("reasoning_content", "thinking"), message.thought)
+        if message.thought
+        else turn
+    )
 
 
 def _without_system(messages: Sequence[Message]) -> Sequence[Message]:
@@ -120,9 +152,19 @@ def _to_json(value: Any, indent: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=False, indent=indent)  # Jinja's own escapes for HTML
 
 
+class _Generation(Extension):
+    """Render what stands between `generation` and `endgeneration`, which marks text to train on."""
+
+    tags = {"generation"}  # noqa: RUF012 - as its base has it
+
+    def parse(self, parser: Parser) -> list[Node]:
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
 def _environment() -> TemplateSandbox:
     environment = TemplateSandbox(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _Generation]
     )
     environment.filters["tojson"] = _to_json
     environment.globals["raise_exception"] = _raise_exception

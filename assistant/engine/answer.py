@@ -1,12 +1,13 @@
 """The answer being decoded: its text, its provenance and its counts."""
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Protocol
 
 from assistant.chat.answer_text import Detokenizer, StopStrings
+from assistant.chat.thinking import PartReader
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.warp import Row
 from assistant.engine.stopwatch import Stopwatch
@@ -23,6 +24,7 @@ from assistant.events import (
     Token,
 )
 from assistant.request import Request
+from assistant.tokens import said
 from models.base import Vocab
 
 
@@ -53,6 +55,8 @@ class AnswerBuilder:
         stopwatch: Stopwatch,
         prompt: int,
         cached: int,
+        parts: PartReader | None = None,
+        mark: Callable[[int], str] = lambda token: "",
         form: FormProgress | None = None,
     ) -> None:
         self.stop: Stop | None = None
@@ -66,6 +70,8 @@ class AnswerBuilder:
             for token in request.messages[-1].token_ids:
                 self._detokenizer.decode(token)
         self._stop_strings = StopStrings(request.stop_strings)
+        self._parts, self._mark = parts or PartReader(None), mark
+        self._ids: list[int] = []
         self._provenance = Provenance(vocab, request.alternatives)
         self._shown: list[Token] = []
         self._stopwatch = stopwatch
@@ -85,16 +91,25 @@ class AnswerBuilder:
         """Take a round, up to where the answer ends."""
         shown: list[Token] = []
         taken: list[Token] = []
+        thought, thinking = 0, self._parts.thinks
         for sampled in round_.tokens:
             ends = sampled.id in self._stop_tokens
-            text = "" if ends else self._detokenizer.decode(sampled.id)
+            thought += self._parts.thinks
+            text = "" if ends else self._detokenizer.decode(sampled.id) or self._mark(sampled.id)
             taken.append(self._provenance.token(sampled, text, len(taken)))
-            released, found = self._stop_strings.pass_on(taken[-1])
-            shown += released
+            if not ends:
+                self._ids.append(sampled.id)
+            found = self._pass_on(self._parts.pass_on(taken[-1]), shown)
             if ends or found:
                 self.stop = Stop.STOP_TOKEN if ends else Stop.STOP_STRING
                 break
         self._count(round_, taken)
+        if thinking or self._parts.thinks:
+            self.stats = replace(
+                self.stats,
+                thought_tokens=self.stats.thought_tokens + thought,
+                thought_s=self.stats.decode_s,
+            )
         if self.stop is None and self._form and self._form.is_over:
             self.stop = Stop.STOP_TOKEN
         if self.stop is None and self.tokens_left <= 0:
@@ -106,16 +121,34 @@ class AnswerBuilder:
 
     def finish(self) -> Iterator[Decoded | Finished]:
         """Yield what was held back, and the end."""
-        if self.stop is not Stop.STOP_STRING and (held := self._stop_strings.flush()):
+        cut = self.stop is Stop.STOP_STRING
+        held: list[Token] = []
+        if not cut and not self._pass_on(self._parts.flush(), held):
+            held += self._stop_strings.flush()
+        if held:
             yield self._decoded(held)
-        text = "".join(token.text for token in self._shown)
-        ids = tuple(token.id for token in self._shown if token.id not in self._stop_tokens)
-        if self.stop is Stop.STOP_STRING:
-            ids = ()  # the text was cut within a token
+        text, thought = said(self._shown), said(self._shown, "thought")
+        ids = () if cut else tuple(self._ids)  # the text was cut within a token
+        rest = "" if cut else self._detokenizer.flush()
+        if self._parts.thinks:
+            thought += rest
         else:
-            text += self._detokenizer.flush()
-        whole = self._form is None or (self.stop is not Stop.STOP_STRING and self._form.is_complete)
-        yield Finished(text, ids, self.stop or Stop.CANCELLED, self.stats, whole)
+            text += rest
+        stop = self.stop or Stop.CANCELLED
+        whole = self._form is None or (stop is not Stop.STOP_STRING and self._form.is_complete)
+        yield Finished(text, ids, stop, self.stats, complete=whole, thought=thought)
+
+    def _pass_on(self, tokens: Iterable[Token], shown: list[Token]) -> bool:
+        """Show tokens, those of the answer up to a stop string; say whether there is one."""
+        for token in tokens:
+            if token.part != "answer":
+                shown += [*self._stop_strings.flush(), token]
+                continue
+            released, found = self._stop_strings.pass_on(token)
+            shown += released
+            if found:
+                return True
+        return False
 
     def _decoded(
         self,

@@ -87,6 +87,8 @@ class Loader:
             target.can_roll_back,
             choice.engine,
             choice.reason,
+            assistant.chat.markers is not None,
+            assistant.chat.takes_effort,
         )
 
     def close(self) -> None:

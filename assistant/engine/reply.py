@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from assistant.chat.context import fit, without_hopeless
 from assistant.chat.prompt_tokens import ChatTokens
+from assistant.chat.thinking import AnswerStart, PartReader
 from assistant.decoding.lookahead.controller import TYPICAL_ANSWER, Controller
 from assistant.decoding.lookahead.policy import Control, Policy
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
+from assistant.decoding.sources.forced import Forced, ForcedSource
 from assistant.decoding.sources.form import FormSource
 from assistant.decoding.sources.model import ModelSource
 from assistant.engine.answer import AnswerBuilder
@@ -66,7 +69,8 @@ class Assistant:
         """What the draft model is called, for the figures of answers."""
         self.engine: str | None = None
         """Which library computes, for the same."""
-        self._chat = ChatTokens(vocab)
+        self.chat = ChatTokens(vocab)
+        """How conversations become tokens."""
         self._forms: Forms | None = None  # made for the first answer that is to have one
 
     @property
@@ -122,18 +126,36 @@ class Assistant:
         masked = self._masked(request)
         tokens, prepared = self._prompt(request)
         yield prepared
-        if self._chat.template.notice:
-            yield Noticed(self._chat.template.notice)
+        if self.chat.template.notice:
+            yield Noticed(self.chat.template.notice)
+        for remark in self.chat.remarks(request):
+            yield Noticed(remark)
         size = prepared.prompt_tokens, prepared.cached_tokens
+        beginning = self.chat.beginning(request, tokens)
+        budget = self.chat.budget(request, beginning)
+        forced = budget.forced if budget else None
         # the first has the tokens that a snapshot is to be of
         texts = [[*tokens] if i else tokens for i in range(len(sources))]
-        masks = [masked(text) for text in texts]
-        answers = [AnswerBuilder(request, self.vocab, stopwatch, *size, mask) for mask in masks]
+        masks = [masked(text, self.chat.answer_start(beginning)) for text in texts]
+        answers = [
+            AnswerBuilder(
+                request,
+                self.vocab,
+                stopwatch,
+                *size,
+                PartReader(self.chat.markers, beginning.now),
+                self.chat.mark,
+                mask,
+            )
+            for mask in masks
+        ]
         if len(answers) == 1:
             answers[0].stats = replace(answers[0].stats, draft=self.draft_name)
         for answer in answers:
             answer.stats = replace(answer.stats, engine=self.engine)
-        drafters = map(self._drafter, sources, masks)
+        drafters = [
+            self._drafter(each, mask, forced) for each, mask in zip(sources, masks, strict=True)
+        ]
         sequences = [
             DecodingSequence(i, text, answer, drafter, rule_of(request, i), mask)
             for i, (text, answer, drafter, mask) in enumerate(
@@ -141,7 +163,7 @@ class Assistant:
             )
         ]
         policy, warp = Policy(control, self.controller), warp_of(request, control)
-        rounds = Rounds(target, sequences, policy, warp, clock)
+        rounds = Rounds(target, sequences, policy, warp, clock, forced)
         open_ = dict(enumerate(answers))
         try:
             yield from prefill(self.target, "target", tokens[:-1])  # the first round reads the last
@@ -182,7 +204,8 @@ class Assistant:
         """Return the tokens of the prompt, as many turns of it as fit, and make the cache ready."""
         room = self._room(request)
         messages, hopeless = without_hopeless(request.messages, self.vocab.tokenize, room)
-        tokens, dropped = fit(messages, self._chat.encode, room)
+        encode = partial(self.chat.encode, variables=self.chat.variables(request))
+        tokens, dropped = fit(messages, encode, room)
         if self.several:
             self.several.settle(tokens)
         if self.resuming:
@@ -190,23 +213,24 @@ class Assistant:
         cached = min(self.target.cached(tokens), len(tokens) - 1)
         return tokens, Prepared(len(tokens), cached, hopeless + dropped)
 
-    def _masked(self, request: Request) -> Callable[[list[int]], FormMask | None]:
-        """Return what makes the mask of an answer, of its prompt."""
+    def _masked(self, request: Request) -> Callable[[list[int], AnswerStart], FormMask | None]:
+        """Return what makes the mask of an answer, from its prompt and where it starts."""
         if request.form is None:
-            return lambda tokens: None
+            return lambda tokens, start: None
         if self._forms is None:
             from assistant.forms.forms import Forms  # with a library that few answers need
 
             self._forms = Forms(self.vocab, self.target.n_vocab)
-        made = self._forms.mask(request.form)
-        last, begun = request.messages[-1], 0
-        if request.continues:
-            begun = len(last.token_ids or self.vocab.tokenize(last.content))
-        return lambda tokens: made(tokens, begun)
+        return self._forms.mask(request.form)
 
-    def _drafter(self, sources: Sequence[Source], mask: FormMask | None) -> Cascade:
-        """Return what makes drafts, of what a form leaves no choice about before all else."""
-        own = [FormSource(mask)] if mask and self.target.can_roll_back else []
+    def _drafter(
+        self, sources: Sequence[Source], mask: FormMask | None, forced: Forced | None
+    ) -> Cascade:
+        """Return what makes drafts; what is certain comes first."""
+        own: list[Source] = []
+        if self.target.can_roll_back:
+            own += [ForcedSource(forced)] if forced else []
+            own += [FormSource(mask)] if mask else []
         return Cascade(*own, *sources, mask=mask)
 
     def _sources(self, request: Request) -> list[Source]:

@@ -21,6 +21,7 @@ from assistant.decoding.lookahead.throughput_plan import BatchShare, ThroughputP
 from assistant.decoding.loops import Round, verified
 from assistant.decoding.mask import by_form
 from assistant.decoding.sources.draft import Draft, Plan
+from assistant.decoding.sources.forced import Forced, forcing
 from assistant.decoding.warp import Warp
 from assistant.engine.decoding_sequence import DecodingSequence
 from assistant.events import Forecast, Noticed, Prefilled, Role, Stop
@@ -56,6 +57,7 @@ class Rounds:
         policy: decides what rounds propose; asked once for each evaluation.
         warp: how logits become rows.
         clock: what rounds are timed by.
+        forced: says which token must follow some others, whatever the target thinks of it.
     """
 
     def __init__(
@@ -65,8 +67,10 @@ class Rounds:
         policy: Policy,
         warp: Warp,
         clock: Callable[[], float] = perf_counter,
+        forced: Forced | None = None,
     ) -> None:
         self.evaluations = 0
+        self._target_warp = forcing(warp, forced) if forced else warp
         self._target, self._sequences = target, sequences
         self._policy, self._warp, self._clock = policy, warp, clock
         self._prompt = len(sequences[0].tokens)
@@ -195,7 +199,7 @@ class Rounds:
                 draft,
                 logits[each.number],
                 each.tokens,
-                by_form(self._warp, each.mask),
+                by_form(self._target_warp, each.mask),
                 each.rule,
             )
             for each, _, draft in drafts

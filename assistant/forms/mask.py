@@ -1,6 +1,6 @@
 """What a form allows after the tokens of an answer: `assistant.decoding.mask.Mask`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import NamedTuple
 
@@ -12,6 +12,9 @@ from assistant.decoding.row import Ids
 from models.base import Logits
 from models.errors import UsageError
 from models.prefix import shared
+
+Start = Callable[[Sequence[int]], int | None]
+"""Returns the place in a context where an answer starts; None while it has not."""
 
 
 class TokenSet(NamedTuple):
@@ -37,9 +40,8 @@ class FormMask:
     """Follow an answer with a matcher, forth and back.
 
     The matcher is only a cache: what is allowed depends on the tokens alone. `tokens` are those of
-    the prompt, to which an answer is appended. The form begins with it; or, with `after`, once
-    those tokens have come in it, and until then everything is allowed. The last `begun` tokens of
-    the prompt are the beginning of an answer that is continued.
+    the prompt, to which an answer is appended. The form begins where `start` finds that the answer
+    does; before that everything is allowed.
     """
 
     def __init__(
@@ -48,13 +50,12 @@ class FormMask:
         tokenizer: LLTokenizer,
         stop_tokens: frozenset[int],
         tokens: list[int],
-        begun: int = 0,
-        after: Sequence[int] = (),
+        start: Start,
     ) -> None:
         self.rows, self.seconds = 0, 0.0
         """How many rows were masked, and the time that this has taken."""
         self._matcher, self._tokenizer, self._stops = matcher, tokenizer, stop_tokens
-        self._tokens, self._start, self._after = tokens, len(tokens) - begun, list(after)
+        self._tokens, self._start = tokens, start
         self._read: list[int] = []  # by the matcher
         self._sets: dict[int, TokenSet] = {}  # what may follow so many of them
         self._bits = np.zeros(-(-tokenizer.vocab_size // 32), np.uint32)
@@ -87,7 +88,7 @@ class FormMask:
     def fitting(self, tokens: Sequence[int], run: Sequence[int]) -> int:
         """Return how many tokens of a run may follow; see `Mask`."""
         if not self._follow(tokens):
-            return len(run) if self._begin(tokens) is None else 0
+            return len(run) if self._start(tokens) is None else 0
         stops = (i for i, token in enumerate(run) if token in self._stops)
         return self._matcher.validate_tokens(list(run[: next(stops, len(run))]))
 
@@ -105,7 +106,8 @@ class FormMask:
     def is_complete(self) -> bool:
         """Whether the answer has the form; what comes after a stop token is no part of it."""
         tokens = self._tokens
-        places = range(self._begin(tokens) or len(tokens), len(tokens))
+        start = self._start(tokens)
+        places = range(len(tokens) if start is None else start, len(tokens))
         end = next((place for place in places if tokens[place] in self._stops), len(tokens))
         return self._follow(tokens[:end]) and self._matcher.is_accepting()
 
@@ -113,7 +115,7 @@ class FormMask:
         """Return what may follow; None for everything, also after what the form forbids."""
         started = perf_counter()
         if not self._follow(tokens):
-            begin = self._begin(tokens)
+            begin = self._start(tokens)
             ended = begin is not None and not self._stops.isdisjoint(tokens[begin:])
             return self._ends if ended else None
         place = len(self._read)
@@ -133,7 +135,7 @@ class FormMask:
 
     def _follow(self, tokens: Sequence[int]) -> bool:
         """Have the matcher read an answer; False if it has not begun, has ended, or cannot be."""
-        begin = self._begin(tokens)
+        begin = self._start(tokens)
         if begin is None:
             return False
         answer = list(tokens[begin:])
@@ -152,20 +154,6 @@ class FormMask:
             self._check()
             self._read += new[:count]
         return len(self._read) == len(answer)
-
-    def _begin(self, tokens: Sequence[int]) -> int | None:
-        """Return where in a context the form begins; None if it does not yet."""
-        first, length = self._after[:1], len(self._after)
-        place = self._start
-        while first:
-            try:
-                place = tokens.index(first[0], place)
-            except ValueError:
-                return None
-            if list(tokens[place : place + length]) == self._after:
-                break
-            place += 1
-        return place + length
 
     def _check(self) -> None:
         error = self._matcher.get_error()

@@ -22,7 +22,9 @@ class AnswerTokens:
         self._tokens: OrderedDict[str, tuple[int, ...]] = OrderedDict()
 
     def keep(self, answer: Finished) -> None:
-        """Remember an answer."""
+        """Remember an answer; of one with a thought, it is the template that writes it down."""
+        if answer.thought:
+            return
         self._tokens[answer.text] = answer.token_ids
         self._tokens.move_to_end(answer.text)
         if len(self._tokens) > MAX_ANSWERS_REMEMBERED:

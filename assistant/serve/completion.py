@@ -26,6 +26,7 @@ from assistant.serve.completion_schema import CompletionRequest
 from assistant.serve.exchange import Exchange
 from assistant.serve.refusal import refusal_of
 from assistant.stats import STATS_FIELDS, TOKEN_FIELDS
+from assistant.tokens import said
 
 Events = AsyncIterator[Event]
 Object = dict[str, Any]
@@ -63,6 +64,7 @@ async def stream(
     """
     reply, has_begun = Completion(asked.model), False
     sent = [""] * asked.request.answers
+    thought = [""] * asked.request.answers
     ends: dict[int, Finished] = {}
     try:
         async for event in events:
@@ -74,13 +76,15 @@ async def stream(
                     yield b": the question is being read\n\n"
             match _told(event):
                 case number, Decoded(tokens) if tokens:
-                    text = "".join(token.text for token in tokens)
+                    text, reasoning = said(tokens), said(tokens, "thought")
                     sent[number] += text
-                    yield _data(reply.more(number, text, tokens))
+                    thought[number] += reasoning
+                    yield _data(reply.more(number, text, tokens, reasoning))
                 case number, Finished(text) as end:
                     ends[number] = end
-                    if rest := text[len(sent[number]) :]:
-                        yield _data(reply.more(number, rest))
+                    rest = text[len(sent[number]) :], (), end.thought[len(thought[number]) :]
+                    if rest[0] or rest[2]:
+                        yield _data(reply.more(number, *rest))
                     yield _data(reply.last(number, end))
         exchange.answers = _in_order(ends)
         if asked.wants_usage:
@@ -129,6 +133,8 @@ class Completion:
         choices, owns = [], []
         for number, (end, tokens) in enumerate(answers):
             message = {"role": "assistant", "content": end.text, "refusal": None}
+            if end.thought:
+                message["reasoning_content"] = end.thought
             why = _reason(end.stop)
             choices.append(
                 {"index": number, "message": message, "logprobs": None, "finish_reason": why}
@@ -145,10 +151,15 @@ class Completion:
         """Return the chunk that says who speaks."""
         return self._chunk(number, {"role": "assistant", "content": ""})
 
-    def more(self, number: int, text: str, tokens: Iterable[Token] = ()) -> Object:
+    def more(
+        self, number: int, text: str, tokens: Iterable[Token] = (), reasoning: str = ""
+    ) -> Object:
         """Return a chunk of an answer: a round's tokens."""
         own = {"tokens": [_token(token) for token in tokens]}
-        return self._chunk(number, {"content": text}, specchat=own)
+        delta = {"reasoning_content": reasoning} if reasoning else {}
+        return self._chunk(
+            number, delta | ({"content": text} if text or not delta else {}), specchat=own
+        )
 
     def last(self, number: int, end: Finished) -> Object:
         """Return the chunk that says why one ended."""
@@ -188,12 +199,14 @@ def _usage(answers: Sequence[Stats]) -> Object:
     prompt, cached = answers[0].prompt_tokens, answers[0].cached_tokens
     generated = sum(stats.generated_tokens for stats in answers)
     accepted = sum(stats.accepted for stats in answers)
+    thought = sum(stats.thought_tokens for stats in answers)
     return {
         "prompt_tokens": prompt,
         "completion_tokens": generated,
         "total_tokens": prompt + generated,
         "prompt_tokens_details": {"cached_tokens": cached},
         "completion_tokens_details": {
+            **({"reasoning_tokens": thought} if thought else {}),
             "accepted_prediction_tokens": accepted,
             "rejected_prediction_tokens": sum(stats.drafted for stats in answers) - accepted,
         },

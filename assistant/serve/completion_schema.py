@@ -30,7 +30,6 @@ _NEUTRAL: dict[str, tuple[object, ...]] = {
     "modalities": (["text"],),
     "audio": (),
     "prediction": (),
-    "reasoning_effort": ("none",),
     "web_search_options": (),
     "store": (False,),
     "service_tier": ("auto", "default"),
@@ -49,6 +48,7 @@ class _Said(msgspec.Struct, forbid_unknown_fields=True):
     content: str | list[_Part] | None = None
     name: str | None = None
     refusal: str | None = None
+    reasoning_content: str | None = None
 
 
 class _StreamOptions(msgspec.Struct, forbid_unknown_fields=True):
@@ -61,6 +61,13 @@ class _Speculation(msgspec.Struct, forbid_unknown_fields=True):
 
     mode: Mode | None = None
     lookahead: Annotated[int, msgspec.Meta(ge=0, le=31)] | None = None
+    thinking_budget: Annotated[int, msgspec.Meta(ge=0, lt=2**31)] | None = None
+
+
+class _TemplateWords(msgspec.Struct, forbid_unknown_fields=True):
+    """The variables of chat templates that mean something here, as other servers take them."""
+
+    enable_thinking: bool | None = None
 
 
 class _PlainText(msgspec.Struct, tag_field="type", tag="text", forbid_unknown_fields=True):
@@ -97,6 +104,8 @@ class _Wanted(msgspec.Struct):
     repeat_penalty: float | None = None
     seed: _Seed | None = None
     stop: _Text | _Stops | None = None
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+    chat_template_kwargs: _TemplateWords | None = None
     specchat: _Speculation | None = None
     response_format: _PlainText | _JsonObject | _JsonSchema | None = None
     grammar: _Text | None = None  # GBNF, as llama.cpp's server takes it; or Lark's syntax
@@ -173,6 +182,7 @@ def _request(wanted: _Wanted, usual: Request) -> Request:
         stop_strings=stops,
         answers=wanted.n or 1,
         form=_form(wanted),
+        **_thinking(wanted, speculation),
     )
 
 
@@ -190,9 +200,29 @@ def _form(wanted: _Wanted) -> AnswerForm | None:
     return AnswerForm("schema", msgspec.json.encode(schema).decode())
 
 
+def _thinking(wanted: _Wanted, speculation: _Speculation) -> dict[str, Any]:
+    """Return what is asked of thinking; an effort of none switches it off."""
+    words, found = wanted.chat_template_kwargs or _TemplateWords(), dict[str, Any]()
+    if words.enable_thinking is not None:
+        found["thinking"] = "on" if words.enable_thinking else "off"
+    if wanted.reasoning_effort == "none":
+        found["thinking"] = "off"
+    elif wanted.reasoning_effort:
+        found["effort"] = _EFFORTS.get(wanted.reasoning_effort, wanted.reasoning_effort)
+    if speculation.thinking_budget is not None:
+        found["thinking_budget"] = speculation.thinking_budget
+    return found
+
+
+_EFFORTS = {"minimal": "low", "xhigh": "high"}
+
+
 def _messages(said: list[_Said], system: tuple[Message, ...]) -> tuple[Message, ...]:
     """Return a conversation, after the usual system prompt unless it has its own."""
-    messages = tuple(Message(_ROLES[each.role], _text(each)) for each in said)
+    messages = tuple(
+        Message(_ROLES[each.role], _text(each), thought=each.reasoning_content or "")
+        for each in said
+    )
     return messages if messages[0].role == "system" else (*system, *messages)
 
 

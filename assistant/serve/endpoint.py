@@ -65,6 +65,7 @@ class Endpoint:
         self._service, self._usual, self._guard = service, usual, guard
         self._name, self._report, self._notice = name, report, notice
         self._card = _card(name, ready, int(time.time()))
+        self._thinks = ready.thinks
         self._remembered = AnswerTokens()
         self._jobs = 0  # that clients wait for
         self._app = Starlette(
@@ -108,6 +109,7 @@ class Endpoint:
             raise Refusal(415, "The body must be application/json.", "unsupported_media_type")
         asked = understand(await body_of(http), self._usual)
         self._check(asked.model)
+        self._check_thinking(asked.request)
         messages = self._remembered.recall(asked.request.messages)
         asked = replace(asked, request=replace(asked.request, messages=messages))
         events = self._events(asked.request, exchange)
@@ -140,6 +142,13 @@ class Endpoint:
     async def _show(self, http: HttpRequest) -> Response:
         self._check(http.path_params["name"])
         return _json(msgspec.json.encode(self._card))
+
+    def _check_thinking(self, request: Request) -> None:
+        wanted = {"reasoning_effort": request.effort != self._usual.effort}
+        wanted["chat_template_kwargs"] = request.thinking == "on" != self._usual.thinking
+        for name in (name for name, asked in wanted.items() if asked and not self._thinks):
+            why = f"This model does not think, so {name} is not supported; leave it out."
+            raise Refusal(400, why, "unsupported_parameter", name)
 
     def _check(self, name: str) -> None:
         if name != self._name:

@@ -19,9 +19,10 @@ _ALL = """SELECT message.id, message.created, model, content, stats
     WHERE message.id > ? AND role = 'assistant' AND stats IS NOT NULL
         AND hidden IS NULL AND deleted IS NULL
     ORDER BY message.id LIMIT ?"""
-_STREAM = "UPDATE message SET content = ?, state = 'streaming', owner = ? WHERE id = ?"
-_END = """UPDATE message SET content = ?, token_ids = ?, stats = ?, stop = ?, state = ?,
-    owner = NULL WHERE id = ?"""
+_STREAM = """UPDATE message SET content = ?, thought = ?, state = 'streaming', owner = ?
+    WHERE id = ?"""
+_END = """UPDATE message SET content = ?, thought = ?, token_ids = ?, stats = ?, stop = ?,
+    state = ?, owner = NULL WHERE id = ?"""
 
 
 class Answers:
@@ -38,10 +39,11 @@ class Answers:
         with self._database.writing() as sql:
             return messages.append(sql, conversation, empty, self._owner)
 
-    def stream(self, answer: int, content: str, trace: Trace) -> None:
+    def stream(self, answer: int, content: str, trace: Trace, thought: str = "") -> None:
         """Keep what there is of an answer: all of its text and how it was decoded."""
+        row = storable(content), storable(thought), self._owner, answer
         with self._database.writing() as sql:
-            done = sql.execute(_STREAM, (storable(content), self._owner, answer))
+            done = sql.execute(_STREAM, row)
             if done.rowcount == 0:
                 raise gone("message", answer)
             self._keep_trace(sql, answer, trace)
@@ -56,9 +58,11 @@ class Answers:
         stats: Stats | None,
         stop: str | None,
         state: State,
+        thought: str = "",
     ) -> Record:
         """Keep an answer that is over, whatever ended it."""
-        row = (storable(content), pack_ids(token_ids), pack_stats(stats), stop, state, answer)
+        texts, packed = (storable(content), storable(thought)), pack_ids(token_ids)
+        row = (*texts, packed, pack_stats(stats), stop, state, answer)
         with self._database.writing() as sql:
             if sql.execute(_END, row).rowcount == 0:
                 raise gone("message", answer)

@@ -47,6 +47,7 @@ class _Line(msgspec.Struct, omit_defaults=True):
     token_ids: tuple[_TokenId, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     stats: Stats | None = None
+    thought: str = ""
     steps: Trace = ()
 
 

@@ -46,6 +46,8 @@ def _quoted(text: str) -> str:
 def _message(message: Record) -> Iterator[str]:
     yield f"## {_WHO[message.role]}"
     yield from map(_attachment, message.attachments)
+    if message.thought:
+        yield "\n".join(f"> {line}".rstrip() for line in message.thought.strip().splitlines())
     yield message.content
     if message.state in ("stopped", "failed"):
         yield f"*({message.stop or message.state})*"

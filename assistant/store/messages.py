@@ -22,7 +22,7 @@ from models.errors import StorageError
 
 _COLUMNS = (
     "id, parent, role, content, created, state, token_ids, attachments, stop, stats, model, "
-    "conversation"
+    "thought, conversation"
 )
 # Along the parents from a message to the start; those of a damaged file need not have one.
 _UP = """WITH RECURSIVE up (id, parent, depth) AS (
@@ -97,11 +97,12 @@ def _records(sql: sqlite3.Connection, rows: list[sqlite3.Row]) -> tuple[Record, 
 
 
 def _record(row: sqlite3.Row, siblings: tuple[int, ...]) -> Record:
-    id_, parent, role, content, created, state, ids, attachments, stop, stats, model, _ = row
-    tokens, texts, figures = unpack_ids(ids), unpack_attachments(attachments), unpack_stats(stats)
-    return Record(
-        id_, parent, role, content, created, state, tokens, texts, stop, figures, model, siblings
+    id_, parent, role, content, created, state, ids, attachments, stop, stats, model, thought, _ = (
+        row
     )
+    tokens, texts, figures = unpack_ids(ids), unpack_attachments(attachments), unpack_stats(stats)
+    known = content, created, state, tokens, texts, stop, figures, model, siblings, thought
+    return Record(id_, parent, role, *known)
 
 
 def insert(sql: sqlite3.Connection, conversation: int, record: Record, owner: str | None) -> int:
@@ -111,7 +112,8 @@ def insert(sql: sqlite3.Connection, conversation: int, record: Record, owner: st
     )
     made = sql.execute(
         "INSERT INTO message (conversation, parent, role, content, created, state, owner, "
-        "token_ids, attachments, stop, stats, model) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "token_ids, attachments, stop, stats, model, thought) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             conversation,
             record.parent,
@@ -125,6 +127,7 @@ def insert(sql: sqlite3.Connection, conversation: int, record: Record, owner: st
             record.stop,
             pack_stats(record.stats),
             storable(record.model),
+            storable(record.thought),
         ),
     )
     return made.lastrowid or 0

@@ -13,12 +13,14 @@ from math import isnan, nan
 
 import msgspec
 
-from assistant.events import Alternative, Ghost, Origin, Stats, Token
+from assistant.events import Alternative, Ghost, Origin, Part, Stats, Token
 from assistant.store.values import Attachment
 from assistant.tokens import Step, Trace
 from models.errors import StorageError
 
 _ORIGINS = tuple(Origin)
+_PARTS: tuple[Part, ...] = ("answer", "thought", "marker")
+"""Stored with the origin, in one number: that of the origin alone where all is answer."""
 _LEVEL = 3  # of compression: higher ones save little here
 
 
@@ -71,7 +73,7 @@ def _token(token: Token, texts: _Texts) -> tuple[int, int, int, int | None, int,
     return (
         token.id,
         texts[token.text],
-        _ORIGINS.index(token.origin),
+        _ORIGINS.index(token.origin) + len(_ORIGINS) * _PARTS.index(token.part),
         None if token.source is None else texts[token.source],
         token.position,
         len(token.target_top),
@@ -114,6 +116,7 @@ def _tokens(columns: _Columns, decided: Iterator[tuple[float, ...]]) -> Iterator
     texts, tops = columns.texts, _alternatives(columns)
     for id_, text, origin, source, position, targets, drafts in columns.tokens:
         target_prob, draft_prob, uniform, threshold = next(decided)
+        part, origin = divmod(origin, len(_ORIGINS))
         yield Token(
             id_,
             texts[text],
@@ -126,6 +129,7 @@ def _tokens(columns: _Columns, decided: Iterator[tuple[float, ...]]) -> Iterator
             tuple(islice(tops, targets)),
             tuple(islice(tops, drafts)),
             _known(threshold),
+            _PARTS[part],
         )
 
 

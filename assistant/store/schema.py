@@ -51,25 +51,27 @@ _TABLES = (
 )
 
 # The index keeps no text of its own. What still streams enters it when it ends.
-_SEARCH = (
+_MESSAGES = (
     """CREATE VIRTUAL TABLE message_text USING fts5(
-        content, content='message', content_rowid='id',
+        {0}, content='message', content_rowid='id',
         tokenize='unicode61 remove_diacritics 2')""",
+    """CREATE TRIGGER message_insert AFTER INSERT ON message WHEN new.state <> 'streaming' BEGIN
+        INSERT INTO message_text (rowid, {0}) VALUES (new.id, {new}); END""",
+    """CREATE TRIGGER message_delete AFTER DELETE ON message WHEN old.state <> 'streaming' BEGIN
+        INSERT INTO message_text (message_text, rowid, {0})
+        VALUES ('delete', old.id, {old}); END""",
+    """CREATE TRIGGER message_out BEFORE UPDATE OF {0}, state ON message
+        WHEN old.state <> 'streaming' BEGIN
+        INSERT INTO message_text (message_text, rowid, {0})
+        VALUES ('delete', old.id, {old}); END""",
+    """CREATE TRIGGER message_in AFTER UPDATE OF {0}, state ON message
+        WHEN new.state <> 'streaming' BEGIN
+        INSERT INTO message_text (rowid, {0}) VALUES (new.id, {new}); END""",
+)
+_TITLES = (
     """CREATE VIRTUAL TABLE title_text USING fts5(
         title, content='conversation', content_rowid='id',
         tokenize='unicode61 remove_diacritics 2')""",
-    """CREATE TRIGGER message_insert AFTER INSERT ON message WHEN new.state <> 'streaming' BEGIN
-        INSERT INTO message_text (rowid, content) VALUES (new.id, new.content); END""",
-    """CREATE TRIGGER message_delete AFTER DELETE ON message WHEN old.state <> 'streaming' BEGIN
-        INSERT INTO message_text (message_text, rowid, content)
-        VALUES ('delete', old.id, old.content); END""",
-    """CREATE TRIGGER message_out BEFORE UPDATE OF content, state ON message
-        WHEN old.state <> 'streaming' BEGIN
-        INSERT INTO message_text (message_text, rowid, content)
-        VALUES ('delete', old.id, old.content); END""",
-    """CREATE TRIGGER message_in AFTER UPDATE OF content, state ON message
-        WHEN new.state <> 'streaming' BEGIN
-        INSERT INTO message_text (rowid, content) VALUES (new.id, new.content); END""",
     """CREATE TRIGGER title_insert AFTER INSERT ON conversation BEGIN
         INSERT INTO title_text (rowid, title) VALUES (new.id, new.title); END""",
     """CREATE TRIGGER title_delete AFTER DELETE ON conversation BEGIN
@@ -81,15 +83,48 @@ _SEARCH = (
 )
 
 
+_TEXTS = ("content", "thought")
+"""What of a message is searched."""
+
+
+def _index_messages(sql: sqlite3.Connection, *columns: str) -> None:
+    """Make the search index of messages, empty, and what keeps it up to date."""
+    old, new = (", ".join(f"{row}.{name}" for name in columns) for row in ("old", "new"))
+    for statement in _MESSAGES:
+        sql.execute(statement.format(", ".join(columns), old=old, new=new))
+
+
 def _first(sql: sqlite3.Connection) -> None:
-    for statement in (*_TABLES, *_SEARCH):
+    for statement in _TABLES:
         sql.execute(statement)
+    _index_messages(sql, "content")
+    for statement in _TITLES:
+        sql.execute(statement)
+
+
+def _thoughts(sql: sqlite3.Connection) -> None:
+    """Give messages a thought beside their content, which is searched, too."""
+    sql.execute("ALTER TABLE message ADD COLUMN thought TEXT NOT NULL DEFAULT ''")
+    for trigger in ("insert", "delete", "out", "in"):
+        sql.execute(f"DROP TRIGGER message_{trigger}")
+    sql.execute("DROP TABLE message_text")
+    _index_messages(sql, *_TEXTS)
+    _fill(sql)
+
+
+def _fill(sql: sqlite3.Connection) -> None:
+    """Enter all messages that are complete into their empty index."""
+    names = ", ".join(_TEXTS)
+    sql.execute(
+        f"INSERT INTO message_text (rowid, {names}) SELECT id, {names} FROM message "
+        "WHERE state <> 'streaming'"
+    )
 
 
 Migration = Callable[[sqlite3.Connection], None]
 
 # The first makes version 1, and so on. One that has been released is never changed.
-MIGRATIONS: tuple[Migration, ...] = (_first,)
+MIGRATIONS: tuple[Migration, ...] = (_first, _thoughts)
 
 
 def newest() -> int:
@@ -117,12 +152,10 @@ def reindex(sql: sqlite3.Connection) -> None:
         ).fetchall()
         for kind, name in old:
             sql.execute(f"DROP {kind} {name}")
-        for statement in _SEARCH:
+        _index_messages(sql, *_TEXTS)
+        for statement in _TITLES:
             sql.execute(statement)
-        sql.execute(
-            "INSERT INTO message_text (rowid, content) SELECT id, content FROM message "
-            "WHERE state <> 'streaming'"
-        )
+        _fill(sql)
         sql.execute("INSERT INTO title_text (rowid, title) SELECT id, title FROM conversation")
 
 

@@ -27,7 +27,7 @@ _INDEXED = """JOIN (SELECT conversation, max(message) AS message FROM (
     GROUP BY conversation) hits ON hits.conversation = conversation.id"""
 _SCANNED = """JOIN (SELECT conversation, max(message) AS message FROM (
     SELECT conversation, id AS message FROM message
-        WHERE hidden IS NULL AND state <> 'streaming' AND instr(content, ?)
+        WHERE hidden IS NULL AND state <> 'streaming' AND instr(content || char(0) || thought, ?)
     UNION ALL SELECT id, NULL FROM conversation WHERE instr(title, ?))
     GROUP BY conversation) hits ON hits.conversation = conversation.id"""
 
@@ -74,11 +74,12 @@ def _summary(row: sqlite3.Row, snippet: str) -> ChatSummary:
 
 def _snippet(sql: sqlite3.Connection, search: str, message: int | None) -> str:
     """Return the text around the first of the words, or the beginning where it is not found."""
-    row = sql.execute("SELECT content FROM message WHERE id = ?", (message,)).fetchone()
+    row = sql.execute("SELECT content, thought FROM message WHERE id = ?", (message,)).fetchone()
     if row is None:
         return ""
-    text, word = str(row[0]), search.split()[0]
-    found = re.search(rf"(?<!\w){re.escape(word)}", text, re.IGNORECASE)
+    word = search.split()[0]
+    texts = [(str(text), re.search(rf"(?<!\w){re.escape(word)}", str(text), re.I)) for text in row]
+    text, found = next((each for each in texts if each[1]), texts[0])
     place = found.start() if found else max(0, text.find(word))
     start, end = max(0, place - _BEFORE), place + _AFTER
     excerpt = " ".join(text[start:end].split())

@@ -41,6 +41,7 @@ class Record:
     stats: Stats | None = None
     model: str = ""
     siblings: tuple[int, ...] = ()  # those that follow the same message, oldest first, with this
+    thought: str = ""  # before an answer, apart from it
 
 
 @dataclass(frozen=True, slots=True)

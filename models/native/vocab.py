@@ -45,6 +45,8 @@ class NativeVocab:
         # vocabulary has for HTML: an answer may contain those.
         ends = {self._c.llama_vocab_eos(self._vocab), self._c.llama_vocab_eot(self._vocab)}
         ends |= {self.controls[text] for text in ENDINGS & self.controls.keys()}
+        if {"<|return|>", "<|call|>"} <= self.controls.keys():  # an answer has several messages
+            ends = {token for token in ends if token < 0 or self.text(token) != "<|end|>"}
         return frozenset(ends - {-1})
 
     def is_unused(self, token: int) -> bool:

@@ -56,7 +56,9 @@ class ExactMask(FormMask):
 
 
 def mask_of(form, tokens):
-    return ExactMask(matcher(form).deep_copy(), tokenizer(), frozenset({3}), tokens)
+    return ExactMask(
+        matcher(form).deep_copy(), tokenizer(), frozenset({3}), tokens, lambda context: len(START)
+    )
 
 
 def said(form, rule, warp, length, sources, target, plan=("sps", 2)):

@@ -29,6 +29,7 @@ class AnswerWriter:
         self.record, self.view = record, view
         # An answer cut within a character continues with that character.
         self._begun = "".join(step.text for step in before) or record.content
+        self._thought = "".join(step.thought for step in before) or record.thought
         self._ids, self._before = record.token_ids, before
         self._steps: list[Step] = []
         self._kept = 0  # steps that the store has
@@ -41,6 +42,11 @@ class AnswerWriter:
         return self._begun + "".join(step.text for step in self._steps)
 
     @property
+    def thought(self) -> str:
+        """Return what was thought before it so far."""
+        return self._thought + "".join(step.thought for step in self._steps)
+
+    @property
     def trace(self) -> Trace:
         """Return how it was decoded."""
         return (*self._before, *self._steps)
@@ -51,6 +57,7 @@ class AnswerWriter:
         self._steps.append(step)
         if self.view is not None:
             self.view.add(step)
+            self.view.tell(event.stats)
 
     def move_to(self, view: Answer) -> None:
         """Stream on in another widget, which shows nothing of the answer yet."""
@@ -67,11 +74,12 @@ class AnswerWriter:
         with self._storing:
             if not self.is_over and len(self._steps) > self._kept:
                 self._kept = len(self._steps)
-                store.answers.stream(self.record.id, self.text, self.trace)
+                store.answers.stream(self.record.id, self.text, self.trace, self.thought)
 
     def is_nothing(self, event: Finished) -> bool:
         """Say whether it was stopped before its first word."""
-        return event.stop is Stop.CANCELLED and not (self.text or event.text)
+        said = self.text or event.text or self.thought or event.thought
+        return event.stop is Stop.CANCELLED and not said
 
     def finish(self, store: Store, event: Finished) -> Record:
         """Save the whole of it, with the figures of what it had before as well.
@@ -80,15 +88,14 @@ class AnswerWriter:
             StorageError: it cannot be written.
         """
         # Ids that do not cover all of the text would make the next prompt lack a part of it.
-        whole = bool(event.token_ids) and (bool(self._ids) or not self._begun)
+        whole = bool(event.token_ids) and (bool(self._ids) or not self._begun + self._thought)
         ids = (*self._ids, *event.token_ids) if whole else ()
         state: State = "complete" if event.stop in WHOLE else "stopped"
         stats, text = together(self.record.stats, event.stats), self._begun + event.text
+        end = ids, self.trace, stats, str(event.stop), state, self._thought + event.thought
         with self._storing:
             self.is_over = True
-            return store.answers.end(
-                self.record.id, text, ids, self.trace, stats, str(event.stop), state
-            )
+            return store.answers.end(self.record.id, text, *end)
 
     def abandon(self, store: Store, state: State) -> Record:
         """Save what there is of an answer that did not finish.
@@ -98,7 +105,8 @@ class AnswerWriter:
         """
         with self._storing:
             self.is_over = True
-            return store.answers.end(self.record.id, self.text, (), self.trace, None, None, state)
+            end = (), self.trace, None, None, state, self.thought
+            return store.answers.end(self.record.id, self.text, *end)
 
     def close(self, store: Store, state: State) -> None:
         """Save what there is if it did not finish; nothing of one that never began.
@@ -106,7 +114,7 @@ class AnswerWriter:
         Raises:
             StorageError: it cannot be written.
         """
-        if self.text and not self.is_over:
+        if (self.text or self.thought) and not self.is_over:
             self.abandon(store, state)
         elif not self.is_over:
             store.drop(self.record.id)

@@ -42,6 +42,9 @@ def inquiry(
         alternatives=ALTERNATIVES,
         sources=settings.draft_sources,
         rule=settings.rule,
+        thinking=settings.thinking,
+        effort=settings.effort,
+        thinking_budget=settings.thinking_budget,
     )
 
 
@@ -54,5 +57,5 @@ def _messages(path: Sequence[Record], system: str, model: str) -> tuple[Message,
             content = f"{messages.pop().content}\n\n{content}"
         # Token ids mean nothing to another model.
         ids = record.token_ids if record.model == model else ()
-        messages.append(Message(record.role, content, ids))
+        messages.append(Message(record.role, content, ids, record.thought))
     return tuple(messages)

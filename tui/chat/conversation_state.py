@@ -121,7 +121,8 @@ class ConversationState:
         reply = self.reply if self.reply and self.shows(self.reply.record) else None
         # What streams is shown as it streamed: the store has an older state of it.
         blank = [
-            replace(r, content="") if reply and r.id == reply.record.id else r for r in self.records
+            replace(r, content="", thought="") if reply and r.id == reply.record.id else r
+            for r in self.records
         ]
         self.view.open(blank, self.store.answers.trace)
         if reply is not None:
@@ -210,4 +211,5 @@ def _copied(record: Record, parent: int | None, conversation: int, store: Store)
     if record.state == "streaming":
         return new
     ids, stats, stop = record.token_ids, record.stats, record.stop
-    return store.answers.end(new.id, record.content, ids, (), stats, stop, record.state)
+    end = ids, (), stats, stop, record.state, record.thought
+    return store.answers.end(new.id, record.content, *end)

@@ -12,10 +12,10 @@ from assistant.store.values import Attachment
 from models.errors import StorageError
 from tui.chat.answer_writer import AnswerWriter
 from tui.chat.chat_request import inquiry
+from tui.chat.conversation.answer import below
 from tui.chat.conversation.user_turn import UserTurn
 from tui.chat.conversation_state import ConversationState
 from tui.chat.prompt.attachments import joined
-from tui.figures import footnote
 
 if TYPE_CHECKING:  # it imports SQLite, which the first frame does not wait for
     from assistant.store import Record
@@ -104,7 +104,7 @@ class Dialogue:
         if reply is None:
             return None
         question = None
-        if reply.text:
+        if reply.text or reply.thought:
             self._close(reply, lambda: reply.abandon(self._state.store, "failed"))
         else:
             question = self._forget(reply)
@@ -146,8 +146,7 @@ class Dialogue:
             state.records = tuple(record if r.id == record.id else r for r in state.records)
             if reply.view is not None:
                 reply.view.record = record
-                below = footnote(record.content, record.stop, record.state, record.stats)
-                reply.view.finish(below, record.state)
+                reply.view.finish(below(record), record.state)
 
     def _ended(self, reply: AnswerWriter, end: Callable[[], Record]) -> Record | None:
         """Return the answer as it is kept; None when it cannot be, and is not shown either."""

@@ -168,6 +168,7 @@ class ChatScreen(Screen[None]):
         settings = self.state.settings
         self.conversation.view = "auto" if settings.view == "words" else "tokens"
         self.conversation.ghosts = settings.ghosts
+        self.conversation.thoughts = settings.show_thinking
 
     @on(Prompt.Submitted)
     def say(self, message: Prompt.Submitted) -> None:

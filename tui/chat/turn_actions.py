@@ -105,7 +105,7 @@ class TurnActions:
         state = self._state
         so_far = state.so_far(record)
         trace = state.store.answers.trace(record.id) if so_far is None else so_far
-        title = " ".join(turn.text.split())[:LONGEST_TITLE]
+        title = " ".join((turn.text or record.thought).split())[:LONGEST_TITLE]
         self._view.app.push_screen(Inspector(trace, title, more=so_far is not None))
 
     def _list_links(self, text: str) -> None:

@@ -120,6 +120,7 @@ def _lane(track: Track, first: float) -> dict[str, Any]:
         "draft": _model(ready.draft) if ready and ready.draft else None,
         "engine": ready and ready.engine,
         "text": finished and finished.text,
+        "reasoning_content": (finished and finished.thought) or None,
         "stop": finished and str(finished.stop),
         "failed": standing.failed,
         "compute_s": standing.clock,

@@ -108,7 +108,8 @@ def _texts(ran: Sequence[LaneStanding]) -> list[str]:
         first = next(same_weights, None)
         if first is not None and first.finished and other.finished:
             who = f"{first.lane.name} and {other.lane.name}" if len(ran) > 2 else "Both"
-            found.append((who, _wording(first.finished.text, other.finished.text)))
+            one, two = (each.thought + each.text for each in (first.finished, other.finished))
+            found.append((who, _wording(one, two)))
     wordings = {wording for _, wording in found}
     if len(found) == len(ran) - 1 > 1 and len(wordings) == 1:
         found = [("All", wordings.pop())]

@@ -9,7 +9,7 @@ import sys
 from tui.set_up import process
 from tui.set_up.steps import (
     VENV,
-    Failed,
+    StepFailed,
     environment,
     llama_cpp,
     packages,
@@ -25,7 +25,7 @@ def main(goal: str) -> None:
     """Do the steps of a goal that are not done yet.
 
     Raises:
-        Failed: one cannot be done.
+        StepFailed: one cannot be done.
     """
     environment()
     packages("specchat")
@@ -37,7 +37,7 @@ def main(goal: str) -> None:
     if goal == "test":
         packages("what the tests need", group="dev")
     if goal == "chat" and subprocess.call([VENV / "bin" / "specchat", "models", "pull", "default"]):
-        raise Failed("The models are not complete. Run the same command again to continue.")
+        raise StepFailed("The models are not complete. Run the same command again to continue.")
 
 
 def _is_apple_silicon() -> bool:
@@ -50,7 +50,7 @@ def _newer() -> None:
     for name in PYTHONS:
         if process.found(name):
             os.execvp(name, [name, "-m", "tui.set_up", *sys.argv[1:]])
-    raise Failed(
+    raise StepFailed(
         "specchat needs Python 3.11 or newer, and this is "
         f"{sys.version.split()[0]}. If there is one elsewhere: make PYTHON=/path/to/python3.12"
     )
@@ -62,7 +62,7 @@ if __name__ == "__main__":
         if sys.version_info < (3, 11):  # noqa: UP036  (any Python may run this)
             _newer()
         main(sys.argv[1])
-    except Failed as error:
+    except StepFailed as error:
         sys.exit(f"\n{error}")
     except KeyboardInterrupt:
         print("\nStopped. Run the same command again to continue.", file=sys.stderr)

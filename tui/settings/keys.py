@@ -4,7 +4,7 @@ The checks, the command line's options, the settings screen, `specchat config` a
 `config.toml` are all made from it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assistant.request import MOST_ANSWERS, RULES, SOURCES, Range, Sampling
 from models.engines import ENGINES
@@ -94,6 +94,13 @@ SAMPLING = (
     Key("max_tokens", _at_least(1, "none"), "none", "Stop after this many tokens.", ANSWER),
     Key("answers", _ANSWERS, 4, "How many Ctrl+S asks for.", ANSWER, option=False, variable=True),
 )
+_EFFORTS = replace(choice("auto", "low", "medium", "high"), word="auto")
+THINKING = (
+    Key("thinking", choice("auto", "on", "off"), "auto", "Whether to think first.", ANSWER),
+    Key("effort", _EFFORTS, "auto", "How much, if the model takes that.", ANSWER),
+    Key("thinking_budget", _at_least(0, "none"), "none", "Tokens a thought may take.", ANSWER),
+    Key("show_thinking", FLAG, False, "Show thoughts in full.", NOW),
+)
 _MODES, _LOOKAHEAD, _SOURCES = choice("auto", "sps", "ars"), Range(0, 31), some_of(SOURCES, "auto")
 _RULES, _PRESET = choice(*RULES), text("none", "NAME")
 SPECULATION = (
@@ -137,6 +144,7 @@ LOOKS = (
 
 GROUPS = {
     "Sampling": SAMPLING,
+    "Thinking": THINKING,
     "Speculation": SPECULATION,
     "System prompt and presets": PROMPTS,
     "Models and machine": MACHINE,

@@ -6,7 +6,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from assistant.request import USUAL_SOURCES, Message, Mode, Request, RuleName, Sampling
+from assistant.request import (
+    USUAL_SOURCES,
+    Effort,
+    Message,
+    Mode,
+    Request,
+    RuleName,
+    Sampling,
+    Switch,
+)
 from models.engines import EngineName
 from models.errors import UsageError
 from tui.settings.config_file import Config, Preset, read
@@ -55,6 +64,9 @@ class Settings:
     sampling: Sampling = field(default_factory=Sampling)
     seed: int | None = None
     max_tokens: int | None = None
+    thinking: Switch = "auto"  # whether the model thinks before it answers
+    effort: Effort | None = None  # how much
+    thinking_budget: int | None = None  # tokens, after which the end of a thought is forced
     answers: int = 4  # to one question, where several are asked for in the chat
     n_ctx: int = 8192
     threads: int | None = None
@@ -68,6 +80,7 @@ class Settings:
     theme: str = "textual-dark"
     view: View = "words"  # how a complete answer is shown
     ghosts: bool = False  # whether rejected proposals are shown
+    show_thinking: bool = False  # whether thoughts are shown in full
     preset: str | None = None  # whose values are in force
     presets: Mapping[str, Preset] = field(default_factory=dict)
     keymap: Mapping[str, str] = field(default_factory=dict)  # from a binding's id to its keys
@@ -91,6 +104,9 @@ class Settings:
             self.seed,
             sources=self.draft_sources,
             rule=self.rule,
+            thinking=self.thinking,
+            effort=self.effort,
+            thinking_budget=self.thinking_budget,
         )
 
 

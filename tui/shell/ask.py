@@ -20,6 +20,8 @@ from assistant.events import (
     Token,
 )
 from assistant.request import AnswerForm, Request
+from assistant.tokens import said
+from models.errors import UsageError
 from tui.chat import draft_use
 from tui.chat.panel.outlook import outlook
 from tui.figures import figures, of_form, of_several
@@ -91,7 +93,7 @@ class AskSession:
         self._question = question
         self._stop_strings = tuple(stop_strings)
         self._quiet = quiet
-        self._printing = Printing(quiet, answers)
+        self._printing = Printing(quiet, answers, settings.show_thinking)
         self._listening = EngineConsole("looking for the models", lively=True)
         self._draft_failed = False  # in the answer, which the engine has said
         self._outcome = AskOutcome([ReceivedAnswer() for _ in range(answers)])
@@ -119,10 +121,20 @@ class AskSession:
         setup, no_draft = find_models(self._settings, listening.checking)
         setup = replace(setup, measure=self._chooses_by_time())
         self._outcome.ready = listening.run(setup, self._show, keeps=False)
+        self._check_thinking(self._outcome.ready)
         self._warn(no_draft)
         end = listening.run(self._request(), self._show)
         if isinstance(end, Answered):
             self._outcome.answered = end
+
+    def _check_thinking(self, ready: Ready) -> None:
+        """Refuse what was asked for here and now, and this model cannot do."""
+        settings, name = self._settings, ready.target.name
+        asked = {key for key, source in settings.sources.items() if source.is_passing}
+        if "thinking" in asked and settings.thinking == "on" and not ready.thinks:
+            raise UsageError(f"{name} does not think; leave --thinking on out.")
+        if "effort" in asked and settings.effort and not ready.takes_effort:
+            raise UsageError(f"The chat template of {name} takes no effort; leave --effort out.")
 
     def _show(self, event: Event) -> None:
         match event:
@@ -134,15 +146,19 @@ class AskSession:
                 self._listening.say(f"the {role} reads the question: {done} of {total} tokens")
             case Decoded() | Finished():
                 self._hear(0, event)
-            case OneOf(number, said):
-                self._hear(number, said)
+            case OneOf(number, told):
+                self._hear(number, told)
             case Failed():
                 self._printing.end_all()  # what was said so far stands on lines of its own
 
     def _hear(self, number: int, event: Decoded | Finished) -> None:
         """Show what an answer says, and keep it."""
-        self._listening.hush()
         given = self._outcome.answers[number]
+        shown = self._settings.show_thinking or given.finished or said(given.tokens)
+        if isinstance(event, Decoded) and not shown and not said(event.tokens):
+            self._listening.say(f"thinking: {event.stats.thought_tokens:,} tokens")
+        else:
+            self._listening.hush()
         if isinstance(event, Decoded):
             given.tokens += event.tokens
             given.last = event if event.forecast else given.last  # not text that was held back

@@ -37,6 +37,7 @@ def report(
 def _answer(given: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
     return {
         "text": finished.text,
+        **({"reasoning_content": finished.thought} if finished.thought else {}),
         "stop": str(finished.stop),
         **({} if finished.complete else {"complete": False}),  # of the form that was asked for
         "tokens": [_token(token) for token in given.tokens],

@@ -89,7 +89,7 @@ def _offered() -> list[Key]:
 
 def _option(key: Key) -> Callable[[Command], Command]:
     if key.kind is FLAG:
-        opposite = "--online" if key.name == "offline" else f"--no-{key.name}"
+        opposite = "--online" if key.name == "offline" else f"--no-{key.flag[2:]}"
         names = [key.name, f"{key.flag}/{opposite}"]
         return click.option(*names, default=None, help=f"{key.help}  [{shown(key.default)}]")
     names = [key.name, key.flag, *(["-k"] if key.name == "lookahead" else [])]

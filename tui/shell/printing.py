@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.segment import Segment, Segments
+from rich.style import Style
 from rich.text import Text
 
 from assistant.events import Origin, Token
@@ -11,6 +12,7 @@ from tui.safe import safe
 
 # Attributes survive where colours do not, so without colours each origin has one.
 COLOURED = {Origin.DRAFT: "green", Origin.RESIDUAL: "yellow", Origin.TARGET: ""}
+DIM = Style(dim=True)
 PLAIN = {Origin.DRAFT: "underline", Origin.RESIDUAL: "bold", Origin.TARGET: ""}
 
 
@@ -28,18 +30,21 @@ class Printing:
     The first that is not over streams. What others say meanwhile is printed when it is their turn.
     """
 
-    def __init__(self, quiet: bool, count: int) -> None:
+    def __init__(self, quiet: bool, count: int, thoughts: bool = False) -> None:
         self._out = Output(quiet=quiet, highlight=False, markup=False, soft_wrap=True)
         self._styles = PLAIN if self._out.no_color else COLOURED
         self._waiting: list[list[Token]] = [[] for _ in range(count)]
         self._over = [False] * count
+        self._thoughts = thoughts  # whether they are printed, too
+        self._thinks = False  # whether what was printed last is one
         self._turn = 0  # whose it is
         self._begun = False  # whether that one has its heading
 
     def add(self, number: int, tokens: Sequence[Token]) -> None:
         """Print tokens of an answer, now or when it is its turn."""
-        self._waiting[number] += tokens
-        if number == self._turn:
+        parts = ("answer", "thought") if self._thoughts else ("answer",)
+        self._waiting[number] += (token for token in tokens if token.part in parts)
+        if number == self._turn and self._waiting[number]:
             self._print()
 
     def end(self, number: int) -> None:
@@ -48,7 +53,7 @@ class Printing:
         while self._turn < len(self._over) and self._over[self._turn]:
             self._print()
             self._out.print()
-            self._turn, self._begun = self._turn + 1, False
+            self._turn, self._begun, self._thinks = self._turn + 1, False, False
         if self._turn < len(self._over):
             self._print()
 
@@ -68,6 +73,12 @@ class Printing:
                 self._out.print(Text(f"{above}--- {self._turn + 1} of {len(self._over)} ---"))
         for token in tokens:
             style = self._out.get_style(self._styles[token.origin])
+            thinks = token.part == "thought"
+            if thinks:
+                style += DIM
+            elif self._thinks:
+                self._out.print("\n")
+            self._thinks = thinks
             # Text would make spaces of tabs.
             self._out.print(Segments([Segment(safe(token.text), style)]), end="")
         self._out.file.flush()

@@ -15,6 +15,8 @@ Styles = Mapping[Kind, str]
 GHOST: Kind = "ghost"
 OTHER: Kind = "other"
 """The style of other draft sources."""
+THOUGHT: Kind = "thought"
+"""What the target says itself before the answer, and the markers around it."""
 BASICS: tuple[Kind, ...] = tuple(Origin)
 
 COLOURED: Styles = {
@@ -27,6 +29,7 @@ COLOURED: Styles = {
     OTHER: "bold $text-secondary on $secondary-muted",
     Origin.RESIDUAL: "bold italic $text-warning",
     Origin.TARGET: "",
+    THOUGHT: "$foreground 60%",
     GHOST: "strike $text-error 60%",
 }
 PLAIN: Styles = {
@@ -39,6 +42,7 @@ PLAIN: Styles = {
     OTHER: "bold italic underline",
     Origin.RESIDUAL: "bold reverse",
     Origin.TARGET: "",
+    THOUGHT: "dim",
     GHOST: "dim strike",
 }
 """Where there are no colours; a line under most of an answer would be too much where there are."""
@@ -53,6 +57,7 @@ NAMES: Mapping[Kind, str] = {
     OTHER: "other guess",
     Origin.RESIDUAL: "correction",
     Origin.TARGET: "not guessed",
+    THOUGHT: "thought, not guessed",
     GHOST: "wrong guess",
 }
 
@@ -76,7 +81,8 @@ def legend(styles: Styles, kinds: Iterable[Kind] = BASICS) -> Content:
 def kind(token: Token) -> Kind:
     """Return what a token is shown as."""
     if token.origin is not Origin.DRAFT or token.source in (None, "model", "draft"):
-        return token.origin
+        is_plain = token.origin is Origin.TARGET and token.part != "answer"
+        return THOUGHT if is_plain else token.origin
     return token.source if token.source in COLOURED else OTHER
 
 

@@ -13,7 +13,7 @@ from assistant.store.imports.message_tree import Node, grow
 from assistant.store.values import FullConversation, Role
 
 _Time = Annotated[float, msgspec.Meta(ge=0, lt=253_402_300_800)]  # before the year 10000
-_TEXTS = {"text", "multimodal_text", "code"}
+_TEXTS = {"text", "multimodal_text", "code", "thoughts"}
 """The kinds of content that are shown as what somebody said."""
 # Names, links and citations in the middle of a text stand between codes.
 _MARK = re.compile("( ?)\ue200([^\ue200\ue201]*)\ue201")
@@ -25,10 +25,16 @@ class _Author(msgspec.Struct):
     role: str
 
 
+class _Thought(msgspec.Struct):
+    summary: str | None = None
+    content: str | None = None
+
+
 class _Content(msgspec.Struct):
     content_type: str = "text"
     parts: list[Any] | None = None
     text: str | None = None
+    thoughts: list[_Thought] | None = None
 
 
 class _Metadata(msgspec.Struct):
@@ -99,12 +105,13 @@ def _node(id_: str, place: _Place, usual: str) -> Node:
     role = _role(message) if message else None
     if message is None or role is None:
         return Node(id_, place.parent)
-    text = _text(message.content or _Content())
-    if not text.strip():
+    content = message.content or _Content()
+    text, thought = _text(content), _thought(content)
+    if not text.strip() and not thought:
         return Node(id_, place.parent)
     model = (message.metadata and message.metadata.model_slug) or usual
     named = model if role == "assistant" else ""
-    return Node(id_, place.parent, role, text, message.create_time, named)
+    return Node(id_, place.parent, role, text, message.create_time, named, thought=thought)
 
 
 def _role(message: _Message) -> Role | None:
@@ -126,6 +133,11 @@ def _text(content: _Content) -> str:
     text = _plain("\n".join(filter(None, texts)))
     heard = any(isinstance(part, dict) for part in parts)
     return text if text.strip() or not heard else "[audio]"
+
+
+def _thought(content: _Content) -> str:
+    told = (part for each in content.thoughts or () for part in (each.summary, each.content))
+    return _plain("\n\n".join(filter(None, told)))
 
 
 def _stand_in(part: object) -> str:

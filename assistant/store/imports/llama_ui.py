@@ -28,6 +28,8 @@ class _Message(msgspec.Struct):
     parent: str | int | None = None
     model: str | None = None
     extra: list[_Extra] | None = None
+    reasoning: str | None = msgspec.field(name="reasoningContent", default=None)
+    thinking: str | None = None  # the same, in earlier versions
 
 
 class _Conv(msgspec.Struct):
@@ -102,11 +104,13 @@ def _node(message: _Message) -> Node:
         if extra.type in _TEXTS and extra.content
     )
     text, role = message.content or "", _ROLES.get(message.role)
-    if message.type == "root" or role is None or not (text.strip() or attachments):
+    thought = (message.reasoning or message.thinking or "") if role == "assistant" else ""
+    said = text.strip() or attachments or thought.strip()
+    if message.type == "root" or role is None or not said:
         return Node(str(message.id), parent)
     created = None if message.timestamp is None else message.timestamp / 1000
     model = (message.model or "") if role == "assistant" else ""
-    return Node(str(message.id), parent, role, text, created, model, attachments)
+    return Node(str(message.id), parent, role, text, created, model, attachments, thought)
 
 
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant"}

@@ -1,7 +1,7 @@
 """Messages that name the one before them, as a conversation."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from assistant.store.values import Attachment, FullConversation, Record, Role, derive
@@ -21,6 +21,7 @@ class Node:
     created: float | None = None
     model: str = ""
     attachments: tuple[Attachment, ...] = ()
+    thought: str = ""
 
 
 @dataclass(slots=True)
@@ -29,6 +30,7 @@ class _Kept:
 
     record: Record
     parts: _Parts
+    thoughts: _Parts
     followed: bool = False  # by one of another role
     gone_on_with: bool = False  # by more of the same, which has its text, too
 
@@ -47,7 +49,7 @@ def grow(
         above = at.get(node.parent)
         at[node.id] = above if node.role is None else _keep(kept, node, above, created)
     messages = tuple(
-        replace(each.record, content="\n\n".join(_joined(each.parts)))
+        replace(each.record, content=_joined(each.parts), thought=_joined(each.thoughts))
         for each in kept.values()
         if each.followed or not each.gone_on_with
     )
@@ -78,11 +80,13 @@ def _keep(kept: dict[int, _Kept], node: Node, above: int | None, created: float)
     before = kept.get(above or 0)
     parent, attachments = above, node.attachments
     parts: _Parts = (None, node.text)
+    thoughts: _Parts = (None, node.thought)
     if before is not None:
         created = before.record.created
         if before.record.role == node.role:
             before.gone_on_with = True
             parent, parts = before.record.parent, (before.parts, node.text)
+            thoughts = (before.thoughts, node.thought)
             attachments = (*before.record.attachments, *attachments)
         else:
             before.followed = True
@@ -91,7 +95,7 @@ def _keep(kept: dict[int, _Kept], node: Node, above: int | None, created: float)
     record = Record(
         number, parent, node.role, "", when, "complete", (), attachments, model=node.model
     )
-    kept[number] = _Kept(record, parts)
+    kept[number] = _Kept(record, parts, thoughts)
     return number
 
 
@@ -113,10 +117,10 @@ def _downwards(nodes: Sequence[Node]) -> Iterator[Node]:
         raise ValueError("its messages form a cycle")
 
 
-def _joined(parts: _Parts) -> Iterable[str]:
+def _joined(parts: _Parts) -> str:
     texts = []
     rest: _Parts | None = parts
     while rest is not None:
         rest, text = rest
         texts.append(text)
-    return reversed(texts)
+    return "\n\n".join(filter(None, reversed(texts)))

@@ -116,7 +116,7 @@ def test_the_second_turn_evaluates_only_its_new_tokens_in_both_models(pair):
     assert before - 1 - 3 <= second[0].cached_tokens <= before
     assert second[0].prompt_tokens > before
     draft = assistant.draft
-    conversation = assistant._chat.encode(again)
+    conversation = assistant.chat.encode(again)
     assert draft.cached(conversation) == len(conversation)
 
 

@@ -302,7 +302,7 @@ def test_continuing_any_of_the_answers_reads_only_the_next_question(assistant):
 
 
 def prompt_of(assistant) -> int:
-    return len(assistant._chat.encode(QUESTION))
+    return len(assistant.chat.encode(QUESTION))
 
 
 def test_a_model_that_holds_one_text_gives_the_answers_in_turn(tiny_target):
@@ -337,7 +337,7 @@ def copies(answers: int, costs: dict[int, float], assistant) -> float:
 
 def test_the_wider_the_batch_the_less_is_proposed_for_each(assistant, monkeypatch):
     """Where the batch is at the foot of a step, proposals are dear; on paper, time stands still."""
-    timeless = lambda *settings: Rounds(*settings[:-1], lambda: 0.0)  # noqa: E731
+    timeless = lambda *settings: Rounds(*settings[:-2], lambda: 0.0)  # noqa: E731
     monkeypatch.setattr("assistant.engine.reply.Rounds", timeless)
     steep = {1: 1.0, 2: 1.05, 3: 1.1, 4: 1.15, 5: 3.0, 8: 6.0, 32: 30.0}
     assert copies(1, steep, assistant) > 1
@@ -357,7 +357,7 @@ def test_the_sources_of_one_answer_know_nothing_of_anothers(assistant):
         stack.callback(assistant.control.cancel.lower)
         request = ask(seed=9, answers=3, max_tokens=80, alternatives=0)
         texts: dict[int, list[int]] = {}
-        prompt = list(assistant._chat.encode(QUESTION))
+        prompt = list(assistant.chat.encode(QUESTION))
         for event in replies(assistant, request):
             if not (isinstance(event, OneOf) and isinstance(event.event, Decoded)):
                 continue

@@ -30,10 +30,17 @@ FORMS = (
 )
 
 
-def mask_of(form, words=WORDS, tokenizer=None, prompt=(), **options):
+def mask_of(form, words=WORDS, tokenizer=None, prompt=(), start=None):
     tokenizer = tokenizer or words.tokenizer()
     matcher = matcher_of(form, tokenizer)
-    return FormMask(matcher, tokenizer, words.stop_tokens, list(prompt), **options)
+    start = start or (lambda context: len(prompt))
+    return FormMask(matcher, tokenizer, words.stop_tokens, list(prompt), start)
+
+
+def after_ca(context):
+    """Return the place after [C, A] in what follows a prompt of two tokens."""
+    places = range(2, len(context) - 1)
+    return next((i + 2 for i in places if context[i : i + 2] == [C, A]), None)
 
 
 def allowed(mask, tokens, n_vocab):
@@ -65,7 +72,7 @@ def test_of_a_run_as_much_fits_as_the_form_allows_and_never_the_end():
 
 
 def test_a_form_may_begin_after_some_tokens_have_come():
-    mask = mask_of(AnswerForm("regex", "ab"), prompt=[C, A], after=(C, A))
+    mask = mask_of(AnswerForm("regex", "ab"), prompt=[C, A], start=after_ca)
     for thinking in ([C, A], [C, A, B], [C, A, C], [C, A, C, C]):
         assert len(allowed(mask, thinking, WORDS.size)) == WORDS.size
         assert mask.only(thinking) is None

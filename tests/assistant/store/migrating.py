@@ -7,7 +7,7 @@ from pathlib import Path
 from assistant.store import Store, schema
 
 
-def _second(sql: sqlite3.Connection) -> None:
+def _later(sql: sqlite3.Connection) -> None:
     sql.execute("ALTER TABLE message ADD COLUMN rating INTEGER")
     print("half", flush=True)
     sql.execute("UPDATE message SET rating = id, content = content || '!'")
@@ -15,7 +15,7 @@ def _second(sql: sqlite3.Connection) -> None:
 
 
 def upgrade() -> None:
-    schema.MIGRATIONS = (schema.MIGRATIONS[0], _second)
+    schema.MIGRATIONS = (*schema.MIGRATIONS, _later)
 
 
 if __name__ == "__main__":

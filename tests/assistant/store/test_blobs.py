@@ -42,7 +42,13 @@ STATS_OF_OLD = (  # before there was more than one engine
     "6363657074656401a7736f757263657381a56d6f64656c82a674657374656405a8616363657074656403"
     "a56472616674a474696e79a662657369646501"
 )
-STATS_STORED = STATS_OF_OLD.replace("de0013", "de0014", 1) + "a6656e67696e65a5" + b"llama".hex()
+STATS_STORED = (
+    STATS_OF_OLD.replace("de0013", "de0016", 1)
+    + "a6656e67696e65a5"
+    + b"llama".hex()
+    + "ae74686f756768745f746f6b656e7300a974686f756768745f73cb"
+    + "0" * 16
+)
 ATTACHMENTS_STORED = "9182a46e616d65a4612e7079a474657874a578203d2031"
 TRACE_STORED = (
     "9894a24869a56d6f64656ca121a13f919202019297070000010001009708020101010000919409030101"
@@ -71,3 +77,10 @@ def test_how_an_answer_was_made_is_stored_as_ever() -> None:
     packed = pack_trace(TRACE)
     assert zlib.decompress(packed).hex() == TRACE_STORED
     assert unpack_trace(packed) == TRACE
+
+
+def test_of_each_token_it_is_known_whether_it_was_thought() -> None:
+    (step,) = TRACE
+    thought = replace(step.tokens[0], part="thought"), replace(step.tokens[1], part="marker")
+    thinking = (replace(step, tokens=thought),)
+    assert unpack_trace(pack_trace(thinking)) == thinking

@@ -72,11 +72,11 @@ def test_what_was_installed_is_installed_again_only_when_the_versions_change(
 
 def test_a_machine_without_a_wheel_is_told_from_a_failure(ran, tmp_path):
     ran.says = {"--require-hashes": (1, ["Collecting ik", "ERROR: Connection refused"])}
-    with pytest.raises(steps.Failed, match="cannot be reached") as told:
+    with pytest.raises(steps.StepFailed, match="cannot be reached") as told:
         steps.second_engine()
     assert "ERROR: Connection refused" in str(told.value)
     ran.says = {"--require-hashes": (1, ["after connection broken by 'SSLError'", NO_WHEEL])}
-    with pytest.raises(steps.Failed, match="cannot be reached"):
+    with pytest.raises(steps.StepFailed, match="cannot be reached"):
         steps.second_engine()
     ran.says = {"--require-hashes": (1, [NO_WHEEL])}
     assert not steps.second_engine()
@@ -142,7 +142,7 @@ def test_models_are_fetched_while_llama_cpp_is_compiled_and_both_are_told(
 @pytest.mark.parametrize(("goal", "can_wait"), [("llama", True), ("chat", False), ("test", True)])
 def test_without_a_compiler_the_command_that_installs_one_is_said(ran, monkeypatch, goal, can_wait):
     monkeypatch.setattr(process, "works", lambda *command: False)
-    with pytest.raises(steps.Failed, match="there is no C"):
+    with pytest.raises(steps.StepFailed, match="there is no C"):
         steps.llama_cpp(goal, can_wait)
     assert not ran
 

@@ -10,8 +10,10 @@ from textual.app import ComposeResult
 from textual.reactive import reactive
 from textual.widgets import Static
 
+from assistant.stats import Stats
 from assistant.tokens import Step, Trace
 from tui.chat.conversation.answer_views import View, Views
+from tui.chat.conversation.thought import Thought
 from tui.chat.conversation.token_view import whole
 from tui.chat.conversation.turn import Turn, Verb
 from tui.figures import footnote
@@ -46,6 +48,11 @@ class Answer(Turn):
         """Whether it is shown as words when it is complete; not after the user chose a view."""
         self.views = Views(growing=self.busy)
         self.views.text = record.content if record and not self.busy else ""
+        self.thought = Thought(
+            record.thought if record and not self.busy else "",
+            record.stats if record else None,
+            self.busy,
+        )
         # How the current text was decoded, to be asked for once.
         self._recall = partial(_beginning, trace, record) if trace and record else None
         self._footnote = Static(classes="footnote", markup=False)
@@ -53,6 +60,7 @@ class Answer(Turn):
     def compose(self) -> ComposeResult:
         """Lay out the head, the text and the line below it."""
         yield from super().compose()
+        yield self.thought
         yield self.views
         yield self._footnote
 
@@ -63,8 +71,7 @@ class Answer(Turn):
         record = self.record
         if record is not None and not self.busy and not self.steps:
             self.views.tokens.show([whole(self.text)])
-            below = footnote(record.content, record.stop, record.state, record.stats)
-            self.finish(below, self.state)
+            self.finish(below(record), self.state)
 
     @property
     def text(self) -> str:
@@ -81,15 +88,27 @@ class Answer(Turn):
         if not self.busy:
             self.resume()
         self.steps.append(step)
+        if (thought := step.part("thought")).tokens:
+            begins = not self.thought.text
+            self.thought.add(thought)
+            if begins:
+                self.changed()
         self.views.text += step.text
-        self.views.tokens.add(step)
+        self.views.tokens.add(step.part("answer"))
         if self.views.words is not None:
             self.views.words.add(step.text)
+
+    def tell(self, stats: Stats) -> None:
+        """Take the figures of a round."""
+        self.thought.tell(stats)
+        if self.text and self.thought.growing:
+            self.thought.grow(False)
 
     def finish(self, footnote: str, state: "State" = "complete") -> None:
         """Take the caret away, say below how the answer was decoded, and show it to be read."""
         self.state = state
         self.views.close()
+        self.thought.grow(False)
         self._footnote.update(safe(footnote))
         self._footnote.display = bool(footnote)
         if self.auto and self.text.strip():
@@ -116,7 +135,8 @@ class Answer(Turn):
         if recall is not None and (steps := await asyncio.to_thread(recall)):
             self.steps[:0] = steps
             self.views.hold()
-            self.views.tokens.show(self.steps)
+            self.thought.show(step.part("thought") for step in self.steps)
+            self.views.tokens.show(step.part("answer") for step in self.steps)
 
     def watch_view(self) -> None:
         """Change the view; tokens need to be known."""
@@ -139,7 +159,7 @@ class Answer(Turn):
         """Return whether there is something to do for the verb."""
         match verb:
             case "continue":
-                return self.state in ("stopped", "failed") and bool(self.text)
+                return self.state in ("stopped", "failed") and bool(self.text or self.thought.text)
             case "regenerate":
                 return not self.busy
             case "inspect":
@@ -148,6 +168,8 @@ class Answer(Turn):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer another look at the text when there is some."""
+        if action == "toggle_thought":
+            return bool(self.thought.text.strip())
         if action.startswith("toggle_"):
             return bool(self.text.strip())
         return super().check_action(action, parameters)
@@ -156,6 +178,11 @@ class Answer(Turn):
         """Change between tokens and words."""
         self.auto = False
         self.view = "tokens" if self.view == "words" else "words"
+
+    def action_toggle_thought(self) -> None:
+        """Show all that was thought, or fold it to a line."""
+        self.views.hold()
+        self.thought.opened = not self.thought.opened
 
     def action_toggle_ghosts(self) -> None:
         """Show the rejected drafts, with the tokens they are among, or no longer."""
@@ -166,10 +193,15 @@ class Answer(Turn):
 
 def _beginning(trace: Callable[[int], Trace], record: "Record") -> list[Step]:
     """Return the rounds of a text: the store may know of later ones."""
-    steps, length = list[Step](), len(record.content)
+    steps, length = list[Step](), len(record.content) + len(record.thought)
     for step in trace(record.id):
         if length <= 0:
             break
         steps.append(step)
-        length -= len(step.text)
+        length -= len(step.text) + len(step.thought)
     return steps
+
+
+def below(record: "Record") -> str:
+    """Return the line below a stored answer."""
+    return footnote(record.content, record.stop, record.state, record.stats, bool(record.thought))

@@ -19,6 +19,7 @@ from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.lesson import Lesson
 from tui.chat.conversation.older_turns import NEAR, OlderTurns
 from tui.chat.conversation.scroll_anchor import ScrollAnchor
+from tui.chat.conversation.thought import Thought
 from tui.chat.conversation.turn import Turn, turns_in
 from tui.chat.conversation.turn_focus import TurnFocus
 from tui.chat.conversation.user_turn import Note, UserTurn
@@ -52,6 +53,8 @@ class Conversation(VerticalScroll):
 
     ghosts: reactive[bool] = reactive(False, init=False)
     """Whether rejected drafts are shown in all answers."""
+    thoughts: reactive[bool] = reactive(False, init=False)
+    """Whether thoughts are shown in full."""
     view: reactive[Default] = reactive[Default]("auto", init=False)
     """What answers are shown as when they are complete; auto means words."""
 
@@ -172,6 +175,11 @@ class Conversation(VerticalScroll):
         for answer in self.query_children(Answer):
             answer.ghosts = ghosts
 
+    def watch_thoughts(self, opened: bool) -> None:
+        """Show every thought in full, or fold them all."""
+        for answer in self.query_children(Answer):
+            answer.thought.opened = opened
+
     def watch_view(self) -> None:
         """Show every complete answer so; each can still be switched by itself."""
         for answer in self.query_children(Answer):
@@ -186,6 +194,7 @@ class Conversation(VerticalScroll):
         """Have an answer look as all do."""
         answer.auto = self.view == "auto"
         answer.set_reactive(Answer.ghosts, self.ghosts)
+        answer.thought.set_reactive(Thought.opened, self.thoughts)
         answer.views.hold = self._hold
         return answer
 

@@ -105,4 +105,5 @@ def _same(one: "Record | None", other: "Record") -> bool:
     """Return whether two records look the same, except for their branches."""
     if one is None:
         return False
-    return (one.id, one.content, one.state) == (other.id, other.content, other.state)
+    parts = ((each.id, each.content, each.thought, each.state) for each in (one, other))
+    return next(parts) == next(parts)

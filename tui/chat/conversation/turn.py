@@ -63,6 +63,7 @@ class Turn(Still, Vertical):
         Binding("e", "act('edit')", "Edit", id="turn.edit", tooltip="Edit, and ask again"),
         Binding("l", "act('links')", "Links", id="turn.links", tooltip="List the links"),
         Binding("v", "toggle_view", "View", id="turn.view", tooltip="Words or tokens"),
+        Binding("t", "toggle_thought", "Thought", id="turn.thought", tooltip="Open the thought"),
         Binding("g", "toggle_ghosts", "Ghosts", id="turn.ghosts", tooltip="Rejected drafts"),
         Binding("i", "act('inspect')", "Inspect", id="turn.inspect", tooltip="Inspect every token"),
         Binding(

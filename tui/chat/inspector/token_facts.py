@@ -26,6 +26,10 @@ SURE = {
     True: "kept with what follows it",
     False: "rejected: the target forbids it",
 }
+PARTS = {
+    "thought": "It is part of the thought before the answer.",
+    "marker": "It marks where a thought begins or ends, and is no text.",
+}
 AIRY = 20
 """Height in lines above which there is room for blank ones."""
 NONE_KEPT = "No alternatives were kept with this answer."
@@ -40,6 +44,7 @@ def facts(entry: InspectedToken, number: int, total: int, size: Size) -> list[Co
         pair(name, place, width),
         *blank,
         *paragraph(_origin(entry), width, ""),
+        *paragraph(PARTS.get(getattr(entry.item, "part", ""), ""), width),
         *paragraph(_place(entry), width),
         *blank,
         *_test(entry, width),

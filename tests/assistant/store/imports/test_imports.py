@@ -174,7 +174,6 @@ THOUGHT = {"summary": "Thinking", "content": "Hm.", "chunks": [], "finished": Tr
     [
         said("user", "x", metadata={"is_visually_hidden_from_conversation": True}),
         said("assistant", "", content={"content_type": "thoughts", "thoughts": []}),
-        said("assistant", "", content={"content_type": "thoughts", "thoughts": [THOUGHT]}),
         said("assistant", "", content={"content_type": "reasoning_recap", "content": "Thought."}),
         said("user", "", content={"content_type": "user_editable_context", "user_profile": "x"}),
         said("assistant", "", content={"content_type": "model_editable_context", "text": "x"}),
@@ -194,6 +193,31 @@ THOUGHT = {"summary": "Thinking", "content": "Hm.", "chunks": [], "finished": Tr
 def test_what_chatgpt_does_not_show_is_left_out(hidden):
     (whole,) = read(file(chatgpt(place("d", None, hidden))))
     assert whole.messages == ()
+
+
+def test_thoughts_come_along_apart_from_the_answers_they_led_to():
+    thought = {"content_type": "thoughts", "thoughts": [THOUGHT]}
+    (whole,) = read(
+        file(
+            chatgpt(
+                place("a", None, said("user", "Why?")),
+                place("b", "a", said("assistant", "", content=thought)),
+                place("c", "b", said("assistant", "So.")),
+            )
+        )
+    )
+    assert paths(whole) == [["Why?", "So."]]
+    assert whole.messages[-1].thought == "Thinking\n\nHm."
+    for name in ("reasoningContent", "thinking"):
+        messages = [
+            {"id": 1, "role": "user", "content": "Why?"},
+            {"id": 2, "parent": 1, "role": "assistant", "content": "So.", name: "Hm."},
+        ]
+        (whole,) = read(file({"conv": {"name": ""}, "messages": messages}))
+        assert [(each.content, each.thought) for each in whole.messages] == [
+            ("Why?", ""),
+            ("So.", "Hm."),
+        ]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,132 @@
+"""Answers that are thought about: both parts distinguished, whatever ends either."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from assistant.decoding.lookahead.policy import Control
+from assistant.decoding.sources.suffix import SuffixSource
+from assistant.engine.reply import Assistant
+from assistant.events import Decoded, Finished, Noticed, OneOf, Stop
+from assistant.request import MOST_ANSWERS, AnswerForm, Message, Request, Sampling
+from assistant.tokens import said
+from tests import tiny, tiny_thinking
+
+ASKED = Message("user", "Why?")
+REQUEST = Request(
+    (ASKED,), Sampling(temperature=14, top_k=0, top_p=1), "ars", None, 40, 3, thinking_budget=12
+)
+
+
+@pytest.fixture(scope="module")
+def thinking(tmp_path_factory):
+    return tiny_thinking.write(tmp_path_factory.mktemp("tiny") / "thinking.gguf")
+
+
+def assistant_of(open_model, path):
+    control = Control()
+    model = open_model(path, texts=MOST_ANSWERS, cancel=control.cancel)
+    made = Assistant(model, model.weights.vocab, [SuffixSource()])
+    made.several, made.control = model, control
+    return made
+
+
+def answer(assistant, request):
+    assistant.control.mode, assistant.control.lookahead = request.mode, request.lookahead
+    events = list(assistant.reply(request, assistant.control))
+    tokens = [token for event in events if isinstance(event, Decoded) for token in event.tokens]
+    return events[-1], tokens
+
+
+def test_a_thought_that_had_its_share_is_closed_and_the_answer_follows(open_model, thinking):
+    assistant = assistant_of(open_model, thinking)
+    end, tokens = answer(assistant, REQUEST)
+    assert end.stats.thought_tokens == 12 + len("</think>")
+    assert [token.part for token in tokens].count("marker") >= len("</think>")
+    assert end.thought
+    assert end.text
+    assert (end.thought, end.text) == (said(tokens, "thought"), said(tokens))
+    assert len(end.token_ids) == 40
+    assert "</think>" not in end.thought + end.text
+
+
+def test_sps_says_what_ars_says_and_the_end_of_the_thought_costs_no_evaluations(
+    open_model, thinking
+):
+    assistant = assistant_of(open_model, thinking)
+    ars, _ = answer(assistant, REQUEST)
+    sps, tokens = answer(assistant, replace(REQUEST, mode="sps", lookahead=7))
+    assert (sps.text, sps.thought, sps.token_ids) == (ars.text, ars.thought, ars.token_ids)
+    forced = sps.stats.sources["forced"]
+    assert (forced.tested, forced.accepted) == (8, 8) or forced.rate == 1
+    assert {token.target_prob for token in tokens if token.source == "forced"} == {1.0}
+
+
+def test_without_a_budget_all_is_thought_and_off_means_no_thought(open_model, thinking):
+    assistant = assistant_of(open_model, thinking)
+    end, _ = answer(assistant, replace(REQUEST, thinking_budget=None))
+    assert end.text == ""
+    assert end.stats.thought_tokens == 40
+    off, _ = answer(assistant, replace(REQUEST, thinking="off", thinking_budget=None))
+    assert off.thought == ""
+    assert off.text
+
+
+def test_an_answer_stopped_in_its_thought_goes_on_there_and_all_of_it_counts(open_model, thinking):
+    assistant = assistant_of(open_model, thinking)
+    whole, _ = answer(assistant, REQUEST)
+    cut, _ = answer(assistant, replace(REQUEST, max_tokens=5))
+    assert (cut.text, cut.stop) == ("", Stop.LENGTH)
+    begun = Message("assistant", "", cut.token_ids, cut.thought)
+    rest, _ = answer(assistant, replace(REQUEST, messages=(ASKED, begun), max_tokens=35))
+    assert cut.token_ids + rest.token_ids == whole.token_ids
+    assert cut.thought + rest.thought == whole.thought
+    assert rest.text == whole.text
+
+
+def test_a_stop_string_ends_the_answer_alone(open_model, thinking):
+    assistant = assistant_of(open_model, thinking)
+    whole, _ = answer(assistant, REQUEST)
+    letter = next(each for each in whole.text if each in whole.thought)
+    cut, _ = answer(assistant, replace(REQUEST, stop_strings=(letter,)))
+    assert cut.thought == whole.thought
+    assert cut.text == whole.text[: whole.text.index(letter)]
+
+
+def test_each_of_several_answers_has_a_thought_of_its_own(open_model, thinking):
+    assistant = assistant_of(open_model, thinking)
+    alone = [answer(assistant, replace(REQUEST, seed=3 + i))[0] for i in range(3)]
+    events = assistant.replies(replace(REQUEST, answers=3), assistant.control)
+    ends = {
+        event.answer: event.event
+        for event in events
+        if isinstance(event, OneOf) and isinstance(event.event, Finished)
+    }
+    assert [(ends[i].thought, ends[i].text) for i in range(3)] == [
+        (each.thought, each.text) for each in alone
+    ]
+
+
+def test_a_model_that_cannot_think_says_so_and_answers(open_model, tmp_path):
+    assistant = assistant_of(open_model, tiny.write(tmp_path / "plain.gguf", stops=False))
+    wishes = {"thinking": "on", "effort": "low", "thinking_budget": 3}
+    told = list(assistant.reply(replace(REQUEST, **wishes), assistant.control))
+    assert sum(isinstance(event, Noticed) for event in told) == 2
+    plain, _ = answer(assistant, replace(REQUEST, thinking_budget=None))
+    assert told[-1].text == plain.text
+    assert (told[-1].thought, told[-1].stats.thought_tokens) == ("", 0)
+
+
+@pytest.mark.parametrize("mode", ["ars", "sps"])
+def test_a_form_begins_after_the_thought(open_model, thinking, mode):
+    assistant = assistant_of(open_model, thinking)
+    form = AnswerForm("regex", "(yes|no), [a-z]{3}!")
+    end, tokens = answer(assistant, replace(REQUEST, form=form, mode=mode, lookahead=3))
+    assert end.stats.thought_tokens == 12 + len("</think>")
+    assert not re.search(form.text, end.thought)
+    assert re.fullmatch(form.text, end.text)
+    assert (end.stop, end.complete) == (Stop.STOP_TOKEN, True)
+    assert {token.source for token in tokens} >= ({"forced", "form"} if mode == "sps" else set())
+    cut, _ = answer(assistant, replace(REQUEST, form=form, mode=mode, max_tokens=15))
+    assert (cut.text, cut.complete) == ("", False)

@@ -1,0 +1,75 @@
+"""Thoughts over HTTP: beside the answer, as other servers tell them."""
+
+from contextlib import contextmanager
+
+import openai
+import pytest
+
+from assistant.request import Setup
+from tests import tiny_thinking
+from tests.assistant.serve.conftest import Running
+
+ASKED = [{"role": "user", "content": "Why?"}]
+BUDGET = {"specchat": {"thinking_budget": 6}}
+
+
+@contextmanager
+def serving(path):
+    running = Running(Setup(path, n_ctx=512, threads=1, measure=False))
+    try:
+        with running.client() as client:
+            yield client
+    finally:
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def thinking(tmp_path_factory):
+    with serving(tiny_thinking.write(tmp_path_factory.mktemp("tiny") / "thinking.gguf")) as client:
+        yield client
+
+
+def ask(client, messages=ASKED, **options):
+    return client.chat.completions.create(
+        model="tiny",
+        messages=messages,
+        **{"max_tokens": 24, "seed": 5, "extra_body": BUDGET, **options},
+    )
+
+
+def test_a_thought_comes_beside_the_answer_whole_and_in_deltas(thinking):
+    whole = ask(thinking)
+    message = whole.choices[0].message
+    assert message.reasoning_content
+    assert message.content
+    assert whole.usage.completion_tokens_details.reasoning_tokens == 6 + len("</think>")
+    deltas = [chunk.choices[0].delta for chunk in ask(thinking, stream=True)]
+    told = [getattr(delta, "reasoning_content", None) or "" for delta in deltas]
+    assert "".join(told) == message.reasoning_content
+    assert "".join(delta.content or "" for delta in deltas) == message.content
+
+
+def test_a_thought_may_come_back_and_thinking_be_switched_off(thinking):
+    back = {"role": "assistant", "content": "So.", "reasoning_content": "Hm."}
+    assert ask(thinking, [*ASKED, back, *ASKED]).choices[0].message.content
+    plain = ask(thinking, [*ASKED, {"role": "assistant", "content": "So."}, *ASKED])
+    assert plain.usage.prompt_tokens == ask(thinking, [*ASKED, back, *ASKED]).usage.prompt_tokens
+    for off in (
+        {"reasoning_effort": "none"},
+        {"extra_body": {"chat_template_kwargs": {"enable_thinking": False}}},
+    ):
+        message = ask(thinking, **off).choices[0].message
+        assert not getattr(message, "reasoning_content", None)
+        assert message.content
+    assert ask(thinking, reasoning_effort="high").choices[0].message.reasoning_content
+
+
+def test_a_model_that_does_not_think_takes_no_effort(tiny_target):
+    with serving(tiny_target) as client:
+        for asked in (
+            {"reasoning_effort": "low"},
+            {"extra_body": {"chat_template_kwargs": {"enable_thinking": True}}},
+        ):
+            with pytest.raises(openai.BadRequestError, match="does not think"):
+                ask(client, **{"extra_body": {}, **asked})
+        assert ask(client, reasoning_effort="none", extra_body={}).choices[0].message.content

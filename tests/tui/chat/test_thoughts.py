@@ -1,0 +1,100 @@
+"""Thoughts in the chat: a line that is live, all of it at a key, and never in the answer."""
+
+from dataclasses import replace
+
+from assistant.events import Stats
+from assistant.tokens import Step
+from tests import tiny_thinking
+from tests.tui.chat.chat_driver import open_chat
+from tests.tui.chat.turns import TARGET, answer, open_page, said, token, tokens_of
+from tui.chat.conversation.thought import Thought
+from tui.widgets.token_styles import COLOURED, THOUGHT, kind
+
+
+def thought(text: str) -> Step:
+    return Step((replace(token(text, TARGET, None), part="thought"),))
+
+
+MARKER = Step((replace(token("</think>\n", TARGET, None), part="marker"),))
+HALF = Stats("ars", thought_tokens=1340, thought_s=12.4)
+STORED = Stats("ars", generated_tokens=9, thought_tokens=7, thought_s=3.0)
+
+
+def test_what_is_thought_looks_dim_and_what_is_copied_there_as_ever() -> None:
+    assert kind(thought("a").tokens[0]) == kind(MARKER.tokens[0]) == THOUGHT
+    assert kind(replace(token("a"), part="thought")) == "draft"
+    assert COLOURED[THOUGHT]
+
+
+async def test_a_thought_is_one_live_line_and_opens_at_a_key() -> None:
+    async with open_page() as page:
+        answer = await page.stream(thought("Hm, the sky "), thought("is blue because"))
+        answer.tell(HALF)
+        await page.settle()
+        assert answer.thought.line == (
+            "▸ Thinking · 12 s · 1,340 tokens · …Hm, the sky is blue because"
+        )
+        assert answer.text == ""
+        answer.focus()
+        await page.settle()
+        assert page.keys()["t"] == "Thought"
+        await page.press("t")
+        assert "▾ Thinking · 12 s · 1,340 tokens" in page.screen()
+        assert "  Hm, the sky is blue because" in page.screen()
+        for step in (MARKER, said("It scatters.")):
+            answer.add(step)
+            answer.tell(replace(HALF, thought_tokens=1341))
+        await page.settle()
+        assert (answer.text, tokens_of(answer)) == ("It scatters.", "It scatters.▍")
+        await page.press("t")
+        await page.end(answer)
+        assert "▸ Thought for 12 s · 1,341 tokens" in page.screen()
+        assert "Hm, the sky" not in page.screen()
+        assert "think>" not in page.screen()
+
+
+async def test_a_stored_thought_is_folded_and_copying_takes_the_answer_alone() -> None:
+    record = answer(1, "It scatters.", thought="Hm.", stats=STORED)
+    async with open_page(record) as page:
+        shown = page.view.turns[0]
+        assert "▸ Thought for 3 s · 7 tokens" in page.screen()
+        assert "Hm." not in page.screen()
+        shown.focus()
+        await page.press("t", "c")
+        assert "Hm." in page.screen()
+        assert page.wanted == [("copy", "It scatters.")]
+        page.view.thoughts = True
+        page.view.thoughts = False
+        await page.settle()
+        assert "Hm." not in page.screen()
+
+
+async def test_without_a_thought_there_is_neither_line_nor_key() -> None:
+    async with open_page(answer(1)) as page:
+        page.view.turns[0].focus()
+        await page.settle()
+        assert page.keys().get("t") is None
+        assert not page.app.query_one(Thought).display
+
+
+async def test_an_answer_that_ended_within_its_thought_is_kept_and_says_so() -> None:
+    async with open_page(answer(1, "", thought="Hm.", stats=STORED)) as page:
+        assert "the model ended its turn within its thought" in page.screen()
+
+
+async def test_a_stop_in_mid_thought_keeps_it_and_going_on_goes_on_there(tmp_path) -> None:
+    target = tiny_thinking.write(tmp_path / "thinking.gguf")
+    async with open_chat(target, max_tokens=10, thinking_budget=14, draft=None) as chat:
+        state = chat.screen.state
+        await chat.ask("Why?")
+        first = state.records[-1]
+        assert (first.content, first.state) == ("", "stopped")
+        assert first.thought
+        await chat.act("n")
+        await chat.act("n")
+        assert state.conversation is not None
+        for last in (state.records[-1], state.store.path(state.conversation)[-1]):
+            assert last.thought.startswith(first.thought)
+            assert last.content
+            assert last.stats is not None
+            assert last.stats.thought_tokens == 14 + len("</think>")

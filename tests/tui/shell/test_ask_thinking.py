@@ -1,0 +1,52 @@
+"""`specchat ask` with a model that thinks: the answer alone, unless the thought is asked for."""
+
+import json
+
+import pytest
+
+from tests import tiny_thinking
+from tests.tui.shell.program import HOT, run
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory):
+    path = tiny_thinking.write(tmp_path_factory.mktemp("tiny") / "thinking.gguf")
+    return ("ask", "--target", path, "--draft", "none", *HOT, "--max-tokens", "24")
+
+
+def test_the_answer_is_printed_alone_and_the_thought_before_it_when_told_to(known):
+    asked = (*known, "--thinking-budget", "6")
+    report = json.loads(run(*asked, "--json", "Why?")[1])
+    assert list(report)[:2] == ["text", "reasoning_content"]
+    thought, text = report["reasoning_content"], report["text"]
+    alone, both = run(*asked, "Why?")[1], run(*asked, "--show-thinking", "Why?")[1]
+    assert thought
+    assert text
+    assert len(both) >= len(alone) + len(thought.rstrip("\x00"))
+    assert both.endswith(f"\n\n{alone}")
+
+
+def test_what_was_thought_is_kept_with_what_was_said(known, home):
+    run(*known, "--thinking-budget", "6", "--chat", "new", "Why?")
+    report = json.loads(run(*known, "--thinking", "off", "--chat", "last", "--json", "So?")[1])
+    assert report["text"]
+    assert "reasoning_content" not in report
+    exported = run("chats", "export", "1", "--format", "jsonl")[1].splitlines()
+    assert [bool(json.loads(line).get("thought")) for line in exported[1:]] == [
+        False, True, False, False,
+    ]  # fmt: skip
+
+
+def test_what_a_model_cannot_do_is_refused_where_it_is_asked_for_and_only_there(
+    known, target, home
+):
+    plain = ("ask", "--target", target, "--draft", "none", *HOT, "--max-tokens", "4")
+    code, out, err = run(*plain, "--thinking", "on", "Why?")
+    assert (code, out) == (2, "")
+    assert "does not think" in err
+    assert run(*known, "--effort", "low", "Why?")[0] == 2
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text('thinking = "on"\n')
+    code, _, err = run(*plain, "Why?")
+    assert code == 0
+    assert "does not think" in err

@@ -1,0 +1,94 @@
+"""What a model thought before it answered: one line, or all of it, dim."""
+
+from collections.abc import Iterable
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.reactive import reactive
+from textual.widgets import Static
+
+from assistant.events import Stats
+from assistant.tokens import Step
+from tui.chat.conversation.token_view import Still, TokenView, whole
+from tui.safe import safe
+
+LAST = 160
+"""Characters of the end of a thought that may be shown while it grows."""
+
+
+class Thought(Still, Vertical):
+    """Fold a thought to a line, which is live while it grows; nothing without one."""
+
+    DEFAULT_CSS = """
+    Thought {
+        height: auto; margin: 0 0 1 0; color: $foreground 60%; display: none;
+        & > Static { height: 1; text-wrap: nowrap; text-overflow: ellipsis; text-style: italic; }
+        & > TokenView { padding: 0 0 0 2; display: none; }
+        &.-open > TokenView { display: block; }
+    }
+    """
+    opened: reactive[bool] = reactive(False, init=False)
+    """Whether all of it is shown."""
+
+    def __init__(self, text: str, stats: Stats | None, growing: bool) -> None:
+        super().__init__()
+        self.text = text
+        self.growing = growing
+        """Whether more is to come."""
+        self._tokens = stats.thought_tokens if stats else 0
+        self._seconds = stats.thought_s if stats else 0.0
+        self._line = Static("", markup=False)
+        self._view = TokenView(growing=False)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the line, and what it stands for."""
+        yield self._line
+        yield self._view
+
+    def on_mount(self) -> None:
+        """Show what there is."""
+        self._view.show([whole(self.text)])
+        self.set_class(self.opened, "-open")
+        self._say()
+
+    def add(self, step: Step) -> None:
+        """Append what a round added to the thought."""
+        self.text += step.thought
+        self._view.add(step)
+
+    def show(self, steps: Iterable[Step]) -> None:
+        """Show the rounds that it came from."""
+        self._view.show(steps)
+
+    def tell(self, stats: Stats) -> None:
+        """Say how long it takes, and of how many tokens it is by now."""
+        if self.growing and self.text:
+            self._tokens, self._seconds = stats.thought_tokens, stats.thought_s
+            self._say()
+
+    def grow(self, growing: bool) -> None:
+        """Note that more is to come, or that this is all of it."""
+        if growing is not self.growing:
+            self.growing = growing
+            self._say()
+
+    def watch_opened(self, opened: bool) -> None:
+        """Show all of it, or the line alone."""
+        self.set_class(opened, "-open")
+        self._say()
+
+    @property
+    def line(self) -> str:
+        """The thought in a line."""
+        mark = "▾" if self.opened else "▸"
+        took = [f"{self._seconds:.0f} s"] if self._seconds else []
+        figures = [*took, *([f"{self._tokens:,} tokens"] if self._tokens else [])]
+        if not self.growing:
+            return " · ".join([f"{mark} Thought", *figures]).replace(" · ", " for ", bool(took))
+        last = "" if self.opened else " ".join(self.text[-LAST:].split())
+        words = [f"…{last[-LAST // 2 :]}"] if last else []
+        return " · ".join([f"{mark} Thinking", *figures, *words])
+
+    def _say(self) -> None:
+        self.display = bool(self.text.strip())
+        self._line.update(safe(self.line), layout=False)
