@@ -1,12 +1,13 @@
-# make chat    set up what a chat needs, fetch the default models, open the chat
-# make llama   compile llama.cpp, where `make chat` did without
-# make test    set everything up, pass every check and test
+# make chat       set up what a chat needs, fetch the default models, open the chat
+# make llama      compile llama.cpp, where `make chat` did without
+# make test       set everything up, pass every check and test
+# make test-all   the same with the slow tests
 # All are safe to repeat; what is done already is not done again.
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: chat llama test check lint types clean ready-to-test
+.PHONY: chat llama test test-all check lint types clean ready-to-test
 
 define set_up
 	@command -v $(PYTHON) >/dev/null || { \
@@ -28,11 +29,15 @@ test: lint types check
 ready-to-test:
 	$(call set_up,test)
 
-# What fails while tests share the machine is run once more, one at a time: a terminal may stall.
+# One more than there are cores: many a test waits for a process or a terminal.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+
+# With the tests that are too slow for every day; a release runs it.
+test-all: export SPECCHAT_TEST_ALL = 1
+test-all: test
+
 check: ready-to-test
-	$(BIN)/python -m pytest -n auto --dist worksteal || { \
-		[ $$? -eq 1 ] && echo "What failed, once more and alone:" && \
-		$(BIN)/python -m pytest --last-failed --last-failed-no-failures none; }
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 lint: ready-to-test
 	$(BIN)/ruff check .

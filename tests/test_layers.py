@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import WAIT_S
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("models", "assistant", "tui")
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
@@ -169,7 +171,7 @@ def test_a_worker_that_chats_loads_no_laboratory(tiny_target):
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=WAIT_S,
     )
     assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.split())

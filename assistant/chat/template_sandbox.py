@@ -24,7 +24,7 @@ class TooMuch(Exception):
 
 @contextmanager
 def bounded(seconds: float, memory: int) -> Iterator[None]:
-    """Let the block take `seconds`, and `memory` bytes on top of what the process has.
+    """Let the block compute for `seconds`, and take `memory` bytes on top of what the process has.
 
     Time, of this thread alone, is looked at between lines of Python; memory by the system where it
     can.

@@ -6,6 +6,7 @@ The corpus and what broke the target lie in FOLDER, or under the system's tempor
 import sys
 import tempfile
 from pathlib import Path
+from time import monotonic
 
 from tests.fuzz.hunt import Hunt
 from tests.fuzz.targets import TARGETS
@@ -20,7 +21,8 @@ def main(arguments: list[str]) -> int:
     name, (seconds, folder) = arguments[0], [*arguments[1:], None, None][:2]
     place = Path(folder or Path(tempfile.gettempdir()) / "specchat-fuzz" / name)
     hunt = Hunt(TARGETS[name], place)
-    hunt.run(float(seconds or SECONDS))
+    end = monotonic() + float(seconds or SECONDS)
+    hunt.run(lambda: monotonic() > end)
     print(f"{name}: {hunt.tried} inputs, {len(hunt.crashers)} broke it; see {place}")
     for path in hunt.crashers:
         print(path.with_suffix(".txt").read_text().splitlines()[-1], path)

@@ -200,6 +200,7 @@ def distance(a: np.ndarray, b: np.ndarray) -> float:
 
 
 @pytest.mark.weights
+@pytest.mark.thorough
 def test_a_real_sliding_window_rolls_back_beyond_its_window(open_model, gemma3):
     model = open_model(gemma3, n_ctx=2048, threads=None)
     weights = model.weights

@@ -12,6 +12,7 @@ from models.files.discovery import identify
 from tests import tiny
 
 ROOT = Path(__file__).parents[2]
+THOROUGH = pytest.mark.thorough
 LOAD = """
 import sys
 from pathlib import Path
@@ -119,12 +120,14 @@ def test_this_process_holds_memory_of_its_own():
 
 @pytest.mark.weights
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the weights may be on a GPU")
-def test_the_estimate_is_hardly_less_and_little_more_than_what_a_process_takes(
-    default_pair, gemma3
-):
-    for paths in (default_pair, (gemma3,)):
-        found = [identify(str(path)) for path in paths]
-        expected = memory.of_pair(found[0], found[1] if found[1:] else None, 8192)
-        command = [sys.executable, "-c", LOAD, "8192", *map(str, paths)]
-        taken = int(subprocess.check_output(command, cwd=ROOT))
-        assert 0.95 < expected.needed / taken < 1.15, (paths, expected, taken)
+@pytest.mark.parametrize(
+    "files", ["smollm2", *(pytest.param(f, marks=THOROUGH) for f in ("gemma3", "default_pair"))]
+)
+def test_the_estimate_is_hardly_less_and_little_more_than_what_a_process_takes(request, files):
+    chosen = request.getfixturevalue(files)
+    paths = chosen if isinstance(chosen, tuple) else (chosen,)
+    found = [identify(str(path)) for path in paths]
+    expected = memory.of_pair(found[0], found[1] if found[1:] else None, 8192)
+    command = [sys.executable, "-c", LOAD, "8192", *map(str, paths)]
+    taken = int(subprocess.check_output(command, cwd=ROOT))
+    assert 0.95 < expected.needed / taken < 1.15, (paths, expected, taken)

@@ -97,7 +97,6 @@ def special(tmp_path, monkeypatch):
         }
 
 
-@pytest.mark.timeout(20)
 def test_what_is_no_file_is_called_what_it_is_and_never_waited_for(special):
     for path, kind in special.items():
         check_refused(path, kind)
@@ -105,7 +104,6 @@ def test_what_is_no_file_is_called_what_it_is_and_never_waited_for(special):
             locate(str(path))
 
 
-@pytest.mark.timeout(20)
 def test_a_link_that_leads_to_itself_or_nowhere_is_refused(tmp_path):
     (tmp_path / "loop.gguf").symlink_to(tmp_path / "loop.gguf")
     (tmp_path / "gone.gguf").symlink_to(tmp_path / "nothing")

@@ -16,25 +16,29 @@ from tests.engine import ENGINE, needs_both
 from tests.patience import WAIT_S
 
 ROOT = Path(__file__).parents[2]
-SUITES = (
+DAY = (
     "tests/models/test_llama_cache.py",
     "tests/models/test_llama_guards.py",
     "tests/models/test_llama_state.py",
+    "tests/models/test_conditions.py",
+    "tests/assistant/engine/test_real_models.py",
+)
+THOROUGH = (
     "tests/models/test_llama_vocab.py",
     "tests/models/test_hostile_gguf.py",
-    "tests/models/test_conditions.py",
     "tests/assistant/decoding/test_sampling_law.py",
     "tests/assistant/engine/test_assistant.py",
-    "tests/assistant/engine/test_real_models.py",
     "tests/assistant/engine/test_resuming.py",
 )
 
 
 @needs_both
-@pytest.mark.parametrize("suite", SUITES)
-def test_all_holds_with_the_other_engine(suite):
+@pytest.mark.parametrize(
+    "suites", [DAY, *(pytest.param([suite], marks=pytest.mark.thorough) for suite in THOROUGH)]
+)
+def test_all_holds_with_the_other_engine(suites):
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", suite],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *suites],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -2,6 +2,7 @@
 
 import sys
 
+import tests.conftest  # noqa: F401  # how hypothesis is set
 from tests.mutants.everything import MUTANTS
 
 

@@ -65,7 +65,7 @@ class Recording(Terminal):
     def _works(self) -> bool:
         """Whether the app's own threads compute, or would if a core were free."""
         threads = Path(f"/proc/{self.process.pid}/task").glob("*/stat")
-        return any(state(thread) in "RD" for thread in threads)
+        return any(state(thread) in "RDt" for thread in threads)
 
     def leave(self) -> list[str]:
         """Quit; return what reached the terminal and should not have."""
@@ -92,7 +92,10 @@ def recorded(
 
 
 def state(thread: Path) -> str:
-    """Return what a thread does, as the kernel has it: R runs or waits for a core, S sleeps."""
+    """Return what a thread does, as the kernel has it: S sleeps.
+
+    R runs or waits for a core, D for a disk, t for strace to look at what it asks for.
+    """
     try:
         return thread.read_text().rpartition(") ")[2][0]
     except OSError:  # it has ended

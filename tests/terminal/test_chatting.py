@@ -36,6 +36,7 @@ def test_what_is_typed_before_there_is_a_screen_is_in_the_prompt(
 
 
 @pytest.mark.parametrize("key", ["", F[1], F[2], F[3], F[5], F[6]])
+@pytest.mark.some(2)
 def test_at_rest_nothing_is_painted_whatever_is_open(
     tmp_path: Path, models: list[str], key: str
 ) -> None:

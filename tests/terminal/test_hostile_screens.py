@@ -97,7 +97,7 @@ def painted_of(painted: str, texts: Sequence[str]) -> float:
 
 @pytest.mark.parametrize("view", ["words", "tokens"])
 def test_turns(tmp_path: Path, models: list[str], view: str) -> None:
-    for number, texts in enumerate(batches(share(40), 100)):
+    for number, texts in enumerate(batches(share(20), 100)):
         home = tmp_path / str(number)
         store = Store(home / "home" / "chats.db")
         conversation(store, texts)
@@ -127,7 +127,7 @@ def test_without_care_they_reach_the_terminal(home: Path, store: Store, models: 
 
 
 def test_inspector(home: Path, store: Store, models: list[str]) -> None:
-    texts = share(40, whole=200)
+    texts = share(20, whole=200)
     conversation(store, texts)
     store.close()
     with recorded(home, *models) as terminal:
@@ -143,7 +143,7 @@ def test_inspector(home: Path, store: Store, models: list[str]) -> None:
 
 
 def test_chats_and_what_is_found_in_them(home: Path, store: Store, models: list[str]) -> None:
-    texts = share(80)
+    texts = share(40)
     for text in texts:
         number = store.begin(title=text)
         store.rename(number, text)
@@ -190,7 +190,7 @@ def name(text: str) -> str:
 
 
 def test_models(home: Path) -> None:
-    texts = share(30, whole=200)
+    texts = share(20, whole=200)
     folder = home / "models"
     folder.mkdir()
     for number, text in enumerate(texts):
@@ -209,7 +209,7 @@ def test_models(home: Path) -> None:
 
 def test_what_a_model_says(home: Path) -> None:
     """Its tokens are the texts whole and in halves, so that sequences come in parts, too."""
-    texts = [valid(text) for text in share(100)]
+    texts = [valid(text) for text in share(50)]
     halves = [
         half for text in texts[::3] for half in (text[: len(text) // 2], text[len(text) // 2 :])
     ]
@@ -234,7 +234,7 @@ def test_what_a_model_says(home: Path) -> None:
 
 def test_presets_and_titles_to_be_changed(home: Path, store: Store, models: list[str]) -> None:
     """A field shows what is in it; nothing but the last look at each line stands before that."""
-    texts = share(20, whole=300)
+    texts = share(10, whole=300)
     for text in texts:
         store.rename(store.begin(), text)
     store.close()
@@ -264,7 +264,7 @@ def test_presets_and_titles_to_be_changed(home: Path, store: Store, models: list
 
 
 def test_what_is_recalled_and_pasted(home: Path, store: Store, models: list[str]) -> None:
-    texts = share(20, whole=300)
+    texts = share(10, whole=300)
     for text in texts:
         store.ask(store.begin(), None, valid(text))
     store.close()

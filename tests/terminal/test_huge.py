@@ -38,6 +38,7 @@ def paste(terminal: Terminal, text: str) -> float:
     ],
     ids=["one line of a megabyte", "100,000 lines", "10 MB", "no text"],
 )
+@pytest.mark.some(2)
 def test_a_huge_paste_is_attached_or_refused_with_its_size(
     tmp_path: Path, models: list[str], text: Callable[[], str], says: str
 ) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests import tiny
+from tests.patience import WAIT_S
 from tests.tui import rest
 
 rest.use()
@@ -15,6 +16,18 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of the test's own: its settings and conversations are nobody else's."""
     monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where users get seconds, a busy machine gets minutes."""
+    for limit in (
+        "tui.app.program.QUIT_AGAIN_S",
+        "tui.app.clipboard.CLIPBOARD_TIMEOUT_S",
+        "tui.chat.conversation.markdown_view.CLICK_AGAIN_S",
+        "tui.chat.prompt.file_search.SEARCH_LIMIT_S",
+    ):
+        monkeypatch.setattr(limit, WAIT_S)
 
 
 @pytest.fixture(scope="session")

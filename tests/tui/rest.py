@@ -6,37 +6,50 @@ app, and wrong where the app only waits for its turn.
 """
 
 import asyncio
+import sys
 from collections.abc import Callable
+from concurrent.futures.thread import _worker
+from math import inf
+from threading import Condition
+from time import thread_time
+from types import CodeType
 from typing import Any
 
 import textual.app
 import textual.pilot
+from textual.notifications import Notification
 from textual.pilot import Pilot
 
 from tests.patience import WAIT_S
 
 NEAR_S = 0.025
 """What is due within this time is waited for: the screen is laid out sixty times a second."""
-THREADS_S = 0.2
-"""How long threads that work for the app are waited for; a test may hold one forever."""
+TURNS = 50
+"""How often a thread that waits for another is given the time to go on: a test may hold it."""
 
 
 async def rest(_least: float = 0, most: float = 1, *, near_s: float = NEAR_S) -> None:
     """Wait until all messages are handled, timers that were near have rung, and threads are idle.
 
-    It stands in for Textual's function of the same first parameters, in seconds.
+    It stands in for Textual's function of the same first parameters, in seconds. They are those of
+    a machine that does nothing else: what it takes to get a core is not counted.
     """
     loop: Any = asyncio.get_running_loop()
-    now = loop.time()
-    near, threads_end, end = now + near_s, now + THREADS_S, now + most
-    while (now := loop.time()) < end:
+    computed, slept, turns = thread_time(), 0.0, 0
+    while (passed := slept + thread_time() - computed) < most:
         await asyncio.sleep(0)
         if loop._ready:
             continue
-        due = min((timer.when() for timer in loop._scheduled if not timer.cancelled()), default=end)
-        if due <= near:
-            await asyncio.sleep(max(0.0, due - now))
-        elif now < threads_end and working(loop):
+        now = loop.time()
+        due = min((timer.when() for timer in loop._scheduled if not timer.cancelled()), default=inf)
+        pause = max(0.0, due - now)
+        if passed + pause <= near_s:
+            await asyncio.sleep(pause)
+            slept += pause
+        elif at := working(loop):
+            turns += at == {Condition.wait.__code__}
+            if turns > TURNS:
+                return
             await asyncio.sleep(0.001)
         else:
             return
@@ -50,13 +63,28 @@ async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
     await pilot.pause()
 
 
-def working(loop: Any) -> bool:
-    """Whether a thread that the loop has given some work is not done with it."""
+async def calm(pilot: Pilot[Any]) -> None:
+    """Wait until all work is done and the screen has stayed the same for a while."""
+    seen = ["", " "]
+    while seen[-1] != seen[-2] or seen[-1] != seen[-3]:
+        waiting = [worker for worker in pilot.app.workers if worker.node is not pilot.app]
+        await pilot.app.workers.wait_for_complete(waiting)
+        await pilot.pause(0.15)
+        seen.append(pilot.app.export_screenshot())
+
+
+def working(loop: Any) -> set[CodeType]:
+    """Return where the threads are that the loop has given some work and that are not done."""
     executor = loop._default_executor
-    return executor is not None and executor._idle_semaphore._value < len(executor._threads)
+    if executor is None or executor._idle_semaphore._value >= len(executor._threads):
+        return set()
+    frames = sys._current_frames()
+    at = {frames[thread.ident].f_code for thread in executor._threads if thread.ident in frames}
+    return at - {_worker.__code__} or at
 
 
 def use() -> None:
-    """Let every pilot wait so."""
+    """Let every pilot wait so, and every toast stay until the test is over."""
     for module in (textual.app, textual.pilot):
         setattr(module, "wait_for_idle", rest)  # noqa: B010  # they do not export it
+    Notification.time_left = property(lambda notice: WAIT_S)  # type: ignore[assignment,method-assign]

@@ -2,6 +2,7 @@
 
 import resource
 import sys
+import time
 
 import psutil
 import pytest
@@ -116,6 +117,11 @@ def test_bounds_end_with_what_they_bound():
     assert resource.getrlimit(resource.RLIMIT_AS)[0] == soft
     assert sys.gettrace() is None
     assert len(bytearray(2 * 10**8)) == 2 * 10**8
+
+
+def test_time_that_others_compute_is_not_counted():
+    with bounded(0.05, 10**8):
+        time.sleep(0.2)
 
 
 def spin():

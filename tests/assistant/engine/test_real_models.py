@@ -15,9 +15,10 @@ from assistant.request import Message
 from models.mapping import Mapping
 from models.native.model import NativeModel
 from models.native.weights import Weights
+from tests.hostile_texts import ALL
 
 pytestmark = pytest.mark.weights
-LENGTH = 24
+LENGTH, WIDTHS = (24, (2, 3, 4, 5, 8, 16)) if ALL else (8, (4,))
 PROMPTS = (
     "Write a Python function that reverses a linked list.",
     "Explain why the sky is blue in three sentences.",
@@ -76,7 +77,7 @@ class Echo:
 def noise(smol) -> float:
     """How much a batch moves a logit."""
     tokens = prompt_of(smol, PROMPTS[0])[:30]
-    return max(width_difference(smol, tokens, width)[0] for width in (2, 3, 4, 5, 8, 16))
+    return max(width_difference(smol, tokens, width)[0] for width in WIDTHS)
 
 
 @pytest.fixture(scope="module", params=PROMPTS, ids=["code", "prose"])
@@ -89,7 +90,7 @@ def ars(smol, request) -> tuple[int, list[int]]:
 
 
 @pytest.mark.parametrize("k", [3, 1, 15, 7])
-@pytest.mark.some(4)
+@pytest.mark.some(1)
 def test_greedy_ars_and_sps_say_the_same_where_batches_compute_bit_for_bit_alike(
     smol, noise, ars, k
 ):

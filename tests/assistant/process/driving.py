@@ -14,6 +14,8 @@ from tests.asking import Asking, NearEngine
 from tests.patience import WAIT_S
 
 Kind = TypeVar("Kind")
+LONG = 30_000
+"""Tokens of an answer that takes half a minute and is stopped early."""
 HOT = Sampling(temperature=30)  # or a tiny model says one byte forever
 
 
@@ -65,11 +67,11 @@ def near(load: Setup | None = None) -> Iterator[tuple[Asking, Heard]]:
 
 @contextmanager
 def running(
-    worker: str | None = None, protocol: Protocol = CHAT, load: Setup | None = None, **options: Any
+    worker: str | None = None, protocol: Protocol = CHAT, load: Setup | None = None
 ) -> Iterator[tuple[Asking, Heard]]:
     heard = Heard()
     protocol = replace(protocol, worker=worker or protocol.worker)
-    engine = Asking(EngineProcess(protocol=protocol, **options), heard.emit)
+    engine = Asking(EngineProcess(protocol=protocol), heard.emit)
     try:
         heard.load(engine, load)
         yield engine, heard

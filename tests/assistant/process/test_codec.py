@@ -112,7 +112,7 @@ def test_a_chat_does_not_understand_the_laboratories() -> None:
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_whatever_is_said_arrives_as_it_was(codec: Any, kind: Any, data: st.DataObject) -> None:
     said = data.draw(values(kind))
@@ -168,14 +168,14 @@ def test_garbage_is_called_garbage(data: bytes) -> None:
         SAID.decode(data)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=200))
 def test_no_bytes_at_all_break_the_decoder(data: bytes) -> None:
     with contextlib.suppress(Garbled):
         SAID.decode(data)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.binary(max_size=50)), st.lists(st.integers(1, 9), min_size=1))
 def test_frames_are_found_however_the_pipe_cuts_them(
     messages: list[bytes], cuts: list[int]

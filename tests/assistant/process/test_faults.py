@@ -11,10 +11,13 @@ import psutil
 import pytest
 
 from assistant.events import Counted, Decoded, Failed, Finished, Loading, Prepared, Ready, Stop
+from assistant.process import job_queue
+from assistant.process.client import EngineProcess
 from assistant.process.protocol import CHAT
-from assistant.process.worker_process import WorkerProcess
+from assistant.process.worker_process import Watchdog, WorkerProcess
 from assistant.request import Count, Setup
-from tests.assistant.process.driving import ask, running
+from tests.asking import Asking
+from tests.assistant.process.driving import LONG, ask, running
 from tests.patience import WAIT_S
 
 ROOT = Path(__file__).parents[3]
@@ -31,7 +34,7 @@ engine = EngineProcess()
 engine.submit(Setup(Path(sys.argv[1]), threads=1, n_ctx=8192), events.put)
 while not isinstance(events.get(), Ready):
     pass
-engine.submit(Request((Message("user", sys.argv[2] * 7000),), max_tokens=1000), events.put)
+engine.submit(Request((Message("user", sys.argv[2] * 7000),), max_tokens=8000), events.put)
 while sys.argv[2] == "" and not isinstance(events.get(), Decoded):
     pass
 print(engine.pid, flush=True)
@@ -51,6 +54,13 @@ def is_gone(pid: int) -> bool:
         return True
 
 
+def lose_patience(engine: Asking, seconds: float = 0.5) -> None:
+    """Wait only so long for the worker that there is; the next one may take its time to start."""
+    assert isinstance(engine.service, EngineProcess)
+    engine.service._watch = Watchdog(seconds)
+    engine.service._bell.write(b"\0")  # it looks at once
+
+
 def wait_until_gone(pid: int) -> None:
     deadline = time.monotonic() + WAIT_S
     while not is_gone(pid):
@@ -65,7 +75,7 @@ def test_a_worker_that_dies_in_an_answer_is_told_of_and_the_next_prompt_is_answe
 ) -> None:
     with running(load=setup) as (engine, heard):
         for i in (0, 1, 6):
-            engine.submit(ask(max_tokens=950))
+            engine.submit(ask(max_tokens=LONG))
             for _ in range(1 + i):
                 heard.until(Decoded)
             kill(engine.pid, number)
@@ -100,7 +110,7 @@ def test_what_was_said_before_the_death_is_heard_in_full(setup: Setup) -> None:
 
 def test_every_job_that_waits_fails_once_and_a_count_is_no_reason_to_reload(setup: Setup) -> None:
     with running(load=setup) as (engine, heard):
-        engine.submit(ask(max_tokens=950))
+        engine.submit(ask(max_tokens=LONG))
         engine.submit(ask())
         engine.submit(Count("a", "b"))
         heard.until(Decoded)
@@ -172,6 +182,7 @@ def test_a_native_abort_while_loading_names_the_file_the_signal_and_the_reason(
 def test_a_model_that_kills_every_worker_is_tried_more_and_more_rarely(
     monkeypatch: pytest.MonkeyPatch, setup: Setup
 ) -> None:
+    monkeypatch.setattr(job_queue, "monotonic", lambda: 0.0)  # the pauses do not pass
     with running(f"{FAKES}.aborting") as (engine, heard):
         engine.submit(setup)
         heard.until(Failed)
@@ -215,11 +226,12 @@ def test_a_worker_that_cannot_be_started_is_told_of(
 
 
 def test_a_worker_that_gives_no_sign_of_life_is_ended_and_replaced(setup: Setup) -> None:
-    with running(patience=3.0, load=setup) as (engine, heard):
-        engine.submit(ask(max_tokens=950))
+    with running(load=setup) as (engine, heard):
+        engine.submit(ask(max_tokens=LONG))
         heard.until(Decoded)
         stopped = engine.pid
         kill(stopped, signal.SIGSTOP)
+        lose_patience(engine)
         failed = heard.until(Failed)
         assert "no sign of life" in failed.message
         assert stopped is not None
@@ -231,11 +243,12 @@ def test_a_worker_that_gives_no_sign_of_life_is_ended_and_replaced(setup: Setup)
 def test_a_worker_that_hangs_while_idle_is_replaced_when_the_next_prompt_comes(
     setup: Setup,
 ) -> None:
-    with running(patience=3.0, load=setup) as (engine, heard):
+    with running(load=setup) as (engine, heard):
         engine.submit(ask())
         heard.until(Finished)
         stopped = engine.pid
         kill(stopped, signal.SIGSTOP)
+        lose_patience(engine)
         engine.submit(ask("x" * 200_000))  # more than a pipe holds
         engine.submit(ask())
         assert heard.until(Failed).kind == "ContextFull"
@@ -244,19 +257,19 @@ def test_a_worker_that_hangs_while_idle_is_replaced_when_the_next_prompt_comes(
 
 
 def test_a_worker_that_does_not_stop_when_told_is_ended(setup: Setup) -> None:
-    with running(f"{FAKES}.stubborn", patience=1.0) as (engine, heard):
+    with running(f"{FAKES}.stubborn") as (engine, heard):
         engine.submit(setup)
         heard.until(Loading)
+        lose_patience(engine)
         engine.cancel()
         assert "did not stop" in heard.until(Failed).message
 
 
 def test_a_worker_that_is_long_in_native_code_is_left_alone(setup: Setup) -> None:
     """A whole text is counted in two calls of llama.cpp, and nothing is said meanwhile."""
-    with running(patience=3.0) as (engine, heard):
-        engine.submit(setup)
+    with running(load=setup) as (engine, heard):
+        lose_patience(engine, 3.0)  # it has to answer a ping by then, which takes no time
         engine.submit(Count("long", "x y " * 8_000_000))
-        heard.until(Ready)
         assert heard.until(Counted).tokens == 32_000_000
 
 

@@ -8,7 +8,7 @@ import pytest
 from assistant.events import Decoded, Failed, Finished, Loading, Prepared, Ready, Stop
 from assistant.request import Setup
 from tests.asking import Asking
-from tests.assistant.process.driving import Heard, ask, near, running
+from tests.assistant.process.driving import LONG, Heard, ask, near, running
 
 Both = tuple[Asking, Heard]
 
@@ -24,7 +24,7 @@ def test_loading_reports_progress_and_ends_in_ready(both: Both, setup: Setup) ->
     engine, heard = both
     engine.submit(setup)
     ready = heard.until(Ready)
-    assert (ready.target.path, ready.target.n_ctx) == (setup.target, 1024)
+    assert (ready.target.path, ready.target.n_ctx) == (setup.target, setup.n_ctx)
     assert ready.draft is not None
     assert ready.no_draft is None
     loading = [event for event in heard.events if isinstance(event, Loading)]
@@ -68,7 +68,7 @@ def test_a_cancel_stops_an_answer_and_not_the_next_one(both: Both, setup: Setup)
     engine, heard = both
     engine.submit(setup)
     for i in range(20):
-        engine.submit(ask(max_tokens=950))
+        engine.submit(ask(max_tokens=LONG))
         heard.until(Decoded)
         engine.cancel()
         engine.submit(ask(max_tokens=2 + i % 3))
@@ -96,8 +96,8 @@ def test_a_cancel_stops_a_load_and_jobs_that_wait(both: Both, slow: Setup) -> No
     assert heard.until(Failed).kind == "Cancelled"
     engine.submit(slow)
     heard.until(Ready)
-    engine.submit(ask(max_tokens=900))
-    engine.submit(ask(max_tokens=901))
+    engine.submit(ask(max_tokens=LONG))
+    engine.submit(ask(max_tokens=LONG))
     engine.cancel()
     assert heard.until(Failed).message == "Stopped before it began."
     assert heard.until(Finished).stop is Stop.CANCELLED
@@ -115,7 +115,7 @@ def test_a_cancel_while_idle_stops_nothing_later(both: Both, setup: Setup) -> No
 def test_steering_takes_effect_in_the_answer_under_way(both: Both, setup: Setup) -> None:
     engine, heard = both
     engine.submit(setup)
-    engine.submit(ask(max_tokens=900))
+    engine.submit(ask(max_tokens=LONG))
     heard.until(Decoded)
     engine.steer("ars")
     while heard.until(Decoded).lookahead:
@@ -130,7 +130,7 @@ def test_steering_takes_effect_in_the_answer_under_way(both: Both, setup: Setup)
 @pytest.mark.parametrize("at", ["rest", "loading", "answering", "reading"])
 def test_closing_ends_it_whatever_it_is_at(both: Both, setup: Setup, slow: Setup, at: str) -> None:
     engine, heard = both
-    jobs = {"loading": (setup,), "answering": (setup, ask(max_tokens=900))}
+    jobs = {"loading": (setup,), "answering": (setup, ask(max_tokens=LONG))}
     for job in jobs.get(at, (slow, ask("x" * 7000), ask()) if at == "reading" else ()):
         engine.submit(job)
     if at == "answering":

@@ -12,17 +12,40 @@ from threading import Thread
 import openai
 import pytest
 
-from assistant.events import Ready
+from assistant.events import Failed, Finished, Ready, Stop
 from assistant.process.client import EngineProcess
-from assistant.request import Request, Sampling, Setup
+from assistant.process.job_queue import STOPPED
+from assistant.request import AnyJob, Request, Sampling, Setup
 from assistant.serve.connection import listen
 from assistant.serve.endpoint import Endpoint, Served
 from assistant.serve.exchange import EngineJob
 from assistant.serve.guard import Guard
+from assistant.service import Hear, Ticket
 from tests.patience import WAIT_S
 
 # Varied, except for the control tokens, which are not among the likelier half.
 USUAL = Request((), Sampling(temperature=8, top_k=100, top_p=1), max_tokens=20)
+
+
+class Watched(EngineProcess):
+    """An engine, and how what it was asked has ended."""
+
+    def __init__(self) -> None:
+        self.ends: list[Finished | Failed] = []
+        super().__init__()
+
+    def submit(self, job: AnyJob, hear: Hear) -> Ticket:
+        def heard(event: object) -> None:
+            if isinstance(event, Finished | Failed):
+                self.ends.append(event)
+            hear(event)
+
+        return super().submit(job, heard)
+
+    @property
+    def answers(self) -> bool:
+        """Whether its process has begun a job."""
+        return self._queue._begun and self._queue.at_work is not None
 
 
 class Running:
@@ -30,7 +53,7 @@ class Running:
 
     def __init__(self, setup: Setup, token: str | None = None) -> None:
         self.served: list[Served] = []
-        self.engine: EngineProcess
+        self.engine: Watched
         self._setup, self._token = setup, token
         self._listening = socket.create_server(("127.0.0.1", 0))
         self._loop, self._until = asyncio.new_event_loop(), asyncio.Event()
@@ -38,7 +61,7 @@ class Running:
         self._thread.start()
 
     async def _run(self) -> None:
-        self.engine = EngineProcess()
+        self.engine = Watched()
         try:
             ready = [event async for event in EngineJob(self.engine, self._setup).events()][-1]
             assert isinstance(ready, Ready), ready
@@ -55,6 +78,13 @@ class Running:
     def port(self) -> int:
         return int(self._listening.getsockname()[1])
 
+    def stopped(self) -> int:
+        """Count the answers that were stopped before they were whole."""
+        return sum(
+            end.stop is Stop.CANCELLED if isinstance(end, Finished) else end == STOPPED
+            for end in self.engine.ends
+        )
+
     def kill_engine(self) -> None:
         pid = self.engine.pid
         assert pid
@@ -68,9 +98,9 @@ class Running:
     def connect(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port), timeout=WAIT_S)
 
-    def until(self, condition: Callable[[list[Served]], object]) -> None:
+    def until(self, condition: Callable[[], object]) -> None:
         deadline = time.monotonic() + WAIT_S
-        while not condition(self.served):
+        while not condition():
             assert time.monotonic() < deadline, self.served
             time.sleep(0.01)
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from threading import Timer
+from threading import Thread
 from typing import Any
 
 import openai
@@ -206,9 +206,14 @@ def test_the_end_of_the_engine_is_one_error_and_the_next_request_works(slow: Run
 def test_the_end_of_the_engine_without_a_stream_is_a_503(slow: Running) -> None:
     client = slow.client("sesame")
     complete(client, max_tokens=1)  # it is loaded again
-    Timer(0.3, slow.kill_engine).start()
+
+    def kill_while_it_answers() -> None:
+        slow.until(lambda: slow.engine.answers)
+        slow.kill_engine()
+
+    Thread(target=kill_while_it_answers).start()
     with pytest.raises(openai.InternalServerError) as refused:
-        complete(client, max_tokens=4000)
+        complete(client, max_tokens=8000)
     assert refused.value.status_code == 503
     assert refused.value.code == "engine_died"
     assert complete(client, max_tokens=2).usage.completion_tokens == 2
@@ -230,26 +235,31 @@ def gone(served: Sequence[Served]) -> int:
 
 @pytest.mark.parametrize("streams", [False, True])
 def test_who_hangs_up_stops_the_answer_and_the_next_one_comes(slow: Running, streams) -> None:
-    before = gone(slow.served)
+    before, stopped = gone(slow.served), slow.stopped()
     with slow.connect() as client, slow.connect() as waiting:
         client.sendall(raw(max_tokens=8000, stream=streams))
         waiting.sendall(raw(max_tokens=8000))
         if streams:
             client.recv(100)
         waiting.close()
-    slow.until(lambda served: gone(served) >= before + 2)
-    # It would take a minute if either of the two were still answered.
-    assert complete(slow.client("sesame"), max_tokens=2, timeout=10).usage.completion_tokens == 2
+    slow.until(lambda: gone(slow.served) >= before + 2)
+    assert complete(slow.client("sesame"), max_tokens=2).usage.completion_tokens == 2
+    assert slow.stopped() >= stopped + 2
 
 
 def test_who_takes_nothing_of_a_stream_is_not_waited_for(slow: Running, monkeypatch) -> None:
-    monkeypatch.setattr("assistant.serve.connection.PATIENCE_S", 0.2)
-    monkeypatch.setattr("assistant.serve.completion._data", lambda _: b"data: " + 10**6 * b"x")
-    before = gone(slow.served)
+    def much(_: object) -> bytes:  # more than all buffers take; only this has to be taken soon
+        monkeypatch.setattr("assistant.serve.connection.PATIENCE_S", 0.2)
+        return b"data: " + 10**7 * b"x"
+
+    before, stopped = gone(slow.served), slow.stopped()
+    monkeypatch.setattr("assistant.serve.completion._data", much)
     with slow.connect() as client:
         client.sendall(raw(max_tokens=8000, stream=True))
-        slow.until(lambda served: gone(served) >= before + 1)
-    assert complete(slow.client("sesame"), max_tokens=2, timeout=10).usage.completion_tokens == 2
+        slow.until(lambda: gone(slow.served) >= before + 1)
+    monkeypatch.undo()
+    assert complete(slow.client("sesame"), max_tokens=2).usage.completion_tokens == 2
+    assert slow.stopped() > stopped
 
 
 def test_too_many_that_wait_are_told_so(slow: Running, monkeypatch) -> None:

@@ -141,10 +141,13 @@ def test_a_client_is_told_to_continue_with_a_body_that_will_be_read(running: Run
 
 def test_who_sends_nothing_is_not_waited_for(running: Running, monkeypatch) -> None:
     monkeypatch.setattr(connection, "PATIENCE_S", 0.1)
-    with running.connect() as idle, running.connect() as dawdling:
+    with running.connect() as idle:
+        assert idle.recv(10) == b""
+    # The head of a request may take its time here; what does not come is the body.
+    monkeypatch.setattr(connection.Connection, "_leave_the_idle", lambda self: None)
+    with running.connect() as dawdling:
         dawdling.sendall(CHAT + JSON + b"Content-Length: 1\r\n\r\n")
         assert answered(dawdling)[0] == 408
-        assert idle.recv(10) == b""
 
 
 def test_more_connections_than_there_may_be_are_closed(running: Running, monkeypatch) -> None:

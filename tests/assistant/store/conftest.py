@@ -8,13 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from assistant.store import Store
+from assistant.store import Store, database, files
 from tests.assistant.store import talks
+from tests.patience import WAIT_S
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "data" / "chats.db"
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take its time; what is given up for good is given up at once."""
+    monkeypatch.setattr(database, "BUSY_MS", int(1000 * WAIT_S))
+    monkeypatch.setattr(files, "_OPENING_TIMEOUT_S", WAIT_S)
 
 
 @pytest.fixture(autouse=True)

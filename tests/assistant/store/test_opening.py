@@ -320,5 +320,5 @@ def test_the_journal_is_the_one_that_is_safe_with_the_version_of_sqlite(store):
         "synchronous": 2,
         "secure_delete": 1,
         "foreign_keys": 1,
-        "busy_timeout": 5000,
+        "busy_timeout": database.BUSY_MS,
     }

@@ -14,6 +14,7 @@ from models.files.pull import pull
 from tests import tiny
 from tests.models.files.hub_server import Hub
 from tests.models.files.wheels import build_parts
+from tests.patience import WAIT_S
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +53,8 @@ def mirrored(tmp_path, data, monkeypatch):
 def hub(data, monkeypatch):
     """A hub that holds the file of `hosted`."""
     monkeypatch.setattr(client, "WAITS_S", (0.0, 0.0, 0.0, 0.0))
+    for limit in ("CONNECT_S", "SILENCE_S"):
+        monkeypatch.setattr(client, limit, WAIT_S)  # it may have to wait for a core
     with Hub(data) as server:
         monkeypatch.setenv("HF_ENDPOINT", server.url)
         yield server

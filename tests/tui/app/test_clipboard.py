@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tui.chat.prompting import at_the_prompt
@@ -126,7 +126,6 @@ def test_no_text_breaks_the_search_for_code(text: str) -> None:
     code_blocks(text)
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(alphabet="ab\t \\&;*_<>|\u00a0é", max_size=20), min_size=1, max_size=5))
 def test_a_code_block_is_copied_to_the_byte(lines: list[str]) -> None:
     code = "\n".join(lines)

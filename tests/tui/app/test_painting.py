@@ -1,5 +1,6 @@
 """What is written to the terminal: all that has changed, and little else."""
 
+import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -12,6 +13,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from assistant.tokens import Step
+from tests.patience import WAIT_S
 from tests.tui.chat.turns import Page, Shown, ghost, said, token
 from tui.app.textual_private import Sparing, disjoint
 
@@ -69,11 +71,9 @@ class Terminal:
 
     async def comes_to_show(self) -> None:
         """It does so as soon as a toast that has had its time is gone from both."""
-        for _ in range(20):
-            if self._shown() == [line.rstrip() for line in self.page.screen().split("\n")]:
-                return
-            await self.page.pilot.pause(0.1)
-        self.check()
+        async with asyncio.timeout(WAIT_S):
+            while self._shown() != [line.rstrip() for line in self.page.screen().split("\n")]:
+                await self.page.pilot.pause(0.1)
 
     def _shown(self) -> list[str]:
         self.news()

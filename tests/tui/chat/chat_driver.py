@@ -17,6 +17,7 @@ from assistant.request import AnyJob, Request
 from assistant.service import Hear, Ticket
 from tests.asking import NearEngine
 from tests.engine import ENGINE
+from tests.patience import WAIT_S
 from tests.tui.driver import Driver
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.turn import Turn
@@ -61,7 +62,7 @@ class Watched(NearEngine):
         kind, number = self._hold or (Failed, 0)
         if isinstance(event, kind) and len(self.heard(kind)) + 1 == number:
             self.held = True
-            self.go_on.wait(60)
+            self.go_on.wait(WAIT_S)
         self.events.append(event)
 
     held = False

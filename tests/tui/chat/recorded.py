@@ -11,6 +11,7 @@ from assistant.events import Decoded, Event, Failed, Finished, Ready
 from assistant.request import Message, Mode, Request, Setup
 from assistant.tokens import Step, Trace
 from tests.asking import Asking, NearEngine
+from tests.patience import WAIT_S
 
 HOT = Sampling(temperature=14, top_k=0, top_p=1)  # or a tiny model says one byte forever
 
@@ -29,7 +30,7 @@ def record(target: Path, draft: Path | None, mode: Mode = "sps", tokens: int = 6
     engine.submit(Setup(target, draft, n_ctx=512, threads=1, measure=False))
     message = Message("user", "Go on")
     engine.submit(Request((message,), HOT, mode, 3, tokens, seed=1, alternatives=5))
-    assert over.wait(60)
+    assert over.wait(WAIT_S)
     engine.close()
     return heard
 

@@ -250,12 +250,12 @@ async def test_list_that_is_read_again_while_something_is_to_be_opened_ends_noth
 
         def slowly(*asked: Any) -> Any:
             reading.set()
-            go_on.wait(60)
+            go_on.wait(WAIT_S)
             return read(*asked)
 
         monkeypatch.setattr(chat_list, "_read", slowly)
         await page.pilot.press("enter")
-        await asyncio.to_thread(reading.wait, 60)
+        await asyncio.to_thread(reading.wait, WAIT_S)
         page.chats.refresh_list()  # as at the end of an answer
         go_on.set()
         async with asyncio.timeout(WAIT_S):

@@ -20,6 +20,7 @@ from tests.tui.chat.turns import (
     tokens_of,
     user_turns,
 )
+from tests.tui.rest import until
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.older_turns import KEPT, MAX_SHOWN, PAGE
 from tui.chat.conversation.turn import Turn
@@ -152,7 +153,7 @@ async def test_older_turns_come_at_the_top_and_the_reader_keeps_the_place() -> N
 async def test_way_to_the_top_ends_where_older_turns_have_come() -> None:
     async with open_page(*talk(100)) as page:
         page.view.scroll_home(duration=0.1)
-        await page.pilot.pause(0.5)
+        await until(page.pilot, lambda: len(page.view.turns) > PAGE)
         await page.settle()
         assert len(page.view.turns) == 2 * PAGE
         assert "question 81" in page.screen()

@@ -108,7 +108,7 @@ def documents(count: int, seed: int) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("seed", range(20))
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 async def test_of_any_markdown_every_character_is_shown_or_is_a_mark_of_what_is_shown(
     seed: int,
 ) -> None:
@@ -120,7 +120,7 @@ async def test_of_any_markdown_every_character_is_shown_or_is_a_mark_of_what_is_
 
 
 @pytest.mark.parametrize("seed", range(20))
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 async def test_an_answer_that_comes_in_pieces_looks_as_it_does_at_once(seed: int) -> None:
     dice = random.Random(seed)
     for text in documents(12, seed + 100):

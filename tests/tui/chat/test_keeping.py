@@ -8,6 +8,7 @@ import pytest
 
 from assistant.events import Decoded, Finished
 from assistant.store import Store, place
+from tests.patience import WAIT_S
 from tests.tui.chat.chat_driver import Pair, open_chat
 
 
@@ -156,7 +157,7 @@ async def test_conversations_are_kept_when_the_models_are_there_before_them(
         if path is None:
             time.sleep(0.5)  # so that whoever makes one of its own would come last
         else:
-            found.wait(60)
+            found.wait(WAIT_S)
         make(self, path)
 
     monkeypatch.setattr(Store, "__init__", slowly)

@@ -12,6 +12,7 @@ from assistant.events import Event
 from assistant.request import AnyJob, Request
 from tests.patience import WAIT_S
 from tests.tui.race.race_recorded import PROMPT, Recorded, laps, ready
+from tests.tui.rest import calm
 from tui.app.app import SpecchatApp
 from tui.chat.screen import ChatScreen
 from tui.settings.settings import Settings
@@ -69,16 +70,6 @@ async def answered(pilot: Pilot[None]) -> None:
         while len(chat.state.records) < 2 or chat.controller.busy:
             await pilot.pause(0.02)
     await calm(pilot)
-
-
-async def calm(pilot: Pilot[None]) -> None:
-    """Wait until all work is done and the screen has stayed the same for a while."""
-    seen = ["", " "]
-    while seen[-1] != seen[-2] or seen[-1] != seen[-3]:
-        waiting = [worker for worker in pilot.app.workers if worker.node is not pilot.app]
-        await pilot.app.workers.wait_for_complete(waiting)
-        await pilot.pause(0.15)
-        seen.append(pilot.app.export_screenshot())
 
 
 async def seen_as_tokens(pilot: Pilot[None]) -> None:

@@ -22,6 +22,7 @@ from tests.tui.chat.turns import (
     tokens_of,
     words_of,
 )
+from tests.tui.rest import until
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.markdown_blocks import Fence
 from tui.chat.conversation.markdown_reading import MAX_CHARACTERS, after, divided, read
@@ -228,7 +229,7 @@ async def test_an_answer_that_grows_too_long_for_markdown_goes_on_as_it_came(tex
         await page.pilot.press("v")
         assert "**" not in await reads(page, shown, "bold")
         shown.add(said(text))
-        await page.pilot.pause(0.5)
+        await until(page.pilot, lambda: "Too long for Markdown" in page.screen())
         await page.settle()
         shown.add(said("The end"))
         await page.end(shown)

@@ -16,7 +16,7 @@ import pytest
 from assistant.lab.bench.questions import DATA
 from tests import tiny
 from tests.patience import WAIT_S
-from tests.tui.shell.program import run, start
+from tests.tui.shell.program import endless, run, start
 
 GREEDY = ("--temperature", "0", "--threads", "1", "--ctx", "2048")
 
@@ -202,10 +202,11 @@ def test_runner_that_cannot_run_is_refused_before_anything_is_measured(
 
 
 def begun(pair, asked: Path, path: Path) -> tuple[tuple[object, ...], subprocess.Popen[str]]:
-    """Return a command, and its process once the run's file has two answers."""
-    few = ("--max-tokens", 600, "--systems", "ars,model=3", "--run", path)
+    """Return a command, and its process, which stays at its third task, once it has two answers."""
+    few = ("--max-tokens", 40, "--systems", "ars,model=3", "--run", path)
     command = ("bench", "prompts", asked, *pair, *GREEDY, *few)
-    process = start(*command)
+    held = endless("tui.shell.engine_console", "EngineConsole.run", after=2)
+    process = start(*command, first=held)
     while not path.exists() or len(path.read_bytes().splitlines()) < 3:
         assert process.poll() is None
         time.sleep(0.01)

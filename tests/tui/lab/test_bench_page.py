@@ -104,7 +104,7 @@ def crowd(bars, categories):
     return Plot("t", "", "a", series, ("aaaaaaaaaa",) * categories)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(plots())
 @example(crowd(6, 10))
 @example(crowd(1, 60))

@@ -1,6 +1,7 @@
 """`specchat models flatten`: what it prints, asks, keeps and refuses."""
 
 import json
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -18,16 +19,31 @@ from models.native.quantize import quantize
 from models.slim.writing import read_layout
 from tests import tiny
 from tests.patience import WAIT_S
+from tests.tui.shell.program import endless, start
 from tests.tui.shell.program import run as run_program
-from tests.tui.shell.program import start
 from tui.models.command import models
 
 Q4_K, Q6_K = 12, 14
 
 
+@pytest.fixture(scope="module")
+def steep(tmp_path_factory):
+    """A target whose head is steep."""
+    folder = tmp_path_factory.mktemp("steep")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tiny, "EMBEDDING", 256)
+        patch.setattr(tiny, "HEAD", 128)
+        patch.setattr(tiny, "FEED_FORWARD", 1024)
+        plain = tiny.write(folder / "plain.gguf", name="Tiny", layers=2, file_type=15)
+    matrices = [t.name for t in read_layout(plain).tensors if len(t.shape) > 1]
+    kinds = dict.fromkeys(matrices, Q4_K) | {"output.weight": Q6_K}
+    quantize(plain, folder / "target.gguf", None, kinds=kinds)
+    return folder / "target.gguf"
+
+
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    """A machine with a target whose head is steep and a draft; the target is in a folder."""
+def here(tmp_path, monkeypatch, steep):
+    """A machine with that target and a draft; the target is in a folder."""
     monkeypatch.setenv("HOME", str(tmp_path / "person"))
     monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
@@ -35,14 +51,7 @@ def here(tmp_path, monkeypatch):
     monkeypatch.delenv("HF_HUB_CACHE", raising=False)
     (tmp_path / "models").mkdir()
     tiny.write(tmp_path / "models" / "draft.gguf", name="Draft")
-    monkeypatch.setattr(tiny, "EMBEDDING", 256)
-    monkeypatch.setattr(tiny, "HEAD", 128)
-    monkeypatch.setattr(tiny, "FEED_FORWARD", 1024)
-    plain = tiny.write(tmp_path / "plain.gguf", name="Tiny", layers=6, file_type=15)
-    matrices = [t.name for t in read_layout(plain).tensors if len(t.shape) > 1]
-    kinds = dict.fromkeys(matrices, Q4_K) | {"output.weight": Q6_K}
-    quantize(plain, tmp_path / "target.gguf", None, kinds=kinds)
-    plain.unlink()
+    shutil.copy(steep, tmp_path / "target.gguf")
     return tmp_path
 
 
@@ -151,12 +160,19 @@ def test_what_cannot_be_flattened_is_one_sentence(here, name, code, reason):
     assert files(here) == ["draft.gguf"]
 
 
-@pytest.mark.parametrize("stage", ["requantising", "measuring"])
-def test_interrupt_keeps_nothing_and_ends_with_130(here, stage):
-    program = start("models", "flatten", here / "target.gguf", "--yes")
+@pytest.mark.parametrize(
+    ("stage", "module", "function"),
+    [
+        ("requantising", "models.slim.flattening", "quantize"),
+        ("measuring", "assistant.lab.slim.flat_trial", "measure"),
+    ],
+)
+def test_interrupt_keeps_nothing_and_ends_with_130(here, stage, module, function):
+    held = endless(module, function)
+    program = start("models", "flatten", here / "target.gguf", "--yes", first=held)
     while stage not in (line := program.stderr.readline()):
         assert line, program.communicate()
-    time.sleep(0.05)
+    time.sleep(0.05)  # most often in the middle of it; it is right at any moment
     program.send_signal(signal.SIGINT)
     _, said = program.communicate(timeout=WAIT_S)
     assert program.returncode == 130, said

@@ -17,7 +17,7 @@ from models.gguf import read_vocabulary, summarise
 from models.mapping import Mapping
 from tests import tiny
 from tests.patience import WAIT_S
-from tests.tui.shell.program import start
+from tests.tui.shell.program import endless, start
 from tui.models.command import models
 from tui.models.locate_pair import find_models
 from tui.settings.settings import Settings
@@ -163,7 +163,9 @@ def test_what_cannot_be_done_is_one_sentence(here, monkeypatch, arguments, error
 
 def test_interrupt_keeps_nothing_and_ends_with_130(here):
     before = sorted(here.iterdir())
-    program = start("models", "slim", here / "target.gguf", "--draft", here / "draft.gguf")
+    pair = (here / "target.gguf", "--draft", here / "draft.gguf")
+    held = endless("assistant.lab.slim.search", "DraftBench.measure")
+    program = start("models", "slim", *pair, first=held)
     assert "counting" in program.stderr.readline()
     while not list(here.glob(".slim-*")) and program.poll() is None:
         time.sleep(0.01)

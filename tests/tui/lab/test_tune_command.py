@@ -12,17 +12,11 @@ import pytest
 
 from tests import tiny
 from tests.patience import WAIT_S
-from tests.tui.shell.program import run, start
+from tests.tui.shell.program import endless, run, start
 
 TUNE = ("tune", "--threads", "1")
 ROLES = {"target", "draft", "file"}
-
-
-@pytest.fixture(scope="module")
-def slow(tmp_path_factory) -> Path:
-    """A target that takes seconds to tune for."""
-    path = tmp_path_factory.mktemp("slow") / "slow.gguf"
-    return tiny.write(path, n_ctx=2048, layers=48, stops=False)
+ENDLESS = endless("tui.shell.engine_console", "EngineConsole.run")
 
 
 def test_json_has_the_curves_what_pays_and_what_was_tried(
@@ -53,8 +47,9 @@ def test_text_says_what_it_means_without_colour(target: Path) -> None:
     assert "\x1b" not in out + err
 
 
-def test_interrupt_ends_it_with_130_and_leaves_nothing(slow: Path, home: Path) -> None:
-    process = start(*TUNE, "--target", slow, "--draft", "none")
+def test_interrupt_ends_it_with_130_and_leaves_nothing(tmp_path: Path, home: Path) -> None:
+    slow = tiny.write(tmp_path / "slow.gguf", n_ctx=8192, layers=96, stops=False)
+    process = start(*TUNE, "--target", slow, "--draft", "none", first=ENDLESS)
     assert process.stderr is not None
     while "measuring" not in process.stderr.readline():
         pass
@@ -65,18 +60,17 @@ def test_interrupt_ends_it_with_130_and_leaves_nothing(slow: Path, home: Path) -
     assert not list(home.rglob("*.json*"))
 
 
-def test_death_of_the_engine_is_a_model_error_and_the_terminal_is_fine(slow: Path) -> None:
+def test_death_of_the_engine_is_a_model_error_and_the_terminal_is_fine(target: Path) -> None:
     ours, theirs = pty.openpty()
-    process = start(
-        *TUNE, "--target", slow, "--draft", "none", stdout=subprocess.DEVNULL, stderr=theirs
-    )
+    tuned = (*TUNE, "--target", target, "--draft", "none")
+    process = start(*tuned, first=ENDLESS, stdout=subprocess.DEVNULL, stderr=theirs)
     os.close(theirs)
     said = b""
     while b"measuring" not in said:
         said += os.read(ours, 4096)
     (engine,) = psutil.Process(process.pid).children()
     engine.send_signal(signal.SIGABRT)
-    assert process.wait(60) == 3
+    assert process.wait(WAIT_S) == 3
     while b"measured this machine" not in said:
         said += os.read(ours, 4096)
     os.close(ours)

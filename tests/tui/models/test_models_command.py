@@ -21,6 +21,7 @@ from models.slim import default_draft
 from models.slim.workshop import Recipe, workshop
 from tests import tiny
 from tests.models.files.wheels import build_parts
+from tests.patience import WAIT_S
 from tui.models.command import models
 from tui.shell.doctor_command import checkup
 
@@ -333,7 +334,7 @@ def test_ctrl_c_stops_and_the_next_pull_goes_on(here, toy, terminal):
         pass
     process.send_signal(signal.SIGINT)
     said = os.read(leader, 100_000) if terminal else b""
-    process.wait(30)
+    process.wait(WAIT_S)
     while terminal and b"Stopped" not in said:
         said += os.read(leader, 100_000)
     said += b"" if terminal else process.stderr.read()

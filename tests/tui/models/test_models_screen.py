@@ -21,6 +21,7 @@ from tests import tiny
 from tests.models.files.conftest import enter, toy
 from tests.models.files.hub_server import Handler, Hub
 from tests.models.files.stores import file, ollama_model
+from tests.patience import WAIT_S
 from tests.tui.driver import Driver
 from tui.models.screen import Choice, ModelsScreen
 from tui.settings.settings import Settings
@@ -339,7 +340,7 @@ async def test_leaving_the_app_stops_the_download(hub: Hub) -> None:
         await models.until(lambda: hub.ranges)
         fetcher = models.screen.downloads._thread
     assert fetcher is not None
-    fetcher.join(30)
+    fetcher.join(WAIT_S)
     assert not fetcher.is_alive()
 
 

@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 
 from tests.patience import WAIT_S
 from tests.tui.race.race_recorded import RACE, WORDS, Recorded
+from tests.tui.rest import calm
 from tui.chat.conversation.token_view import TokenView
 from tui.race.app import RaceApp
 from tui.settings.settings import Settings
@@ -23,7 +24,7 @@ async def outcome(pilot: Pilot[None]) -> None:
         await pilot.press("s")
         while "outcome" not in app.race.line.classes or not painted(app):
             await pilot.pause(0.01)
-    await pilot.pause(0.2)
+    await calm(pilot)
 
 
 def painted(app: RaceApp) -> bool:

@@ -239,7 +239,7 @@ def understood_or_refused(text: str) -> Config | None:
 
 
 @given(st.lists(LINES, max_size=8).map("\n".join))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @example("a = " + "9" * 5000)
 @example("[[keys]]")
 @example("[[presets]]")
@@ -251,7 +251,7 @@ def test_any_text_is_understood_or_refused_in_one_sentence(text):
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_bytes_are_understood_or_refused(tmp_path_factory, data):
     path = tmp_path_factory.getbasetemp() / "bytes.toml"
     path.write_bytes(data)
@@ -265,7 +265,7 @@ def test_any_bytes_are_understood_or_refused(tmp_path_factory, data):
 
 
 @given(st.sampled_from(list(KEYS)), st.text())
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_any_typed_text_is_taken_or_refused(name, text):
     value = KEYS[name].kind.parse(text)
     assert value is None or KEYS[name].kind.check(value) == value
@@ -273,7 +273,7 @@ def test_any_typed_text_is_taken_or_refused(name, text):
 
 
 @given(st.lists(LINES, max_size=8).map("\n".join))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_the_line_of_every_key_is_the_one_that_sets_it(text):
     try:
         whole = tomllib.loads(text)

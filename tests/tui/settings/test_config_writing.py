@@ -182,7 +182,7 @@ VALID = {
         max_size=2,
     ),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @example("presets.c.top_k = 3\nthreads = 2", {}, {"m": {}, "n": {}})  # tomlkit loses something
 def test_what_was_written_is_read_and_the_rest_is_as_it_was(text, changes, presets):
     if "\r" in text or understood_or_refused(text) is None:

@@ -18,9 +18,26 @@ HOT = (
 ENDLESS = ("--temperature", "1.5", "--threads", "1", "--ctx", "30000")  # no stop token in sight
 
 
-def start(*arguments: object, **options) -> "subprocess.Popen[str]":
+AGAIN_AND_AGAIN = """
+import {module}
+from itertools import count
+def forever(*arguments, _once={module}.{function}, _number=count(), **named):
+    while next(_number) >= {after}:
+        _once(*arguments, **named)
+    return _once(*arguments, **named)
+{module}.{function} = forever
+"""
+
+
+def endless(module: str, function: str, after: int = 0) -> str:
+    """Return code that has a function, after some calls, do the same forever."""
+    return AGAIN_AND_AGAIN.format(module=module, function=function, after=after)
+
+
+def start(*arguments: object, first: str = "", **options) -> "subprocess.Popen[str]":
+    """Start the program, in a process that runs some code `first`."""
     return subprocess.Popen(
-        [sys.executable, "-c", MAIN, *map(str, arguments)],
+        [sys.executable, "-c", first + MAIN, *map(str, arguments)],
         stdin=options.pop("stdin", subprocess.DEVNULL),
         stdout=options.pop("stdout", subprocess.PIPE),
         stderr=options.pop("stderr", subprocess.PIPE),

@@ -93,8 +93,7 @@ def run(arguments: list[str]) -> int:
 
 @settings(
     max_examples=EXAMPLES,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(arguments=ARGUMENTS)
 @example(arguments=[])

@@ -67,7 +67,8 @@ def test_json_has_every_field_and_its_figures_agree(target, draft):
     assert report["sampling"]["temperature"] == 14
 
 
-@pytest.mark.parametrize("mode", ["ars", "sps", "auto"])
+@pytest.mark.parametrize("mode", ["sps", "ars", "auto"])
+@pytest.mark.some(1)
 def test_same_seed_and_settings_give_the_same_tokens(target, draft, mode):
     asked = ("--mode", mode, "--seed", 7, "--max-tokens", 25, "--json", "hello")
     first, second = (json.loads(ask(target, draft, *asked)[1]) for _ in range(2))
@@ -160,6 +161,7 @@ def test_with_no_model_on_disk_the_command_that_fetches_it_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("seconds", [0.3, 0.5, 0.7, 0.9])
+@pytest.mark.some(2)
 def test_control_c_at_any_moment_exits_130(endless, seconds):
     process = start("ask", "--target", endless, "--draft", endless, *ENDLESS, "hello")
     time.sleep(seconds)
@@ -202,7 +204,7 @@ def test_reader_that_goes_away_is_no_error(endless):
     process = start("ask", "--target", endless, "--draft", "none", *ENDLESS, "hello")
     process.stdout.read(1)
     process.stdout.close()
-    assert process.wait(60) == 141
+    assert process.wait(WAIT_S) == 141
     assert "Traceback" not in process.stderr.read()
     process.stderr.close()
 
@@ -220,6 +222,17 @@ def test_doctor_tells_what_is_missing_and_the_command_that_fixes_it(tmp_path):
 
 
 @pytest.mark.weights
+def test_a_real_model_answers(smollm2):
+    asked = ("--json", "--temperature", "0", "--mode", "ars", "--max-tokens", 4, "2 + 2 =")
+    code, out, err = run("ask", "--target", smollm2, "--draft", "none", "--ctx", 512, *asked)
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    assert (report["text"].isascii(), report["stop"]) == (True, "length")
+    assert report["target"]["path"] == str(smollm2)
+
+
+@pytest.mark.weights
+@pytest.mark.thorough
 def test_the_default_pair_answers(default_pair):
     code, out, err = run(
         "ask", "--json", "--temperature", "0", "--mode", "sps", "-k", 3, "--max-tokens", 40,

@@ -14,6 +14,7 @@ from assistant.process.protocol import Protocol
 from assistant.request import AnyJob
 from assistant.service import Hear, Ticket
 from models.errors import Cancelled, ContextFull
+from tests.patience import WAIT_S
 from tui.shell.engine_console import EngineConsole, Stopped
 
 DONE = Gauged(1.0)
@@ -26,14 +27,18 @@ class Engine:
         assert protocol is LAB
         self.closed = False
         self.end: LabEvent | None = None  # with which jobs end at once
+        self.pressed = False  # whether Ctrl-C is pressed while they are done
 
     def submit(self, job: AnyJob, hear: Hear) -> Ticket:
         def end(event: LabEvent) -> None:
             hear(event)
             hear(None)
 
-        later = Timer(0.0 if self.end else 3.0, end, [self.end or DONE])
+        later = Timer(0.0 if self.end else WAIT_S, end, [self.end or DONE])
+        later.daemon = True
         later.start()
+        if self.pressed:
+            Timer(0.1, press).start()
 
         def tell(*_: object) -> None:
             later.cancel()
@@ -79,7 +84,7 @@ def test_ctrl_c_has_the_engine_stop_and_a_second_one_does_not_wait(
     listening: EngineConsole,
 ) -> None:
     with listening.shown():
-        Timer(0.1, press).start()
+        at_work(listening).pressed = True
         with pytest.raises(Stopped):
             listening.run(Gauge())
         assert listening.interrupted

@@ -74,6 +74,7 @@ def test_it_is_listed_and_checked(odd: Path) -> None:
     assert "\ufffd\ufffd model.gguf" in said("models", "pair", odd)
 
 
+@pytest.mark.thorough
 def test_it_races_and_is_proved(odd: Path) -> None:
     assert "SpS" in said("race", *HOT, "--max-tokens", "4", "--target", odd, "--draft", odd, "Hi")
     proved = json.loads(

@@ -58,7 +58,7 @@ def test_it_serves_until_it_is_told_to_end(target, number, code):
                 assert client.recv(10) == b""
         assert process.returncode == code
     assert workers
-    assert not [each for each in workers if each.is_running()]
+    assert psutil.wait_procs(workers, WAIT_S)[1] == []
     assert out == ""
     assert "POST /v1/chat/completions 200" in err
     assert "Traceback" not in err

@@ -31,7 +31,7 @@ def counted(answers):
     return result
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(ANSWERS)
 @example([[LARGEST, 0, LARGEST, 0, LARGEST] * 2])
 @example([[5] * 40])
@@ -47,7 +47,7 @@ def test_tables_hold_what_followed_most_often(answers):
         assert found.percent == 100 * times // expected[context].total()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(ANSWERS, st.lists(st.integers(0, 3), min_size=max(LENGTHS), max_size=6))
 def test_the_longest_context_that_is_known_decides(answers, context):
     tables = Tables(learn(answers))

@@ -42,7 +42,7 @@ def longest(tokens, text, before):
     return next((part for part in suffixes if ends(text, part, before)), [])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(TEXTS)
 def test_the_longest_suffix_that_occurred_before_is_known_after_every_token(text):
     automaton = Automaton()
@@ -51,7 +51,7 @@ def test_the_longest_suffix_that_occurred_before_is_known_after_every_token(text
         assert automaton.match.length == len(longest(text[:count], text, count))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.integers(0, 2), max_size=DEPTH))
 def test_the_latest_occurrence_is_found(text):
     match = read(text).match
@@ -97,7 +97,7 @@ def test_where_different_tokens_followed_the_latest_counts_if_the_repetition_is_
     assert run.evidence == (0, strength(match(UNMISTAKABLE + 1)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(TEXTS, st.lists(st.integers(0, 3), max_size=4), st.integers(1, 9))
 @example([0, 0, 0], [1, 0, 0], 1)  # the latest occurrence is followed by what is proposed
 def test_every_token_offered_followed_the_longest_repetition(text, ahead, room):
@@ -117,7 +117,7 @@ def is_telling(part, text):
     return len(part) >= (SHORTEST if len(followed) < 2 else UNMISTAKABLE)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_reading_on_is_reading_from_the_start(texts):
     source = SuffixSource()
@@ -128,7 +128,7 @@ def test_reading_on_is_reading_from_the_start(texts):
     assert source.offer(context, 5) == offered(context, 5)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(TEXTS, TEXTS)
 def test_another_conversation_replaces_the_one_before(one, other):
     source = SuffixSource()

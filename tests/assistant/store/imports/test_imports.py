@@ -348,7 +348,7 @@ def test_a_long_conversation_of_one_role_is_read_in_no_time():
     assert [len(each.content) for each in whole.messages] == [25_000 * 52 - 2]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_whatever_is_changed_in_a_file_is_read_or_refused(data):
     original = data.draw(st.sampled_from([file([BREAD]), file(UI), UI_LINES.encode()]))

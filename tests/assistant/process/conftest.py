@@ -1,0 +1,23 @@
+"""A pair with so much context that no answer of LONG tokens ends before the test does."""
+
+from pathlib import Path
+
+import pytest
+
+from assistant.request import Setup
+from tests import tiny
+from tests.assistant.process.driving import LONG
+
+N_CTX = LONG + 2000
+
+
+@pytest.fixture(scope="session")
+def endless(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("endless")
+    target = tiny.write(folder / "target.gguf", seed=1, n_ctx=N_CTX, layers=4, stops=False)
+    return target, tiny.write(folder / "draft.gguf", seed=2, like=1, n_ctx=N_CTX, stops=False)
+
+
+@pytest.fixture
+def setup(endless: tuple[Path, Path]) -> Setup:
+    return Setup(*endless, n_ctx=N_CTX, threads=1)
