@@ -177,4 +177,6 @@ def _read(path: Path, stream: Stream) -> Header:
         raise Malformed(f"its alignment is {repr(alignment)[:40]}")
     header = Header(path, stream.size, version, read_tensors(stream, tensors, alignment), metadata)
     limits.check(metadata, header.head_size)
+    if header.number("nextn_predict_layers") and not header.tensors.has_first_block:
+        raise Malformed("it holds nothing but prediction heads, a part of another model")
     return header

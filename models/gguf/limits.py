@@ -57,6 +57,12 @@ def _check_rope(
     least = 2 if f"{architecture}.rope.freq_base" in metadata else 0  # for none it loops forever
     if isinstance(turned, int) and head_size and (turned % 2 or not least <= turned <= head_size):
         raise Malformed(f"it rotates {turned} dimensions of heads that have {head_size}")
+    sections = metadata.get(f"{architecture}.rope.dimension_sections")
+    parts = (
+        [part for part in sections if isinstance(part, int)] if isinstance(sections, tuple) else []
+    )
+    if head_size and not 0 <= sum(map(abs, parts)) <= head_size:
+        raise Malformed(f"it rotates {_short(sections)} dimensions of heads that have {head_size}")
 
 
 def _check_experts(metadata: Mapping[str, Value | Length], architecture: object) -> None:

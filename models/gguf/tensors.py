@@ -24,6 +24,7 @@ _NEVER_WEIGHTS = (9, 15, 24, 25, 26, 27, 28)  # for products, 64-bit integers
 _F32 = 0  # required by llama.cpp for every vector
 _MAX_WEIGHTS = 1 << 48
 _HEAD_PARTS = tuple(f".nextn.{name}.weight" for name in ("eh_proj", "enorm", "hnorm"))
+_FIRST = "blk.0.attn_norm.weight"
 _MAX_NAME = 64  # llama.cpp's own limit is one less
 
 
@@ -61,6 +62,7 @@ class Tensors:
     parameters: int
     matrices: Mapping[int, int]  # bytes of the matrices, by their type
     heads: int = 0  # blocks that predict the token after the next one
+    has_first_block: bool = True
 
 
 def read_tensors(stream: Stream, count: int, alignment: int) -> Tensors:
@@ -75,12 +77,12 @@ def read_tensors(stream: Stream, count: int, alignment: int) -> Tensors:
     for tensor in tensors:
         matrices[tensor.kind] += tensor.size if tensor.is_matrix else 0
     parameters = sum(prod(tensor.shape) for tensor in tensors)
-    return Tensors(count, parameters, dict(+matrices), _heads(tensors))
+    names = {tensor.name for tensor in tensors}
+    return Tensors(count, parameters, dict(+matrices), _heads(names), _FIRST in names)
 
 
-def _heads(tensors: Iterable[Tensor]) -> int:
+def _heads(names: Iterable[str]) -> int:
     """Count the blocks that have all that makes them a head."""
-    names = [tensor.name for tensor in tensors]
     return min(sum(name.endswith(part) for name in names) for part in _HEAD_PARTS)
 
 

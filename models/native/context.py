@@ -39,8 +39,9 @@ class Context:
         self._memory = self._c.llama_get_memory(self._handle)
         self.n_ctx = int(self._c.llama_n_ctx(self._handle))
         """Cells of the cache: what was asked for, padded to a multiple of 256."""
-        self.state_width = int(self._c.llama_model_n_embd(weights.handle))
         self._heads = None if settings.use == "target" else weights.heads()
+        n_embd = self._c.llama_model_n_embd(weights.handle) if self._heads else 0
+        self.state_width = int(n_embd)
         self.states = self._states(settings)
         """What its heads read of a target; None where nobody asks for it."""
         self._batch = Batch(self._c, self.state_width if settings.use == "heads" else 0)

@@ -34,8 +34,8 @@ MUTANTS = (
     Mutant(
         "mask the rows of a draft alone",
         Rounds._verified,
-        "by_form(self._warp, each.mask)",
-        "self._warp",
+        "by_form(self._target_warp, each.mask)",
+        "self._target_warp",
         CUT,
     ),
     Mutant(

@@ -5,6 +5,7 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
@@ -36,7 +37,7 @@ class NamingScreen(ModalScreen[str | None]):
     def __init__(self, title: str, placeholder: str) -> None:
         super().__init__()
         self.input = EntryLine(placeholder=placeholder, id="name")
-        self.input.border_title = title
+        self.input.border_title = Content(title)
         self.input.border_subtitle = "Enter takes it · Esc goes back"
 
     def compose(self) -> ComposeResult:

@@ -21,12 +21,12 @@ BASICS: tuple[Kind, ...] = tuple(Origin)
 
 COLOURED: Styles = {
     Origin.DRAFT: "$text-success on $success-muted",
-    "heads": "bold $text-success on $success-muted",
-    "form": "$text-secondary on $secondary-muted",
+    "heads": "bold underline $text-success on $success-muted",
+    "form": "bold $text-secondary on $secondary-muted",
     "suffix": "italic $text-primary on $primary-muted",
     "tail": "italic underline $text-primary on $primary-muted",
     "ngram": "underline $text-accent on $accent-muted",
-    OTHER: "bold $text-secondary on $secondary-muted",
+    OTHER: "bold italic underline $text-secondary on $secondary-muted",
     Origin.RESIDUAL: "bold italic $text-warning",
     Origin.TARGET: "",
     THOUGHT: "$foreground 60%",

@@ -59,7 +59,7 @@ def test_a_target_that_cannot_roll_back_answers_without_speculation_and_says_why
         ready = heard.end()
         assert ready.draft is None
         assert not ready.rolls_back
-        assert "cannot take tokens back" in ready.no_draft
+        assert "cannot roll back tokens" in ready.no_draft
         engine.submit(ask())
         assert heard.end().stats.drafted == 0
 

@@ -310,7 +310,9 @@ def test_a_model_that_holds_one_text_gives_the_answers_in_turn(tiny_target):
         request = ask(seed=4, answers=3, max_tokens=20, mode="ars")
         control.mode = "ars"
         events = list(assistant.replies(request, control))
-        assert any(isinstance(event, Noticed) and "in turn" in event.text for event in events)
+        assert any(
+            isinstance(event, Noticed) and "one after another" in event.text for event in events
+        )
         ends = endings(events)
         for i in range(3):
             alone = list(assistant.reply(replace(request, answers=1, seed=4 + i), control))[-1]

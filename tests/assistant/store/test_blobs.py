@@ -43,9 +43,11 @@ STATS_OF_OLD = (  # before there was more than one engine
     "a56472616674a474696e79a662657369646501"
 )
 STATS_STORED = (
-    STATS_OF_OLD.replace("de0013", "de0016", 1)
+    STATS_OF_OLD.replace("de0013", "de0018", 1)
     + "a6656e67696e65a5"
     + b"llama".hex()
+    + "ab6d61736b65645f726f777300a66d61736b5f73cb"
+    + "0" * 16
     + "ae74686f756768745f746f6b656e7300a974686f756768745f73cb"
     + "0" * 16
 )

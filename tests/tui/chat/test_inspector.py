@@ -227,7 +227,7 @@ def test_untested_proposal_says_that_nobody_tested_it() -> None:
 
 
 def test_residual_names_the_proposal_that_it_replaces() -> None:
-    assert "in place of “·dog”, which it rejected" in said(4)
+    assert "instead of “·dog”, which it rejected" in said(4)
     assert "“·dog”: uniform 0.910" in said(4)
     assert "▸·cat" in said(4)
     assert "↵" in said(4)
@@ -256,7 +256,7 @@ def test_only_the_first_proposal_thrown_away_is_replaced_by_the_token_after_it()
 def test_with_a_seed_the_token_that_the_target_draws_decides() -> None:
     assert "with a seed, kept because the target draws the same token here" in said(0, story=SEEDED)
     assert "with a seed, rejected because the target draws another" in said(1, story=SEEDED)
-    assert "in place of “·dog”, which it rejected" in said(2, story=SEEDED)
+    assert "instead of “·dog”, which it rejected" in said(2, story=SEEDED)
     for place in range(3):
         assert "acceptance" not in said(place, story=SEEDED)
         assert "uniform" not in said(place, story=SEEDED)

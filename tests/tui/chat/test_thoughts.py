@@ -79,7 +79,7 @@ async def test_without_a_thought_there_is_neither_line_nor_key() -> None:
 
 async def test_an_answer_that_ended_within_its_thought_is_kept_and_says_so() -> None:
     async with open_page(answer(1, "", thought="Hm.", stats=STORED)) as page:
-        assert "the model ended its turn within its thought" in page.screen()
+        assert "the model ended its turn while thinking" in page.screen()
 
 
 async def test_a_stop_in_mid_thought_keeps_it_and_going_on_goes_on_there(tmp_path) -> None:

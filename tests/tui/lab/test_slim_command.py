@@ -103,7 +103,7 @@ def test_what_is_kept_drafts_for_its_target_from_then_on(here, scripted):
     assert made_here(target).path == made
     setup, problem = find_models(Settings(target=str(target.path)))
     assert (setup.draft, problem) == (made, None)
-    assert "300 of its tokens" in Pairing(target).judge(draft).reason
+    assert "shares 300 tokens" in Pairing(target).judge(draft).reason
     assert Mapping.between(read_vocabulary(target.path), read_vocabulary(made)).size == 300
 
 

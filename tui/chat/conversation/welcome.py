@@ -3,7 +3,6 @@
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.events import Resize
 from textual.reactive import reactive
 from textual.widgets import Static
 
@@ -72,10 +71,14 @@ class Welcome(Vertical):
         yield from self._lines
         self._lines[0].chosen = True
 
-    def on_resize(self, event: Resize) -> None:
+    def on_mount(self) -> None:
+        """Look at the room once it is laid out: a size it has from the start comes as no event."""
+        self.call_after_refresh(self.on_resize)
+
+    def on_resize(self) -> None:
         """Leave out what there is no room for, the suggestions last."""
-        width, height = event.size
-        self.set_class(width < LESSON_WIDTH or height < LESSON_HEIGHT, "-short")
+        width, height = self.size
+        self.set_class(0 < width < LESSON_WIDTH or 0 < height < LESSON_HEIGHT, "-short")
 
     def watch_chosen(self, old: int, new: int) -> None:
         """Mark the suggestion that Enter takes."""

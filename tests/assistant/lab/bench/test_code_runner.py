@@ -141,10 +141,15 @@ STARTS = {
     "models/native/quantize.py",
     "tui/app/clipboard.py",
     "tui/chat/prompt/file_search.py",  # git
+    "tui/set_up/process.py",  # pip, compilers
+    "tui/set_up/steps.py",
 }
 """The modules that start programs."""
-BECOMES = {"models/ik/quantize.py": {"os.execv"}}
-"""The one that goes on as another: the program that comes with an engine's package."""
+BECOMES = {
+    "models/ik/quantize.py": {"os.execv"},  # the program that comes with an engine's package
+    "tui/set_up/__main__.py": {"subprocess", "os.execvp"},  # a newer Python
+}
+"""Those that go on as another program."""
 STARTERS = {"subprocess", "multiprocessing", "runpy", "pty", "code", "codeop", "_posixsubprocess"}
 OS_STARTERS = ("exec", "spawn", "posix_spawn", "system", "popen", "fork", "startfile")
 
