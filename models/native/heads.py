@@ -78,7 +78,7 @@ class HeadModel:
         return self._context.held[SEQUENCE]
 
     def _known(self, tokens: Sequence[int]) -> range:
-        """Return the positions whose states the target gave; all, as nothing, if it gave none."""
+        """Return the positions whose states the target gave; all if it gave none: any will do."""
         return self._target.states_of(tokens) or range(len(tokens))
 
     def _kept(self, tokens: Sequence[int]) -> int:

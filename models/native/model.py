@@ -161,7 +161,7 @@ class NativeModel:
         return states.known(self.cached(tokens)) if states else range(0)
 
     def states_at(self, positions: range) -> Logits:
-        """Return the states at positions, shape (positions, width); zeros where none was known."""
+        """Return the states at positions, shape (positions, width); any where none is known."""
         assert self._context.states
         return self._context.states.at(positions)
 
