@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from assistant.request import ToolCall
 from assistant.stats import Forecast as Forecast
 from assistant.stats import Reason as Reason
 from assistant.stats import Stats as Stats
@@ -36,8 +37,8 @@ class Stop(StrEnum):
 
 
 Role = Literal["target", "draft"]
-Part = Literal["answer", "thought", "marker"]
-"""What a token is of an answer; markers stand around thoughts, and are part of neither."""
+Part = Literal["answer", "thought", "call", "marker"]
+"""What a token is of an answer; markers stand around thoughts and calls, and are neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +181,7 @@ class Finished(Struct, frozen=True, tag=True):
     stats: Stats
     complete: bool = True  # False: it ended before it had the form that was asked for
     thought: str = ""  # what came before the text, or in between
+    calls: tuple[ToolCall, ...] = ()  # of tools, that it asks for; each one is whole
 
 
 class Failed(Struct, frozen=True, tag=True):

@@ -138,14 +138,37 @@ class Setup:
         return f"loaded {' and '.join(names)}"
 
 
+ToolChoice = Literal["auto", "none", "required"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Something that a model may ask to be called."""
+
+    name: str  # which no other tool of a request has
+    description: str
+    parameters: str  # a JSON Schema of the object of its arguments
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that an answer asks for."""
+
+    name: str
+    arguments: str  # a JSON object
+    id: str = ""  # by which its result refers to it
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a conversation."""
+    """One turn of a conversation, or what a tool returned within one."""
 
-    role: Literal["system", "user", "assistant"]
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
     token_ids: tuple[int, ...] = ()  # of an answer, as generated: keeps the caches valid
     thought: str = ""  # what the model thought before the answer, if that is known
+    calls: tuple[ToolCall, ...] = ()  # that an answer asks for, after its content
+    call_id: str = ""  # of the call that a tool's message is the result of
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +194,9 @@ class Request:
     thinking: Switch = "auto"  # whether to think first; auto leaves it to the template
     effort: Effort | None = None  # how much; None leaves it to the template
     thinking_budget: int | None = None  # tokens of a thought, after which its end is forced
+    tools: tuple[Tool, ...] = ()  # that the model may ask to be called
+    tool_choice: ToolChoice = "auto"  # whether it may, or must, ask for a call
+    parallel_calls: bool = True  # whether one answer may ask for several calls
     doing: ClassVar[str] = "answered"
     kept: ClassVar[str] = SAID_IS_KEPT
 

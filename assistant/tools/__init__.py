@@ -1,0 +1,1 @@
+"""Tools: those of specchat, those of MCP servers, and which of them may run."""
