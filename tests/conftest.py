@@ -1,6 +1,7 @@
 """Models for the tests: tiny random ones made on the spot, and real ones where a law needs them."""
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -18,6 +19,8 @@ from tests import tiny
 from tests.engine import ENGINE
 
 loaded.use(ENGINE)
+# A shell that runs the tests in the background ignores interrupts, and so would all they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # Many tests start processes: what these share is compiled once, not by each.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Which engine is faster with a tiny model is nobody's question, and seconds for each.
