@@ -1,7 +1,9 @@
 """Models for the tests: tiny random ones made on the spot, and real ones where a law needs them."""
 
+import gc
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -21,8 +23,9 @@ from tests.engine import ENGINE
 loaded.use(ENGINE)
 # A shell that runs the tests in the background ignores interrupts, and so would all they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# Many tests start processes: what these share is compiled once, not by each.
+# Many tests start processes: what these share is compiled once, not by each, nor by each run.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # Which engine is faster with a tiny model is nobody's question, and seconds for each.
 os.environ["SPECCHAT_ENGINE"] = ENGINE
 ALL = bool(os.environ.get("SPECCHAT_TEST_ALL"))
@@ -48,6 +51,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in left])
     # in pytest's order, which makes a fixture of a parameter set once for all tests that share it
     items[:] = [item for item in items if item.nodeid in left]
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage only in what tests make, not in all that was imported and collected."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 def enough(items: list[pytest.Item]) -> list[pytest.Item]:

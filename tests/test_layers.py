@@ -4,6 +4,9 @@ import ast
 import os
 import subprocess
 import sys
+from collections.abc import Set
+from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -61,16 +64,6 @@ while True:
 """
 
 
-def imported(path: Path) -> set[str]:
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module)
-    return names
-
-
 def name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
@@ -79,10 +72,27 @@ def dotted(path: Path) -> str:
     return name(path).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    kinds = (ast.Import, ast.ImportFrom, ast.Constant)
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kinds)]
+
+
+@cache
+def imported(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in nodes(path):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+    return names
+
+
 def named(path: Path) -> set[str]:
     """Return every module that a file imports, wherever in it, or names as a text."""
-    names = imported(path)
-    for node in ast.walk(ast.parse(path.read_text())):
+    names = set(imported(path))
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and node.module:
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -90,38 +100,23 @@ def named(path: Path) -> set[str]:
     return names
 
 
-NAMED = {dotted(path): named(path) for path in MODULES}
+@pytest.fixture(scope="module")
+def names() -> dict[str, set[str]]:
+    return {dotted(path): named(path) for path in MODULES}
 
 
-def modules_imported(path: Path) -> set[str]:
-    """Return the modules of ours that a file imports; of a package only what it names."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            inside = {f"{node.module}.{alias.name}" for alias in node.names}
-            names |= inside if inside <= NAMED.keys() else {node.module}
-    return names & NAMED.keys()
+def test_imports_go_from_tui_to_assistant_to_models():
+    for path in MODULES:
+        packages = {module.split(".")[0] for module in imported(path)}
+        assert packages & {*PACKAGES, "tests"} <= BELOW[name(path).split("/")[0]], name(path)
 
 
-IMPORTED = {dotted(path): modules_imported(path) for path in MODULES}
-
-
-@pytest.mark.parametrize("path", MODULES, ids=name)
-def test_imports_go_from_tui_to_assistant_to_models(path):
-    here = name(path).split("/")[0]
-    ours = {module.split(".")[0] for module in imported(path)} & set(PACKAGES)
-    assert ours <= BELOW[here]
-    assert not {module.split(".")[0] for module in imported(path)} & {"tests"}
-
-
-@pytest.mark.parametrize("path", MODULES, ids=name)
-def test_each_library_has_one_home(path):
-    for module in imported(path):
-        library = module.split(".")[0]
-        assert library not in FORBIDDEN
-        assert name(path).startswith(HOMES.get(library, ("",))), module
+def test_each_library_has_one_home():
+    for path in MODULES:
+        for module in imported(path):
+            library = module.split(".")[0]
+            assert library not in FORBIDDEN, name(path)
+            assert name(path).startswith(HOMES.get(library, ("",))), (name(path), module)
 
 
 def test_the_engine_runs_in_a_process_of_its_own_and_nowhere_else():
@@ -133,21 +128,17 @@ def is_lab(module: str) -> bool:
     return (module + ".").startswith(("assistant.lab.", "tui.lab."))
 
 
-CORE = [
-    path for path in MODULES if not is_lab(dotted(path)) and name(path).startswith("assistant/")
-]
-
-
-@pytest.mark.parametrize("path", CORE, ids=name)
-def test_the_core_names_no_laboratory(path):
+def test_the_core_names_no_laboratory(names):
     """Neither at the top, nor in a function, nor for types alone, nor as text to import by."""
-    assert not {module for module in named(path) if is_lab(module)}
+    for module, mentioned in names.items():
+        if module.startswith("assistant.") and not is_lab(module):
+            assert not {other for other in mentioned if is_lab(other)}, module
 
 
-def test_nothing_that_a_chat_or_the_endpoint_reaches_is_a_laboratory():
+def test_nothing_that_a_chat_or_the_endpoint_reaches_is_a_laboratory(names):
     start = [
         module
-        for module in NAMED
+        for module in names
         if module.startswith(("tui.chat.", "tui.race.", "tui.app.", "assistant."))
         and not is_lab(module)
         and not module.endswith(".command")  # the shell's, which imports them by name
@@ -157,7 +148,7 @@ def test_nothing_that_a_chat_or_the_endpoint_reaches_is_a_laboratory():
         module = waiting.pop()
         if module not in reached:
             reached.add(module)
-            waiting += NAMED[module] & NAMED.keys()
+            waiting += names[module] & names.keys()
     assert len(reached) > 200
     assert not {module for module in reached if is_lab(module)}
 
@@ -219,36 +210,22 @@ def test_help_and_version_load_nothing_heavy(argument):
     assert "specchat" in light(argument)
 
 
-def circles() -> list[set[str]]:
-    """Return the modules that import each other round in circles: Tarjan's components."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    path: list[str] = []
-    found: list[set[str]] = []
-
-    def visit(module: str) -> None:
-        index[module] = low[module] = len(index)
-        path.append(module)
-        for other in IMPORTED[module]:
-            if other not in index:
-                visit(other)
-            if other in path:
-                low[module] = min(low[module], low[other])
-        if low[module] == index[module]:
-            component = set(path[path.index(module) :])
-            del path[path.index(module) :]
-            if len(component) > 1:
-                found.append(component)
-
-    for module in NAMED:
-        if module not in index:
-            visit(module)
-    return found
+def modules_imported(path: Path, ours: Set[str]) -> set[str]:
+    """Return the modules of ours that a file imports; of a package only what it names."""
+    names: set[str] = set()
+    for node in nodes(path):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inside = {f"{node.module}.{alias.name}" for alias in node.names}
+            names |= inside if inside <= ours else {node.module}
+    return names & ours
 
 
 def test_no_modules_import_each_other_round_in_a_circle():
     """Neither at the top, nor in a function, nor for types alone."""
-    assert not circles()
+    ours = {dotted(path) for path in MODULES}
+    TopologicalSorter({dotted(path): modules_imported(path, ours) for path in MODULES}).prepare()
 
 
 def test_a_class_has_its_name_for_itself():

@@ -32,7 +32,7 @@ def test_each_rule_has_the_law_of_the_target(case):
     has_the_law_of_the_target(case)
 
 
-@pytest.mark.some(12)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("case", THOROUGH, ids=title)
 def test_each_rule_has_the_law_of_the_target_with_more_tokens_and_seeds(case):
     has_the_law_of_the_target(case)

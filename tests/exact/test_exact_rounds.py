@@ -56,7 +56,8 @@ def failing(seed, n_vocab=2):
 
 @by_every_rule
 @pytest.mark.parametrize(
-    ("seed", "n_vocab", "lookahead"), [*((seed, 2, 2) for seed in range(4)), (1, 3, 3)]
+    ("seed", "n_vocab", "lookahead"),
+    [*((seed, 2, 2) for seed in range(4)), pytest.param(1, 3, 3, marks=pytest.mark.thorough)],
 )
 def test_a_draft_that_fails_on_what_was_drawn_leaves_the_law_of_the_target(
     rule, seed, n_vocab, lookahead
@@ -74,12 +75,12 @@ def test_the_mode_may_change_in_every_round_by_what_was_said(rule):
         tokens, control = list(START), Control("sps", 2)
         policy, drafter = Policy(control, None), modelled(Toy(3, 8))
         rounds = rounds_of(target, drafter, rule(rng), policy, tokens)
-        while len(tokens) < len(START) + 4:
+        while len(tokens) < len(START) + 3:
             lookaheads.add(next(rounds).round.proposed)
             control.mode = "sps" if sum(tokens) % 2 else "ars"
-        return tuple(tokens[len(START) :][:4])
+        return tuple(tokens[len(START) :][:3])
 
-    assert distance(law(run), chain_rule(target, 4, start=START)) == 0
+    assert distance(law(run), chain_rule(target, 3, start=START)) == 0
     assert lookaheads == {0, 2}
 
 

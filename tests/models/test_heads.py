@@ -16,6 +16,7 @@ from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests import tiny
 from tests.engine import llama_alone
+from tests.hostile_texts import ALL
 from tests.models.test_llama_cache import assert_same, random_tokens
 
 pytestmark = llama_alone
@@ -53,11 +54,11 @@ def expected(pair, tokens, known: int) -> np.ndarray:
     return np.array(head.logits(tokens)[0])
 
 
-def test_after_1000_random_rounds_a_head_gives_what_one_without_a_past_gives(pair):
+def test_after_hundreds_of_random_rounds_a_head_gives_what_one_without_a_past_gives(pair):
     rng = random.Random(5)
     target, head = pair()
     tokens = random_tokens(rng, 20)
-    for i in range(1000):
+    for i in range(1000 if ALL else 300):
         target.logits(tokens[:-1], rows=0)
         proposed: list[int] = []
         for _ in range(rng.randrange(0, 5)):

@@ -89,6 +89,11 @@ def pages(terminal: Recording, keys: str, limit: int) -> str:
     return "".join(painted)
 
 
+def few(whole: int) -> list[str]:
+    """Return texts for what looks at one after the other; other tests show every family."""
+    return share(10, whole=whole)[:: 1 if ALL else 3]
+
+
 def painted_of(painted: str, texts: Sequence[str]) -> float:
     """Return the share of the texts whose beginning was painted."""
     shown = set(TAG.findall(painted))
@@ -135,7 +140,7 @@ def test_inspector(home: Path, store: Store, models: list[str]) -> None:
         terminal.settle()
         terminal.go(CONTROL_UP)
         terminal.go("i", "Tokens of")
-        for _ in range(30):
+        for _ in range(30 if ALL else 8):
             terminal.go("\x1b[C", quiet=0.05)
         pages(terminal, DOWN, 100)
         terminal.go(ESCAPE)
@@ -143,7 +148,7 @@ def test_inspector(home: Path, store: Store, models: list[str]) -> None:
 
 
 def test_chats_and_what_is_found_in_them(home: Path, store: Store, models: list[str]) -> None:
-    texts = share(40)
+    texts = share(20)
     for text in texts:
         number = store.begin(title=text)
         store.rename(number, text)
@@ -165,17 +170,18 @@ def test_files_to_attach(home: Path, models: list[str]) -> None:
     folder = home / "files"
     folder.mkdir()
     texts = [name(text) for text in share(80)]
+    attached = texts[10 : 310 if ALL else 15]  # whose tags begin no other's
     for number, text in enumerate(texts):
         (folder / text).write_bytes(b"\0binary" if number % 2 else f"text {text}".encode())
     with recorded(home, *models, size=(240, 60)) as terminal:
         terminal.shows("ready")
         painted = []
-        for text in texts[: 300 if ALL else 10]:
+        for text in attached:
             painted.append(terminal.go(f"@{folder}/{TAG.findall(text)[0]}", quiet=0.1))
             painted.append(terminal.go("\t", quiet=0.1))
             terminal.go("\x15\x0b", quiet=0.05)
         everything = "".join(painted)
-        assert painted_of(everything, texts[:10]) > SEEN
+        assert painted_of(everything, attached) > SEEN
         assert "not text" in everything
         terminal.go("\x0c", "Attached")
         pages(terminal, "\x1b[B", 30)
@@ -190,7 +196,7 @@ def name(text: str) -> str:
 
 
 def test_models(home: Path) -> None:
-    texts = share(20, whole=200)
+    texts = share(10, whole=200)
     folder = home / "models"
     folder.mkdir()
     for number, text in enumerate(texts):
@@ -209,7 +215,7 @@ def test_models(home: Path) -> None:
 
 def test_what_a_model_says(home: Path) -> None:
     """Its tokens are the texts whole and in halves, so that sequences come in parts, too."""
-    texts = [valid(text) for text in share(50)]
+    texts = [valid(text) for text in share(20)]
     halves = [
         half for text in texts[::3] for half in (text[: len(text) // 2], text[len(text) // 2 :])
     ]
@@ -218,7 +224,7 @@ def test_what_a_model_says(home: Path) -> None:
     draft = tiny.write(home / "d.gguf", words=words, seed=1, like=0, stops=False, n_ctx=8192)
     pair = ["--target", str(target), "--draft", str(draft), "--ctx", "8192", "--temperature", "14"]
     settings(home, ghosts=True)
-    with recorded(home, *pair, "--max-tokens", "1000" if ALL else "400") as terminal:
+    with recorded(home, *pair, "--max-tokens", "1000" if ALL else "150") as terminal:
         terminal.shows("ready")
         terminal.go("Go on\r", "tokens/evaluation")
         terminal.go("\x1b[1;5A")
@@ -234,7 +240,7 @@ def test_what_a_model_says(home: Path) -> None:
 
 def test_presets_and_titles_to_be_changed(home: Path, store: Store, models: list[str]) -> None:
     """A field shows what is in it; nothing but the last look at each line stands before that."""
-    texts = share(10, whole=300)
+    texts = few(300)
     for text in texts:
         store.rename(store.begin(), text)
     store.close()
@@ -264,7 +270,7 @@ def test_presets_and_titles_to_be_changed(home: Path, store: Store, models: list
 
 
 def test_what_is_recalled_and_pasted(home: Path, store: Store, models: list[str]) -> None:
-    texts = share(10, whole=300)
+    texts = few(300)
     for text in texts:
         store.ask(store.begin(), None, valid(text))
     store.close()

@@ -286,7 +286,6 @@ def test_terminals_of_almost_no_size(
     tmp_path: Path, models: list[str], size: tuple[int, int]
 ) -> None:
     with recorded(tmp_path, *models, site="", size=size) as terminal:
-        terminal.settle()
-        time.sleep(1)
+        terminal.settle(1)
         terminal.go("Hello\r")
         terminal.quit()

@@ -1,6 +1,7 @@
 """Models for the chat's tests."""
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -16,6 +17,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of the test's own: its settings and conversations are nobody else's."""
     monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
+
+
+@pytest.fixture(autouse=True)
+def unfrozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a program keeps until it ends, an app of a test gives back: hundreds come after it."""
+    monkeypatch.setattr("tui.app.app.gc", Mock())
 
 
 @pytest.fixture(autouse=True)

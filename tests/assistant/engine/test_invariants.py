@@ -10,6 +10,7 @@ from assistant.request import Message, Request
 from tests import tiny
 from tests.assistant.engine.test_assistant import opened
 from tests.assistant.engine.test_long_chats import spoken
+from tests.hostile_texts import ALL
 
 WORDS = ("sky", "blue", "<|im_end|>", "é😀", "\n\n", "def f():", "a" * 50, "\ue000", "")
 
@@ -76,7 +77,7 @@ def test_random_conversations_keep_every_promise(tmp_path, seed):
     stops = set()
     with opened(target, draft, n_ctx=512, draft_ctx=rng.choice((256, 512))) as (assistant, control):
         messages = [Message("system", "Be brief.")]
-        for _ in range(60):
+        for _ in range(60 if ALL else 25):
             messages.append(Message("user", " ".join(rng.choices(WORDS, k=rng.randrange(6)))))
             request = random_request(rng, messages)
             control.mode, control.lookahead = request.mode, request.lookahead

@@ -16,7 +16,7 @@ from tui.chat.conversation.older_turns import MAX_SHOWN, PAGE
 from tui.chat.conversation.user_turn import UserTurn
 from tui.settings.settings import Settings
 
-TURNS = 100 if ALL else 30
+TURNS = 100 if ALL else 22
 ANSWER = "Answer {}, with code:\n\n```python\nreturn {}\n```\n"
 
 

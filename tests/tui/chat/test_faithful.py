@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.hostile_texts import ALL
 from tests.tui.chat.turns import Shown, answer, open_page, said
 from tests.tui.chat.written import is_shown
 from tui.chat.conversation.answer import Answer
@@ -114,7 +115,7 @@ async def test_of_any_markdown_every_character_is_shown_or_is_a_mark_of_what_is_
 ) -> None:
     for width in (120, 40):
         async with open_page(size=(width, 60)) as page:
-            for id, text in enumerate(documents(60, seed), 2):
+            for id, text in enumerate(documents(60 if ALL else 20, seed), 2):
                 await page.open([answer(id, text)])
                 assert is_shown(page.app.query_one(Words), text), text
 
@@ -123,7 +124,7 @@ async def test_of_any_markdown_every_character_is_shown_or_is_a_mark_of_what_is_
 @pytest.mark.some(1)
 async def test_an_answer_that_comes_in_pieces_looks_as_it_does_at_once(seed: int) -> None:
     dice = random.Random(seed)
-    for text in documents(12, seed + 100):
+    for text in documents(12 if ALL else 6, seed + 100):
         async with open_page(size=(100, 60)) as page:
             shown = await page.stream()
             shown.view = "words"

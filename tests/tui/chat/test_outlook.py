@@ -2,11 +2,12 @@
 
 import re
 from dataclasses import replace
-from itertools import product
+from itertools import islice, product
 
 import pytest
 
 from assistant.events import Decoded, Forecast, Reason, Stats
+from tests.hostile_texts import ALL
 from tui.chat.panel.outlook import (
     CLEAR,
     DOING,
@@ -140,7 +141,7 @@ def every_moment():
 
 
 def test_no_moment_is_told_with_two_claims_or_with_figures_against_its_words():
-    for last, no_draft in every_moment():
+    for last, no_draft in islice(every_moment(), 0, None, 1 if ALL else 11):
         found = outlook(last, no_draft)
         factors = [float(each) for each in TIMES.findall(found.text)]
         shares = [int(each) for each in SHARES.findall(found.text)]

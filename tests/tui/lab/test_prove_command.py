@@ -44,6 +44,7 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny.write(path, layers=48, stops=False)
 
 
+@pytest.mark.thorough  # test_proof does so every day, without the program around it
 def test_a_pair_is_proved_and_the_object_has_every_layer(target: Path, draft: Path) -> None:
     code, out, err = run(*PROVE, "--target", target, "--draft", draft, "--json")
     assert code == 0, err
@@ -80,6 +81,7 @@ def test_an_interrupt_ends_it_with_130_and_what_was_found(slow: Path) -> None:
     assert "Traceback" not in err
 
 
+@pytest.mark.thorough  # that of tune dies every day
 def test_death_of_the_engine_is_a_model_error_after_what_was_found(slow: Path) -> None:
     process = comparing_the_cache(slow)
     (engine,) = psutil.Process(process.pid).children()

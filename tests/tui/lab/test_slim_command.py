@@ -36,8 +36,8 @@ def here(tmp_path, monkeypatch):
     monkeypatch.delenv("HF_HUB_CACHE", raising=False)
     folder = tmp_path / "models"
     folder.mkdir()
-    tiny.write(folder / "target.gguf", layers=12, words=WORDS, stops=False)
-    tiny.write(folder / "draft.gguf", seed=2, like=0, layers=4, words=WORDS, stops=False)
+    tiny.write(folder / "target.gguf", layers=8, words=WORDS, stops=False)
+    tiny.write(folder / "draft.gguf", seed=2, like=0, layers=2, words=WORDS, stops=False)
     monkeypatch.setattr(searching, "SIZES", (300,))
     monkeypatch.setattr(searching, "ANSWER_TOKENS", 6)
     return folder
