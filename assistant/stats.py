@@ -1,8 +1,10 @@
 """What an answer comes to in figures. Plain frozen values: they may cross a process."""
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import zip_longest
 
 TOKEN_FIELDS = ("id", "text", "origin", "source", "target_prob", "draft_prob")
 STATS_FIELDS = (
@@ -23,6 +25,10 @@ STATS_FIELDS = (
     "lookahead_counts",
 )
 """What programs may rely on to be told of each token and each answer."""
+_SUMMED = (
+    "rounds", "drafted", "tested", "accepted", "generated_tokens", "masked_rows", "thought_tokens",
+    "prefill_s", "decode_s", "draft_s", "verify_s", "guessing_s", "mask_s", "thought_s",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,9 @@ class Tally:
         if accepted is None:
             return self
         return Tally(self.tested + 1, self.accepted + accepted)
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(self.tested + other.tested, self.accepted + other.accepted)
 
 
 class Reason(StrEnum):
@@ -122,3 +131,22 @@ class Stats:
     def tokens_per_s(self) -> float:
         """Generated tokens over decoding time."""
         return self.generated_tokens / self.decode_s if self.decode_s else 0.0
+
+    def plus(self, more: "Stats") -> "Stats":
+        """Return the figures of two answers, or of two parts of one, added up.
+
+        What cannot be added up is that of the first, but for the mode.
+        """
+        pairs = zip_longest(self.positions, more.positions, fillvalue=Tally())
+        names = sorted(self.sources.keys() | more.sources.keys())
+        return replace(
+            self,
+            mode=more.mode,
+            lookahead_counts=dict(Counter(self.lookahead_counts) + Counter(more.lookahead_counts)),
+            positions=tuple(one + other for one, other in pairs),
+            sources={
+                name: self.sources.get(name, Tally()) + more.sources.get(name, Tally())
+                for name in names
+            },
+            **{name: getattr(self, name) + getattr(more, name) for name in _SUMMED},
+        )

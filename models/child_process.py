@@ -29,6 +29,16 @@ def start(module: str, *arguments: object, **options: Any) -> subprocess.Popen[b
     )
 
 
+def end(process: subprocess.Popen[bytes], patience_s: float = 5.0) -> None:
+    """Ask a process to end, and kill it if it does not."""
+    process.terminate()
+    try:
+        process.wait(patience_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
 def die_with(parent: int) -> None:
     """Have the system kill this process when its parent ends."""
     if sys.platform == "linux":

@@ -1,9 +1,5 @@
 """The figures of an answer, worded the same everywhere."""
 
-from collections import Counter
-from dataclasses import replace
-from itertools import zip_longest
-
 from assistant.events import Answered, Stats, Tally
 
 MARKS = {
@@ -15,10 +11,6 @@ MARKS = {
     "interrupted": "interrupted: the program ended before the answer did",
 }
 """How an answer ended, by its stop reason or else its state."""
-SUMMED = (
-    "rounds", "drafted", "tested", "accepted", "generated_tokens", "masked_rows", "thought_tokens",
-)  # fmt: skip
-TIMES = ("prefill_s", "decode_s", "draft_s", "verify_s", "guessing_s", "mask_s", "thought_s")
 
 
 def figures(stats: Stats) -> list[str]:
@@ -68,28 +60,3 @@ def of_form(stats: Stats) -> str:
         f"The form fixed {fixed:,} of {stats.generated_tokens:,} tokens. "
         f"To learn what it allows took {mask_ms:.2f} ms a token."
     )
-
-
-def together(before: Stats | None, more: Stats) -> Stats:
-    """Return the figures of an answer that was continued: those of its parts, added up."""
-    if before is None:
-        return more
-    sums = {name: getattr(before, name) + getattr(more, name) for name in (*SUMMED, *TIMES)}
-    names = before.sources.keys() | more.sources.keys()
-    return replace(
-        before,
-        mode=more.mode,
-        lookahead_counts=dict(Counter(before.lookahead_counts) + Counter(more.lookahead_counts)),
-        positions=tuple(
-            _sum(*both) for both in zip_longest(before.positions, more.positions, fillvalue=Tally())
-        ),
-        sources={
-            name: _sum(before.sources.get(name, Tally()), more.sources.get(name, Tally()))
-            for name in sorted(names)
-        },
-        **sums,
-    )
-
-
-def _sum(one: Tally, other: Tally) -> Tally:
-    return Tally(one.tested + other.tested, one.accepted + other.accepted)

@@ -45,6 +45,11 @@ def warp(logits: Logits, sampling: Sampling, history: Sequence[int]) -> Row:
     return _row(logits, *_plausible(logits, sampling), sampling)
 
 
+def warped(sampling: Sampling) -> Warp:
+    """Return `warp` with its sampling chosen."""
+    return lambda logits, history: warp(logits, sampling, history)
+
+
 def penalise(logits: Logits, recent: Sequence[int], penalty: float) -> Logits:
     """Return a copy in which the scores of `recent` tokens are divided by `penalty` towards less.
 

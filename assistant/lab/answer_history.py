@@ -6,13 +6,13 @@ depth. An answer that was speculated on is compared with those, and not at all w
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from math import isfinite
 from typing import Literal, get_args
 
-from assistant.stats import Stats, Tally
+from assistant.stats import Stats
 from assistant.store.values import StoredAnswer
 
 
@@ -21,14 +21,7 @@ class Group:
     """The totals of answers; rates are over all their tokens."""
 
     answers: int = 0
-    tokens: int = 0
-    rounds: int = 0
-    drafted: int = 0
-    tested: int = 0
-    accepted: int = 0
-    decode_s: float = 0.0
-    positions: tuple[Tally, ...] = ()  # by place in the round
-    sources: dict[str, Tally] = field(default_factory=dict)
+    stats: Stats = field(default_factory=lambda: Stats(""))  # added up
     compared: int = 0  # answers whose time by ArS can be told
     compared_s: float = 0.0  # what these took
     ars_s: float = 0.0  # and what ArS would have taken
@@ -36,15 +29,7 @@ class Group:
     def add(self, stats: Stats) -> None:
         """Take an answer."""
         self.answers += 1
-        self.tokens += stats.generated_tokens
-        self.rounds += stats.rounds
-        self.drafted += stats.drafted
-        self.tested += stats.tested
-        self.accepted += stats.accepted
-        self.decode_s += stats.decode_s
-        self.positions = summed(self.positions, stats.positions)
-        for name, tally in stats.sources.items():
-            self.sources[name] = _sum(self.sources.get(name, Tally()), tally)
+        self.stats = self.stats.plus(stats)
 
     def compare(self, stats: Stats, ars_token_s: float) -> None:
         """Take what ArS would have needed for an answer."""
@@ -53,28 +38,9 @@ class Group:
         self.ars_s += stats.generated_tokens * ars_token_s
 
     @property
-    def acceptance_rate(self) -> float | None:
-        """Accepted over tested; None when nothing was tested."""
-        return self.accepted / self.tested if self.tested else None
-
-    @property
-    def tokens_per_eval(self) -> float | None:
-        """Generated tokens over target evaluations; None without any."""
-        return self.tokens / self.rounds if self.rounds else None
-
-    @property
     def speedup(self) -> float | None:
         """How much longer ArS would have taken; None when that cannot be told."""
         return self.ars_s / self.compared_s if self.compared_s else None
-
-
-def summed(one: Sequence[Tally], other: Sequence[Tally]) -> tuple[Tally, ...]:
-    """Return tallies added place by place."""
-    return tuple(_sum(*both) for both in zip_longest(one, other, fillvalue=Tally()))
-
-
-def _sum(one: Tally, other: Tally) -> Tally:
-    return Tally(one.tested + other.tested, one.accepted + other.accepted)
 
 
 Kind = Literal["code", "mixed", "list", "prose"]

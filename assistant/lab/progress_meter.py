@@ -17,12 +17,7 @@ def effort(width: int) -> float:
 
 
 class Meter:
-    """Time evaluations, and tell of the share that is done.
-
-    Args:
-        planned: the effort of everything.
-        tell: hears how far it is.
-    """
+    """Time evaluations, and tell of the share that is done of all the effort that is planned."""
 
     def __init__(self, planned: float, tell: Callable[[Measuring], None]) -> None:
         self._planned, self._tell = planned, tell

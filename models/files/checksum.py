@@ -3,18 +3,16 @@ if they do.
 """
 
 import hashlib
-import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-
-import msgspec
 
 from models import gguf as header
 from models.cancel import CancelFlag
 from models.catalog import GGUF, PUBLISHED
 from models.errors import ModelError, StorageError
-from models.files.disk import write_private
+from models.files.disk import read_json, write_json
 from models.files.layout import named_sha256
 from models.files.locate import locate, resolve
 from models.files.places import cache_dir
@@ -138,10 +136,8 @@ def remember(path: Path, digest: str) -> None:
     """Note the sha256 of a file as it is now."""
     records = {name: record for name, record in _records().items() if os.path.exists(name)}
     records[str(path.resolve())] = (*_stamp(path), digest)
-    try:
-        write_private(_place(), json.dumps(records))  # it takes names that are not UTF-8
-    except OSError:
-        return  # a cache that cannot be written costs a second checksum, nothing else
+    with suppress(OSError):  # a cache that cannot be written costs a second checksum, nothing else
+        write_json(_place(), records)
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
@@ -154,7 +150,4 @@ def _place() -> Path:
 
 
 def _records() -> _Records:
-    try:
-        return msgspec.convert(json.loads(_place().read_bytes()), _Records)
-    except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
-        return {}
+    return read_json(_place(), _Records) or {}

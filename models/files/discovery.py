@@ -3,7 +3,6 @@
 Headers are remembered: that of a file that has not changed is not read again.
 """
 
-import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -14,7 +13,7 @@ import msgspec
 
 from models.catalog import GGUF
 from models.errors import ModelError
-from models.files.disk import write_private
+from models.files.disk import read_json, write_json
 from models.files.gguf_files import parts_of
 from models.files.locate import locate, resolve
 from models.files.places import cache_dir
@@ -138,8 +137,7 @@ class _Headers:
         if self._is_new:
             files = {name: each for name, each in self._files.items() if os.path.exists(name)}
             with suppress(OSError, ValueError):
-                kept = msgspec.to_builtins(_Kept(_VERSION, files))
-                write_private(_place(), json.dumps(kept))  # it takes names that are not UTF-8
+                write_json(_place(), _Kept(_VERSION, files))
 
 
 def _place() -> Path:
@@ -147,8 +145,5 @@ def _place() -> Path:
 
 
 def _load() -> dict[str, tuple[int, int, _Outcome]]:
-    try:
-        kept = msgspec.convert(json.loads(_place().read_bytes()), _Kept)
-    except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
-        return {}
-    return kept.files if kept.version == _VERSION else {}
+    kept = read_json(_place(), _Kept)
+    return kept.files if kept and kept.version == _VERSION else {}

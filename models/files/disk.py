@@ -1,18 +1,23 @@
 """Free disk space, private files, and messages for disk errors."""
 
 import errno
+import json
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import get_ident
+from typing import TypeVar
+
+import msgspec
 
 from models.errors import StorageError
 
 _SPARE = 512_000_000
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+Kept = TypeVar("Kept")
 
 
 def require_room(folder: Path, needed: int) -> None:
@@ -68,6 +73,23 @@ def write_private(path: Path, content: str | bytes) -> None:
     except BaseException:  # an interrupt must not leave half a file
         fresh.unlink(missing_ok=True)
         raise
+
+
+def write_json(path: Path, value: object) -> None:
+    """Replace a private file of JSON; names of files in it need not be UTF-8.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    write_private(path, json.dumps(msgspec.to_builtins(value)))
+
+
+def read_json(path: Path, kind: type[Kept]) -> Kept | None:
+    """Return the content of a file of JSON; None if it is missing, damaged or of another kind."""
+    try:
+        return msgspec.convert(json.loads(path.read_bytes()), kind)
+    except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
+        return None
 
 
 def private_folder(path: Path) -> None:

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from models.errors import ModelMissing
@@ -89,45 +90,28 @@ def tree(top: Path) -> Iterator[tuple[Path, list[str]]]:
     Links are followed, but no folder is entered twice; hidden and unreadable ones are passed over.
     """
     seen: set[tuple[int, int]] = set()
-    waiting = [(top, 0)]
-    while waiting and len(seen) < _MAX_FOLDERS:
-        folder, depth = waiting.pop()
-        if not _is_new(folder, seen):
-            continue
-        folders, names = _entries(folder)
-        yield folder, names
-        if depth < _MAX_DEPTH:
-            waiting += [(folder / name, depth + 1) for name in reversed(folders)]
+    with suppress(ValueError):  # a null character in the name
+        for place, folders, names in os.walk(top, followlinks=True):
+            folder = Path(place)
+            if len(seen) == _MAX_FOLDERS or not _is_new(folder, seen):
+                folders.clear()
+                continue
+            is_deep = len(folder.parts) - len(top.parts) >= _MAX_DEPTH
+            folders[:] = [] if is_deep else _shown(folders)
+            yield folder, _shown(names)
+
+
+def _shown(names: list[str]) -> list[str]:
+    return sorted(name for name in names if not name.startswith("."))
 
 
 def _is_new(folder: Path, seen: set[tuple[int, int]]) -> bool:
     try:
         status = folder.stat()
-    except (OSError, ValueError):
+    except OSError:
         return False
     place = status.st_dev, status.st_ino
     if place in seen:
         return False
     seen.add(place)
     return True
-
-
-def _entries(folder: Path) -> tuple[list[str], list[str]]:
-    """Return the names of the folders and of the files in a folder."""
-    folders: list[str] = []
-    names: list[str] = []
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if not entry.name.startswith("."):
-                    (folders if _is_folder(entry) else names).append(entry.name)
-    except OSError:  # deleted meanwhile, or not readable
-        pass
-    return sorted(folders), sorted(names)
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a folder or a link to one; False for a link to itself."""
-    if entry.is_symlink():
-        return os.path.isdir(entry.path)
-    return entry.is_dir(follow_symlinks=False)

@@ -22,11 +22,6 @@ def storage(repo: str) -> Path:
     return hub_cache() / f"models--{repo.replace('/', '--')}"
 
 
-def repo_of(folder: Path) -> str:
-    """Return the repository of a folder."""
-    return folder.name.removeprefix("models--").replace("--", "/")
-
-
 def named_sha256(path: Path) -> str | None:
     """Return the sha256 that the cache's own name for a file promises, if it does."""
     name = path.resolve().name
@@ -74,9 +69,10 @@ def scan() -> Iterator[tuple[str, str, Path]]:
     """Yield the repository, the name and the place of every GGUF in the cache, whole or not."""
     for folder in _entries(hub_cache()):
         if folder.name.startswith("models--"):
+            repo = folder.name.removeprefix("models--").replace("--", "/")
             for snapshot in _snapshots(folder, None):
                 for path in gguf_files(snapshot):
-                    yield repo_of(folder), path.relative_to(snapshot).as_posix(), path
+                    yield repo, path.relative_to(snapshot).as_posix(), path
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from models import child_process
 from models.cancel import CancelFlag
 from models.catalog import GGUF, Mirror
 from models.errors import NetworkError, StorageError
@@ -80,26 +81,14 @@ def _download(
         try:
             while process.poll() is None:
                 tick(min(begin + _bytes_in(folder), end))
-                _wait(process, _POLL_S)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(_POLL_S)
         finally:
-            _end(process)
+            child_process.end(process)
     wheels = list(folder.glob("*.whl"))
     if process.returncode or not wheels:
         raise _failure(requirement, log.read_text(errors="replace"))
     return wheels[0]
-
-
-def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(seconds)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        process.terminate()
-        _wait(process, 5)
-        process.kill()
-        process.wait()
 
 
 def _bytes_in(folder: Path) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import BinaryIO
 
-import msgspec
+from models.files.disk import read_json, write_json
 
 _SUFFIX = ".specchat-part"
 _STALE_S = 7 * 24 * 3600
@@ -40,16 +40,11 @@ class Partial:
     @property
     def journal(self) -> Journal:
         """The last journal; empty if it is missing or unreadable."""
-        try:
-            return msgspec.json.decode(self._journal.read_bytes(), type=Journal)
-        except (OSError, ValueError, msgspec.MsgspecError):
-            return Journal()
+        return read_json(self._journal, Journal) or Journal()
 
     def note(self, journal: Journal) -> None:
         """Replace the journal in one step."""
-        fresh = self._journal.with_name(self._journal.name + "~")
-        fresh.write_bytes(msgspec.json.encode(journal))
-        fresh.replace(self._journal)
+        write_json(self._journal, journal)
 
     def open_at(self, length: int) -> BinaryIO:
         """Open for writing after the first `length` bytes; the rest is dropped."""

@@ -134,9 +134,7 @@ def is_repository(reference: str) -> bool:
     )
 
 
-def offer(
-    repo: str, report: Report, *, offline: bool = False, cancel: CancelFlag | None = None
-) -> Offer:
+def offer(repo: str, report: Report, *, offline: bool = False) -> Offer:
     """Ask the hub what a repository has, and choose what fits into memory.
 
     Raises:
@@ -154,7 +152,7 @@ def offer(
     name, revision = match.groups()
     report(Progress(0, 0, "asking the hub"))
     wanted = GGUF(name, name, "GGUF file", revision, 0, None, "")
-    found = describe(wanted, name, cancel)
+    found = describe(wanted, name, None)
     licence, sizes = found.licence, found.files
     if found.gated and hub.token() is None:
         raise NetworkError(

@@ -41,11 +41,6 @@ class Header:
         return self._text("general.name")
 
     @property
-    def licence(self) -> str | None:
-        """The licence that the file names."""
-        return self._text("general.license")
-
-    @property
     def file_type(self) -> str | None:
         """How most of the weights are quantised."""
         kind = self._number("general.file_type")

@@ -30,11 +30,6 @@ def kept() -> tuple[npt.NDArray[np.intp], int]:
     return np.flatnonzero(bits), len(bits)
 
 
-def packed(bits: npt.NDArray[np.uint8]) -> bytes:
-    """Return the file's content for one bit per token: 1 if it is kept."""
-    return zlib.compress(np.packbits(bits).tobytes(), 9)
-
-
 def made(report: Report) -> Path | None:
     """Return the default target's own draft, made now unless there is one.
 

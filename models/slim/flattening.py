@@ -91,8 +91,7 @@ def flattened(source: Path) -> Iterator[FlatFile]:
     _refuse_taken(place)
     kinds = {t.name: t.kind for t in layout.tensors if len(t.shape) > 1}
     kinds |= {tensor.name: flat(tensor) for tensor in chosen}
-    size = source.stat().st_size
-    with scratch(2 * size) as folder:
+    with scratch(source, copies=2) as folder:
         requantised, fresh = folder / "requantised.part", folder / place.name
         with no_halves(requantised):
             quantize(source, requantised, None, kinds=kinds)
@@ -100,7 +99,7 @@ def flattened(source: Path) -> Iterator[FlatFile]:
         recipe = _recipe(chosen)
         told = notes(source, layout.values, "flattened", recipe)
         values = {key: value for key, value in layout.values.items() if key != SERVES}
-        require_room(folder, size)
+        require_room(folder, source.stat().st_size)
         with no_halves(fresh):
             write(layout, fresh, {**values, **told}, changed=changed)
         requantised.unlink()

@@ -7,9 +7,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
-from models.errors import StorageError
+from models.errors import ModelError, StorageError
 from models.files import checksum
 from models.files.disk import disk_errors, require_room
+from models.files.gguf_files import parts_of
 from models.files.places import models_dir
 from models.gguf.summary import RECIPE, SOURCE, SOURCE_SHA256
 from models.slim import writing
@@ -20,17 +21,22 @@ _STALE_S = 24 * 3600
 
 
 @contextmanager
-def scratch(room: int) -> Iterator[Path]:
-    """Open a folder next to the models, with the given free bytes; it is removed at the end.
+def scratch(source: Path, copies: int = 1) -> Iterator[Path]:
+    """Open a folder next to the models, with room for copies of a file; it is removed at the end.
 
     Raises:
+        ModelError: the file is only a part of a model.
         StorageError: nothing can be written there.
     """
+    if parts_of(source):
+        raise ModelError(
+            f"{source} is one part of a split model; choose a model that is in one file."
+        )
     place = models_dir()
     with disk_errors(place):
         place.mkdir(parents=True, exist_ok=True)
         _remove_stale(place)
-        require_room(place, room)
+        require_room(place, copies * source.stat().st_size)
         folder = Path(mkdtemp(prefix=_SCRATCH, dir=place))
     try:
         yield folder

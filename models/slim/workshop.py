@@ -53,12 +53,9 @@ def spaced(layers: int, count: int) -> tuple[int, ...]:
 
 
 class Workshop:
-    """Makes files of one source by recipes; each requantisation is done once.
+    """Makes files of one source by recipes, in a folder; each requantisation is done once.
 
-    Args:
-        source: the file, which is only read.
-        counts: how often each token is used in real text.
-        folder: for what is made.
+    `counts` has how often each token is used in real text.
     """
 
     def __init__(self, source: Path, counts: npt.NDArray[np.int64], folder: Path) -> None:
@@ -120,5 +117,5 @@ def workshop(source: Path, count: Callable[[], npt.NDArray[np.int64]]) -> Iterat
     Raises:
         StorageError: nothing can be written there.
     """
-    with scratch(source.stat().st_size) as folder:
+    with scratch(source) as folder:
         yield Workshop(source, count(), folder)

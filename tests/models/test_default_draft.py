@@ -13,6 +13,7 @@ from models.gguf import read_vocabulary
 from models.slim import default_draft, workshop
 from models.slim.workshop import Recipe
 from tests import tiny
+from tests.tools.public_text.vocabulary import packed
 
 WORDS = tuple(f" word{i}" for i in range(101))  # in all a multiple of eight
 SIZE = 259 + len(WORDS)
@@ -20,15 +21,12 @@ KEPT = [*range(259), *range(300, 320)]
 
 
 @pytest.fixture
-def pair(tmp_path, monkeypatch):
+def pair(bare_machine, monkeypatch):
     """A machine with the default pair, which is tiny here, and the list of what its draft keeps."""
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
-    (tmp_path / "models").mkdir()
+    (bare_machine / "models").mkdir()
     entries = {}
     for name, layers in (("big", 12), ("small", 4)):
-        path = tiny.write(tmp_path / "models" / f"{name}.gguf", layers=layers, words=WORDS)
+        path = tiny.write(bare_machine / "models" / f"{name}.gguf", layers=layers, words=WORDS)
         entries[name] = GGUF(name, None, path.name, None, path.stat().st_size, None, "MIT")
         monkeypatch.setitem(catalog.FILES, name, entries[name])
     pair = catalog.Pair("default", entries["big"], entries["small"])
@@ -36,8 +34,8 @@ def pair(tmp_path, monkeypatch):
     monkeypatch.setattr(catalog, "PAIRS", (pair,))
     bits = np.zeros(SIZE, np.uint8)
     bits[KEPT] = 1
-    monkeypatch.setattr(default_draft, "TOKENS", tmp_path / "tokens")
-    default_draft.TOKENS.write_bytes(default_draft.packed(bits))
+    monkeypatch.setattr(default_draft, "TOKENS", bare_machine / "tokens")
+    default_draft.TOKENS.write_bytes(packed(bits))
     return pair
 
 
@@ -100,7 +98,7 @@ def test_where_it_cannot_be_made_the_draft_serves_and_the_reason_is_said(pair, s
 
 
 def test_a_file_of_another_vocabulary_is_left_alone(pair, said):
-    default_draft.TOKENS.write_bytes(default_draft.packed(np.ones(SIZE + 8, np.uint8)))
+    default_draft.TOKENS.write_bytes(packed(np.ones(SIZE + 8, np.uint8)))
     assert default_draft.made(said.append) is None
     assert "a different vocabulary" in sentences(said)
 

@@ -11,11 +11,7 @@ from models.slim.vocabulary import MATRICES, without
 from models.slim.writing import read_layout, write
 from tests import tiny
 
-
-@pytest.fixture(autouse=True)
-def places(tmp_path, monkeypatch):
-    for variable in ("HF_HUB_CACHE", "SPECCHAT_MODELS", "SPECCHAT_HOME", "HOME"):
-        monkeypatch.setenv(variable, str(tmp_path / "nothing"))
+pytestmark = pytest.mark.usefixtures("bare_machine")
 
 
 @pytest.fixture
@@ -102,7 +98,6 @@ def test_more_than_half_the_targets_size_is_never_chosen_unasked(large, tmp_path
 def test_the_draft_that_the_catalogue_lists_is_preferred(tmp_path, monkeypatch):
     folder = tmp_path / "models"
     folder.mkdir()
-    monkeypatch.setenv("SPECCHAT_MODELS", str(folder))
     entries = {}
     for name, layers in (("big", 12), ("listed", 4), ("least", 1)):
         path = tiny.write(folder / f"{name}.gguf", layers=layers)

@@ -22,12 +22,9 @@ STEEP = ("attn_v", "ffn_down", "output", "token_embd")
 
 
 @pytest.fixture(autouse=True)
-def models(tmp_path, monkeypatch):
+def models(bare_machine):
     """The folder of specchat's own models, empty."""
-    for variable in ("SPECCHAT_HOME", "HOME"):
-        monkeypatch.setenv(variable, str(tmp_path / "home"))
-    monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
-    return tmp_path / "models"
+    return bare_machine / "models"
 
 
 @pytest.fixture

@@ -32,12 +32,9 @@ TEXT = [*b"def slim(draft):", *(259 + i for i in FREQUENT[:8]), 258]
 
 
 @pytest.fixture
-def models(tmp_path, monkeypatch):
+def models(bare_machine):
     """The folder of specchat's own models, empty."""
-    for variable in ("SPECCHAT_HOME", "HOME"):
-        monkeypatch.setenv(variable, str(tmp_path / "home"))
-    monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
-    return tmp_path / "models"
+    return bare_machine / "models"
 
 
 @pytest.fixture(params=["llama", "gemma3"], ids=["with a head", "with tied embeddings"])
@@ -213,7 +210,7 @@ def test_licence_goes_with_the_weights(models, tmp_path):
     writing.write(layout, licensed, values)
     with making(licensed) as made:
         header = read(made.keep(Recipe("Q4_0", KEPT), ""))
-    assert (header.licence, header.name) == ("apache-2.0", "Tiny slim")
+    assert (header.metadata["general.license"], header.name) == ("apache-2.0", "Tiny slim")
 
 
 def full(*arguments, **options):

@@ -60,15 +60,3 @@ def endless(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def pair(target: Path, draft: Path) -> tuple[Path, Path]:
     return target, draft
-
-
-@pytest.fixture
-def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine without any model."""
-    for variable in ("OLLAMA_MODELS", "LLAMA_CACHE", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "person"))
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "specchat"))
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
-    return tmp_path

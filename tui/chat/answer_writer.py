@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from assistant.events import Decoded, Finished, Stop
 from assistant.tokens import Step, Trace
-from tui.figures import together
 
 if TYPE_CHECKING:  # they import SQLite and Textual
     from assistant.store import Record, State, Store
@@ -91,7 +90,8 @@ class AnswerWriter:
         whole = bool(event.token_ids) and (bool(self._ids) or not self._begun + self._thought)
         ids = (*self._ids, *event.token_ids) if whole else ()
         state: State = "complete" if event.stop in WHOLE else "stopped"
-        stats, text = together(self.record.stats, event.stats), self._begun + event.text
+        before, text = self.record.stats, self._begun + event.text
+        stats = before.plus(event.stats) if before else event.stats
         end = ids, self.trace, stats, str(event.stop), state, self._thought + event.thought
         with self._storing:
             self.is_over = True

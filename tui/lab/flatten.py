@@ -64,17 +64,12 @@ def flatten(context: click.Context, file: str, yes: bool, anyway: bool, as_json:
 def _source(file: str) -> "LocalModel":
     """Return the model to flatten, which is whole and verifies batches."""
     from models.files.discovery import identify
-    from models.files.gguf_files import parts_of
 
     source = identify(file)
     if source.refusal:
         raise ModelError(f"{source.path} is {source.refusal}")
     if source.summary and source.summary.recurrent:
         raise ModelError(f"{source.path} is recurrent: only models of attention can be flattened.")
-    if parts_of(source.path):
-        raise ModelError(
-            f"{source.path} is one part of a split model; choose a model that is in one file."
-        )
     return source
 
 

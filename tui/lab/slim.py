@@ -74,7 +74,6 @@ def _pair(
     """Return the target and what to make a draft from."""
     from models.drafts import Pairing, best_draft
     from models.files.discovery import discover, identify
-    from models.files.gguf_files import parts_of
     from tui.models.locate_pair import NO_DRAFT, default_target
 
     candidates = list(discover(chosen.folders))
@@ -92,10 +91,6 @@ def _pair(
         if found is None:
             raise ModelMissing(reason)
         small = found
-    if parts_of(small.path):
-        raise ModelError(
-            f"{small.path} is one part of a split model; choose a model that is in one file."
-        )
     return large, small
 
 

@@ -12,9 +12,8 @@ from assistant.lab.answer_history import KINDS, AnswerHistory, Group, look_back,
 from assistant.stats import Tally
 from tui.safe import safe
 from tui.shell.chats_command import as_json_option, opened
-from tui.widgets.text_figures import gauge, level, sparkline
+from tui.widgets.text_figures import MISSING, gauge, level, sparkline
 
-MISSING = "–"
 WIDTH, NAME, GAUGE = 80, 33, 8  # cells
 PLACES = 8  # in a round, that are told one by one
 
@@ -43,11 +42,11 @@ def stats(as_json: bool) -> None:
 
 def lines(history: AnswerHistory) -> Iterator[str]:
     """Yield the lines of a report, at most 80 cells wide."""
-    whole = history.whole
+    whole, total = history.whole, history.whole.stats
     days = [date.fromtimestamp(when).isoformat() for when in (history.first, history.last)]
     yield (
         f"{_count(whole.answers, 'answer')} from {days[0]} to {days[1]}: "
-        f"{_count(whole.tokens, 'token')} in {_count(whole.rounds, 'evaluation')}"
+        f"{_count(total.generated_tokens, 'token')} in {_count(total.rounds, 'evaluation')}"
     )
     if history.left_out:
         yield f"Left out, because its figures are impossible: {_count(history.left_out, 'answer')}"
@@ -97,7 +96,7 @@ def _tables(history: AnswerHistory) -> dict[str, dict[str, Group]]:
 
 
 def _plots(history: AnswerHistory) -> Iterator[str]:
-    whole = history.whole
+    whole = history.whole.stats
     if whole.positions:
         rates = [tally.rate or 0.0 for tally in whole.positions[:PLACES]]
         told = " ".join(f"{rate:.0%}" for rate in rates)
@@ -116,12 +115,11 @@ def _line(name: str, answers: str, accepted: str, tokens: str, speedup: str) -> 
 
 
 def _cells(group: Group) -> tuple[str, str, str, str]:
-    tested = Tally(group.tested, group.accepted)
-    tokens, speedup = group.tokens_per_eval, group.speedup
+    stats, speedup = group.stats, group.speedup
     return (
         f"{group.answers:,}",
-        _share(tested),
-        MISSING if tokens is None else f"{tokens:.2f}",
+        _share(Tally(stats.tested, stats.accepted)),
+        f"{stats.tokens_per_eval:.2f}" if stats.rounds else MISSING,
         MISSING if speedup is None else f"{speedup:.2f}×",
     )
 
@@ -131,15 +129,17 @@ def _share(tally: Tally) -> str:
 
 
 def _values(group: Group) -> dict[str, Any]:
-    names = ("answers", "tokens", "rounds", "drafted", "tested", "accepted", "decode_s")
+    stats, names = group.stats, ("rounds", "drafted", "tested", "accepted", "decode_s")
     return {
-        **{name: getattr(group, name) for name in names},
-        "acceptance_rate": group.acceptance_rate,
-        "tokens_per_eval": group.tokens_per_eval,
+        "answers": group.answers,
+        "tokens": stats.generated_tokens,
+        **{name: getattr(stats, name) for name in names},
+        "acceptance_rate": stats.acceptance_rate,
+        "tokens_per_eval": stats.tokens_per_eval if stats.rounds else None,
         "speedup": group.speedup,
         "speedup_of_answers": group.compared,
-        "positions": [tally.rate for tally in group.positions],
-        "sources": {name: tally.rate for name, tally in group.sources.items()},
+        "positions": [tally.rate for tally in stats.positions],
+        "sources": {name: tally.rate for name, tally in stats.sources.items()},
     }
 
 

@@ -95,11 +95,6 @@ class ModelBrowser(Vertical):
         self.list.focus()
         self.list.look()
 
-    @property
-    def current(self) -> ModelEntry | None:
-        """The entry under the cursor."""
-        return self.list.current
-
     def on_resize(self) -> None:
         """Fit the titles of the columns to the width."""
         self._heading.update(heading(self.list.row_width))
@@ -114,7 +109,7 @@ class ModelBrowser(Vertical):
     @on(OptionList.OptionHighlighted)
     def describe(self) -> None:
         """Tell all about the model under the cursor, also what was found out meanwhile."""
-        self.details.show(self.current)
+        self.details.show(self.list.current)
         self.screen.refresh_bindings()
 
 

@@ -1,6 +1,5 @@
 """Downloads of models, one at a time: how far one is, how fast it goes, how long it will take."""
 
-from collections import deque
 from dataclasses import dataclass
 from functools import partial
 from threading import Thread
@@ -9,6 +8,7 @@ from time import monotonic
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.eta import ETA
 from textual.message import Message
 from textual.widgets import ProgressBar, Static
 
@@ -24,29 +24,7 @@ OFFLINE = "Nothing is fetched while --offline, or offline in config.toml, is set
 STOPPED = "Stopped. The downloaded part is kept; the next pull resumes there."
 REPORT_EVERY_S = 0.1
 SPEED_OVER_S = 10.0
-
-
-class TransferSpeed:
-    """The speed of the last few seconds, which says more about the next ones than the average."""
-
-    def __init__(self) -> None:
-        self._seen: deque[tuple[float, int]] = deque()
-
-    def add(self, done: int, now: float) -> None:
-        """Note that `done` bytes are here; fewer than before means that something new began."""
-        if self._seen and done < self._seen[-1][1]:
-            self._seen.clear()
-        self._seen.append((now, done))
-        while len(self._seen) > 2 and now - self._seen[0][0] > SPEED_OVER_S:
-            self._seen.popleft()
-
-    @property
-    def speed(self) -> float:
-        """Bytes a second; 0 while unknown."""
-        if len(self._seen) < 2:
-            return 0.0
-        (then, before), (now, after) = self._seen[0], self._seen[-1]
-        return (after - before) / (now - then) if now > then else 0.0
+"""Seconds whose speed is told: the last ones say more about the next than the average."""
 
 
 class Downloads(Vertical):
@@ -94,7 +72,7 @@ class Downloads(Vertical):
         self._bar = ProgressBar(show_eta=False, show_percentage=True)
         self._figures = Static(classes="figures", markup=False)
         self._notice = Static(classes="notice", markup=False)
-        self._speed = TransferSpeed()
+        self._speed = ETA(SPEED_OVER_S)
         self._cancel = CancelFlag()
         self._thread: Thread | None = None
         self._reported = 0.0
@@ -117,7 +95,8 @@ class Downloads(Vertical):
             return OFFLINE
         if self._thread is not None:
             return "One download at a time; Esc stops the current one."
-        self._speed, self._cancel = TransferSpeed(), CancelFlag()
+        self._speed.reset()
+        self._cancel = CancelFlag()
         self._what.update("")
         self._bar.update(total=None, progress=0)
         self._figures.update("Connecting …")
@@ -170,10 +149,10 @@ class Downloads(Vertical):
             self._notice.update(safe(progress.notice))
             self._notice.display = True
             return
-        self._speed.add(progress.done, monotonic())
+        self._speed.add_sample(monotonic(), progress.done)
         self._what.update(safe(message.what))
         self._bar.update(total=progress.total or None, progress=progress.done)
-        self._figures.update(safe(figures(progress, self._speed.speed)))
+        self._figures.update(safe(figures(progress, self._speed.speed or 0.0)))
 
 
 def figures(progress: Progress, speed: float) -> str:

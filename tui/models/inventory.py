@@ -46,12 +46,7 @@ class Advice:
 
 
 class ModelInventory:
-    """The models on this machine and in the catalogue. Slow: its methods belong on a thread.
-
-    Args:
-        settings: for the folders and the size of the context.
-        ready: what is loaded now, if anything is.
-    """
+    """The models on this machine and in the catalogue. Slow: its methods belong on a thread."""
 
     def __init__(self, settings: Settings, ready: Ready | None = None) -> None:
         self._settings = settings

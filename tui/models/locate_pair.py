@@ -1,6 +1,7 @@
 """From the settings to the files on this machine."""
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from assistant.request import Setup
@@ -10,10 +11,12 @@ from models.drafts import best_draft, made_here
 from models.errors import ModelMissing, SpecchatError, UsageError
 from models.files.checksum import ready
 from models.files.discovery import discover, identify
+from models.files.gguf_files import is_label
 from models.files.locate import resolve
 from models.files.places import cache_dir
 from models.files.progress import Report, silent
 from models.files.stores import find
+from models.files.variants import variant
 from tui.settings.settings import Settings
 
 NO_DRAFT = "none"
@@ -52,6 +55,21 @@ def find_models(settings: Settings, report: Report = silent) -> tuple[Setup, str
         heads=settings.draft == HEADS,
     )
     return setup, no_draft
+
+
+def find_with(
+    target: str | None, settings: Settings, report: Report = silent
+) -> tuple[Setup, str | None]:
+    """Return what to load with another target, if one is named: a model, or a quantisation.
+
+    Raises:
+        ModelMissing: there is no such model here.
+    """
+    if target is None or not is_label(target):
+        return find_models(replace(settings, target=target or settings.target), report)
+    setup, no_draft = find_models(settings, report)
+    path = variant(setup.target, target)
+    return replace(setup, target=ready(str(path), report)), no_draft
 
 
 def alone(path: Path, settings: Settings) -> Setup:

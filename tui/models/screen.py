@@ -36,9 +36,7 @@ WELCOME = (
 class ModelsScreen(Screen[Choice | None]):
     """Choose a target or a draft, or fetch one; the conversation continues with what is returned.
 
-    Args:
-        settings: for the folders, the context, and the target that is asked for.
-        ready: what is loaded now; None when nothing is, as on the first run.
+    Nothing is `ready` on the first run.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -94,7 +92,7 @@ class ModelsScreen(Screen[Choice | None]):
     @on(OptionList.OptionSelected)
     def use(self) -> None:
         """Use what is under the cursor as the target."""
-        entry = self.browser.current
+        entry = self.browser.list.current
         if entry is None:
             return
         if isinstance(entry.model, GGUF):
@@ -110,7 +108,7 @@ class ModelsScreen(Screen[Choice | None]):
 
     def action_draft(self) -> None:
         """Use what is under the cursor as the draft of the target that is loaded."""
-        entry, target = self.browser.current, self.stock.target()
+        entry, target = self.browser.list.current, self.stock.target()
         if entry is None or not isinstance(entry.model, LocalModel):
             return
         if target is None:
@@ -150,7 +148,7 @@ class ModelsScreen(Screen[Choice | None]):
 
     def action_pull(self) -> None:
         """Fetch what is under the cursor."""
-        entry = self.browser.current
+        entry = self.browser.list.current
         if entry and isinstance(entry.model, GGUF):
             self.pull((entry.model,), then_use=False)
 
@@ -212,7 +210,7 @@ class ModelsScreen(Screen[Choice | None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Dim the keys that mean nothing for what is under the cursor."""
-        entry = self.browser.current
+        entry = self.browser.list.current
         here = entry is not None and isinstance(entry.model, LocalModel)
         if action == "draft":
             return True if self.ready and here else None

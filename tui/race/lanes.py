@@ -9,11 +9,9 @@ from typing import cast
 from assistant.request import Lane, Mode, Race, Request, Setup
 from models.engines import EngineName
 from models.errors import ModelError, UsageError
-from models.files.checksum import ready
 from models.files.gguf_files import is_label
 from models.files.progress import Report, silent
-from models.files.variants import variant
-from tui.models.locate_pair import NO_DRAFT, find_models
+from tui.models.locate_pair import NO_DRAFT, find_with
 from tui.settings.settings import Settings
 
 DEFAULT = "ars,sps"
@@ -106,13 +104,7 @@ def _fair(request: Request) -> Request:
 
 
 def _lane(entry: LaneSpec, settings: Settings, report: Report) -> Lane:
-    if entry.target is None or is_label(entry.target):
-        setup, no_draft = find_models(settings, report)
-        if entry.target is not None:
-            path = variant(setup.target, entry.target)
-            setup = replace(setup, target=ready(str(path), report))
-    else:
-        setup, no_draft = find_models(replace(settings, target=entry.target), report)
+    setup, no_draft = find_with(entry.target, settings, report)
     if entry.mode == "sps" and not setup.has_draft and settings.draft != NO_DRAFT:
         raise ModelError(f"{no_draft} SpS needs a draft.")
     return _with(setup, entry, settings)

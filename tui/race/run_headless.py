@@ -11,7 +11,7 @@ from assistant.events import Event, Lap, Lined, ModelInfo, Stats
 from assistant.request import Race
 from models.files import checksum
 from tui.race.lanes import LaneSpec, line_up
-from tui.race.track import LaneStanding, Track
+from tui.race.track import Track
 from tui.race.verdict import table, verdict
 from tui.safe import safe
 from tui.settings.settings import Settings
@@ -34,67 +34,43 @@ def find(entries: tuple[LaneSpec, ...], settings: Settings, prompt: str) -> Race
 def run(race: Race, as_json: bool) -> int:
     """Have a race run, print what came of it, and return the exit code.
 
+    Progress goes to standard error. Ctrl-C ends it early and keeps the text so far.
+
     Raises:
         SpecchatError: no lane could start.
+        KeyboardInterrupt: Ctrl-C while loading, or twice.
     """
-    racing = Racing(race)
-    racing.run()
-    sentence = verdict(racing.standings, race.request)
-    if as_json:
-        click.echo(json.dumps(_report(race, racing.tracks, sentence)))
-    else:
-        click.echo("\n".join(safe("  ".join(row)) for row in table(racing.standings)))
-        click.echo(f"\n{safe(sentence)}")
-    failures = [f"{each.lane.name}: {each.failed}" for each in racing.standings if each.failed]
-    for failure in failures:
-        click.echo(safe(failure), err=True)
-    return INTERRUPTED if racing.interrupted else FAILED if failures else 0
+    tracks = [Track(lane) for lane in race.lanes]
+    console = EngineConsole("starting", lively=True)
 
-
-class Racing:
-    """Run a race and record what its lanes say; progress goes to standard error."""
-
-    def __init__(self, race: Race) -> None:
-        self.tracks = [Track(lane) for lane in race.lanes]
-        self._race = race
-        self._listening = EngineConsole("starting", lively=True)
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C has ended it early."""
-        return self._listening.interrupted
-
-    @property
-    def standings(self) -> list[LaneStanding]:
-        """How far every lane has come."""
-        return [track.standing for track in self.tracks]
-
-    def run(self) -> None:
-        """Run it to its end. Ctrl-C ends it early and keeps the text so far.
-
-        Raises:
-            SpecchatError: no lane could start.
-            KeyboardInterrupt: Ctrl-C while loading, or twice.
-        """
-        with self._listening.shown():
-            self._listening.run(self._race, self._hear, keeps=False)
-
-    def _hear(self, event: Event) -> None:
+    def hear(event: Event) -> None:
         if isinstance(event, Lined):
-            self._listening.keeps = True  # from here on, there is something to keep
-            for track, ready in zip(self.tracks, event.lanes, strict=True):
+            console.keeps = True  # from here on, there is something to keep
+            for track, ready in zip(tracks, event.lanes, strict=True):
                 track.line_up(ready)
         if isinstance(event, Lap):
-            self.tracks[event.lane].record(event)
-            self.tracks[event.lane].play()
-            self._listening.say(self._progress())
+            tracks[event.lane].record(event)
+            tracks[event.lane].play()
+            console.say(f"tokens so far: {', '.join(map(_count, tracks))}")
 
-    def _progress(self) -> str:
-        counts = [
-            f"{each.lane.name} {each.stats.generated_tokens if each.stats else 0}"
-            for each in self.standings
-        ]
-        return f"tokens so far: {', '.join(counts)}"
+    with console.shown():
+        console.run(race, hear, keeps=False)
+    standings = [track.standing for track in tracks]
+    sentence = verdict(standings, race.request)
+    if as_json:
+        click.echo(json.dumps(_report(race, tracks, sentence)))
+    else:
+        click.echo("\n".join(safe("  ".join(row)) for row in table(standings)))
+        click.echo(f"\n{safe(sentence)}")
+    failures = [f"{each.lane.name}: {each.failed}" for each in standings if each.failed]
+    for failure in failures:
+        click.echo(safe(failure), err=True)
+    return INTERRUPTED if console.interrupted else FAILED if failures else 0
+
+
+def _count(track: Track) -> str:
+    stats = track.standing.stats
+    return f"{track.standing.lane.name} {stats.generated_tokens if stats else 0}"
 
 
 def _report(race: Race, tracks: Sequence[Track], sentence: str) -> dict[str, Any]:
@@ -124,13 +100,9 @@ def _lane(track: Track, first: float) -> dict[str, Any]:
         "stop": finished and str(finished.stop),
         "failed": standing.failed,
         "compute_s": standing.clock,
-        "ratio": _ratio(standing, first),
+        "ratio": standing.tokens_per_s / first if first and standing.tokens_per_s else None,
         "stats": standing.stats and _stats(standing.stats),
     }
-
-
-def _ratio(standing: LaneStanding, first: float) -> float | None:
-    return standing.tokens_per_s / first if first and standing.tokens_per_s else None
 
 
 def _stats(stats: Stats) -> dict[str, Any]:

@@ -27,8 +27,8 @@ class Lines(ScrollView):
     }
     """
 
-    def __init__(self, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
         self._shown: Sequence[Content] = ()
         self._strips: dict[int, tuple[Style, Strip]] = {}
 

@@ -40,11 +40,7 @@ class Odds:
     """The logarithm of odds, or a part of it, learnt from probabilities that are seen.
 
     Logistic regression, one step of Newton's for each observation: it moves by how unexpected that
-    was, and the less the more is known already.
-
-    Args:
-        value: what is believed at first.
-        information: how firmly; one over the variance.
+    was, and the less the more is known already. The information is one over the variance.
     """
 
     def __init__(self, value: float, information: float) -> None:
@@ -82,9 +78,7 @@ def probability(value: float) -> float:
 class RecentMean:
     """A mean that forgets: what was added before counts for less each time.
 
-    Args:
-        value: what it is at first.
-        weight: as how many observations that counts.
+    The `value` at first counts as so many observations as its `weight`.
     """
 
     def __init__(self, value: float = 0.0, weight: float = 0.0) -> None:
@@ -108,9 +102,6 @@ class Acceptance:
     does in this text, quickly, and for all its kinds at once; and how it does on the whole, with
     these models, over all texts. What is learnt from are not the coins that fell but their odds:
     the overlap of the two rows.
-
-    Args:
-        lasting: what earlier loads have learnt; see `lasting`.
     """
 
     def __init__(self, lasting: Mapping[str, float] | None = None) -> None:

@@ -18,9 +18,6 @@ class Reference:
     Only rounds without proposals show them. When the machine becomes faster or slower while tokens
     are proposed, rounds take longer or shorter than expected, and the next one is to be plain:
     that tells whether ArS has changed too.
-
-    Args:
-        seconds: what was measured at load.
     """
 
     def __init__(self, seconds: float) -> None:

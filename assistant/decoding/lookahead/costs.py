@@ -24,9 +24,6 @@ class Staircase:
     that knows no blocks keeps, and the sum of two evaluations, of the blocks and of the rest: the
     measured number of tokens next to them tells where.
 
-    Args:
-        measured: seconds by tokens.
-
     Raises:
         ValueError: nothing was measured, or something that is not a duration.
     """

@@ -98,8 +98,8 @@ def differences(a: ComparedRun, b: ComparedRun) -> list[Difference]:
             if both:
                 ours, theirs = (together(sides) for sides in zip(*both, strict=True))
                 ratio = geometric_mean([speedup(second, first) for first, second in both])
-                speeds = ours.tokens_per_s, theirs.tokens_per_s
-                per_eval = ours.tokens_per_eval, theirs.tokens_per_eval
+                speeds = ours.stats.tokens_per_s, theirs.stats.tokens_per_s
+                per_eval = ours.stats.tokens_per_eval, theirs.stats.tokens_per_eval
                 found.append(Difference(kind, system, len(both), speeds, ratio, per_eval))
     return found
 

@@ -5,7 +5,6 @@ It is started only when a user names its binary, and ended with the run.
 
 import http.client
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -18,10 +17,13 @@ from tempfile import TemporaryFile
 from time import monotonic, sleep
 from typing import IO, Any
 
+import msgspec
+
 from assistant.chat.template import CHATML, ChatTemplate
 from assistant.lab.bench.events import Measured
 from assistant.request import Request, Setup
 from assistant.stats import Stats
+from models import child_process
 from models.errors import ModelError, UsageError
 from models.gguf import read
 from models.machine import physical_cores
@@ -60,45 +62,43 @@ def body(asked: Request, template: ChatTemplate, lookahead: int | None) -> dict[
     }
 
 
-def measured(answer: Any) -> Measured:
-    """Return what the server tells of its answer; its times are its own.
+class Timings(msgspec.Struct):
+    """Its own times, and counts of tokens."""
 
-    Raises:
-        ModelError: it tells something else.
-    """
-    match answer:
-        case {
-            "content": str(text),
-            "timings": {
-                "predicted_n": int(tokens),
-                "predicted_ms": int() | float() as decode_ms,
-                "prompt_n": int(prompt),
-                "prompt_ms": int() | float() as prompt_ms,
-                **more,
-            },
-        }:
-            drafted, accepted = (_count(more, name) for name in ("draft_n", "draft_n_accepted"))
-            # Its clock starts at the first token, which it counts.
-            decode_s = decode_ms / 1000 * tokens / max(1, tokens - 1)
-            stats = Stats(
-                "sps" if drafted else "ars",
-                rounds=max(1, tokens - accepted),
-                drafted=drafted,
-                accepted=accepted,  # of those that were drafted; how many were tested is not told
-                prompt_tokens=prompt,
-                generated_tokens=tokens,
-                prefill_s=prompt_ms / 1000,
-                first_token_s=prompt_ms / 1000,
-                decode_s=decode_s,
-                verify_s=decode_s,
-            )
-            return Measured(text, str(answer.get("stop_type", "")), stats)
-    raise ModelError("This is not a llama-server: its answer has no timings.")
+    predicted_n: int
+    predicted_ms: float
+    prompt_n: int
+    prompt_ms: float
+    draft_n: int = 0
+    draft_n_accepted: int = 0
 
 
-def _count(timings: Any, name: str) -> int:
-    value = timings.get(name, 0)
-    return value if isinstance(value, int) else 0
+class Completion(msgspec.Struct):
+    """What the server tells of its answer."""
+
+    content: str
+    timings: Timings
+    stop_type: str = ""
+
+    @property
+    def measured(self) -> Measured:
+        """The answer and its figures."""
+        times, tokens = self.timings, self.timings.predicted_n
+        # Its clock starts at the first token, which it counts.
+        decode_s = times.predicted_ms / 1000 * tokens / max(1, tokens - 1)
+        stats = Stats(
+            "sps" if times.draft_n else "ars",
+            rounds=max(1, tokens - times.draft_n_accepted),
+            drafted=times.draft_n,
+            accepted=times.draft_n_accepted,  # of the drafted; how many were tested is not told
+            prompt_tokens=times.prompt_n,
+            generated_tokens=tokens,
+            prefill_s=times.prompt_ms / 1000,
+            first_token_s=times.prompt_ms / 1000,
+            decode_s=decode_s,
+            verify_s=decode_s,
+        )
+        return Measured(self.content, self.stop_type, stats)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +114,7 @@ PLAIN = Way(NAME, lookahead=0)
 
 
 class LlamaServer:
-    """A llama-server, which speculates or does not; it starts at the first question.
-
-    Args:
-        binary: the program.
-        setup: which models, and how.
-        way: how it decodes.
-        log: where its complaints go.
-    """
+    """A llama-server, which starts at the first question; its complaints go to a log."""
 
     def __init__(self, binary: Path, setup: Setup, way: Way, log: IO[bytes]) -> None:
         self.name = way.name
@@ -129,8 +122,7 @@ class LlamaServer:
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
         self._port = 0
-        header = read(setup.target)
-        self._template = ChatTemplate(header.template, CHATML)
+        self._template = ChatTemplate(read(setup.target).template, CHATML)
 
     def measure(self, asked: Request) -> Measured:
         """Answer a question from cold caches.
@@ -141,17 +133,12 @@ class LlamaServer:
         if self._process is None:
             self._start()
         question = body(asked, self._template, self._way.lookahead)
-        return measured(self._ask(json.dumps(question)))
+        return self._ask(json.dumps(question)).measured
 
     def close(self) -> None:
         """End it."""
         if self._process is not None:
-            self._process.terminate()
-            try:
-                self._process.wait(10)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+            child_process.end(self._process)
             self._process = None
 
     def _command(self) -> list[str]:
@@ -190,7 +177,7 @@ class LlamaServer:
         except (OSError, http.client.HTTPException):
             return False
 
-    def _ask(self, body: str) -> Any:
+    def _ask(self, body: str) -> Completion:
         try:
             status, content = self._answer("POST", "/completion", body, ANSWER_S)
         except (OSError, http.client.HTTPException) as error:
@@ -199,9 +186,9 @@ class LlamaServer:
             said = content[:200].decode("utf-8", "replace")
             raise ModelError(f"{self._binary} answered {status}: {said}")
         try:
-            return json.loads(content)
-        except ValueError as error:
-            raise ModelError(f"{self._binary} answered with something that is not JSON.") from error
+            return msgspec.json.decode(content, type=Completion)
+        except msgspec.MsgspecError as error:
+            raise ModelError(f"{self._binary} is not a llama-server: {error}.") from error
 
     def _answer(
         self, method: str, path: str, body: str | None, timeout_s: float
@@ -219,16 +206,6 @@ class LlamaServer:
         return lines[-1][:200] if lines else "it printed nothing."
 
 
-def check(binary: Path) -> None:
-    """Refuse what cannot be a program.
-
-    Raises:
-        UsageError: it is none.
-    """
-    if not binary.is_file() or not os.access(binary, os.X_OK):
-        raise UsageError(f"{binary} is not a program; give the path of a llama-server.")
-
-
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind((HOST, 0))
@@ -244,8 +221,11 @@ def servers(
 
     Without speculation; with the draft, and the first lookahead there is; and with n-grams of the
     text, as it does that by itself.
+
+    Raises:
+        UsageError: it is no program.
+        ModelError: it does not say what it can do.
     """
-    check(binary)
     k = next((each for each in lookaheads if each), 4)
     ways = [PLAIN, *_ways(_help(binary), setup.draft, k)]
     with TemporaryFile() as log, ExitStack() as started:
@@ -268,6 +248,8 @@ def _ways(options: str, draft: Path | None, k: int) -> Iterator[Way]:
 def _help(binary: Path) -> str:
     try:
         asked = subprocess.run([binary, "--help"], capture_output=True, timeout=HELP_S)
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except OSError as error:
+        raise UsageError(f"{binary} is not a program; give the path of a llama-server.") from error
+    except subprocess.TimeoutExpired as error:
         raise ModelError(f"{binary} does not print its options: {error}.") from error
     return asked.stdout.decode("utf-8", "replace")

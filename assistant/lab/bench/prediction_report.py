@@ -94,5 +94,5 @@ def _here(answers: Sequence[RunAnswer], ars: str) -> Machine | None:
         return None
     target_s = sum(each.verify_s for each in stats) / rounds
     host_s = sum(each.host_s for each in stats) / rounds
-    here = Machine("here", costs.verify, costs.draft).scaled(target_s / costs.verify[1])
+    here = Machine(costs.verify, costs.draft).scaled(target_s / costs.verify[1])
     return replace(here, host_s=host_s)

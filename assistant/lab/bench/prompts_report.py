@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from assistant.lab.bench.intervals import Interval, geometric_mean
 from assistant.lab.bench.prediction_report import predictions
@@ -69,12 +70,12 @@ def _standing(
         kind,
         system,
         len(both),
-        own.tokens_per_s,
+        own.stats.tokens_per_s,
         geometric_mean(ratios) if ratios else None,
         min(ratios, default=None),
-        own.tokens_per_eval,
-        own.acceptance_rate,
-        own.total("first_token_s") / len(own.answers),
+        own.stats.tokens_per_eval,
+        own.stats.acceptance_rate,
+        fmean(each.stats.first_token_s for each in own.answers),
         predicted,
         all(each.is_lockstep for pair in both for each in pair),
     )

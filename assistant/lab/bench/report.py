@@ -90,13 +90,13 @@ def bars(
     return Plot(title, "", y_label, series, tuple(places), 1.0, reference_name, note)
 
 
-def interval(found: Interval | None, digits: int = 2) -> str:
+def interval(found: Interval | None) -> str:
     """Return an estimate and its interval as text."""
     if found is None:
         return MISSING
     if found.low is None or found.high is None:
-        return f"{found.value:.{digits}f}"
-    return f"{found.value:.{digits}f} [{found.low:.{digits}f}, {found.high:.{digits}f}]"
+        return f"{found.value:.2f}"
+    return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
 
 
 def number(value: float | None, digits: int = 2) -> str:

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import msgspec
 
 from assistant.lab.bench.events import Measured
+from assistant.stats import Stats
 from models.errors import StorageError
 
 ANSWER = "answer"
@@ -64,9 +66,10 @@ class Totals:
 
     answers: tuple[Measured, ...]
 
-    def total(self, name: str) -> float:
-        """Return the sum of a figure of `Stats`."""
-        return float(sum(getattr(each.stats, name) for each in self.answers))
+    @property
+    def stats(self) -> Stats:
+        """Their figures, added up."""
+        return reduce(Stats.plus, (each.stats for each in self.answers))
 
     @property
     def is_lockstep(self) -> bool:
@@ -80,22 +83,6 @@ class Totals:
         `draft_s` has both; a step's cost, as the papers' formulas mean it, is of these alone.
         """
         return sum(round_.draft_s for each in self.answers for round_ in each.rounds)
-
-    @property
-    def tokens_per_s(self) -> float:
-        """Generated tokens over decoding time."""
-        return self.total("generated_tokens") / self.total("decode_s")
-
-    @property
-    def tokens_per_eval(self) -> float:
-        """Generated tokens over evaluations of the target."""
-        return self.total("generated_tokens") / self.total("rounds")
-
-    @property
-    def acceptance_rate(self) -> float | None:
-        """Accepted over tested; None when nothing was tested."""
-        tested = self.total("tested")
-        return self.total("accepted") / tested if tested else None
 
 
 def sums(answers: Iterable[RunAnswer], system: str) -> dict[Place, Totals]:
@@ -136,7 +123,7 @@ def speedup(own: Totals, reference: Totals) -> float:
     if len(own.answers) != len(reference.answers) or not (
         own.is_lockstep and reference.is_lockstep
     ):
-        return own.tokens_per_s / reference.tokens_per_s
+        return own.stats.tokens_per_s / reference.stats.tokens_per_s
     own_s, reference_s = (
         sum(pair[side].seconds_to(tokens) for pair, tokens in zip(pairs, common, strict=True))
         for side in (0, 1)

@@ -18,11 +18,7 @@ Facts = Mapping[str, Any]
 
 
 class RunFile:
-    """Continue the run in `path`, or begin one.
-
-    Args:
-        path: a file, which need not exist.
-        facts: what the results depend on; a run of others is not continued.
+    """Continue the run in `path`, or begin one. A run of other facts is not continued.
 
     Raises:
         UsageError: the file is of another run, or of something else.

@@ -6,12 +6,11 @@ profile, and the rounds are the same code that decodes. Only the models are miss
 the time, which the machine's curve tells instead.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import numpy as np
 
 from assistant.decoding.lookahead.controller import Controller
@@ -37,46 +36,34 @@ from models.errors import UsageError
 class Machine:
     """What evaluations of a pair cost."""
 
-    name: str
     verify: Mapping[int, float]  # seconds of the target by width
-    draft: Mapping[int, float]  # seconds of the draft by tokens read; empty: there is none
+    draft: Mapping[int, float] = field(default_factory=dict)  # by tokens read; empty: there is none
     host_s: float = 0.0  # seconds of everything else, each round
 
     def scaled(self, factor: float) -> "Machine":
         """Return a machine on which everything takes `factor` times as long."""
-
-        def longer(times: Mapping[int, float]) -> dict[int, float]:
-            return {n: factor * seconds for n, seconds in times.items()}
-
-        return replace(
-            self,
-            verify=longer(self.verify),
-            draft=longer(self.draft),
-            host_s=factor * self.host_s,
+        verify, draft = (
+            {n: factor * seconds for n, seconds in times.items()}
+            for times in (self.verify, self.draft)
         )
+        return Machine(verify, draft, factor * self.host_s)
 
 
 _DRAFT = {1: 0.0225, 2: 0.041, 3: 0.062, 4: 0.061, 8: 0.111}  # 0.5B Q4_K_M
 PRESETS = {
-    each.name: each
-    for each in (
-        Machine(  # two Xeon cores, a target of 1.5B: every place in the batch costs
-            "2-core-q4",
-            {1: 0.044, 2: 0.075, 3: 0.107, 4: 0.118, 5: 0.152, 8: 0.292, 16: 0.383, 32: 0.699},
-            _DRAFT,
-        ),
-        Machine(  # the same with 16-bit weights: reading them takes most of the time
-            "2-core-f16",
-            {1: 0.097, 2: 0.107, 3: 0.119, 4: 0.149, 5: 0.161, 8: 0.215, 16: 0.372, 32: 0.685},
-            _DRAFT,
-        ),
-        Machine(  # no real card: t(n) hardly grows, a draft step is a tenth, the host a millisecond
-            "flat-gpu",
-            {1: 0.020, 4: 0.0205, 8: 0.021, 16: 0.022, 32: 0.025},
-            {1: 0.002, 8: 0.002, 64: 0.003, 512: 0.010},
-            0.001,
-        ),
-    )
+    "2-core-q4": Machine(  # two Xeon cores, a target of 1.5B: every place in the batch costs
+        {1: 0.044, 2: 0.075, 3: 0.107, 4: 0.118, 5: 0.152, 8: 0.292, 16: 0.383, 32: 0.699},
+        _DRAFT,
+    ),
+    "2-core-f16": Machine(  # with 16-bit weights: reading them takes most of the time
+        {1: 0.097, 2: 0.107, 3: 0.119, 4: 0.149, 5: 0.161, 8: 0.215, 16: 0.372, 32: 0.685},
+        _DRAFT,
+    ),
+    "flat-gpu": Machine(  # no real card: t(n) hardly grows, a draft step is a tenth
+        {1: 0.020, 4: 0.0205, 8: 0.021, 16: 0.022, 32: 0.025},
+        {1: 0.002, 8: 0.002, 64: 0.003, 512: 0.010},
+        0.001,
+    ),
 }
 
 
@@ -89,21 +76,16 @@ def machine(name: str) -> Machine:
     if name in PRESETS:
         return PRESETS[name]
     try:
-        fields = json.loads(Path(name).read_text())
-        verify, draft = (_curve(fields.get(part) or {}) for part in ("verify", "draft"))
-        host_s = float(fields.get("host_s", 0.0))
-    except (OSError, ValueError, AttributeError, TypeError) as error:
+        found = msgspec.json.decode(Path(name).read_bytes(), type=Machine)
+    except (OSError, ValueError) as error:
         raise UsageError(
             f"{name} is neither one of {', '.join(PRESETS)} nor a JSON file like "
             f'{{"verify": {{"1": 0.044, "4": 0.118}}, "draft": {{"1": 0.02}}}}: {error}.'
         ) from error
-    if not is_curve(verify) or 1 not in verify or (draft and not is_curve(draft)) or host_s < 0:
+    curves = [found.verify, *([found.draft] if found.draft else [])]
+    if not all(map(is_curve, curves)) or 1 not in found.verify or found.host_s < 0:
         raise UsageError(f"{name}: verify and draft need seconds by width, including width 1.")
-    return Machine(Path(name).stem, verify, draft, host_s)
-
-
-def _curve(times: Mapping[str, float]) -> dict[int, float]:
-    return {int(n): float(seconds) for n, seconds in times.items()}
+    return found
 
 
 COPYING = ("suffix", "tail")
@@ -123,10 +105,8 @@ class Simulator:
     def replay(self, profile: Profile) -> Stats:
         """Return what the answer of a profile comes to."""
         tokens = list(profile.tokens[: profile.start])
-        target, draft = (
-            ReplayedModel(self._evaluation, tokens[:-1]),
-            ReplayedModel(self._costs.draft),
-        )
+        target = ReplayedModel(self._evaluation, tokens[:-1])
+        draft = ReplayedModel(self._costs.draft)
         logged = {
             name: LoggedSource(name, profile.sources[name], profile, self._rng)
             for name in self._sources
@@ -140,7 +120,7 @@ class Simulator:
         drafter = Cascade(*self._ordered(logged, draft), clock=clock)
         rule = ReplayedRule(profile, logged)
         sequence = DecodingSequence(0, tokens, answer, drafter, rule)
-        for step in Rounds(target, [sequence], self._policy, _no_row, clock):
+        for step in Rounds(target, [sequence], self._policy, lambda *_: EMPTY, clock):
             if isinstance(step, SequenceRound):
                 answer.add(step, clock())
         return answer.stats
@@ -212,7 +192,3 @@ class ReplayedRule:
             odds = self._logged[proposal.source].odds(place)
             return Row(proposal.row.ids, np.array([odds]), margin)
         return replace(one_hot(self._profile.tokens[place]), margin=margin)
-
-
-def _no_row(logits: Any, history: Any) -> Row:
-    return EMPTY

@@ -15,7 +15,7 @@ from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Rows, Source
 from assistant.decoding.sources.model import ModelSource
-from assistant.decoding.warp import COLDEST, Warp, one_hot, warp
+from assistant.decoding.warp import COLDEST, Warp, one_hot, warp, warped
 from assistant.lab.bench.events import Judged, Profile
 from assistant.request import Sampling
 from models.base import Logits, Model
@@ -64,11 +64,7 @@ def _judge(
     source.read(context)
     if source.offer(context, 1) is None:
         return NO_PROPOSAL, NO_PROPOSAL
-
-    def warped(logits: Logits, history: Sequence[int]) -> Row:
-        return warp(logits, sampling, history)
-
-    row, evidence = source.row(context, warped)
+    row, evidence = source.row(context, warped(sampling))
     return target_row.overlap(row), evidence
 
 

@@ -117,19 +117,19 @@ def _series(
 
 
 def _step(kind: str, lookahead: int, answers: Sequence[Totals]) -> LookaheadStep:
-    seconds = [TIMED_TOKENS / each.tokens_per_s for each in answers]
+    seconds = [TIMED_TOKENS / each.stats.tokens_per_s for each in answers]
     own = together(answers)
-    rounds = own.total("rounds")
+    stats = own.stats
     return LookaheadStep(
         kind,
         lookahead,
         len(seconds),
         fmean(seconds),
         stdev(seconds) if len(seconds) > 1 else None,
-        own.tokens_per_eval / (lookahead + 1),
-        (own.total("decode_s") - own.total("draft_s") + own.steps_s) / rounds,
-        own.steps_s / rounds,
-        own.acceptance_rate,
+        stats.tokens_per_eval / (lookahead + 1),
+        (stats.decode_s - stats.draft_s + own.steps_s) / stats.rounds,
+        own.steps_s / stats.rounds,
+        stats.acceptance_rate,
     )
 
 

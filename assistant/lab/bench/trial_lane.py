@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Protocol
 
 from assistant.chat.prompt_tokens import ChatTokens
 from assistant.decoding.lookahead.controller import Controller
@@ -64,29 +63,10 @@ class Recording(Controller):
         super().observe(rounds, seconds, draft_s, tables_s, fillers, again)
 
 
-class TrialLane(Protocol):
-    """An answer that is measured, a step at a time."""
-
-    runner: Runner
-
-    def hear(self, event: Spoken) -> None:
-        """Take what the answer says."""
-        ...
-
-    def measured(self) -> Measured | str:
-        """Return what came of it, or why nothing did; errors are those of `LocalLane`."""
-        ...
-
-
 class LocalLane:
-    """An answer from cold caches, in this process.
+    """An answer from cold caches, in this process, by a pair that is its own until it is over.
 
-    Args:
-        number: its place among those that are measured together.
-        trial: what is asked of which system.
-        pair: models that nobody else uses until it is over.
-        recording: what the system has learnt so far; None without costs.
-        control: its flag stops the answer.
+    `recording` is what the system has learnt so far; None without costs.
 
     Raises:
         ModelError: it is to be SpS, and nothing can propose.

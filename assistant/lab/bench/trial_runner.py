@@ -13,7 +13,7 @@ from assistant.engine.reply import Assistant
 from assistant.engine.weights_pool import Pool
 from assistant.events import Event, Failed, Lap
 from assistant.lab.bench.events import Compared, Measured
-from assistant.lab.bench.trial_lane import LoadedPair, LocalLane, Recording, RemoteLane, TrialLane
+from assistant.lab.bench.trial_lane import LoadedPair, LocalLane, Recording, RemoteLane
 from assistant.lab.protocol import Lockstep, Trial
 from assistant.process.lane_process import LaneProcess, LaneProtocol, serve
 from assistant.request import Setup
@@ -69,7 +69,7 @@ class TrialRunner:
         """Free everything that was loaded."""
         self._loaded.close()
 
-    def _lane(self, number: int, trial: Trial, others: int) -> TrialLane:
+    def _lane(self, number: int, trial: Trial, others: int) -> LocalLane | RemoteLane:
         """Return a trial at its start; `others` of the same lockstep have the same models."""
         try:
             return self.local_lane(number, trial, others)

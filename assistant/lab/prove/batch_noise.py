@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from assistant.decoding.row import Row
+from assistant.decoding.warp import warped
 from assistant.lab.protocol import Check
-from assistant.lab.prove.pair import DecodedText, ProvedPair, emptied, warped
+from assistant.lab.prove.pair import DecodedText, ProvedPair, emptied
 from models.base import Logits, Model
 
 

@@ -14,7 +14,7 @@ from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.model import ModelSource
-from assistant.decoding.warp import Warp, warp
+from assistant.decoding.warp import Warp, warp, warped
 from assistant.engine.reply import Assistant
 from assistant.request import Message, Sampling
 from models.base import Logits, Model, MultiSequenceModel, SequenceTokens, Vocab
@@ -93,15 +93,6 @@ def paired(assistant: Assistant, sampling: Sampling, lookahead: int, seed: int) 
     vocab, several = assistant.vocab, assistant.several
     chat = ChatTokens(vocab)
     return ProvedPair(target, source, sources, several, vocab, chat, sampling, lookahead, seed)
-
-
-def warped(sampling: Sampling) -> Warp:
-    """Return `warp` with its sampling chosen."""
-
-    def warp_(logits: Logits, history: Sequence[int]) -> Row:
-        return warp(logits, sampling, history)
-
-    return warp_
 
 
 @dataclass(slots=True)

@@ -20,8 +20,8 @@ from assistant.decoding.rules.rule import Rule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
-from assistant.decoding.warp import Row, Warp
-from assistant.lab.prove.pair import ProvedPair, emptied, warped
+from assistant.decoding.warp import Row, Warp, warped
+from assistant.lab.prove.pair import ProvedPair, emptied
 from assistant.request import Sampling
 from models.base import Model
 

@@ -14,9 +14,10 @@ import numpy as np
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.warp import warped
 from assistant.lab.protocol import Check, Layer
 from assistant.lab.prove.batch_noise import gap
-from assistant.lab.prove.pair import DecodedText, ProvedPair, ars, replayed, sps, warped
+from assistant.lab.prove.pair import DecodedText, ProvedPair, ars, replayed, sps
 from assistant.request import Sampling
 from models.base import Logits
 

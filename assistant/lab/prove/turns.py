@@ -16,7 +16,7 @@ from assistant.decoding.row import Row
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Plan
-from assistant.decoding.warp import Warp, one_hot
+from assistant.decoding.warp import Warp, one_hot, warped
 from assistant.engine.answer import AnswerBuilder
 from assistant.engine.decoding_sequence import DecodingSequence, own_sources, rule_of, warp_of
 from assistant.engine.resume import Resuming
@@ -31,7 +31,6 @@ from assistant.lab.prove.pair import (
     begun,
     emptied,
     replayed,
-    warped,
 )
 from assistant.lab.prove.side_by_side import by_ars, redrawn, replayed_with, untouched
 from assistant.request import SOURCES, Mode, Request, RuleName

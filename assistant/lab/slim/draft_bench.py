@@ -61,8 +61,7 @@ def overlaps(
         history = mapping.places(passage.tokens[: passage.start + i])
         for sampling, rows, each in zip(samplings, passage.rows, found, strict=True):
             row = warp(mapping.shared(logits), sampling, history)
-            row = Row(mapping.named(row.ids), row.probs)
-            each.append(float(np.minimum(rows[i].probs, row.probs_of(rows[i].ids)).sum()))
+            each.append(rows[i].overlap(Row(mapping.named(row.ids), row.probs)))
     return found
 
 

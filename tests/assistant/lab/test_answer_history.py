@@ -25,8 +25,9 @@ def answered(stats: Stats, content: str = "Yes.", model: str = "big") -> StoredA
 
 def test_rates_are_those_of_all_tokens():
     long = replace(SPS, rounds=30, drafted=90, tested=80, accepted=20, generated_tokens=50)
-    whole = look_back([answered(SPS), answered(long)]).whole
-    assert (whole.answers, whole.tokens, whole.rounds) == (2, 75, 40)
+    group = look_back([answered(SPS), answered(long)]).whole
+    whole = group.stats
+    assert (group.answers, whole.generated_tokens, whole.rounds) == (2, 75, 40)
     assert whole.acceptance_rate == 35 / 100
     assert whole.tokens_per_eval == 75 / 40
     assert whole.positions == (Tally(20, 18), Tally(20, 12))

@@ -18,22 +18,8 @@ from tests.patience import WAIT_S
 
 
 @pytest.fixture(autouse=True)
-def places(tmp_path, monkeypatch):
-    for variable in (
-        *("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HUB_OFFLINE", "HF_TOKEN"),
-        *("OLLAMA_MODELS", "LLAMA_CACHE", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"),
-    ):
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "person"))
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # the port that discards: closed
-    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
-    monkeypatch.delenv("PIP_EXTRA_INDEX_URL", raising=False)
-    return tmp_path
+def places(bare_machine):
+    return bare_machine
 
 
 @pytest.fixture

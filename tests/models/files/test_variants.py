@@ -15,10 +15,9 @@ F16, Q4_0, Q8_0, Q4_K_M = 1, 2, 7, 15
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine whose models are in three places."""
-    for variable, folder in (("HF_HUB_CACHE", "hub"), ("SPECCHAT_MODELS", "models")):
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    for folder in ("hub", "models", "here"):
         (tmp_path / folder).mkdir()
-        monkeypatch.setenv(variable, str(tmp_path / folder))
-    (tmp_path / "here").mkdir()
     return tmp_path
 
 

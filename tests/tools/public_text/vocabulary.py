@@ -6,9 +6,11 @@ answers lead to the same list. Counting other text besides, such as lists of wor
 answers that were not counted.
 """
 
+import zlib
 from contextlib import closing
 
 import numpy as np
+import numpy.typing as npt
 
 from models import catalog
 from models.files.locate import locate
@@ -23,6 +25,11 @@ SIZE = 64_000
 """Tokens that are kept: from 48,000 to 80,000 a draft promises the same to within one percent."""
 
 
+def packed(bits: npt.NDArray[np.uint8]) -> bytes:
+    """Return the list as the draft's maker reads it, of one bit per token: 1 if it is kept."""
+    return zlib.compress(np.packbits(bits).tobytes(), 9)
+
+
 def main() -> None:
     """Count, choose and write."""
     path = locate(catalog.DEFAULT.draft.name)
@@ -32,7 +39,7 @@ def main() -> None:
     counts = np.bincount(tokens, minlength=vocab.size)
     bits = np.zeros(vocab.size, np.uint8)
     bits[kept(read_vocabulary(path), counts, SIZE)] = 1
-    default_draft.TOKENS.write_bytes(default_draft.packed(bits))
+    default_draft.TOKENS.write_bytes(packed(bits))
     print(f"{bits.sum():,} tokens kept: {default_draft.TOKENS.stat().st_size:,} bytes")
 
 

@@ -42,17 +42,12 @@ def steep(tmp_path_factory):
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch, steep):
+def here(bare_machine, steep):
     """A machine with that target and a draft; the target is in a folder."""
-    monkeypatch.setenv("HOME", str(tmp_path / "person"))
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
-    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
-    (tmp_path / "models").mkdir()
-    tiny.write(tmp_path / "models" / "draft.gguf", name="Draft")
-    shutil.copy(steep, tmp_path / "target.gguf")
-    return tmp_path
+    (bare_machine / "models").mkdir()
+    tiny.write(bare_machine / "models" / "draft.gguf", name="Draft")
+    shutil.copy(steep, bare_machine / "target.gguf")
+    return bare_machine
 
 
 def files(folder):

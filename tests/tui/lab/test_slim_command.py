@@ -27,14 +27,9 @@ N_VOCAB = 259 + len(WORDS)
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(bare_machine, monkeypatch):
     """A machine with a target and a draft among specchat's own models."""
-    monkeypatch.setenv("HOME", str(tmp_path / "person"))
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
-    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
-    folder = tmp_path / "models"
+    folder = bare_machine / "models"
     folder.mkdir()
     tiny.write(folder / "target.gguf", layers=8, words=WORDS, stops=False)
     tiny.write(folder / "draft.gguf", seed=2, like=0, layers=2, words=WORDS, stops=False)

@@ -8,7 +8,7 @@ import pytest
 from models import catalog
 from models.files.progress import Progress
 from tests.tui.chat.chat_driver import Chat, open_chat
-from tui.models.downloads import TransferSpeed, figures
+from tui.models.downloads import figures
 from tui.models.locate_pair import find_models
 from tui.models.screen import ModelsScreen
 from tui.settings.config_file import config_path, read
@@ -143,13 +143,3 @@ def test_a_draft_is_kept_for_the_target_it_was_chosen_for(
 def test_figures_tell_amount_speed_and_time_left() -> None:
     text = figures(Progress(400_000_000, 1_600_000_000, "hub"), 12_000_000)
     assert text == "hub · 400 MB of 1.60 GB · 12 MB/s · 2 min left"
-
-
-def test_speed_is_that_of_the_last_seconds() -> None:
-    pace = TransferSpeed()
-    assert pace.speed == 0
-    for second, done in ((0, 0), (10, 10), (20, 1010), (30, 2010)):
-        pace.add(done, second)
-    assert pace.speed == 100
-    pace.add(0, 31)  # the next file
-    assert pace.speed == 0

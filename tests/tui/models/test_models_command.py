@@ -36,20 +36,11 @@ tui.shell.cli.main()
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(bare_machine):
     """A machine with one model, `mine.gguf`, and a package index that has another, `toy`."""
-    monkeypatch.setenv("HOME", str(tmp_path / "person"))
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
-    for variable in ("HF_HUB_CACHE", "HF_HUB_OFFLINE", "PIP_EXTRA_INDEX_URL"):
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
-    (tmp_path / "models").mkdir()
-    tiny.write(tmp_path / "models" / "mine.gguf")
-    return tmp_path
+    (bare_machine / "models").mkdir()
+    tiny.write(bare_machine / "models" / "mine.gguf")
+    return bare_machine
 
 
 @pytest.fixture

@@ -52,11 +52,11 @@ class Browsing(Driver):
     async def go_to(self, name: str, *keys: str) -> None:
         """Move the cursor by the arrow keys, and press keys there."""
         await self.pilot.press("end")  # where the models are that tests add to the catalogue
-        entry = self.screen.browser.current
+        entry = self.screen.browser.list.current
         if entry is None or entry.model.name != name:
             await self.pilot.press("home")
         for _ in range(100):
-            entry = self.screen.browser.current
+            entry = self.screen.browser.list.current
             if entry and entry.model.name == name:
                 await self.until(lambda: name in self.details())
                 await self.pilot.press(*keys)
@@ -161,15 +161,15 @@ async def test_the_cursor_begins_on_the_target_that_is_loaded_and_is_left_where_
     shelf: Path,
 ) -> None:
     async with browse(loaded(shelf / "middle.gguf")) as models:
-        entry = models.screen.browser.current
+        entry = models.screen.browser.list.current
         assert entry
         assert entry.model.name == "middle.gguf"
         await models.pilot.press("down")
-        entry = models.screen.browser.current
+        entry = models.screen.browser.list.current
         assert entry
         models.screen.browser.list.look()
         await models.looked()
-        looked = models.screen.browser.current
+        looked = models.screen.browser.list.current
         assert looked
         assert looked.key == entry.key != str(shelf / "middle.gguf")
 
@@ -269,7 +269,7 @@ async def test_p_fetches_and_the_file_is_there_to_be_used(hub: Hub) -> None:
         await models.go_to("toy", "p")
         await models.until(lambda: "● " not in models.line("toy") and "F32" in models.line("toy"))
         assert models.app.choices == []
-        assert models.screen.browser.current.model.name == "toy"  # type: ignore[union-attr]
+        assert models.screen.browser.list.current.model.name == "toy"  # type: ignore[union-attr]
         await models.advised()
         assert await models.chosen("enter") == ("toy", None)
         assert locate("toy").read_bytes() == hub.data

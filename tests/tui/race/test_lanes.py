@@ -53,14 +53,12 @@ def test_spec_that_is_invalid_is_a_usage_error(spec):
 
 
 @pytest.fixture
-def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def models(bare_machine: Path) -> Path:
     """A folder with a target in two quantisations, and a draft."""
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
-    tiny.write(tmp_path / "target.gguf", name="Toy", file_type=2)
-    tiny.write(tmp_path / "big.gguf", name="Toy", file_type=1)
-    tiny.write(tmp_path / "draft.gguf", name="Draft", like=0, seed=1)
-    return tmp_path
+    tiny.write(bare_machine / "target.gguf", name="Toy", file_type=2)
+    tiny.write(bare_machine / "big.gguf", name="Toy", file_type=1)
+    tiny.write(bare_machine / "draft.gguf", name="Draft", like=0, seed=1)
+    return bare_machine
 
 
 def test_lanes_differ_in_target_mode_and_lookahead_alone(models):

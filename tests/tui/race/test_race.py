@@ -137,7 +137,8 @@ async def test_scoreboard_has_a_row_for_each_lane_whose_figures_are_the_engines(
 
 
 async def test_while_racing_it_says_that_lanes_take_turns(race: Race) -> None:
-    async with racing(race, hold=(Lap, 30)) as course:
+    long = replace(race, request=replace(race.request, max_tokens=400))  # neither is over so soon
+    async with racing(long, hold=(Lap, 30)) as course:
         await course.until(lambda: course.engine.held and course.phase == "racing")
         await course.until(lambda: "take turns" in course.line)
         assert course.offered() >= {"Stop"}

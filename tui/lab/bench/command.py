@@ -61,11 +61,10 @@ def predict(run: Path, names: tuple[str, ...], spec: str | None, json_file: Path
     from tui.lab.bench.output import check_writable, show
 
     check_writable(json_file)
-    chosen = [machine(name) for name in names] or PRESETS.values()
     facts, results = load(run)
     settings = facts["settings"]
     ways = systems.parse(spec or ",".join(settings["systems"]))
-    machines = {"here": None, **{each.name: each for each in chosen}}
+    machines = {"here": None, **{Path(name).stem: machine(name) for name in names or PRESETS}}
     shown, figures = report([*kept(results)], ways, settings["sources"], machines)
     show(shown, facts, {"predictions": figures}, json_file, None)
 

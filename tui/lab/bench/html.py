@@ -1,13 +1,11 @@
 """A report as one HTML file that needs nothing else: no script, no font, no connection."""
 
 from collections.abc import Iterator, Mapping
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from assistant.lab.bench.report import Plot, Report, ReportTable, Section
-from tui.lab.bench.svg import series_colour, svg
-from tui.safe import safe
+from tui.lab.bench.svg import series_colour, shown, svg
 
 WORDS = (
     "ArS is autoregressive sampling, the usual way to decode: the target model is evaluated once "
@@ -21,7 +19,7 @@ STYLE = Path(__file__).with_name("report.css")
 
 def page(report: Report, facts: Mapping[str, Any]) -> str:
     """Return the file's text."""
-    title = _text(report.title)
+    title = shown(report.title)
     body = "\n".join(part for section in report.sections for part in _section(section))
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -36,14 +34,14 @@ def page(report: Report, facts: Mapping[str, Any]) -> str:
 <body>
 <header>
 <h1>{title}</h1>
-{"".join(f'<p class="about">{_text(line)}</p>' for line in about(facts))}
-<p class="words">{_text(WORDS)}</p>
+{"".join(f'<p class="about">{shown(line)}</p>' for line in about(facts))}
+<p class="words">{shown(WORDS)}</p>
 </header>
 <main>
 {body}
 </main>
 <footer>
-<p class="about">Measured with specchat. Settings: {_text(_settings(facts))}</p>
+<p class="about">Measured with specchat. Settings: {shown(_settings(facts))}</p>
 </footer>
 </body>
 </html>
@@ -64,22 +62,22 @@ def about(facts: Mapping[str, Any]) -> Iterator[str]:
 def _settings(facts: Mapping[str, Any]) -> str:
     """Return what was asked for, without options left at their defaults."""
     settings = facts["settings"].items()
-    return ", ".join(f"{name} {_shown(value)}" for name, value in settings if value is not None)
+    return ", ".join(f"{name} {_setting(value)}" for name, value in settings if value is not None)
 
 
-def _shown(value: Any) -> str:
+def _setting(value: Any) -> str:
     if isinstance(value, dict):
-        return "(" + ", ".join(f"{name} {_shown(item)}" for name, item in value.items()) + ")"
+        return "(" + ", ".join(f"{name} {_setting(item)}" for name, item in value.items()) + ")"
     if isinstance(value, list | tuple):
-        return " ".join(map(_shown, value))
+        return " ".join(map(_setting, value))
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
 
 
 def _section(section: Section) -> Iterator[str]:
-    yield f"<section>\n<h2>{_text(section.title)}</h2>"
-    yield from (f"<p>{_text(paragraph)}</p>" for paragraph in section.text)
+    yield f"<section>\n<h2>{shown(section.title)}</h2>"
+    yield from (f"<p>{shown(paragraph)}</p>" for paragraph in section.text)
     yield from map(_figure, section.plots)
     for table in section.tables:
         yield from _table(table)
@@ -87,8 +85,8 @@ def _section(section: Section) -> Iterator[str]:
 
 
 def _figure(plot: Plot) -> str:
-    note = f'<p class="note">{_text(plot.note)}</p>' if plot.note else ""
-    caption = f"<figcaption>{_text(plot.title)}</figcaption>"
+    note = f'<p class="note">{shown(plot.note)}</p>' if plot.note else ""
+    caption = f"<figcaption>{shown(plot.title)}</figcaption>"
     legend = _legend(plot) if len(plot.series) > 1 else ""
     return f"<figure>{caption}{legend}{_aside(plot.title, svg(plot))}{note}</figure>"
 
@@ -96,17 +94,17 @@ def _figure(plot: Plot) -> str:
 def _legend(plot: Plot) -> str:
     keys = "".join(
         f'<li class="{each.style}" style="color:{series_colour(i)}">'
-        f"<span>{_text(each.name)}</span></li>"
+        f"<span>{shown(each.name)}</span></li>"
         for i, each in enumerate(plot.series)
     )
     return f'<ul class="legend">{keys}</ul>'
 
 
 def _table(table: ReportTable) -> Iterator[str]:
-    yield f"<h3>{_text(table.title)}</h3>\n"
+    yield f"<h3>{shown(table.title)}</h3>\n"
     yield _aside(table.title, "".join(_rows(table)))
     if table.note:
-        yield f'<p class="note">{_text(table.note)}</p>'
+        yield f'<p class="note">{shown(table.note)}</p>'
 
 
 def _rows(table: ReportTable) -> Iterator[str]:
@@ -117,22 +115,18 @@ def _rows(table: ReportTable) -> Iterator[str]:
     for row in table.rows:
         begins = table.names > 1 and before not in ("", row[0])
         yield '<tr class="first">' if begins else "<tr>"
-        shown = ("", *row[1:]) if table.names > 1 and row[0] == before else row
-        yield "".join(_cell("td", i, cell, table.names) for i, cell in enumerate(shown)) + "</tr>"
+        cells = ("", *row[1:]) if table.names > 1 and row[0] == before else row
+        yield "".join(_cell("td", i, cell, table.names) for i, cell in enumerate(cells)) + "</tr>"
         before = row[0]
     yield "</tbody></table>"
 
 
 def _aside(title: str, wide: str) -> str:
     """Return content that may be wider than the page; keys scroll it too."""
-    label = f'role="region" tabindex="0" aria-label="{_text(title)}"'
+    label = f'role="region" tabindex="0" aria-label="{shown(title)}"'
     return f'<div class="scroll" {label}>{wide}</div>'
 
 
 def _cell(tag: str, column: int, text: str, names: int) -> str:
     kind = ' class="name"' if column < names else ""
-    return f"<{tag}{kind}>{_text(text)}</{tag}>"
-
-
-def _text(text: str) -> str:
-    return escape(safe(text))
+    return f"<{tag}{kind}>{shown(text)}</{tag}>"

@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
@@ -18,12 +17,9 @@ from assistant.lab.bench.systems import System, interleaved
 from assistant.lab.protocol import Lockstep, Trial
 from assistant.request import Message, Request, Sampling, Setup
 from models.errors import ModelError
-from models.files.checksum import ready
-from models.files.gguf_files import is_label
 from models.files.progress import Report, silent
-from models.files.variants import variant
 from tui.lab.bench.running import Task
-from tui.models.locate_pair import NO_DRAFT, find_models
+from tui.models.locate_pair import NO_DRAFT, find_models, find_with
 from tui.safe import safe
 from tui.settings.settings import Settings
 
@@ -118,10 +114,11 @@ def line_up(systems: Sequence[System], settings: Settings, report: Report = sile
     Raises:
         ModelError: a target is missing, or the draft of a system that needs one.
     """
-    setup, no_draft = find_models(settings, report)
+    usual, no_draft = find_models(settings, report)
     setups: list[Setup] = []
     for system in systems:
-        setups.append(_setup(system, setup, settings, report))
+        own = find_with(system.target, settings, report)[0] if system.target else usual
+        setups.append(replace(own, engine=system.engine or usual.engine))
         sources = system.sources or settings.draft_sources
         if not setups[-1].has_draft and system.mode == "sps" and not NO_DRAFT_NEEDED & {*sources}:
             raise ModelError(f"{no_draft} {system.name} needs a draft.")
@@ -193,14 +190,3 @@ def digest(questions: Sequence[Question]) -> str:
     """Return a checksum of what is asked."""
     text = "\0".join(f"{each.name}\0{each.kind}\0{each.text}" for each in questions)
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
-
-
-def _setup(system: System, setup: Setup, settings: Settings, report: Report) -> Setup:
-    setup = replace(setup, engine=system.engine or setup.engine)
-    if system.target is None:
-        return setup
-    if is_label(system.target):
-        path: Path = variant(setup.target, system.target)
-        return replace(setup, target=ready(str(path), report))
-    found = find_models(replace(settings, target=system.target), report)[0]
-    return replace(found, engine=setup.engine)

@@ -148,25 +148,22 @@ def line(
     )
 
 
-def dot(x: float, y: float, colour: str, says: str = "") -> str:
+def dot(x: float, y: float, colour: str, says: str) -> str:
     """Return a dot; what it says is seen where the mouse rests on it."""
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.6" style="fill:{colour}">{told(says)}</circle>'
+    title = f"<title>{shown(says)}</title>"
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.6" style="fill:{colour}">{title}</circle>'
 
 
-def bar(x: float, y: float, width: float, height: float, colour: str, says: str = "") -> str:
-    """Return a filled rectangle."""
+def bar(x: float, y: float, width: float, height: float, colour: str, says: str) -> str:
+    """Return a filled rectangle; what it says is seen where the mouse rests on it."""
     place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
-    return f'<rect {place} rx="2" style="fill:{colour};fill-opacity:.85">{told(says)}</rect>'
+    title = f"<title>{shown(says)}</title>"
+    return f'<rect {place} rx="2" style="fill:{colour};fill-opacity:.85">{title}</rect>'
 
 
 def label(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
     """Return a text; `more` are attributes."""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{shown(text)}</text>'
-
-
-def told(text: str) -> str:
-    """Return a text as an element's title."""
-    return f"<title>{shown(text)}</title>" if text else ""
 
 
 def shown(text: str) -> str:

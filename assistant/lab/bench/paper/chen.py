@@ -107,7 +107,7 @@ def _line(
             kind,
             name,
             mean([score for score, _ in scored]) if scored else None,
-            ratio_of_sums([(o.total("decode_s"), o.total("generated_tokens")) for o, _ in pairs]),
+            ratio_of_sums([(o.stats.decode_s, o.stats.generated_tokens) for o, _ in pairs]),
             None if is_ars else geometric_mean([speedup(own, ars) for own, ars in pairs]),
             None if is_ars else _estimate(*map(together, zip(*pairs, strict=True))),
             None if is_ars or not scored else sign_flip([score - ref for score, ref in scored]),
@@ -117,14 +117,14 @@ def _line(
 
 def _estimate(own: Totals, ars: Totals) -> float | None:
     """Return the speed-up by the estimate, from the times and the share that were measured."""
-    if not own.total("drafted"):
+    if not own.stats.drafted:
         return None
-    tokens = own.total("generated_tokens")
+    tokens = own.stats.generated_tokens
     step_s, token_s = (
-        own.steps_s / own.total("drafted"),
-        ars.total("decode_s") / ars.total("rounds"),
+        own.steps_s / own.stats.drafted,
+        ars.stats.decode_s / ars.stats.rounds,
     )
-    share = own.tokens_per_eval / (CHEN_K + 1)
+    share = own.stats.tokens_per_eval / (CHEN_K + 1)
     return tokens * token_s / theory.estimated_seconds(tokens, share, CHEN_K, step_s, token_s)
 
 

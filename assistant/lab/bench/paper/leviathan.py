@@ -110,14 +110,14 @@ def table_2(
             continue
         for k in LOOKAHEADS:
             both = matched(sums(answers, f"model={k}"), ars, kind).values()
-            if any(own.total("drafted") for own, _ in both):
+            if any(own.stats.drafted for own, _ in both):
                 found.append(_speed(kind, k, rates[kind], both, operations_ratio))
     return found
 
 
-def sections(
+def section(
     answers: Sequence[RunAnswer], operations_ratio: float
-) -> tuple[list[Section], list[Alpha], list[Speed]]:
+) -> tuple[Section, list[Alpha], list[Speed]]:
     """Return tables 3 and 2, and figures 2 and 3 with what was measured in them."""
     alphas = table_3(answers)
     speeds = table_2(answers, alphas, operations_ratio)
@@ -130,8 +130,7 @@ def sections(
         ReportTable("Table 2: speed by lookahead, greedy", TABLE_2, rows_2, NOTE_2, names=2),
     )
     figures = (figure_2(alphas, speeds), figure_3(speeds))
-    section = Section("Leviathan et al. 2023", _costs(speeds), tables, figures)
-    return [section], alphas, speeds
+    return Section("Leviathan et al. 2023", _costs(speeds), tables, figures), alphas, speeds
 
 
 def figure_2(alphas: Sequence[Alpha], speeds: Sequence[Speed]) -> Plot:
@@ -192,10 +191,10 @@ def _speed(
     operations_ratio: float,
 ) -> Speed:
     own, ars = (together(sides) for sides in zip(*both, strict=True))
-    rounds, drafted = own.total("rounds"), own.total("drafted")
-    token_s = ars.total("decode_s") / ars.total("rounds")
+    rounds, drafted = own.stats.rounds, own.stats.drafted
+    token_s = ars.stats.decode_s / ars.stats.rounds
     cost_ratio = own.steps_s / drafted / token_s
-    batch_ratio = (own.total("decode_s") - own.total("draft_s")) / rounds / token_s
+    batch_ratio = (own.stats.decode_s - own.stats.draft_s) / rounds / token_s
     expected = theory.expected_tokens(alpha, k)
     evaluated = drafted + rounds + operations_ratio * drafted
     return Speed(
@@ -204,12 +203,12 @@ def _speed(
         alpha,
         cost_ratio,
         batch_ratio,
-        own.tokens_per_eval,
+        own.stats.tokens_per_eval,
         expected,
         geometric_mean([speedup(each, reference) for each, reference in both]),
         theory.wall_clock_factor(alpha, k, cost_ratio),
         expected / (k * cost_ratio + batch_ratio),
-        evaluated / own.total("generated_tokens"),
+        evaluated / own.stats.generated_tokens,
         theory.operations_factor(alpha, k, operations_ratio),
     )
 

@@ -169,11 +169,11 @@ def sizes(ways: Sequence[System], label: str, files: Mapping[str, int]) -> dict[
 
 
 def _column(name: str, own: Mapping[Place, Totals], first: Mapping[Place, Totals]) -> FileColumn:
-    speeds = [each.tokens_per_s for each in own.values()]
+    speeds = [each.stats.tokens_per_s for each in own.values()]
     both = [speedup(*pair) for pair in matched(own, first).values()]
     factor = None if own is first or not both else geometric_mean(both)
     whole = together(own.values())
-    return FileColumn(name, whole.tokens_per_s, min(speeds), max(speeds), factor)
+    return FileColumn(name, whole.stats.tokens_per_s, min(speeds), max(speeds), factor)
 
 
 def _by_kind(answers: Sequence[RunAnswer]) -> ReportTable:
@@ -187,7 +187,7 @@ def _by_kind(answers: Sequence[RunAnswer]) -> ReportTable:
         f"Acceptance by kind of prompt, K = {CHEN_K}",
         ("kind", "accepted", "tokens/eval"),
         tuple(
-            (task, share(own.acceptance_rate), number(own.tokens_per_eval))
+            (task, share(own.stats.acceptance_rate), number(own.stats.tokens_per_eval))
             for task, own in whole.items()
         ),
     )

@@ -10,7 +10,7 @@ from typing import Any
 from assistant.lab.bench.paper import chen, leviathan, qualcomm
 from assistant.lab.bench.paper.chen import Scores
 from assistant.lab.bench.questions import Question
-from assistant.lab.bench.report import Report, Section
+from assistant.lab.bench.report import Report
 from assistant.lab.bench.run_answers import RunAnswer
 from assistant.lab.bench.systems import System
 from models.gguf import read
@@ -26,25 +26,19 @@ def report(
 ) -> tuple[Report, dict[str, object]]:
     """Return all tables and figures, and what is in them.
 
-    Args:
-        answers: what was measured.
-        ways: what answered.
-        scores: of the answers, as far as they were scored.
-        remark: why others were not.
-        files: each model file's facts, by role.
-        bytes_per_s: how fast memory is read.
+    `remark` says why answers have no score; `files` has the facts of each model file, by role.
     """
-    sections: list[Section] = []
     table_1, lines = chen.section(answers, scores, remark)
     figure_1, steps = chen.figure_1(answers, ways)
-    pair = [Path(files[role]["path"]) for role in ("target", "draft")]
-    ratio = operations_ratio(*pair)
-    theirs, alphas, speeds = leviathan.sections(answers, ratio)
-    label = quantisation(pair[0])
+    pair = [read(Path(files[role]["path"])) for role in ("target", "draft")]
+    target, draft = (header.tensors.parameters for header in pair)
+    ratio = draft / target if target else 0.0  # of a token's operations
+    theirs, alphas, speeds = leviathan.section(answers, ratio)
+    label = pair[0].file_type or "target"
     fewer, columns = qualcomm.section(answers, ways, label)
     sizes = qualcomm.sizes(ways, label, {role: file["size"] for role, file in files.items()})
     bound, ceilings = qualcomm.ceilings(columns, sizes, bytes_per_s)
-    sections += [table_1, figure_1, *theirs, fewer, bound]
+    sections = (table_1, figure_1, theirs, fewer, bound)
     figures = {
         "chen_table_1": lines,
         "chen_figure_1": steps,
@@ -55,18 +49,7 @@ def report(
         "bytes_per_s": bytes_per_s,
         "operations_ratio": ratio,
     }
-    return Report("The papers' tables and figures, on this machine", tuple(sections)), figures
-
-
-def operations_ratio(target: Path, draft: Path) -> float:
-    """Return a token's operations in the draft over those in the target: that of the parameters."""
-    parameters = [read(path).tensors.parameters for path in (target, draft)]
-    return parameters[1] / parameters[0] if parameters[0] else 0.0
-
-
-def quantisation(target: Path) -> str:
-    """Return what a file's weights are called."""
-    return read(target).file_type or "target"
+    return Report("The papers' tables and figures, on this machine", sections), figures
 
 
 def rouge(answers: Sequence[RunAnswer], questions: Mapping[str, Question]) -> Scores:

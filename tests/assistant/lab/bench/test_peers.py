@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from assistant.lab.bench.llama_server import PLAIN, LlamaServer, check, servers
+from assistant.lab.bench.llama_server import PLAIN, LlamaServer, servers
 from assistant.request import Message, Request, Sampling, Setup
 from models.errors import ModelError, UsageError
 from tests import tiny
@@ -109,7 +109,7 @@ def test_program_that_ends_immediately_is_told_with_its_last_words(binary, log, 
     server.close()
 
 
-def test_what_is_no_program_is_refused(tmp_path):
+def test_what_is_no_program_is_refused(setup, tmp_path):
     for path in (tmp_path / "none", tmp_path, FAKE):
-        with pytest.raises(UsageError, match="not a program"):
-            check(path)
+        with pytest.raises(UsageError, match="not a program"), servers(path, setup, []):
+            pass

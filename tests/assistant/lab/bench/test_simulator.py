@@ -22,7 +22,7 @@ from tests import tiny
 
 SYSTEMS = parse("ars,model=3,suffix=7,suffix+model=4,bigram=2,sps=6")
 QUESTIONS = ("Write: abc abc abd abc", "storm gale storm rain")
-FLAT = Machine("flat", {1: 1.0, 32: 1.0}, {1: 0.1, 512: 0.1})
+FLAT = Machine({1: 1.0, 32: 1.0}, {1: 0.1, 512: 0.1})
 
 
 def profile(tokens, start, *overlaps):
@@ -89,7 +89,7 @@ def test_some_proposals_were_rejected_so_that_the_test_above_says_something(meas
 
 
 def test_time_of_a_fixed_lookahead_is_what_one_adds_up():
-    costs = Machine("m", {1: 1.0, 2: 1.5, 3: 2.0, 4: 2.5}, {1: 0.25, 2: 0.375, 4: 0.5}, 0.125)
+    costs = Machine({1: 1.0, 2: 1.5, 3: 2.0, 4: 2.5}, {1: 0.25, 2: 0.375, 4: 0.5}, 0.125)
     always = profile(range(100, 112), 3, *[1.0] * 9)
     replayed = Simulator(parse("model=3")[1], costs, ()).replay(always)
     first = 1.0 + 0.125  # ArS
@@ -116,7 +116,7 @@ def test_auto_leaves_what_never_pays_and_takes_what_does():
         replayed = Simulator(auto, costs, ("model",)).replay(answer)
         return replayed.tokens_per_s * costs.verify[1]
 
-    steep = Machine("steep", {n: float(n) for n in range(1, 33)}, {1: 0.5, 512: 50.0})
+    steep = Machine({n: float(n) for n in range(1, 33)}, {1: 0.5, 512: 50.0})
     assert speed(steep) > 0.95
     assert speed(FLAT) > 2
 
@@ -124,7 +124,7 @@ def test_auto_leaves_what_never_pays_and_takes_what_does():
 def test_auto_reads_with_the_model_where_the_target_is_sure_and_has_not_to_try_it():
     """A machine where speculation pays well if most is accepted, and reading is dear."""
     reading = {1: 0.2, 2: 0.3, 16: 1.4, 64: 5.0, 512: 50.0}
-    costs = Machine("dear", {1: 1.0, 4: 2.5, 32: 16.0}, reading)
+    costs = Machine({1: 1.0, 4: 2.5, 32: 16.0}, reading)
     (auto,) = parse("auto")[1:]
 
     def tested(margin):
@@ -184,7 +184,7 @@ def test_prediction_is_relative_to_ars_on_the_machine_at_hand(measured):
 def test_machine_of_a_file_is_read_and_what_is_none_refused(tmp_path):
     path = tmp_path / "laptop.json"
     path.write_text(json.dumps({"verify": {"1": 0.02, "8": 0.03}, "draft": {"1": 0.004}}))
-    assert machine(str(path)) == Machine("laptop", {1: 0.02, 8: 0.03}, {1: 0.004})
+    assert machine(str(path)) == Machine({1: 0.02, 8: 0.03}, {1: 0.004})
     assert machine("flat-gpu") is PRESETS["flat-gpu"]
     for content in ("", "[]", "{}", '{"verify": {"2": 1}}', '{"verify": {"1": -1}}',
                     '{"verify": {"x": 1}}', '{"verify": {"1": 1}, "host_s": -1}'):  # fmt: skip
