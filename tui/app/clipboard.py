@@ -26,7 +26,7 @@ DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME")
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class CopyCommand:
     """A program that puts its input onto the clipboard."""
 
     command: tuple[str, ...]
@@ -35,12 +35,12 @@ class Tool:
 
 
 TOOLS = (
-    Tool(("pbcopy",)),
-    Tool(("wl-copy",), "WAYLAND_DISPLAY"),
-    Tool(("xclip", "-selection", "clipboard"), "DISPLAY"),
-    Tool(("xsel", "--clipboard", "--input"), "DISPLAY"),
-    Tool(("clip.exe",), "WSL_DISTRO_NAME", "utf-16-le"),
-    Tool(("termux-clipboard-set",), "TERMUX_VERSION"),
+    CopyCommand(("pbcopy",)),
+    CopyCommand(("wl-copy",), "WAYLAND_DISPLAY"),
+    CopyCommand(("xclip", "-selection", "clipboard"), "DISPLAY"),
+    CopyCommand(("xsel", "--clipboard", "--input"), "DISPLAY"),
+    CopyCommand(("clip.exe",), "WSL_DISTRO_NAME", "utf-16-le"),
+    CopyCommand(("termux-clipboard-set",), "TERMUX_VERSION"),
 )
 
 
@@ -66,7 +66,7 @@ def copy_and_say(widget: Widget, text: str, what: str = "") -> None:
     widget.app.run_worker(say(), group="clipboard", exit_on_error=False)
 
 
-def usable(environment: Mapping[str, str]) -> Tool | None:
+def usable(environment: Mapping[str, str]) -> CopyCommand | None:
     """Return the first tool that reaches the user's own clipboard, if any."""
     for tool in TOOLS:
         if tool.variable:
@@ -78,7 +78,7 @@ def usable(environment: Mapping[str, str]) -> Tool | None:
     return None
 
 
-def run(tool: Tool, text: str) -> str:
+def run(tool: CopyCommand, text: str) -> str:
     """Give a text to a tool; return why that failed, or nothing."""
     name = tool.command[0]
     try:
