@@ -73,7 +73,7 @@ class Timings(msgspec.Struct):
     draft_n_accepted: int = 0
 
 
-class Completion(msgspec.Struct):
+class ServerAnswer(msgspec.Struct):
     """What the server tells of its answer."""
 
     content: str
@@ -177,7 +177,7 @@ class LlamaServer:
         except (OSError, http.client.HTTPException):
             return False
 
-    def _ask(self, body: str) -> Completion:
+    def _ask(self, body: str) -> ServerAnswer:
         try:
             status, content = self._answer("POST", "/completion", body, ANSWER_S)
         except (OSError, http.client.HTTPException) as error:
@@ -186,7 +186,7 @@ class LlamaServer:
             said = content[:200].decode("utf-8", "replace")
             raise ModelError(f"{self._binary} answered {status}: {said}")
         try:
-            return msgspec.json.decode(content, type=Completion)
+            return msgspec.json.decode(content, type=ServerAnswer)
         except msgspec.MsgspecError as error:
             raise ModelError(f"{self._binary} is not a llama-server: {error}.") from error
 
