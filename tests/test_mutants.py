@@ -18,6 +18,7 @@ def test_a_mutant_is_killed(mutant):
     assert mutant.death() in ways
 
 
+@pytest.mark.thorough  # they are tests that run every day
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_its_killer_passes_on_the_code_as_it_is(mutant, tmp_path):
     assert failure(mutant.killed_by, tmp_path) is None

@@ -55,7 +55,7 @@ def test_what_is_too_long_for_the_pipe_fails_and_the_next_is_answered(
 
 def test_a_number_too_large_for_the_pipe_fails_and_the_next_is_answered(setup: Setup) -> None:
     with running(load=setup) as (engine, heard):
-        engine.submit(ask(max_tokens=900))
+        engine.submit(ask(max_tokens=200))
         heard.until(Decoded)
         engine.steer("ars", 2**64)
         heard.until(Finished)  # the answer under way is none the worse for it

@@ -16,7 +16,7 @@ import pytest
 from assistant.lab.bench.questions import DATA
 from tests import tiny
 from tests.patience import WAIT_S
-from tests.tui.shell.program import endless, run, start
+from tests.tui.shell.program import ended, endless, run, start
 
 GREEDY = ("--temperature", "0", "--threads", "1", "--ctx", "2048")
 
@@ -123,11 +123,14 @@ def test_sweep_tells_each_lookahead(pair, asked: Path, tmp_path: Path) -> None:
     check_page((tmp_path / "out.html").read_text())
 
 
-def test_paper_has_its_tables_with_this_pair(pair, tmp_path: Path) -> None:
+def paper(pair, tmp_path: Path) -> tuple[object, ...]:
     files = ("--json", tmp_path / "out.json", "--html", tmp_path / "out.html")
     few = ("--max-tokens", 6, "--per-kind", 1, "--threads", "1", "--ctx", "2048")
-    command = ("bench", "paper", *pair, *few, *files, "--run", tmp_path / "run.jsonl")
-    out, err = done(*command)
+    return ("bench", "paper", *pair, *few, *files, "--run", tmp_path / "run.jsonl")
+
+
+def test_paper_has_its_tables_with_this_pair(pair, tmp_path: Path) -> None:
+    out, _ = done(*paper(pair, tmp_path))
     facts = json.loads((tmp_path / "out.json").read_text())
     methods = {(each["kind"], each["method"]) for each in facts["chen_table_1"]}
     assert len(methods) == 8
@@ -143,7 +146,12 @@ def test_paper_has_its_tables_with_this_pair(pair, tmp_path: Path) -> None:
     assert code_scores(facts) == [None] * 4
     check_page((tmp_path / "out.html").read_text())
 
-    # The same answers, by a runner that breaks after its first two programs: the check and one.
+
+@pytest.mark.thorough
+def test_code_has_a_score_when_its_runner_ran_all_of_it(pair, tmp_path: Path) -> None:
+    """The runner breaks after its first two programs: the check and one."""
+    command = paper(pair, tmp_path)
+    done(*command)
     runner, calls = tmp_path / "runner", tmp_path / "calls"
     runner.write_text(
         f"#!/bin/sh\necho call >> {calls}\n"
@@ -268,10 +276,11 @@ def test_death_of_the_engine_is_a_model_error_and_what_was_measured_is_kept(
         (("prompts", "--draft", "none", "--systems", "model=3"), 3, "needs a draft"),
     ],
 )
-def test_what_cannot_be_done_is_said_immediately(pair, arguments, code, complaint) -> None:
+def test_what_cannot_be_done_is_said_immediately(capsys, pair, arguments, code, complaint) -> None:
     given = arguments if "--draft" not in arguments else (*arguments, *pair[:2])
     models = (*pair, *GREEDY) if given is arguments else GREEDY
-    found, out, err = run("bench", *given, *(models if given[0] in ("prompts", "sweep") else ()))
+    models = models if given[0] in ("prompts", "sweep") else ()
+    found, out, err = ended(capsys, "bench", *given, *models)
     assert (found, out) == (code, "")
     assert complaint in err
     assert "Traceback" not in err

@@ -24,7 +24,7 @@ async def chooser(chat: Chat) -> ModelsScreen:
     await chat.until(lambda: isinstance(chat.app.screen, ModelsScreen))
     screen = chat.app.screen
     assert isinstance(screen, ModelsScreen)
-    await chat.until(lambda: "looking" not in lines(screen)[0])
+    await chat.until(lambda: (shown := lines(screen)) and "looking" not in shown[0])
     return screen
 
 

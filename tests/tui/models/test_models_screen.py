@@ -47,7 +47,7 @@ class Browsing(Driver):
         self.app, self.screen = app, app.shown
 
     async def looked(self) -> None:
-        await self.until(lambda: "looking" not in self.lines()[0])
+        await self.until(lambda: (shown := self.lines()) and "looking" not in shown[0])
 
     async def go_to(self, name: str, *keys: str) -> None:
         """Move the cursor by the arrow keys, and press keys there."""

@@ -5,7 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.patience import WAIT_S
+from tui.shell.cli import main
 
 ROOT = Path(__file__).parents[3]
 MAIN = "from tui.__main__ import main; main()"
@@ -53,3 +56,15 @@ def run(*arguments: object, stdin: str | None = None, **options) -> tuple[int, s
     process = start(*arguments, stdin=pipe, **options)
     out, err = process.communicate(stdin, timeout=WAIT_S)
     return process.returncode, out, err
+
+
+def ended(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Run the program in this process, which loads no engine; return as `run` does."""
+    with open(os.devnull) as nothing, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", nothing)
+        patch.setattr("sys.argv", ["specchat", *map(str, arguments)])
+        patch.setattr("tui.shell.cli.signal.signal", lambda number, handler: None)
+        with pytest.raises(SystemExit) as end:
+            main()
+    assert isinstance(end.value.code, int)
+    return (end.value.code, *capsys.readouterr())

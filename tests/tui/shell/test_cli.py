@@ -16,7 +16,7 @@ from models.errors import Bug
 from models.files import checksum
 from tests import tiny
 from tests.patience import WAIT_S
-from tests.tui.shell.program import ENDLESS, HOT, MAIN, ROOT, run, start
+from tests.tui.shell.program import ENDLESS, HOT, MAIN, ROOT, ended, run, start
 from tui.shell.cli import main
 
 
@@ -129,8 +129,8 @@ def test_draft_of_another_vocabulary_proposes_what_both_can_say(target, tmp_path
         ([], 2, "needs a terminal"),
     ],
 )
-def test_bad_input_is_one_sentence_and_an_exit_code(arguments, code, complaint):
-    found, out, err = run(*arguments)
+def test_bad_input_is_one_sentence_and_an_exit_code(capsys, arguments, code, complaint):
+    found, out, err = ended(capsys, *arguments)
     assert found == code
     assert out == ""
     assert complaint in err
@@ -277,10 +277,6 @@ def test_a_number_that_is_none_is_refused_in_words(capsys):
 
 def refused(capsys, *arguments):
     """Run a command that is a wrong usage, and return what is said."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.argv", ["specchat", *arguments])
-        patch.setattr("tui.shell.cli.signal.signal", lambda number, handler: None)
-        with pytest.raises(SystemExit) as end:
-            main()
-    assert end.value.code == 2
-    return capsys.readouterr().err
+    code, _, err = ended(capsys, *arguments)
+    assert code == 2
+    return err

@@ -46,21 +46,14 @@ def said(*arguments: object) -> str:
     return out
 
 
-def test_ask_answers_with_it(odd: Path, odd_draft: Path) -> None:
-    for draft in ("none", odd_draft):
-        found = json.loads(said(*ASK, "--target", odd, "--draft", draft, "--json", "Hi"))
-        assert found["target"]["path"] == str(odd)
-        assert found["target"]["name"] == "\ufffd\ufffd model"
-        assert len(found["target"]["sha256"]) == 64
+def test_its_answers_are_stored_and_continued(odd: Path, odd_draft: Path) -> None:
+    ask = ("ask", *HOT, "--max-tokens", "8", "--target", odd, "--json")
+    found = json.loads(said(*ask, "--draft", odd_draft, "--chat", "new", "Hi"))
+    assert found["target"]["path"] == str(odd)
+    assert found["target"]["name"] == "\ufffd\ufffd model"
+    assert len(found["target"]["sha256"]) == 64
     assert found["draft"]["path"] == str(odd_draft)
-
-
-ASK = ("ask", *HOT, "--max-tokens", "8")
-
-
-def test_its_answers_are_stored_and_continued(odd: Path) -> None:
-    for chat in ("new", "last"):
-        said(*ASK, "--target", odd, "--draft", "none", "--chat", chat, "Hi")
+    said(*ask, "--draft", "none", "--chat", "last", "Hi")
     assert "\ufffd\ufffd model" in said("chats", "show", "1")
     assert "\ufffd\ufffd model" in said("stats")
 

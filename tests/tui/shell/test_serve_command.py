@@ -45,6 +45,7 @@ def complete(url: str, model: str, key: str = "none") -> Any:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+@pytest.mark.some(1)
 def test_it_serves_until_it_is_told_to_end(target, number, code):
     with serving("--target", target) as (process, url):
         assert url.startswith("http://127.0.0.1:")
@@ -83,6 +84,7 @@ def test_a_token_that_is_given_is_demanded_on_this_machine_too_and_not_shown(tar
             complete(url, "target")
         process.send_signal(signal.SIGTERM)
         assert "sesame" not in process.communicate()[1]
+        assert process.returncode == 0
 
 
 @pytest.mark.parametrize(
