@@ -13,8 +13,8 @@ BLOCK = 4
 
 
 def is_curve(measured: Mapping[int, float]) -> bool:
-    """Say whether these are seconds by tokens, and at least one."""
-    return bool(measured) and all(n > 0 and 0 < s < inf for n, s in measured.items())
+    """Say whether these are seconds by tokens, from one token on."""
+    return 1 in measured and all(n > 0 and 0 < s < inf for n, s in measured.items())
 
 
 class Staircase:
@@ -25,7 +25,7 @@ class Staircase:
     measured number of tokens next to them tells where.
 
     Raises:
-        ValueError: nothing was measured, or something that is not a duration.
+        ValueError: one token was not measured, or something is not a duration.
     """
 
     def __init__(self, measured: Mapping[int, float]) -> None:
@@ -114,7 +114,7 @@ class Curve:
             every round: what it shows tells of both, and counts the time; the draft has no say.
 
     Raises:
-        ValueError: nothing was measured, or something that is not a duration.
+        ValueError: one token was not measured, or something is not a duration.
     """
 
     def __init__(

@@ -83,7 +83,7 @@ def machine(name: str) -> Machine:
             f'{{"verify": {{"1": 0.044, "4": 0.118}}, "draft": {{"1": 0.02}}}}: {error}.'
         ) from error
     curves = [found.verify, *([found.draft] if found.draft else [])]
-    if not all(map(is_curve, curves)) or 1 not in found.verify or found.host_s < 0:
+    if not all(map(is_curve, curves)) or found.host_s < 0:
         raise UsageError(f"{name}: verify and draft need seconds by width, including width 1.")
     return found
 
