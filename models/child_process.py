@@ -23,7 +23,8 @@ def start(module: str, *arguments: object, **options: Any) -> subprocess.Popen[b
     path = os.pathsep.join(entry or ROOT for entry in sys.path)
     return subprocess.Popen(
         [sys.executable, "-P", "-m", module, *map(str, arguments), str(os.getpid())],
-        env={**os.environ, "PYTHONPATH": path},
+        # Threads for numpy's products of matrices, of which there are none, take a while to start.
+        env={"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": path},
         start_new_session=True,  # it ignores the terminal's signals
         **{"stdin": subprocess.DEVNULL, **options},
     )

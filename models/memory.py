@@ -30,7 +30,7 @@ class Memory:
 
     weights: int  # the file, mapped
     repacked: int  # while loading: some weights twice, the file's and those for the CPU's kernels
-    cache: int  # keys and values of a full context
+    cache: int  # keys and values of a full context; of its heads too, and the states they read
     states: int  # of a recurrent model: the state, and those that are kept to go back to
     buffers: int  # what a batch is computed in, logits, the vocabulary
 
@@ -64,15 +64,21 @@ class Fit:
     verdict: Verdict
 
 
-def estimate(summary: ModelSummary, size: int, n_ctx: int, *, drafts: bool = False) -> Memory:
-    """Return the memory of a model with files of `size` bytes and room for `n_ctx` tokens."""
+def estimate(
+    summary: ModelSummary, size: int, n_ctx: int, *, drafts: bool = False, heads: bool = False
+) -> Memory:
+    """Return the memory of a model with files of `size` bytes and room for `n_ctx` tokens.
+
+    It may be loaded as a draft, or as a target for which its own `heads` draft.
+    """
     n_ctx = min(n_ctx, summary.n_ctx_train or n_ctx)
-    rows = 2 * (1 if drafts else ROWS) * summary.n_vocab
+    rows = 2 * ((1 if drafts else ROWS) + heads) * summary.n_vocab
+    per_token = summary.kv_bytes_per_token + heads * summary.head_bytes_per_token
     graph = BATCH * (summary.width + n_ctx)
     return Memory(
         size,
         summary.repacked if repacks() else 0,
-        n_ctx * summary.kv_bytes_per_token,
+        n_ctx * per_token,
         # The one that is used, one more for each token to take back, and a copy of one.
         summary.state_bytes * (2 + taken_back(summary, size, drafts=drafts)),
         _FLOAT * (rows + graph) + _BYTES_PER_TOKEN_TEXT * summary.n_vocab,
@@ -84,11 +90,15 @@ def taken_back(summary: ModelSummary, size: int, *, drafts: bool = False) -> int
     return of_size(summary.architecture, summary.state_bytes, size, 1 if drafts else ROWS)
 
 
-def of_pair(target: LocalModel, draft: LocalModel | None, n_ctx: int) -> Memory | None:
-    """Return what a target and its draft take together; None if a header says too little."""
+def of_pair(
+    target: LocalModel, draft: LocalModel | None, n_ctx: int, *, heads: bool = False
+) -> Memory | None:
+    """Return what a target and its draft, or its own `heads`, take together; None if a header says
+    too little.
+    """
     if target.summary is None or (draft and draft.summary is None):
         return None
-    memory = estimate(target.summary, target.size, n_ctx)
+    memory = estimate(target.summary, target.size, n_ctx, heads=heads)
     if draft and draft.summary:
         memory += estimate(draft.summary, draft.size, n_ctx, drafts=True)
     return memory

@@ -86,6 +86,17 @@ class Header:
         return 2 * in_all * per_head
 
     @property
+    def head_bytes_per_token(self) -> int:
+        """Bytes that one token takes when its prediction heads draft: keys and values of a block at
+        16 bits a number, and the state that the other blocks made of it, at 32.
+        """
+        if not self.heads:
+            return 0
+        per_head = self._head_size("key") + self._head_size("value")
+        cached = 2 * max(self._heads() or (0,)) * per_head
+        return cached + 4 * self._size("embedding_length")
+
+    @property
     def state_bytes(self) -> int:
         """Bytes of the recurrent state of one text, at 32 bits a number; 0 where there is none.
 

@@ -50,6 +50,7 @@ class ModelSummary:
     layers: int | None
     serves: str | None  # the target it was made to draft for; see `models.slim`
     heads: int  # blocks that predict the token after the next one
+    head_bytes_per_token: int  # what those take besides, where they draft
 
 
 def summarise(path: Path) -> ModelSummary:
@@ -74,6 +75,7 @@ def summarise(path: Path) -> ModelSummary:
         layers=header.layers,
         serves=serves if isinstance(serves, str) else None,
         heads=header.heads,
+        head_bytes_per_token=header.head_bytes_per_token,
     )
 
 

@@ -89,8 +89,9 @@ class NativeModel:
     def _warm_up(self) -> bool:
         """Touch every weight once, and find out whether the cache can forget its last tokens."""
         with self._inside:
-            self._evaluate([0], rows=0)
-            self._context.keep()
+            if self.weights.is_recurrent:
+                self._evaluate([0], rows=0)
+                self._context.keep()
             self._evaluate([0, 0], rows=0)
             self._context.truncate(1)
             rolls_back = len(self.held) == 1

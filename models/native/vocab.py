@@ -1,6 +1,7 @@
 """Text to tokens and back, with the vocabulary of a GGUF file."""
 
 import ctypes
+from itertools import repeat
 from typing import Any
 
 NO_VOCABULARY = 0
@@ -25,9 +26,9 @@ class NativeVocab:
         self._vocab = c.llama_model_get_vocab(model)
         self.size: int = c.llama_vocab_n_tokens(self._vocab)
         self._pieces: dict[int, bytes] = {}
-        self.controls = {
-            self.text(token): token for token in range(self.size) if self.is_control(token)
-        }
+        attributes = map(c.llama_vocab_get_attr, repeat(self._vocab), range(self.size))
+        controls = [token for token, known in enumerate(attributes) if known & CONTROL]
+        self.controls = {self.text(token): token for token in controls}
         self.stop_tokens = self._stop_tokens()
         bos = c.llama_vocab_bos(self._vocab)
         self.bos: int | None = bos if c.llama_vocab_get_add_bos(self._vocab) else None

@@ -9,9 +9,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from models import engines, gguf
+from models import engines
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelError
+from models.files import headers
 from models.native import complaints, loaded
 from models.native.library import USUAL, HeadFunctions, Library, WeightSettings, speed_key
 from models.native.vocab import NativeVocab, has_tokens
@@ -44,7 +45,7 @@ class Weights:
     ) -> None:
         self.library = loaded.library()
         self.path = path
-        self.header = gguf.read(path)  # refuses all but complete GGUF files
+        self.header = headers.read(path)  # refuses all but complete GGUF files
         if reason := self.library.refusal(self.header):
             refused = f"{self.library.TITLE} cannot run {path}: {reason}."
             raise ModelError(refused + engines.without_llama())
@@ -102,8 +103,13 @@ def _load(
     cancel: CancelFlag,
     progress: Callable[[float], None],
 ) -> int:
+    told = -1
+
     def report(fraction: float, _user_data: object) -> bool:
-        progress(fraction)
+        nonlocal told
+        if (percent := int(100 * fraction)) > told:  # it is called for every tensor
+            told = percent
+            progress(fraction)
         return not cancel.raised
 
     callback = library.c.llama_progress_callback(report)

@@ -21,6 +21,9 @@ from tui.safe import safe
 from tui.settings.settings import load
 from tui.shell.options import ModelParameter, settings
 
+AMOUNTS = ("size", "memory_at_8192", "memory_of_heads_at_8192")
+"""Facts that are bytes."""
+
 
 @click.group("models", invoke_without_command=True)
 @click.pass_context
@@ -57,7 +60,7 @@ def show(name: str, as_json: bool, template: bool) -> None:
     else:
         for key, value in facts.items():
             if value not in (None, "", []) and key != "template":
-                text = amount(value) if key in ("size", "memory_at_8192") else str(value)
+                text = amount(value) if key in AMOUNTS else str(value)
                 click.echo(safe(f"{key.replace('_', ' '):<20} {text}"))
 
 

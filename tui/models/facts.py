@@ -3,7 +3,7 @@
 import hashlib
 
 from assistant.chat.template_audit import examine
-from models import catalog, gguf
+from models import catalog, gguf, memory
 from models.catalog import GGUF, HEADS
 from models.drafts import DraftVerdict, Pairing
 from models.errors import ModelMissing
@@ -13,7 +13,7 @@ from models.files.locate import locate, resolve
 from models.files.places import cache_dir
 from models.files.stores import find
 from models.gguf.summary import RECIPE, SOURCE, SOURCE_SHA256
-from models.memory import estimate, machine, of_pair, taken_back
+from models.memory import estimate, machine, of_pair
 from tui.models.inventory import Advice, ModelInventory
 from tui.widgets.text_figures import size as amount
 
@@ -76,7 +76,9 @@ def drafts(stock: ModelInventory, target: LocalModel) -> list[Facts]:
 
 def _draft(target: LocalModel, draft: LocalModel, verdict: DraftVerdict, advice: Advice) -> Facts:
     is_other = draft is not target
-    both = of_pair(target, draft if is_other else None, CONTEXT) if verdict.serves else None
+    both = verdict.serves and of_pair(
+        target, draft if is_other else None, CONTEXT, heads=not is_other
+    )
     return {
         "draft": draft.reference if is_other else HEADS,
         "store": draft.store,
@@ -84,7 +86,7 @@ def _draft(target: LocalModel, draft: LocalModel, verdict: DraftVerdict, advice:
         "serves": verdict.serves,
         "reason": verdict.reason,
         "chosen": advice.reason if draft is advice.draft else None,
-        "memory_of_both_at_8192": both and both.needed,
+        "memory_of_both_at_8192": both.needed if both else None,
         **(_prediction(target, draft) if verdict.serves else {}),
     }
 
@@ -147,13 +149,14 @@ def _summary(model: LocalModel) -> Facts:
         "context": summary.n_ctx_train,
         "kv_bytes_per_token": summary.kv_bytes_per_token,
         "memory_at_8192": estimate(summary, model.size, CONTEXT).needed,
-        "takes_back": _taken_back(summary, model.size) if summary.recurrent else None,
+        "memory_of_heads_at_8192": CONTEXT * summary.head_bytes_per_token or None,
+        "takes_back": taken_back(summary, model.size) if summary.recurrent else None,
     }
 
 
-def _taken_back(summary: gguf.ModelSummary, size: int) -> str:
+def taken_back(summary: gguf.ModelSummary, size: int) -> str:
     """Return what a recurrent model can take back of a batch, and what memory that takes."""
-    state, most = summary.state_bytes, taken_back(summary, size)
+    state, most = summary.state_bytes, memory.taken_back(summary, size)
     if not most:
         return f"by a copy of its state, {amount(state)}; what stays is evaluated again"
     return f"up to {most} proposals for nothing: their states take {amount(most * state)}"

@@ -103,9 +103,11 @@ class ModelInventory:
             self._advice[key] = Advice(draft, reason, self.fit(target, draft))
         return self._advice[key]
 
-    def fit(self, target: LocalModel, draft: LocalModel | None = None) -> Fit | None:
-        """Return whether a target and a draft fit into memory together."""
-        needed = memory.of_pair(target, draft, self._settings.n_ctx)
+    def fit(
+        self, target: LocalModel, draft: LocalModel | None = None, heads: bool = False
+    ) -> Fit | None:
+        """Return whether a target and a draft, or its own heads, fit into memory together."""
+        needed = memory.of_pair(target, draft, self._settings.n_ctx, heads=heads)
         return None if needed is None else memory.fit(needed.needed, needed.held, self._freed)
 
     @property

@@ -136,7 +136,7 @@ class ModelsScreen(Screen[Choice | None]):
 
     def _choose(self, choice: Choice, target: LocalModel, draft: LocalModel | None) -> None:
         """Return what was chosen, if there is room for it or the user insists."""
-        fit = self.stock.fit(target, draft)
+        fit = self.stock.fit(target, draft, heads=choice[1] == HEADS)
         if fit is None or fit.verdict != "too large" or choice == self._insisted:
             self.dismiss(choice)
             return

@@ -8,6 +8,7 @@ from textual.widgets import Static
 
 from assistant.events import Failed, Lap, Ready
 from assistant.request import Lane
+from tui.chat.conversation.thought import Thought
 from tui.race.track import LaneStanding, Track
 from tui.safe import safe
 from tui.widgets.pane import Pane
@@ -32,7 +33,8 @@ class LaneView(Pane):
     def __init__(self, track: Track) -> None:
         mode = track.standing.lane.mode
         self._said = Static("", classes="said", markup=False)
-        super().__init__(self._said, classes="" if mode == "ars" else "speculates")
+        self._thought = Thought("", None, growing=True)
+        super().__init__(self._said, self._thought, classes="" if mode == "ars" else "speculates")
         self.track = track
         self._state = (False, 0.0, "")  # what is shown: whether it writes, its clock, its notices
         self.border_title = self._title()
@@ -46,12 +48,21 @@ class LaneView(Pane):
     def advance(self, until: float) -> None:
         """Play the track on to that moment."""
         for step in self.track.play(until):
-            self.tokens.add(step)
+            if (thought := step.part("thought")).tokens:
+                self._thought.add(thought)
+            self.tokens.add(step.part("answer"))
+            if step.text.strip():
+                self._thought.grow(False)
+        if self.track.standing.stats:
+            self._thought.tell(self.track.standing.stats)
+        if self.track.standing.over:
+            self._thought.grow(False)
         self.refresh_state()
 
     def rewind(self) -> None:
         """Begin again."""
         self.track.rewind()
+        self._thought.forget()
         self.tokens.show(())
         self.anchor()
         self.refresh_state()

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import click
 
 from assistant.events import Event, Lap, Lined, ModelInfo, Stats
-from assistant.request import Race
+from assistant.request import AnswerForm, Race
 from models.files import checksum
 from tui.race.lanes import LaneSpec, line_up
 from tui.race.track import Track
@@ -21,14 +21,17 @@ FAILED = 3
 INTERRUPTED = 130
 
 
-def find(entries: tuple[LaneSpec, ...], settings: Settings, prompt: str) -> Race:
+def find(
+    entries: tuple[LaneSpec, ...], settings: Settings, prompt: str, form: AnswerForm | None = None
+) -> Race:
     """Find the lanes' models, and say so where it takes a while.
 
     Raises:
         SpecchatError: a lane lacks what it needs.
     """
     with looking() as report:
-        return line_up(entries, settings, prompt, report)
+        race = line_up(entries, settings, prompt, report)
+    return replace(race, request=replace(race.request, form=form))
 
 
 def run(race: Race, as_json: bool) -> int:
@@ -62,7 +65,7 @@ def run(race: Race, as_json: bool) -> int:
     else:
         click.echo("\n".join(safe("  ".join(row)) for row in table(standings)))
         click.echo(f"\n{safe(sentence)}")
-    failures = [f"{each.lane.name}: {each.failed}" for each in standings if each.failed]
+    failures = [f"{each.lane.name}: {each.trouble}" for each in standings if each.trouble]
     for failure in failures:
         click.echo(safe(failure), err=True)
     return INTERRUPTED if console.interrupted else FAILED if failures else 0
@@ -99,6 +102,7 @@ def _lane(track: Track, first: float) -> dict[str, Any]:
         "reasoning_content": (finished and finished.thought) or None,
         "stop": finished and str(finished.stop),
         "failed": standing.failed,
+        **({"complete": False} if finished and not finished.complete else {}),
         "compute_s": standing.clock,
         "ratio": standing.tokens_per_s / first if first and standing.tokens_per_s else None,
         "stats": standing.stats and _stats(standing.stats),

@@ -39,6 +39,13 @@ class LaneStanding:
         """Whether it has ended."""
         return self.finished is not None or self.failed is not None
 
+    @property
+    def trouble(self) -> str | None:
+        """What went wrong: it failed, or ended without the form that was asked for."""
+        if self.finished is None or self.finished.complete:
+            return self.failed
+        return f"it ended ({self.finished.stop}) before the form was complete"
+
     def after(self, lap: Lap) -> "LaneStanding":
         """Return how far it has come with one event more."""
         now = replace(self, clock=lap.clock)
@@ -48,7 +55,9 @@ class LaneStanding:
             case Decoded(stats=stats):
                 return replace(now, stats=stats, doing="")
             case Finished(stop=stop, stats=stats):
-                return replace(now, finished=lap.event, stats=stats, doing=ENDS[stop])
+                cut = not lap.event.complete and stop is not Stop.CANCELLED
+                end = "form incomplete" if cut else ENDS[stop]
+                return replace(now, finished=lap.event, stats=stats, doing=end)
             case Failed(message):
                 return replace(now, failed=message, doing="failed")
         return now

@@ -61,13 +61,16 @@ class AskOutcome:
     @property
     def cut(self) -> str | None:
         """What is to be said of answers that do not have the form that was asked for."""
-        cut = [given.finished for given in self.answers if given.finished]
-        cut = [end for end in cut if not end.complete]
+        ends = enumerate((given.finished for given in self.answers), 1)
+        cut = {number: end for number, end in ends if end and not end.complete}
         if not cut:
             return None
-        who = "The answer" if len(self.answers) == 1 else f"{len(cut)} of the answers"
-        cure = CURES.get(cut[0].stop, "ask again")
-        return f"{who} ended ({cut[0].stop}) before the form was complete; {cure}."
+        stop = next(iter(cut.values())).stop
+        *first, last = map(str, cut)
+        which = f"Answers {', '.join(first)} and {last}" if first else f"Answer {last}"
+        who = "The answer" if len(self.answers) == 1 else f"{which} of {len(self.answers)}"
+        cure = CURES.get(stop, "ask again")
+        return f"{who} ended ({stop}) before the form was complete; {cure}."
 
 
 class AskSession:
@@ -79,6 +82,7 @@ class AskSession:
 
     def __init__(
         self,
+        console: EngineConsole,
         settings: Settings,
         question: str,
         stop_strings: Sequence[str],
@@ -94,7 +98,7 @@ class AskSession:
         self._stop_strings = tuple(stop_strings)
         self._quiet = quiet
         self._printing = Printing(quiet, answers, settings.show_thinking)
-        self._listening = EngineConsole("looking for the models", lively=True)
+        self._listening = console
         self._draft_failed = False  # in the answer, which the engine has said
         self._outcome = AskOutcome([ReceivedAnswer() for _ in range(answers)])
 
@@ -105,8 +109,7 @@ class AskSession:
             SpecchatError: there is no answer.
             KeyboardInterrupt: Ctrl-C while loading, or twice.
         """
-        with self._listening.shown():
-            self._converse()
+        self._converse()
         self._outcome.interrupted = self._listening.interrupted
         self._summarise()
         return self._outcome
@@ -117,7 +120,6 @@ class AskSession:
 
     def _converse(self) -> None:
         listening = self._listening
-        listening.start()  # while the models are looked for
         setup, no_draft = find_models(self._settings, listening.checking)
         setup = replace(setup, measure=self._chooses_by_time())
         self._outcome.ready = listening.run(setup, self._show, keeps=False)

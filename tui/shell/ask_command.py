@@ -2,21 +2,19 @@
 
 import json
 import sys
-from contextlib import nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from assistant.request import MOST_ANSWERS, AnswerForm, FormKind
-from models.errors import ModelError, UsageError
-from tui.chat.prompt.attachments import decoded, joined, read
-from tui.shell.options import NumberParameter, settings, shared
+from assistant.request import MOST_ANSWERS
+from models.errors import ModelError
+from tui.shell.engine_console import EngineConsole
+from tui.shell.options import NumberParameter, formed, settings, shared
 
 CHATS = ("last", "new")
-STDIN = Path("-")
-FORM_FILE = click.Path(path_type=Path)
 
 
 class Chat(click.ParamType[str]):
@@ -64,13 +62,7 @@ class Chat(click.ParamType[str]):
 @click.option(
     "--stop", "stop_strings", multiple=True, metavar="TEXT", help="Stop before this text."
 )
-@click.option(
-    "--schema",
-    type=FORM_FILE,
-    help="Answer with JSON that matches a JSON Schema, from a file or - for standard input.",
-)
-@click.option("--regex", metavar="PATTERN", help="Answer with text that matches a pattern.")
-@click.option("--grammar", type=FORM_FILE, help="Answer by a grammar, in GBNF or Lark syntax.")
+@formed
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with every token.")
 @shared
 def ask(
@@ -102,15 +94,21 @@ def ask(
     from the conversation. With --seed S they are those that S, S + 1 and so on give alone.
     """
     chosen = settings(options)
-    form = form_of(schema, regex, grammar)
-    question = join(prompt, None if STDIN in (schema, grammar) else _piped(), files)
+    console = EngineConsole("looking for the models", lively=True)
+    with console.shown(), ExitStack() as opened:
+        console.start()  # it takes a while: what follows is imported and read meanwhile
 
-    from tui.shell.ask import AskSession
-    from tui.shell.ask_report import report
-    from tui.shell.continue_chat import continuing
+        from tui.shell.ask import AskSession
+        from tui.shell.ask_report import report
+        from tui.shell.continue_chat import continuing
+        from tui.shell.question import form_of, question_of
 
-    with continuing(chat, chosen) if chat else nullcontext() as continued:
-        session = AskSession(chosen, question, stop_strings, as_json, continued, answers, form)
+        form = form_of(schema, regex, grammar)
+        question = question_of(prompt, files, schema, grammar)
+        continued = opened.enter_context(continuing(chat, chosen)) if chat else None
+        session = AskSession(
+            console, chosen, question, stop_strings, as_json, continued, answers, form
+        )
         outcome = session.run()
     if as_json:
         number = continued.number if continued else None
@@ -119,50 +117,3 @@ def ask(
         sys.exit(130)
     if cut := outcome.cut:
         raise ModelError(cut)
-
-
-def form_of(schema: Path | None, regex: str | None, grammar: Path | None) -> AnswerForm | None:
-    """Return the form that is asked for, if any is.
-
-    Raises:
-        UsageError: several are, or its file is no text.
-    """
-    kinds: tuple[tuple[FormKind, Path | str | None], ...] = (
-        ("schema", schema),
-        ("regex", regex),
-        ("grammar", grammar),
-    )
-    asked = [(kind, given) for kind, given in kinds if given is not None]
-    if len(asked) > 1:
-        raise UsageError(f"An answer has one form: --{asked[0][0]} or --{asked[1][0]}, not both.")
-    for kind, given in asked:
-        if isinstance(given, str):
-            return AnswerForm(kind, given)
-        if given == STDIN:
-            return AnswerForm(kind, decoded(_piped() or b"", "Standard input"))
-        return AnswerForm(kind, read(given, pipes=True).text)
-    return None
-
-
-def _piped() -> bytes | None:
-    """Return piped input; a closed standard input counts as empty."""
-    if sys.stdin is None or sys.stdin.isatty():
-        return None
-    return sys.stdin.buffer.read()
-
-
-def join(prompt: str | None, piped: bytes | None, files: tuple[Path, ...]) -> str:
-    """Return the question that the prompt, standard input and files make together.
-
-    Raises:
-        UsageError: there is no question, or a part of it is not a text.
-    """
-    words = [prompt or "", decoded(piped, "Standard input") if piped else ""]
-    text = "\n\n".join(part for part in words if part.strip())
-    question = joined(text, [read(path, pipes=True) for path in files])
-    if not question:
-        raise UsageError(
-            'There is no question. Give one as PROMPT: specchat ask "Why is the sky blue?", or '
-            'pipe one in: echo "Why is the sky blue?" | specchat ask'
-        )
-    return question

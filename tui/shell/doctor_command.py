@@ -26,6 +26,7 @@ from models.files.stores import find, installed
 from models.machine import physical_cores
 from models.native import loaded
 from models.native.loaded import trouble
+from tui.models.facts import taken_back
 from tui.safe import safe
 
 GIB = 1 << 30
@@ -74,7 +75,7 @@ def checkup() -> list[Finding]:
     others = [name for name in ENGINES if name != first]
     found = [*_versions(), *_library(first)]
     found += [finding for other in others for finding in _other_engine(other)]
-    return [*found, *_machine(), *_files(), *_templates()]
+    return [*found, *_machine(), *_files(), *_hybrids(), *_templates()]
 
 
 def _versions() -> Iterator[Finding]:
@@ -179,6 +180,18 @@ def _own_draft(target: GGUF) -> Finding:
         return Finding("model", "ok", f"made to draft for {target.name}: {made.path}")
     text = f"No faster draft was made for {target.name} yet; its draft is used as downloaded."
     return Finding("model", "note", text, f"specchat models pull {catalog.DEFAULT.name}")
+
+
+def _hybrids() -> Iterator[Finding]:
+    """Say what the models with a state can take back of wrong guesses, and what that costs."""
+    for stored in installed():
+        try:
+            model = identify(stored.reference)
+        except ModelError:
+            continue  # it was removed since
+        if model.summary and model.summary.recurrent and not model.refusal:
+            back = taken_back(model.summary, model.size)
+            yield Finding("hybrid", "ok", f"{stored.name}: wrong guesses are taken back, {back}")
 
 
 def _templates() -> Iterator[Finding]:

@@ -18,7 +18,6 @@ from assistant.request import AnyJob, Setup
 from assistant.service import Ticket
 from models import errors
 from models.files.progress import Progress, Report
-from tui.models.locate_pair import NO_DRAFT, find_models
 from tui.safe import safe
 from tui.settings.settings import Settings
 from tui.widgets.text_figures import left
@@ -102,6 +101,8 @@ class EngineConsole:
         Raises:
             SpecchatError: the target cannot be used.
         """
+        from tui.models.locate_pair import NO_DRAFT, find_models  # after the process has started
+
         setup, no_draft = find_models(settings, self.checking)
         if no_draft and settings.draft != NO_DRAFT:
             click.echo(safe(no_draft), err=True)

@@ -1,6 +1,7 @@
 """The options that every way of asking shares, and the settings they make."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -11,6 +12,7 @@ from tui.settings.keys import KEYS, Key
 from tui.settings.kinds import FLAG, Value, shown
 from tui.settings.settings import Settings, load
 
+FORM = click.Path(path_type=Path)
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -63,6 +65,22 @@ class NumberParameter(click.IntRange):
 def shared(command: Command) -> Command:
     """Add the shared options to a command; it takes them as keywords for `settings`."""
     for option in reversed([*map(_option, _offered())]):
+        command = option(command)
+    return command
+
+
+def formed(command: Command) -> Command:
+    """Add the options for the form of an answer; it takes them as keywords for `form_of`."""
+    for option in (
+        click.option("--grammar", type=FORM, help="Answer by a grammar, in GBNF or Lark syntax."),
+        click.option("--regex", metavar="PATTERN", help="Answer with text that matches a pattern."),
+        click.option(
+            "--schema",
+            type=FORM,
+            help="Answer with JSON that matches a JSON Schema, from a file or - for standard "
+            "input.",
+        ),
+    ):
         command = option(command)
     return command
 

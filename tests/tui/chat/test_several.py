@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from textual.app import App
 
-from assistant.events import Answered, Event, Finished, OneOf, Prepared, Ready
+from assistant.events import Answered, Event, Finished, OneOf, Prepared, Ready, Stats, Stop
 from assistant.store import Store
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.chat.screen import ChatScreen
@@ -194,3 +194,20 @@ async def test_answers_stand_side_by_side_where_there_is_room(
         await pilot.resize_terminal(81, 25)
         await pilot.pause()
         assert sum(column.display for column in screen.columns) == count
+
+
+async def test_the_answer_that_was_cut_in_mid_form_says_so() -> None:
+    screen, stats = SeveralScreen("Which way?", 3), Stats("ars", generated_tokens=5)
+    async with App[None]().run_test(size=(120, 24)) as pilot:
+        await pilot.app.push_screen(screen)
+        for number, (stop, complete) in enumerate(
+            ((Stop.LENGTH, True), (Stop.LENGTH, False), (Stop.CANCELLED, False))
+        ):
+            screen.take(OneOf(number, Finished("{", (), stop, stats, complete)))
+        await pilot.pause()
+        titles = [str(column.border_subtitle).strip() for column in screen.columns]
+        assert titles == [
+            "5 tokens · cut at the length limit",
+            "5 tokens · cut before its form was complete",
+            "5 tokens · stopped",
+        ]

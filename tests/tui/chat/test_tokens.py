@@ -1,6 +1,8 @@
 """How tokens look by where they came from, while they stream and afterwards."""
 
 import pytest
+from textual.app import App, ComposeResult
+from textual.widgets import Static
 
 from assistant.tokens import Step
 from tests.tui.chat.turns import (
@@ -13,7 +15,8 @@ from tests.tui.chat.turns import (
     token,
     tokens_of,
 )
-from tui.widgets.token_styles import COLOURED, GHOST, OTHER, PLAIN, kind, legend, styles
+from tui.chat.conversation.turn_head import Head
+from tui.widgets.token_styles import COLOURED, GHOST, OTHER, PLAIN, kind, legend, legends, styles
 
 REJECTED = Step((token("a"), token("b"), token("c", RESIDUAL)), (ghost("x"), ghost("y\n")))
 
@@ -44,6 +47,26 @@ def test_legend_lists_what_applies_and_nothing_else() -> None:
     assert legend(COLOURED, {GHOST, "draft"}).plain == "right guess · wrong guess"
     assert legend(COLOURED).plain == "right guess · correction · not guessed"
     assert legend(COLOURED, ()).plain == ""
+
+
+@pytest.mark.parametrize(("width", "way"), [(100, 0), (64, 1), (48, 2)])
+async def test_the_legend_of_an_answer_names_every_kind_at_any_width(width: int, way: int) -> None:
+    kinds = {"draft", "suffix", "tail", "ngram", "residual", "target", GHOST}
+    lines, head = legends(COLOURED, kinds), Head("Somebody with a long name", 0.0)
+
+    class Framed(App[None]):
+        def compose(self) -> ComposeResult:
+            yield head
+
+    async with Framed().run_test(size=(width, 5)) as pilot:
+        head.explain(lines)
+        await pilot.pause()
+        seen = head.query_one(".legend", Static)
+        assert str(seen.render()) == lines[way].plain
+        assert seen.size.width >= lines[way].cell_length
+        head.explain([])
+        await pilot.pause()
+        assert not seen.display
 
 
 async def test_ghosts_stand_struck_before_the_token_that_replaced_them() -> None:

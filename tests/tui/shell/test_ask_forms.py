@@ -47,7 +47,7 @@ def test_an_answer_that_ends_in_mid_form_is_an_error_that_says_what_to_do(asked)
     assert json.loads(out)["complete"] is False
     code, _, err = asked("--schema", PERSON, "--max-tokens", 5, "--n", 2)
     assert code == 3
-    assert "2 of the answers ended (length)" in err
+    assert "Answers 1 and 2 of 2 ended (length)" in err
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,18 @@ def test_a_form_that_cannot_be_used_is_a_sentence_and_exit_code_2(asked, options
     assert (code, out) == (2, "")
     assert why in err
     assert "Traceback" not in err
+
+
+def test_a_race_has_the_form_in_every_lane_and_says_which_was_cut(target, tmp_path):
+    file = tmp_path / "person.json"
+    file.write_text(json.dumps(PERSON))
+    draft = ("--draft", "none", "--source", "suffix", *HOT, "--json", "--schema", file, "hello")
+    known = ("race", "--target", target, *draft)
+    code, out, err = run(*known)
+    assert code == 0, err
+    texts = [lane["text"] for lane in json.loads(out)["lanes"]]
+    assert [list(json.loads(text)) for text in texts] == 2 * [["name", "ok"]]
+    code, out, err = run(*known, "--max-tokens", 5)
+    assert code == 3
+    assert "ArS: it ended (length) before the form was complete" in err
+    assert [lane["complete"] for lane in json.loads(out)["lanes"]] == [False, False]

@@ -152,7 +152,7 @@ class Answer(Turn):
     @on(Views.Changed)
     def explain(self) -> None:
         """Explain the colours that are seen."""
-        self.head.explain(self.views.legend)
+        self.head.explain(self.views.legends)
         self.changed()
 
     def offers(self, verb: Verb) -> bool:

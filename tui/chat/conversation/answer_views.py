@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from tui.chat.conversation.token_view import Still, TokenView
-from tui.widgets.token_styles import legend, styles
+from tui.widgets.token_styles import legends, styles
 
 if TYPE_CHECKING:  # Markdown is for later than the first frame
     from tui.chat.conversation.markdown_view import Words
@@ -102,8 +102,8 @@ class Views(Still, Vertical):
         self.post_message(self.Changed())
 
     @property
-    def legend(self) -> Content | None:
-        """What the colours mean; None when there is nothing to explain."""
+    def legends(self) -> list[Content]:
+        """What the colours mean, in lines, the longest first; none if nothing is explained."""
         if not self.tokens.display:
-            return None
-        return legend(styles(self.app.no_color), self.tokens.kinds)
+            return []
+        return legends(styles(self.app.no_color), self.tokens.kinds)

@@ -56,6 +56,12 @@ class Thought(Still, Vertical):
         self.text += step.thought
         self._view.add(step)
 
+    def forget(self) -> None:
+        """Begin again, with nothing thought."""
+        self.text, self.growing, self._tokens, self._seconds = "", True, 0, 0.0
+        self._view.show(())
+        self._say()
+
     def show(self, steps: Iterable[Step]) -> None:
         """Show the rounds that it came from."""
         self._view.show(steps)

@@ -30,7 +30,7 @@ class Head(Horizontal):
         self._who, self._moment = who, moment
         self._branch = (1, 1)
         self._focused = False
-        self._meaning = Content("")
+        self._meanings: list[Content] = []
         self._left = Static(classes="who", markup=False)
         self._legend = Static(classes="legend", markup=False)
 
@@ -54,17 +54,20 @@ class Head(Horizontal):
         self._focused = focused
         self._show()
 
-    def explain(self, legend: Content | None) -> None:
-        """Explain the colours, or nothing."""
-        self._meaning = legend or Content("")
-        self._legend.update(self._meaning)
+    def explain(self, legends: list[Content]) -> None:
+        """Explain the colours by the longest of some lines that fits, or by none."""
+        self._meanings = legends
         self.on_resize()
 
     def on_resize(self) -> None:
         """Let the explanation have a line of its own where it would leave no room for the name."""
-        self._legend.display = bool(self._meaning)
-        wide = self._meaning.cell_length + self._line().cell_length + 2 <= (self.size.width or 999)
-        self.set_class(bool(self._meaning) and not wide, "-narrow")
+        room = self.size.width or 999
+        fitting = [line for line in self._meanings if line.cell_length <= room]
+        meaning = (fitting or self._meanings[-1:] or [Content("")])[0]
+        self._legend.update(meaning)
+        self._legend.display = bool(meaning)
+        wide = meaning.cell_length + self._line().cell_length + 2 <= room
+        self.set_class(bool(meaning) and not wide, "-narrow")
         self._show()
 
     def _show(self) -> None:

@@ -11,7 +11,7 @@ from textual.events import DescendantFocus
 from textual.screen import Screen
 from textual.widgets import Static
 
-from assistant.events import Answered, Decoded, Finished, OneOf
+from assistant.events import Answered, Decoded, Finished, OneOf, Stop
 from assistant.tokens import Step
 from tui.figures import MARKS, of_several
 from tui.safe import safe
@@ -135,4 +135,6 @@ class Column(Pane):
         else:
             self.tokens.grow(False)
             how = MARKS.get(event.stop, "complete")
+            if not event.complete and event.stop is not Stop.CANCELLED:
+                how = "cut before its form was complete"
         self.border_subtitle = Content(f" {count} tokens · {how} ")

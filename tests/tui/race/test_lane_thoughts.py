@@ -1,0 +1,56 @@
+"""What a lane shows of what its model thinks."""
+
+from dataclasses import replace
+
+from textual.app import App, ComposeResult
+from textual.widgets import Static
+
+from assistant.events import Decoded, Finished, Lap, Origin, Stats, Stop, Token
+from tests.tui.race.race_recorded import RACE
+from tui.race.lane_view import LaneView
+from tui.race.track import Track
+
+THOUGHT = Token(1, "Hm, the sky is blue. ", Origin.TARGET, None, 1.0, None, part="thought")
+ANSWER = replace(THOUGHT, text="It scatters.", part="answer")
+STATS = Stats("ars", generated_tokens=9, decode_s=3.0, thought_tokens=7, thought_s=2.0)
+
+
+def track(complete: bool = True) -> Track:
+    lane = Track(RACE.lanes[0])
+    for clock, tokens in ((1.0, (THOUGHT,)), (2.0, (ANSWER,))):
+        lane.record(Lap(0, clock, Decoded(tokens, (), 0, 9, STATS)))
+    end = Finished(ANSWER.text, (), Stop.LENGTH, STATS, complete)
+    lane.record(Lap(0, 3.0, end))
+    return lane
+
+
+async def test_a_thought_is_one_line_over_the_answer_and_gone_when_the_lane_begins_again() -> None:
+    view = LaneView(track())
+
+    class Framed(App[None]):
+        def compose(self) -> ComposeResult:
+            yield view
+
+    async with Framed().run_test(size=(60, 12)) as pilot:
+
+        async def seen() -> tuple[str, str]:
+            await pilot.pause(0.1)
+            line = view.query_one("Thought > Static", Static)
+            shown = "\n".join(each.plain for each in view.tokens.lines)
+            return str(line.render()) if view._thought.display else "", shown.rstrip("▍")
+
+        view.advance(1.0)
+        assert await seen() == ("▸ Thinking · 2 s · 7 tokens · …Hm, the sky is blue.", "")
+        view.advance(9.0)
+        assert await seen() == ("▸ Thought for 2 s · 7 tokens", "It scatters.")
+        assert view.query_one("Thought").region.height == 1
+        view.rewind()
+        assert await seen() == ("", "")
+
+
+def test_a_lane_that_ends_in_mid_form_says_so() -> None:
+    for complete, doing in ((True, "at the length limit"), (False, "form incomplete")):
+        lane = track(complete)
+        lane.play()
+        assert lane.standing.doing == doing
+        assert bool(lane.standing.trouble) is not complete
