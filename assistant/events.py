@@ -173,7 +173,10 @@ class Decoded(Struct, frozen=True, tag=True):
 
 
 class Finished(Struct, frozen=True, tag=True):
-    """The answer is over, also when it was stopped."""
+    """The answer is over, also when it was stopped.
+
+    The text has nothing of its calls; but one that was cut is there as far as the model wrote it.
+    """
 
     text: str
     token_ids: tuple[int, ...]  # what the caches hold; empty when text and tokens part ways

@@ -1,5 +1,6 @@
 """What is asked of the engine. Plain frozen values: they may cross a process."""
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal, Protocol
@@ -139,6 +140,7 @@ class Setup:
 
 
 ToolChoice = Literal["auto", "none", "required"]
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,12 @@ class Tool:
     name: str  # which no other tool of a request has
     description: str
     parameters: str  # a JSON Schema of the object of its arguments
+    strict: bool = False  # whether it is refused when that cannot be enforced
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All that its maker wrote."""
+        return self.name, self.description, self.parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +177,12 @@ class Message:
     thought: str = ""  # what the model thought before the answer, if that is known
     calls: tuple[ToolCall, ...] = ()  # that an answer asks for, after its content
     call_id: str = ""  # of the call that a tool's message is the result of
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All that somebody wrote."""
+        called = (text for call in self.calls for text in (call.name, call.arguments))
+        return self.content, self.thought, *called
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +227,15 @@ class Request:
                 raise UsageError(f"{name} must be {least} or more: {value}")
         if not 1 <= self.answers <= MOST_ANSWERS:
             raise UsageError(f"answers must be between 1 and {MOST_ANSWERS}: {self.answers}")
+        names = [tool.name for tool in self.tools]
+        for name in names:
+            if not _TOOL_NAME.fullmatch(name) or names.count(name) > 1:
+                raise UsageError(
+                    "tools must have names of their own, of 1 to 128 letters, digits, and "
+                    f"_ . : / -: {name[:128]!r}"
+                )
+        if self.tool_choice == "required" and not names:
+            raise UsageError("a call is required, and there are no tools")
         for source in self.sources:
             if source not in SOURCES:
                 raise UsageError(f"a source must be one of {', '.join(SOURCES)}: {source}")

@@ -135,7 +135,7 @@ class Stats:
     def plus(self, more: "Stats") -> "Stats":
         """Return the figures of two answers, or of two parts of one, added up.
 
-        What cannot be added up is that of the first, but for the mode.
+        What cannot be added up is that of the first, except the mode.
         """
         pairs = zip_longest(self.positions, more.positions, fillvalue=Tally())
         names = sorted(self.sources.keys() | more.sources.keys())

@@ -28,7 +28,7 @@ def without_hopeless(
     `fit` would do so too, after it has tokenised everything: seconds for megabytes.
 
     Raises:
-        ContextFull: the system prompt or the last question is far too long.
+        ContextFull: the system prompt, the last question or a result after it is far too long.
     """
     system, turns = _turns(messages)
 
@@ -38,12 +38,17 @@ def without_hopeless(
         most = int(room * _CLEARLY)
         return any(len(text) > SLICE and count(text, tokenize, most) > most for text in written)
 
-    for part, name in ((system, "system prompt"), (turns[-1] if turns else [], "question")):
+    last = turns[-1] if turns else []
+    asked = [message for message in last if message.role == "user"]
+    returned = [message for message in last if message.role == "tool"]
+    parts = (system, "system prompt"), (asked, "question"), (returned, "result of the tools")
+    for part, name in parts:
         if is_hopeless(part):
+            advice = "Have it return less" if part is returned else "Shorten it"
             characters = sum(len(message.content) for message in part)
             raise ContextFull(
                 f"The {name} has {characters} characters, and there is room for {room} tokens. "
-                "Shorten it, or make more room with --ctx."
+                f"{advice}, or make more room with --ctx."
             )
     hopeless = [i for i, turn in enumerate(turns) if is_hopeless(turn)]
     if not hopeless:
@@ -57,10 +62,12 @@ def fit(messages: Sequence[Message], encode: Encode, room: int) -> tuple[list[in
 
     When a conversation outgrows the room, whole turns are dropped from its beginning until it takes
     half, so that the next turns keep their prefix, and with it the caches. The system prompt and
-    the last question stay. What is dropped depends only on the conversation.
+    the last question stay, with what tools have returned since. What is dropped depends only on
+    the conversation.
 
     Raises:
-        ContextFull: the system prompt and the last question alone are too long.
+        ContextFull: the system prompt, the last question and those results are too long by
+            themselves.
     """
     tokens = encode(messages)
     if len(tokens) <= room:
@@ -74,9 +81,11 @@ def fit(messages: Sequence[Message], encode: Encode, room: int) -> tuple[list[in
         if len(tokens := encode([*system, *kept])) <= room:
             return tokens, first
         first += 1
+    returned = any(message.role == "tool" for message in (turns[-1] if turns else ()))
     raise ContextFull(
-        f"The question takes {len(tokens)} tokens, and there is room for {room}. "
-        "Shorten it, or make more room with --ctx."
+        f"The question {'and what tools returned take' if returned else 'takes'} {len(tokens)} "
+        f"tokens, and there is room for {room}. "
+        f"{'Have them return less' if returned else 'Shorten it'}, or make more room with --ctx."
     )
 
 
@@ -85,7 +94,7 @@ def _turns(messages: Sequence[Message]) -> tuple[list[Message], list[list[Messag
     system = [message for message in messages if message.role == "system"]
     turns: list[list[Message]] = []
     for message in messages:
-        if message.role == "user" or (message.role == "assistant" and not turns):
+        if message.role == "user" or (message.role != "system" and not turns):
             turns.append([])
         if message.role != "system":
             turns[-1].append(message)

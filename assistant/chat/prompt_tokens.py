@@ -6,12 +6,16 @@ before rendering; what then looks like a control token was written by the templa
 masked is tokenised as the plain text it is.
 """
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
+from assistant.calling.formats import HERMES, PROBE, PROBE_TOOL, CallFormat, find_format
+from assistant.calling.wording import in_words, plain_json
 from assistant.chat.template import CHATML, NO_VARIABLES, PLAIN, ChatTemplate, Variables
 from assistant.chat.thinking import (
     AnswerStart,
@@ -20,7 +24,7 @@ from assistant.chat.thinking import (
     ThoughtEnd,
     find_markers,
 )
-from assistant.request import Message, Request
+from assistant.request import Message, Request, Tool
 from models.base import Vocab
 from models.errors import ModelError, UsageError
 
@@ -29,10 +33,13 @@ MEANINGLESS = (*range(0xE000, 0xF900), *range(0xFDD0, 0xFDF0), *range(0xF0000, 0
 SWITCHES = ("enable_thinking", "thinking")
 """What templates call the switch of thinking."""
 EFFORT, BUDGET = "reasoning_effort", "thinking_budget"
+_TAGS = tuple(f"<{end}tool_{what}>" for end in ("", "/") for what in ("call", "response"))
+"""What some vocabularies have as tokens that are text; nobody's text may contain such a token."""
 _TAIL = 24  # tokens at the end of a prompt that may open a thought
 
 
 NO_THOUGHTS = "This model does not think: its chat template has no mark for thoughts."
+NO_TOOLS = "This model's chat template knows no tools; they are put in words."
 NO_EFFORT = "This model's chat template takes no effort; it was left out."
 
 
@@ -56,33 +63,86 @@ class ChatTokens:
 
     def __init__(self, vocab: Vocab) -> None:
         self._vocab = vocab
+        self.worded = False
+        """Whether the last prompt has put tools in words: the template does not know them."""
         fallback = CHATML if "<|im_start|>" in vocab.controls else PLAIN
         self.template = ChatTemplate(vocab.template, fallback, vocab.bos_text, vocab.eos_text)
-        self._names = sorted(vocab.controls, key=len, reverse=True)
-        self._control = re.compile("|".join(map(re.escape, self._names)) or "(?!)")
+        tags = [tag for tag in _TAGS if tag not in vocab.controls and self._is_token(tag)]
+        self._names = sorted([*vocab.controls, *tags], key=len, reverse=True)
+        self._masked_names = _any_of(self._names)
+        self._masked_json = _any_of([json.dumps(name)[1:-1] for name in self._names])
+        self._control = _any_of([name for name in self._names if name in vocab.controls])
         self.markers = find_markers(vocab.template or "", self._is_token)
         """How the model marks its thoughts; None if it has none."""
 
-    def encode(self, messages: Sequence[Message], variables: Variables = NO_VARIABLES) -> list[int]:
+    def encode(
+        self,
+        messages: Sequence[Message],
+        variables: Variables = NO_VARIABLES,
+        tools: Sequence[Tool] = (),
+    ) -> list[int]:
         """Return the tokens of the prompt that asks for the next answer.
 
         Earlier answers keep the tokens they were decoded as: the same text may have others, and the
         caches hold these. An answer at the end is left open, to be continued.
         """
         if messages and messages[-1].role == "assistant":
-            prompt = self.encode(messages[:-1], variables)
+            prompt = self.encode(messages[:-1], variables, tools)
             return [*prompt, *self._begun(messages[-1], variables)]
-        written = [text for message in messages for text in (message.content, message.thought)]
+        messages = [_with_plain_json(message) for message in messages]
+        tools = [replace(tool, parameters=plain_json(tool.parameters)) for tool in tools]
+        written = [text for message in messages for text in message.texts]
+        written += [text for tool in tools for text in tool.texts]
         masks = _unused_characters("".join([*written, *self._names, self._vocab.template or ""]))
-        rendered = self.template.render(
-            [self._masked(message, i, masks) for i, message in enumerate(messages)], variables
-        )
+        rendered = self._rendered(messages, variables, tools, masks)
         tokens = self._tokenize(rendered, messages, masks)
         if self._vocab.bos is not None and tokens[:1] != [self._vocab.bos]:
             tokens.insert(0, self._vocab.bos)
         if not tokens:
             raise ModelError("The model's vocabulary has no tokens for any of this text.")
         return tokens
+
+    # Calls
+
+    @property
+    def calls(self) -> CallFormat:
+        """How the last prompt has told the model to write calls."""
+        return (not self.worded and self._own_calls) or HERMES
+
+    @cached_property
+    def _own_calls(self) -> CallFormat | None:
+        """How the template writes calls; None if it writes none, or they are not understood."""
+        return find_format(self.template.render_tools(PROBE, tools=(PROBE_TOOL,)) or "")
+
+    def mark_calls(self, token: int) -> str:
+        """Return the name of a control token that marks thoughts or calls; else nothing."""
+        name = self._vocab.text(token)
+        is_mark = any(name in text for text in self.calls.texts)
+        return name if name in self._vocab.controls and is_mark else self.mark(token)
+
+    def _rendered(
+        self,
+        messages: Sequence[Message],
+        variables: Variables,
+        tools: Sequence[Tool],
+        masks: Masks,
+    ) -> str:
+        """Render a conversation with masks; tools in words, where the template has none."""
+
+        def masked(keeps: bool = True) -> list[Message]:
+            return [self._masked(each, i, masks, keeps) for i, each in enumerate(messages)]
+
+        self.worded = False
+        if not tools and not any(each.calls or each.role == "tool" for each in messages):
+            return self.template.render(masked(), variables)
+        offered = [self._masked_tool(tool, masks) for tool in tools]
+        for keeps in (True, False) if self._own_calls else ():
+            # Some templates want to see calls before there are results of them.
+            text = self.template.render_tools(masked(keeps), variables, offered)
+            if text is not None:
+                return text
+        self.worded = True
+        return self.template.render(in_words(masked(), offered), variables)
 
     # Thoughts
 
@@ -107,6 +167,8 @@ class ChatTokens:
             yield NO_THOUGHTS
         if request.effort and not self.takes_effort:
             yield NO_EFFORT
+        if request.tools and self.worded:
+            yield NO_TOOLS
 
     def beginning(self, request: Request, prompt: Sequence[int]) -> Beginning:
         """Return where the answer to a prompt begins."""
@@ -139,6 +201,12 @@ class ChatTokens:
         if self.markers is None or before.place != "thought":
             return lambda context: start
         return ThoughtEnd(self.markers, self.spell, before, start)
+
+    def thought_first(self, request: Request, beginning: Beginning) -> tuple[str, str] | None:
+        """Return what stands around a thought that an answer may begin with, by itself."""
+        if self.markers is None or request.thinking == "off" or beginning.before.place != "start":
+            return None
+        return self.markers.opens, self.markers.closes
 
     def spell(self, token: int) -> str:
         """Return the text of a token; its name, if it is a control token that marks thoughts."""
@@ -182,18 +250,38 @@ class ChatTokens:
             begun += self._vocab.tokenize(f"\n\n{answer.content}")
         return begun
 
-    def _masked(self, message: Message, index: int, masks: Masks) -> Message:
-        """Replace what must not be tokenised as it stands: control texts, and whole answers."""
-        if self._keeps_tokens(message):
-            return replace(message, content=f"{masks.answer}{index}{masks.answer}")
+    def _masked(self, message: Message, index: int, masks: Masks, keeps: bool = True) -> Message:
+        """Replace what must not be tokenised as it stands: control texts, and whole answers.
 
-        def number(match: re.Match[str]) -> str:
-            return f"{masks.control}{self._names.index(match[0])}{masks.control}"
-
+        With `keeps` these are put in as they were decoded, calls and all.
+        """
+        if keeps and self._keeps_tokens(message):
+            return replace(message, content=f"{masks.answer}{index}{masks.answer}", calls=())
         content, thought = (
-            self._control.sub(number, text) for text in (message.content, message.thought)
+            self._without_controls(text, masks) for text in (message.content, message.thought)
         )
-        return replace(message, content=content, thought=thought)
+        calls = tuple(
+            replace(
+                call,
+                name=self._without_controls(call.name, masks),
+                arguments=self._without_controls(call.arguments, masks, is_json=True),
+            )
+            for call in message.calls
+        )
+        return replace(message, content=content, thought=thought, calls=calls)
+
+    def _masked_tool(self, tool: Tool, masks: Masks) -> Tool:
+        name, description = (
+            self._without_controls(text, masks) for text in (tool.name, tool.description)
+        )
+        return Tool(name, description, self._without_controls(tool.parameters, masks, True))
+
+    def _without_controls(self, text: str, masks: Masks, is_json: bool = False) -> str:
+        def number(match: re.Match[str]) -> str:
+            name = json.loads(f'"{match[0]}"') if is_json else match[0]
+            return f"{masks.control}{self._names.index(name)}{masks.control}"
+
+        return (self._masked_json if is_json else self._masked_names).sub(number, text)
 
     def _keeps_tokens(self, message: Message) -> bool:
         """Say whether an answer is tokenised as it was decoded: no template has to look at it."""
@@ -205,8 +293,13 @@ class ChatTokens:
     def _tokenize(self, rendered: str, messages: Sequence[Message], masks: Masks) -> list[int]:
         masked = re.compile(f"{masks.control}(\\d+){masks.control}")
 
+        def name(match: re.Match[str]) -> str:
+            name = self._names[int(match[1])]  # a tag is tokenised in two, lest it become a token
+            return name if name in self._vocab.controls else f"{name[0]}{masks.control}{name[1:]}"
+
         def plain(text: str) -> list[int]:
-            return self._vocab.tokenize(masked.sub(lambda match: self._names[int(match[1])], text))
+            parts = masked.sub(name, text).split(masks.control)
+            return [token for part in parts for token in self._vocab.tokenize(part)]
 
         tokens: list[int] = []
         end = 0
@@ -217,6 +310,15 @@ class ChatTokens:
             tokens += messages[int(answer)].token_ids if answer else [self._vocab.controls[atom[0]]]
             end = atom.end()
         return tokens + plain(rendered[end:])
+
+
+def _any_of(names: Sequence[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, names)) or "(?!)")
+
+
+def _with_plain_json(message: Message) -> Message:
+    calls = (replace(call, arguments=plain_json(call.arguments)) for call in message.calls)
+    return replace(message, calls=tuple(calls))
 
 
 def _unused_characters(text: str) -> Masks:

@@ -11,8 +11,9 @@ from jinja2.ext import Extension
 from jinja2.nodes import Name, Node
 from jinja2.parser import Parser
 
+from assistant.calling.wording import described, read_json, short_id
 from assistant.chat.template_sandbox import TemplateSandbox, TooMuch, bounded
-from assistant.request import Message
+from assistant.request import Message, Tool
 
 LONGEST_SOURCE = 256_000  # characters of a template
 MAX_ADDED = 64_000  # characters that a template may add to what was written
@@ -68,12 +69,35 @@ class ChatTemplate:
         then the system prompt is put in front of the first question, or a built-in template used.
         A template that does not take the values of `variables` is used without them.
         """
+        text, problem = self._own(messages, variables, ())
+        if text is not None:
+            return text
+        self._give_up(problem)
+        return self._render(self._fallback, messages)
+
+    def render_tools(
+        self,
+        messages: Sequence[Message],
+        variables: Variables = NO_VARIABLES,
+        tools: Sequence[Tool] = (),
+    ) -> str | None:
+        """Return the prompt as the template writes tools, their calls and results.
+
+        None if it fails, or leaves a tool or a result out.
+        """
+        text, _ = (None, "") if self.fails else self._own(messages, variables, tools)
+        return text if text and all(tool.name in text for tool in tools) else None
+
+    def _own(
+        self, messages: Sequence[Message], variables: Variables, tools: Sequence[Tool]
+    ) -> tuple[str | None, str]:
+        """Return what the model's own template writes, or what is wrong with that."""
         problem = ""
         ways = [(messages, variables), (_without_system(messages), variables)]
         ways += [(each, NO_VARIABLES) for each, _ in ways if variables]
         for conversation, told in ways:
             try:
-                text = self._render(self._template, conversation, told)
+                text = self._render(self._template, conversation, told, tools)
             except TooMuch as error:
                 problem = str(error)
                 break
@@ -88,23 +112,26 @@ class ChatTemplate:
                     )
                 elif told is not variables:
                     self.notice = f"The model's chat template refuses this value ({problem})."
-                return text
+                return text, ""
             problem = "it leaves out part of the conversation"
-        self._give_up(problem)
-        return self._render(self._fallback, messages)
+        return None, problem
 
     def _render(
         self,
         template: jinja2.Template,
         messages: Sequence[Message],
         variables: Variables = NO_VARIABLES,
+        tools: Sequence[Tool] = (),
     ) -> str:
-        turns = [_turn(message) for message in messages]
+        names = {call.id: call.name for message in messages for call in message.calls}
+        turns = [_turn(message, names) for message in messages]
         if template is self._fallback:
             return template.render(messages=turns, **self._names)
-        written = sum(len(message.content) + len(message.thought) for message in messages)
+        written = sum(len(text) for message in messages for text in message.texts)
+        written += sum(len(text) for tool in tools for text in tool.texts)
+        offered = {"tools": [described(tool) for tool in tools]} if tools else {}
         with bounded(LONGEST_S, MOST_MEMORY + 8 * written):
-            text = template.render(messages=turns, **self._names, **variables)
+            text = template.render(messages=turns, **self._names, **variables, **offered)
         if len(text) > 4 * written + MAX_ADDED:
             raise TooMuch("it expands too much")
         return text
@@ -120,15 +147,27 @@ class ChatTemplate:
         self.notice = f"The model's chat template fails ({why}); a built-in one is used."
 
 
-def _turn(message: Message) -> dict[str, str]:
-    """Return a message as templates know it; a thought is theirs to write down or leave out."""
-    turn = {"role": message.role, "content": message.content}
-    # By two names: Qwen's and most others', gpt-oss's and Liquid's.
-    return (
-        turn | dict.fromkeys(("reasoning_content", "thinking"), message.thought)
-        if message.thought
-        else turn
-    )
+def _turn(message: Message, names: Mapping[str, str]) -> dict[str, object]:
+    """Return a message as templates know it; a thought is theirs to write down or leave out.
+
+    `names` are those of the tools that were called, by the ids of the calls.
+    """
+    turn: dict[str, object] = {"role": message.role, "content": message.content}
+    if message.thought:  # by two names: Qwen's and most others', gpt-oss's and Liquid's
+        turn |= dict.fromkeys(("reasoning_content", "thinking"), message.thought)
+    if message.calls:
+        turn["tool_calls"] = [
+            {
+                "id": short_id(call.id),
+                "type": "function",
+                "function": {"name": call.name, "arguments": read_json(call.arguments)},
+            }
+            for call in message.calls
+        ]
+    if message.role == "tool":
+        name = names.get(message.call_id, "")
+        turn |= {"tool_call_id": short_id(message.call_id), "name": name}
+    return turn
 
 
 def _without_system(messages: Sequence[Message]) -> Sequence[Message]:
@@ -140,16 +179,28 @@ def _without_system(messages: Sequence[Message]) -> Sequence[Message]:
 
 
 def _indispensable(messages: Sequence[Message]) -> Sequence[Message]:
-    """Return the system prompt and the last message; earlier answers may be shortened."""
-    return [*(message for message in messages[:1] if message.role == "system"), *messages[-1:]]
+    """Return the system prompt, the last message, and the results of its question."""
+    system = [message for message in messages[:1] if message.role == "system"]
+    asked = max((i for i, each in enumerate(messages) if each.role == "user"), default=0)
+    results = [message for message in messages[asked:-1] if message.role == "tool"]
+    return [*system, *results, *messages[-1:]]
 
 
 def _raise_exception(message: str) -> NoReturn:
     raise jinja2.TemplateError(message)
 
 
-def _to_json(value: Any, indent: int | None = None) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=indent)  # Jinja's own escapes for HTML
+def _to_json(
+    value: Any,
+    indent: int | None = None,
+    ensure_ascii: bool = False,  # it is never: what is masked in a text would be lost
+    separators: tuple[str, str] | None = None,
+    sort_keys: bool = False,
+) -> str:
+    """Return JSON without Jinja's own escapes for HTML."""
+    return json.dumps(
+        value, ensure_ascii=False, indent=indent, separators=separators, sort_keys=sort_keys
+    )
 
 
 class _Generation(Extension):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Protocol
 
+from assistant.calling.reader import CallParts, CallReader
 from assistant.chat.answer_text import Detokenizer, StopStrings
 from assistant.chat.thinking import PartReader
 from assistant.decoding.loops import Rejected, Round, Sampled
@@ -26,6 +27,8 @@ from assistant.events import (
 from assistant.request import Request
 from assistant.tokens import said
 from models.base import Vocab
+
+_BEGUN = -1  # the id of what stands for the beginning of an answer that is continued
 
 
 class FormProgress(Protocol):
@@ -58,6 +61,7 @@ class AnswerBuilder:
         parts: PartReader | None = None,
         mark: Callable[[int], str] = lambda token: "",
         form: FormProgress | None = None,
+        calls: CallParts | None = None,
     ) -> None:
         self.stop: Stop | None = None
         self.stats = Stats(
@@ -76,6 +80,11 @@ class AnswerBuilder:
         self._shown: list[Token] = []
         self._stopwatch = stopwatch
         self._form = form  # that the answer has to have
+        self._calls, self._called = calls, CallReader()
+        if calls and request.continues:  # it may have been cut within a call
+            begun = Token(_BEGUN, request.messages[-1].content, Origin.TARGET, None, 1.0, None)
+            self._called.read(calls.pass_on(begun))
+        self._cut = len(calls.cut) if calls else 0  # characters that are not this answer's
 
     @property
     def tokens_left(self) -> int:
@@ -123,12 +132,14 @@ class AnswerBuilder:
         """Yield what was held back, and the end."""
         cut = self.stop is Stop.STOP_STRING
         held: list[Token] = []
-        if not cut and not self._pass_on(self._parts.flush(), held):
+        if not cut and not self._pass_on(self._parts.flush(), held, last=True):
             held += self._stop_strings.flush()
         if held:
             yield self._decoded(held)
         text, thought = said(self._shown), said(self._shown, "thought")
         ids = () if cut else tuple(self._ids)  # the text was cut within a token
+        if self._calls:
+            text += self._calls.cut[self._cut :]
         rest = "" if cut else self._detokenizer.flush()
         if self._parts.thinks:
             thought += rest
@@ -136,11 +147,13 @@ class AnswerBuilder:
             text += rest
         stop = self.stop or Stop.CANCELLED
         whole = self._form is None or (stop is not Stop.STOP_STRING and self._form.is_complete)
-        yield Finished(text, ids, stop, self.stats, complete=whole, thought=thought)
+        yield Finished(
+            text, ids, stop, self.stats, complete=whole, thought=thought, calls=self._called.calls
+        )
 
-    def _pass_on(self, tokens: Iterable[Token], shown: list[Token]) -> bool:
+    def _pass_on(self, tokens: Iterable[Token], shown: list[Token], last: bool = False) -> bool:
         """Show tokens, those of the answer up to a stop string; say whether there is one."""
-        for token in tokens:
+        for token in self._with_calls(tokens, last):
             if token.part != "answer":
                 shown += [*self._stop_strings.flush(), token]
                 continue
@@ -150,6 +163,17 @@ class AnswerBuilder:
                 return True
         return False
 
+    def _with_calls(self, tokens: Iterable[Token], last: bool) -> Iterator[Token]:
+        """Yield tokens of which those of calls are known."""
+        if self._calls is None:
+            yield from tokens
+            return
+        for token in tokens:
+            known = self._calls.pass_on(token) if token.part == "answer" else [token]
+            yield from (each for each in known if each.id != _BEGUN)
+        if last:
+            yield from (each for each in self._calls.flush() if each.id != _BEGUN)
+
     def _decoded(
         self,
         shown: Sequence[Token],
@@ -158,6 +182,7 @@ class AnswerBuilder:
         forecast: Forecast | None = None,
     ) -> Decoded:
         self._shown += shown
+        self._called.read(shown)
         used = self.stats.prompt_tokens + self.stats.generated_tokens
         return Decoded(tuple(shown), ghosts, lookahead, used, self.stats, forecast)
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from assistant.calling.grammar import closed
+from assistant.calling.reader import CallParts
+from assistant.calling.wording import read_json
 from assistant.chat.context import fit, without_hopeless
 from assistant.chat.prompt_tokens import ChatTokens
 from assistant.chat.thinking import AnswerStart, PartReader
@@ -71,7 +74,6 @@ class Assistant:
         """Which library computes, for the same."""
         self.chat = ChatTokens(vocab)
         """How conversations become tokens."""
-        self._forms: Forms | None = None  # made for the first answer that is to have one
 
     @property
     def draft(self) -> Model | None:
@@ -125,13 +127,18 @@ class Assistant:
         stopwatch = Stopwatch(self.target, self.draft, clock)
         masked = self._masked(request)
         tokens, prepared = self._prompt(request)
-        yield prepared
+        remarks = [*self.chat.remarks(request)]
         if self.chat.template.notice:
-            yield Noticed(self.chat.template.notice)
-        for remark in self.chat.remarks(request):
-            yield Noticed(remark)
+            remarks.insert(0, self.chat.template.notice)
         size = prepared.prompt_tokens, prepared.cached_tokens
         beginning = self.chat.beginning(request, tokens)
+        if request.tools:
+            thought = self.chat.thought_first(request, beginning)
+            thinks = self.chat.markers is not None
+            masked, doubts = self._all_forms.calls(self.chat.calls, request, thought, thinks)
+            remarks += doubts
+        yield prepared
+        yield from map(Noticed, remarks)
         budget = self.chat.budget(request, beginning)
         forced = budget.forced if budget else None
         # the first has the tokens that a snapshot is to be of
@@ -144,8 +151,9 @@ class Assistant:
                 stopwatch,
                 *size,
                 PartReader(self.chat.markers, beginning.now),
-                self.chat.mark,
+                self.chat.mark_calls if request.tools else self.chat.mark,
                 mask,
+                self._call_parts(request),
             )
             for mask in masks
         ]
@@ -204,7 +212,8 @@ class Assistant:
         """Return the tokens of the prompt, as many turns of it as fit, and make the cache ready."""
         room = self._room(request)
         messages, hopeless = without_hopeless(request.messages, self.vocab.tokenize, room)
-        encode = partial(self.chat.encode, variables=self.chat.variables(request))
+        variables = self.chat.variables(request)
+        encode = partial(self.chat.encode, variables=variables, tools=request.tools)
         tokens, dropped = fit(messages, encode, room)
         if self.several:
             self.several.settle(tokens)
@@ -217,11 +226,23 @@ class Assistant:
         """Return what makes the mask of an answer, from its prompt and where it starts."""
         if request.form is None:
             return lambda tokens, start: None
-        if self._forms is None:
-            from assistant.forms.forms import Forms  # with a library that few answers need
+        return self._all_forms.mask(request.form)
 
-            self._forms = Forms(self.vocab, self.target.n_vocab)
-        return self._forms.mask(request.form)
+    @cached_property
+    def _all_forms(self) -> Forms:
+        from assistant.forms.forms import Forms  # with a library that few answers need
+
+        return Forms(self.vocab, self.target.n_vocab)
+
+    def _call_parts(self, request: Request) -> CallParts | None:
+        """Return what tells the calls of an answer."""
+        if not request.tools or request.tool_choice == "none":
+            return None
+        form = self.chat.calls
+        return CallParts(
+            replace(form, bare=form.bare and not request.form),
+            {tool.name: closed(read_json(tool.parameters)) for tool in request.tools},
+        )
 
     def _drafter(
         self, sources: Sequence[Source], mask: FormMask | None, forced: Forced | None

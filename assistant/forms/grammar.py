@@ -37,14 +37,36 @@ def matcher_of(form: AnswerForm, tokenizer: LLTokenizer) -> LLMatcher:
     # The converter of grammars raises plain exceptions, and what it recurses into is a stranger's.
     except Exception as error:
         raise _refused(form, str(error) or type(error).__name__) from error
+    matcher, why = compiled(grammar, tokenizer)
+    if why:
+        raise _refused(form, why)
+    return matcher
+
+
+def compiled(grammar: str, tokenizer: LLTokenizer) -> tuple[LLMatcher, str]:
+    """Return what reads an answer by a grammar, and why it cannot: nothing, if it can."""
     matcher = LLMatcher(tokenizer, grammar, log_level=0, limits=LIMITS)
     if not matcher.get_error():
         matcher.compute_bitmask()  # which finds out whether there is any way to begin
         if matcher.get_error():
-            raise _refused(form, "nothing at all fits it")
-    if why := matcher.get_error():
-        raise _refused(form, why)
-    return matcher
+            return matcher, "nothing at all fits it"
+    return matcher, matcher.get_error()
+
+
+def named(form: AnswerForm, name: str) -> dict[str, object]:
+    """Return a form as a part of a larger grammar, which knows it by a name.
+
+    Raises:
+        UsageError: the form cannot be understood.
+    """
+    try:
+        text = _READERS[form.kind](form.text)
+    except Exception as error:  # as in `matcher_of`
+        raise _refused(form, str(error) or type(error).__name__) from error
+    if form.kind == "grammar":
+        return {"name": name, "lark_grammar": text}
+    (grammar,) = json.loads(text)["grammars"]
+    return {**grammar, "name": name}
 
 
 def _schema(text: str) -> str:
@@ -55,13 +77,16 @@ def _schema(text: str) -> str:
 
 
 def _refused(form: AnswerForm, why: str) -> UsageError:
-    """Return a sentence of the first line of an explanation that says something."""
+    return UsageError(f"The {form.kind} cannot be used: {reason(why)}.")
+
+
+def reason(why: str) -> str:
+    """Return the first line of an explanation that says something."""
     if found := next((said for kind, said in _KNOWN if why.startswith(kind)), None):
         why = f"{found}{why.partition(':')[2]}" if found.endswith(":") else found
     lines = [line.strip() for line in why.splitlines() if line.strip(" ^|")]
     said = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
-    reason = (said or lines or ["it cannot be understood"])[0].rstrip(".")[:LONGEST_WHY]
-    return UsageError(f"The {form.kind} cannot be used: {reason}.")
+    return (said or lines or ["it cannot be understood"])[0].rstrip(".")[:LONGEST_WHY]
 
 
 _KNOWN = (

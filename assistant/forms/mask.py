@@ -13,6 +13,8 @@ from models.base import Logits
 from models.errors import UsageError
 from models.prefix import shared
 
+CONTROL = b"\xff"
+"""What llguidance writes before the number of a control token; no text has such a byte."""
 Start = Callable[[Sequence[int]], int | None]
 """Returns the place in a context where an answer starts; None while it has not."""
 
@@ -95,6 +97,7 @@ class FormMask:
     def likely(self, tokens: Sequence[int]) -> Sequence[int]:
         """Return tokens that spell what must follow; see `Mask`."""
         text = self._matcher.compute_ff_bytes() if self._follow(tokens) else b""
+        text = text.partition(CONTROL)[0]
         return self._tokenizer.tokenize_bytes(text) if text else ()
 
     @property

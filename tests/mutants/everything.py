@@ -1,6 +1,7 @@
 """All mutants."""
 
 from tests.mutants import (
+    calls,
     decoding,
     forms,
     lookahead,
@@ -12,5 +13,5 @@ from tests.mutants import (
     thinking,
 )
 
-ROOMS = (decoding, forms, rules, lookahead, several, models, sampling, text, thinking)
+ROOMS = (decoding, forms, calls, rules, lookahead, several, models, sampling, text, thinking)
 MUTANTS = tuple(mutant for room in ROOMS for mutant in room.MUTANTS)

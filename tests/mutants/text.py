@@ -44,7 +44,7 @@ MUTANTS = (
     Mutant(
         "control texts in messages are not masked",
         ChatTokens._masked,
-        "return replace(message, content=content, thought=thought)",
+        "return replace(message, content=content, thought=thought, calls=calls)",
         "return message",
         chat.test_no_control_text_in_a_message_becomes_a_control_token,
     ),

@@ -77,8 +77,8 @@ MUTANTS = (
     Mutant(
         "control texts in thoughts are not masked",
         ChatTokens._masked,
-        "thought=thought)",
-        "thought=message.thought)",
+        "thought=thought, calls=calls)",
+        "thought=message.thought, calls=calls)",
         thoughts.test_a_thought_is_left_to_the_template_and_commands_nothing,
     ),
 )

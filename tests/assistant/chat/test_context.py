@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from assistant.chat.context import fit
+from assistant.chat.context import fit, without_hopeless
 from assistant.request import Message
 from models.errors import ContextFull
 
@@ -73,3 +73,24 @@ def test_a_long_system_prompt_does_not_cost_turns(system):
         tokens, dropped = fit(conversation(*[12] * turns, system=system), encode, room)
         if dropped:
             assert len(tokens) >= room // 2 - 60
+
+
+def test_results_go_with_their_question_and_those_of_the_last_one_stay():
+    def turn(letter):
+        called = [Message("assistant", letter * 4), Message("tool", letter * 9)]
+        return [Message("user", letter), *called, Message("assistant", letter * 4)]
+
+    messages = [*turn("a"), *turn("b"), *turn("c")[:-1]]
+    tokens, dropped = fit(messages, encode, 40)
+    assert (dropped, "".join(map(chr, tokens[:-2]))) == (2, "ucacccctccccccccc")
+    with pytest.raises(ContextFull, match=r"what tools returned take \d+ tokens.*room for 17"):
+        fit(messages, encode, 17)
+
+
+def test_a_result_that_is_far_too_long_is_refused_before_it_is_tokenised():
+    messages = [Message("user", "a"), Message("assistant", "b"), Message("tool", "c" * 99_999)]
+    with pytest.raises(ContextFull, match=r"result of the tools has 99999 characters.*return less"):
+        without_hopeless(messages, lambda text: [1] * len(text), 100)
+    later = [*messages, Message("assistant", "d"), Message("user", "e")]
+    kept, dropped = without_hopeless(later, lambda text: [1] * len(text), 100)
+    assert (list(kept), dropped) == (later[-1:], 1)

@@ -1,19 +1,23 @@
 """Vocabularies of a few words, for forms."""
 
+import re
 from unittest.mock import patch
 
 from assistant.forms.tokenizer import tokenizer_of
 
 
 class Words:
-    """A vocabulary of these words, of all single bytes after them, and of a stop token at the end.
+    """A vocabulary of these words, of all single bytes after them, of control tokens, and of a stop
+    token at the end.
 
     It spells by the longest word at each place.
     """
 
-    def __init__(self, *words: str, single: bool = True) -> None:
+    def __init__(self, *words: str, single: bool = True, controls: tuple[str, ...] = ()) -> None:
         bytes_ = [bytes([byte]) for byte in range(256)] if single else []
-        self.pieces = [*(word.encode() for word in words), *bytes_, b""]
+        spelt = [*(word.encode() for word in words), *bytes_]
+        self.controls = {name: len(spelt) + i for i, name in enumerate(controls)}
+        self.pieces = [*spelt, *(b"" for _ in controls), b""]
         self.size = len(self.pieces)
         self.stop = self.size - 1
         self.stop_tokens = frozenset({self.stop})
@@ -30,6 +34,13 @@ class Words:
             tokens += sorted(fits, key=lambda i: len(self.pieces[i]))[-1:]
             data = data[len(self.pieces[tokens[-1]]) if fits else 1 :]
         return tokens
+
+    def tokens(self, text: str) -> list[int]:
+        """Return the tokens of a text in which the names of control tokens are such tokens."""
+        names = "|".join(map(re.escape, self.controls)) or "(?!)"
+        parts = re.split(f"({names})", text)
+        spelt = ([self.controls[p]] if p in self.controls else self.tokenize(p) for p in parts)
+        return [token for tokens in spelt for token in tokens]
 
     def tokenizer(self):
         """Return what llguidance reads it with, which is tried with words that there are."""

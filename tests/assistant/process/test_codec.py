@@ -30,6 +30,7 @@ from assistant.request import (
     Sampling,
     Setup,
     Steer,
+    Tool,
 )
 
 COMMANDS, SAID = LAB.commands, LAB.messages
@@ -64,6 +65,10 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         if hint is Request:
             parts |= {name: st.integers(1, 2**31) for name in CHECKED}
             parts["answers"] = st.integers(1, MOST_ANSWERS)
+            # What is wrong with tools is refused; names of their own are letters of their own.
+            letters = st.lists(st.sampled_from("abc"), max_size=3, unique=True)
+            parts["tools"] = letters.map(lambda names: tuple(Tool(n, "", "{}") for n in names))
+            parts["tool_choice"] = st.sampled_from(("auto", "none"))
             parts["sources"] = st.lists(st.sampled_from(SOURCES), max_size=3).map(tuple)
         return st.builds(cast(Any, hint), **parts)
     if isinstance(hint, type) and issubclass(hint, Enum):

@@ -1,0 +1,91 @@
+"""Tools in plain words, for templates that know none: those of Hermes, which many models know."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+
+from assistant.calling.formats import HERMES
+from assistant.request import Message, Tool, ToolCall
+
+_ID = 9  # characters
+_OFFER = """\
+# Tools
+
+You may call one or more functions to assist with the user query.
+
+You are provided with function signatures within <tools></tools> XML tags:
+<tools>
+{tools}
+</tools>
+
+For each function call, return a json object with function name and arguments within \
+<tool_call></tool_call> XML tags:
+<tool_call>
+{{"name": <function-name>, "arguments": <args-json-object>}}
+</tool_call>"""
+
+
+def described(tool: Tool) -> dict[str, object]:
+    """Return a tool as chat templates and OpenAI's clients know it."""
+    function = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": read_json(tool.parameters),
+    }
+    return {"type": "function", "function": function}
+
+
+def read_json(text: str) -> object:
+    """Return what a text is in JSON; the text itself, if it is none."""
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value
+
+
+def plain_json(text: str) -> str:
+    """Return JSON in which every character stands for itself; other text as it is."""
+    value = read_json(text)
+    return text if value == text else json.dumps(value, ensure_ascii=False)
+
+
+def short_id(call_id: str) -> str:
+    """Return an id as Mistral's templates want it: nine letters and digits; others take any."""
+    end = call_id.rpartition("_")[2]
+    if len(end) == _ID and end.isascii() and end.isalnum():
+        return end
+    return sha256(call_id.encode(errors="replace")).hexdigest()[:_ID]
+
+
+def written(call: ToolCall) -> str:
+    """Return a call as Hermes writes it."""
+    name, arguments = call.name, json.dumps(read_json(call.arguments), ensure_ascii=False)
+    return f"{HERMES.opens}{name}{HERMES.between}{arguments}{HERMES.closes}"
+
+
+def in_words(messages: Sequence[Message], tools: Sequence[Tool]) -> list[Message]:
+    """Return a conversation in which the system prompt offers the tools.
+
+    Calls are the text of answers; results, of the user's messages.
+    """
+    said: list[Message] = []
+    for message in messages:
+        if message.role == "tool":
+            result = f"<tool_response>\n{message.content}\n</tool_response>"
+            if said and said[-1].role == "user" and said[-1].content.endswith("</tool_response>"):
+                said[-1] = Message("user", f"{said[-1].content}\n{result}")
+            else:
+                said.append(Message("user", result))
+        else:
+            texts = [*([message.content] if message.content else []), *map(written, message.calls)]
+            said.append(replace(message, content="\n".join(texts), calls=()))
+    if tools:
+        signatures = (json.dumps(described(tool), ensure_ascii=False) for tool in tools)
+        offer = _OFFER.format(tools="\n".join(signatures))
+        if said and said[0].role == "system":
+            said[0] = Message("system", f"{said[0].content}\n\n{offer}")
+        else:
+            said.insert(0, Message("system", offer))
+    return said

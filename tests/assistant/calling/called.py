@@ -1,0 +1,44 @@
+"""Tools and calls for tests."""
+
+import json
+
+from assistant.calling.formats import FORMATS
+from assistant.calling.grammar import closed
+from assistant.events import Origin, Token
+from assistant.request import Tool
+
+CITY = {"type": "string"}
+WEATHER = Tool(
+    "get_weather",
+    "The weather of a city.",
+    json.dumps(
+        {
+            "type": "object",
+            "properties": {"city": CITY, "unit": {"enum": ["celsius", "kelvin"]}},
+            "required": ["city", "unit"],
+        }
+    ),
+)
+TIME = Tool(
+    "get_time",
+    "The time in a city.",
+    json.dumps(
+        {"type": "object", "properties": {"city": CITY, "n": {"type": "integer"}}, "required": []}
+    ),
+)
+TOOLS = (WEATHER, TIME)
+SCHEMAS = {tool.name: closed(json.loads(tool.parameters)) for tool in TOOLS}
+HERMES, XML, NAMED, LISTED, SPACED, LLAMA = FORMATS
+PARIS = '{"city": "Paris", "unit": "kelvin"}'
+ODD = '{"city": "}</tool_call>\\"{\\\\"}'
+
+
+def wrote(form, *calls):
+    """Return the text of an answer that is these calls, of a name and arguments each."""
+    texts = (f"{form.opens}{name}{form.between}{said}{form.closes}" for name, said in calls)
+    return form.before + form.joins.join(texts) + form.after
+
+
+def token(text, part="answer", number=1):
+    """Return a token of an answer."""
+    return Token(number, text, Origin.TARGET, None, 1.0, None, part=part)

@@ -1,0 +1,186 @@
+"""What answers may look like that may call tools, for every format."""
+
+import json
+from functools import cache
+from unittest.mock import patch
+
+import pytest
+
+from assistant.forms.forms import Forms
+from assistant.request import AnswerForm, Message, Request, Tool
+from tests.assistant.calling.called import (
+    HERMES,
+    LISTED,
+    LLAMA,
+    NAMED,
+    ODD,
+    PARIS,
+    SPACED,
+    TOOLS,
+    XML,
+    wrote,
+)
+from tests.assistant.forms.spelt import Words
+
+NAMES = ("[TOOL_CALLS]", "[ARGS]", "<|python_tag|>", "<think>", "</think>")
+WORDS = Words(*('{"a": 1}', '"}', '", "', "<tool", "}\n</", "```", "\n\n"), controls=NAMES)
+OK = AnswerForm("schema", '{"type": "object", "properties": {"ok": {"type": "boolean"}}}')
+by_every_format = pytest.mark.parametrize("form", [HERMES, NAMED, LISTED, SPACED, LLAMA])
+
+
+@pytest.fixture(name="forms")
+def every_form():
+    return all_forms()
+
+
+@cache
+def all_forms():
+    with patch("assistant.forms.tokenizer.SAMPLE", '{"a": 1}'):
+        return Forms(WORDS, WORDS.size)
+
+
+def read(forms, form, text, choice="auto", tools=TOOLS, several=True, asked=None, thought=None):
+    """Return how much of a text may be an answer, and whether that is whole."""
+    messages = (Message("user", "?"),)
+    request = Request(messages, tools=tools, tool_choice=choice, parallel_calls=several, form=asked)
+    made, _ = forms.calls(form, request, thought, thought is not None)
+    tokens = WORDS.tokens(text)
+    mask = made(tokens, lambda context: 0)
+    fits = mask.fitting([], tokens)
+    return fits == len(tokens), fits == len(tokens) and mask.is_complete
+
+
+WHOLE, BEGUN, WRONG = (True, True), (True, False), (False, False)
+
+
+@by_every_format
+def test_calls_fit_their_tools_and_nothing_else_does(forms, form):
+    paris, rome = ("get_weather", PARIS), ("get_time", '{"city": "Rome", "n": 3}')
+    for choice in ("auto", "required"):
+        assert read(forms, form, wrote(form, paris), choice) == WHOLE
+        assert read(forms, form, wrote(form, ("get_time", ODD)), choice) == WHOLE
+        assert read(forms, form, wrote(form, ("get_time", "{}")), choice) == WHOLE
+        for several in (True, False):
+            two = read(forms, form, wrote(form, paris, rome), choice, several=several)
+            assert two == (WHOLE if several and form.several else WRONG)
+        for name, said in [
+            ("get_rain", PARIS),
+            ("get_weather", '{"city": "Paris"}'),
+            ("get_weather", PARIS.replace("kelvin", "F")),
+            ("get_time", '{"n": 0.5}'),
+            ("get_time", '{"town": "Rome"}'),
+            ("get_time", "[]"),
+        ]:
+            if choice == "required" or form is not LLAMA:
+                assert read(forms, form, wrote(form, (name, said)), choice) == WRONG
+    if form.closes + form.after:
+        assert read(forms, form, wrote(form, paris)[:-1]) == BEGUN
+    assert read(forms, form, f"{wrote(form, paris)} There.") == WRONG
+
+
+@by_every_format
+def test_text_is_free_until_a_call_begins_unless_there_must_or_must_not_be_one(forms, form):
+    call = wrote(form, ("get_weather", PARIS))
+    for text in ("", "Hello. é漢", '{"name": "Bob"}', "```json\n[1]\n```", "<tool_ call>"):
+        assert read(forms, form, text, "auto") == WHOLE
+        assert read(forms, form, text, "none") == WHOLE
+        assert read(forms, form, text, "required") == (BEGUN if not text else WRONG)
+    if form is not LLAMA:
+        assert read(forms, form, f"Let me see.\n{call}", "auto") == WHOLE
+        assert read(forms, form, f"Let me see.\n{call}", "required") == WRONG
+        assert read(forms, form, f"Let me see.\n{call}", "none") == WRONG
+    assert read(forms, form, call, "none") == WRONG
+
+
+def test_calls_of_some_models_may_be_bare_json(forms):
+    bare = f'{{"name": "get_weather", "parameters": {PARIS}}}'
+    spread = f'```json\n{{\n  "name": "get_weather",\n  "arguments": {PARIS}\n}}\n```'
+    for form in (HERMES, LLAMA):
+        for text in (bare, spread, f"{{{bare}}}", f'{{"type": "function", {bare[1:]}'):
+            assert read(forms, form, text) == WHOLE
+            assert read(forms, form, text, "none") == WRONG
+            assert read(forms, form, text.replace("kelvin", "F")) == WRONG
+            assert read(forms, form, text.replace("get_weather", "get_rain")) == WHOLE
+            assert read(forms, form, f"{text}\n{text}") == (WHOLE if form.several else WRONG)
+        assert read(forms, form, bare, "required") == (WHOLE if form is LLAMA else WRONG)
+    assert read(forms, LLAMA, f"<|python_tag|>{bare}") == WHOLE
+    assert read(forms, NAMED, bare.replace("kelvin", "F")) == WHOLE
+
+
+def test_what_must_follow_is_proposed_up_to_a_control_token(forms):
+    request = Request((Message("user", "?"),), tools=(TOOLS[0],), tool_choice="required")
+    trigger, between = (WORDS.controls[name] for name in ("[TOOL_CALLS]", "[ARGS]"))
+    mask = forms.calls(NAMED, request)[0]([], lambda context: 0)
+    assert (mask.only([]), list(mask.likely([]))) == (trigger, [])
+    name = WORDS.tokens("get_weather")
+    assert list(mask.likely([trigger])) == name
+    assert mask.only([trigger, *name]) == between
+
+
+def element(name, text):
+    return f"<parameter={name}>\n{text}\n</parameter>\n"
+
+
+def test_arguments_in_xml_fit_their_tools(forms):
+    city, unit = element("city", 'Par\n"is"<b>'), element("unit", '"kelvin"')
+    for said, found in [
+        (("get_weather", city + unit), WHOLE),
+        (("get_weather", city), WRONG),
+        (("get_weather", city + element("unit", '"F"')), WRONG),
+        (("get_time", city + element("n", "4")), WHOLE),
+        (("get_time", element("n", "4")), WHOLE),
+        (("get_time", element("n", "four")), WRONG),
+        (("get_time", ""), WHOLE),
+        (("get_time", element("town", "x")), WRONG),
+    ]:
+        assert read(forms, XML, wrote(XML, said), "required") == found
+    assert read(forms, XML, f"So.\n{wrote(XML, ('get_time', ''), ('get_time', city))}") == WHOLE
+
+
+def test_a_thought_may_come_first_and_what_is_in_it_is_free(forms):
+    call = wrote(HERMES, ("get_weather", PARIS))
+    for thought in (("<think>", "</think>"), ("[think]\n", "[/think]")):
+        text = f"{thought[0]}Shall I <tool_call> \n{{}} or not?{thought[1]}"
+        for choice in ("auto", "required"):
+            assert read(forms, HERMES, f"{text}\n\n{call}", choice, thought=thought) == WHOLE
+            assert read(forms, HERMES, call, choice, thought=thought) == WHOLE
+        assert read(forms, HERMES, f"{text}No.", thought=thought) == WHOLE
+        assert read(forms, HERMES, f"{text}No.", "required", thought=thought) == WRONG
+
+
+def test_an_answer_with_a_form_has_it_or_is_calls(forms):
+    call = wrote(HERMES, ("get_weather", PARIS))
+    for form, text in [
+        (OK, '{"ok": true}'),
+        (AnswerForm("regex", "o+k"), "oook"),
+        (AnswerForm("grammar", 'root ::= "o" "k"'), "ok"),
+    ]:
+        assert read(forms, HERMES, text, asked=form) == WHOLE
+        assert read(forms, HERMES, call, asked=form) == WHOLE
+        assert read(forms, HERMES, "Hello.", asked=form) == WRONG
+        assert read(forms, HERMES, text, "required", asked=form) == WRONG
+        assert read(forms, HERMES, call, "none", asked=form) == WRONG
+
+
+@pytest.mark.parametrize(
+    ("schema", "remark", "arguments"),
+    [
+        ({"properties": {"a": {"type": "array", "uniqueItems": True}}}, "uniqueItems", '{"a": []}'),
+        ({"properties": {"a": {"type": "string", "pattern": "(?=x)"}}}, "look-ahead", '{"b": 1}'),
+        ({"$ref": "http://127.0.0.1:9/x.json"}, "another file", '{"b": 1}'),
+        ({"type": "array"}, "", '{"b": 1}'),
+        ("no schema", "", '{"b": 1}'),
+        ({"required": ["b"], "properties": {}}, "", '{"b": 1}'),
+    ],
+)
+def test_what_cannot_be_enforced_of_a_schema_is_left_out_with_a_remark(
+    forms, schema, remark, arguments
+):
+    text = schema if isinstance(schema, str) else json.dumps(schema)
+    tools = (Tool("odd", "", text),)
+    request = Request((Message("user", "?"),), tools=tools)
+    _, remarks = forms.calls(HERMES, request)
+    assert remark in " ".join(remarks)
+    assert len(remarks) == bool(remark)
+    assert read(forms, HERMES, wrote(HERMES, ("odd", arguments)), tools=tools) == WHOLE
+    assert read(forms, HERMES, wrote(HERMES, ("odd", "1")), tools=tools) == WRONG

@@ -1,0 +1,112 @@
+"""What is read of calls: their parts, their names and their arguments, however tokens cut them."""
+
+import json
+import random
+
+import pytest
+
+from assistant.calling.reader import CallParts, CallReader
+from assistant.tokens import said
+from tests.assistant.calling.called import (
+    HERMES,
+    LISTED,
+    LLAMA,
+    NAMED,
+    ODD,
+    PARIS,
+    SCHEMAS,
+    SPACED,
+    XML,
+    token,
+    wrote,
+)
+
+ELEMENTS = '<parameter=city>\n"a"\n\\b</parameter\n</parameter>\n<parameter=n>\n-4\n</parameter>\n'
+BARE = f'{{"name": "get_weather", "parameters": {PARIS}}}'
+FENCED = f'```json\n{{\n  "name": "get_weather",\n  "arguments": {PARIS}\n}}\n```'
+CALLS = [("get_weather", PARIS), ("get_time", ODD), ("get_time", "{}")]
+ANSWERS = [
+    *((f, "Well <tool.\n", wrote(f, *CALLS), CALLS) for f in (HERMES, NAMED, LISTED, SPACED)),
+    (LLAMA, "", wrote(LLAMA, CALLS[0]), CALLS[:1]),
+    (LLAMA, "", f"<|python_tag|>{wrote(LLAMA, CALLS[1])}", CALLS[1:2]),
+    (HERMES, "", BARE, CALLS[:1]),
+    (HERMES, "", f"{{{BARE}}}", CALLS[:1]),
+    (HERMES, "", f"{FENCED}\n{FENCED}", [CALLS[0]] * 2),
+    (HERMES, '{"name": "get_rain", "arguments": {}}', "", []),
+    (HERMES, "```json\n[]\n```", "", []),
+    (
+        XML,
+        "ok\n",
+        wrote(XML, ("get_time", ELEMENTS), ("get_time", "")),
+        [("get_time", '{"city": "\\"a\\"\\n\\\\b</parameter", "n": -4}'), ("get_time", "{}")],
+    ),
+]
+
+
+def cut(text, sizes):
+    """Return tokens that spell a text."""
+    tokens = []
+    while text:
+        size = next(sizes)
+        tokens.append(token(text[:size]))
+        text = text[size:]
+    return tokens
+
+
+def read(form, tokens):
+    parts, reader = CallParts(form, SCHEMAS), CallReader()
+    known, deltas = [], []
+    for each in tokens:
+        told = parts.pass_on(each)
+        known += told
+        deltas += reader.read(told)
+    known += parts.flush()
+    return parts, known, reader.calls, deltas
+
+
+@pytest.mark.parametrize(("form", "text", "call", "calls"), ANSWERS)
+@pytest.mark.parametrize("longest", [1, 4, 1000])
+def test_however_tokens_cut_an_answer_its_text_and_its_calls_are_the_same(
+    form, text, call, calls, longest
+):
+    rng = random.Random(longest)
+    for _ in range(5):
+        sizes = iter(lambda: rng.randint(1, longest), None)
+        parts, known, found, deltas = read(form, cut(text + call, sizes))
+        assert said(known) == text
+        assert [(each.name, each.arguments) for each in found] == calls
+        assert said(known, "call") == "".join(name + arguments for name, arguments in calls)
+        assert parts.cut == ""
+        for place, each in enumerate(found):
+            own = [delta for delta in deltas if delta.place == place]
+            assert (own[0].id, own[0].name) == (each.id, each.name)
+            assert not any(delta.id or delta.name for delta in own[1:])
+            assert "".join(delta.arguments for delta in own) == each.arguments
+            assert isinstance(json.loads(each.arguments), dict)
+        assert len({each.id for each in found}) == len(found)
+
+
+@pytest.mark.parametrize("form", [HERMES, NAMED, LISTED, LLAMA])
+def test_what_there_is_of_a_call_that_was_cut_is_not_lost(form):
+    whole = wrote(form, ("get_weather", PARIS))
+    end = whole.index("kelvin")
+    parts, known, calls, _ = read(form, cut(whole[:end], iter(lambda: 3, None)))
+    assert (said(known) + parts.cut, calls) == (whole[:end], ())
+    if form.several:
+        two = wrote(form, ("get_weather", PARIS), ("get_time", PARIS))
+        parts, known, calls, _ = read(form, cut(two[: two.rindex("Par")], iter(lambda: 3, None)))
+        assert parts.cut == two[two.rindex(form.opens) : two.rindex("Par")]
+        assert [call.name for call in calls] == ["get_weather"]
+
+
+def test_arguments_come_as_they_are_written():
+    """A client that shows them does not have to wait for the end of a call."""
+    call = wrote(HERMES, ("get_time", f'{{"city": "{"long " * 50}"}}'))
+    _, _, _, deltas = read(HERMES, cut(call, iter(lambda: 5, None)))
+    assert len(deltas) > 40
+
+
+def test_what_is_no_token_of_an_answer_is_no_call():
+    reader = CallReader()
+    assert reader.read([token("get_time{}", "thought"), token("get_time{}")]) == []
+    assert reader.calls == ()

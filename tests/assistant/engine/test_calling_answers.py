@@ -1,0 +1,161 @@
+"""Answers that call tools, from real evaluations of tiny models, whose every token is chance."""
+
+import json
+
+import pytest
+
+from assistant.calling.reader import CallReader
+from assistant.decoding.lookahead.policy import Control
+from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.suffix import SuffixSource
+from assistant.engine.reply import Assistant
+from assistant.events import Decoded, Finished, Noticed, OneOf, Prepared, Stop
+from assistant.request import Message, Request, Sampling, Tool
+from models.errors import UsageError
+from models.mapping import Mapping
+from tests import tiny, tiny_thinking
+from tests.assistant.chat.test_tool_prompts import template
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string", "maxLength": 6}, "unit": {"enum": ["c", "f"]}},
+    "required": ["city", "unit"],
+    "additionalProperties": False,
+}
+WEATHER = Tool("get_weather", "Of a city.", json.dumps(SCHEMA))
+LOUD = Sampling(1.0, 0, 1.0)
+
+
+@pytest.fixture
+def assistant(tmp_path, tiny_draft, open_model):
+    path = tiny.write(tmp_path / "target.gguf", template=template(), stops=False)
+    target, draft = open_model(path, texts=3), open_model(tiny_draft)
+    model = ModelSource(draft, Mapping.by_number(target.n_vocab, draft.n_vocab))
+    made = Assistant(target, target.weights.vocab, [SuffixSource(), model])
+    made.several = target
+    return made
+
+
+def ask(assistant, choice="required", mode="sps", lookahead=6, **options):
+    options = {"sampling": LOUD, "max_tokens": 200, "parallel_calls": False, **options}
+    messages = options.pop("messages", (Message("user", "?"),))
+    request = Request(
+        messages, mode=mode, lookahead=lookahead, tools=(WEATHER,), tool_choice=choice, **options
+    )
+    tell = assistant.reply if request.answers == 1 else assistant.replies
+    return list(tell(request, Control(mode, lookahead)))
+
+
+def end(events):
+    return next(event for event in events if isinstance(event, Finished))
+
+
+def tokens(events):
+    return [token for event in events if isinstance(event, Decoded) for token in event.tokens]
+
+
+def fits(call):
+    said = json.loads(call.arguments)
+    assert list(said) == ["city", "unit"]
+    assert isinstance(said["city"], str)
+    assert len(said["city"]) <= 6
+    assert said["unit"] in {"c", "f"}
+    return call.name == "get_weather" and call.id.startswith("call_")
+
+
+@pytest.mark.parametrize("mode", ["ars", "sps"])
+@pytest.mark.parametrize("sampling", [Sampling(0), LOUD, Sampling(1.5, 5, 0.9, 0.05, 1.3)])
+def test_whatever_a_model_would_say_a_call_fits_its_tool(assistant, mode, sampling):
+    for _ in range(3):
+        events = ask(assistant, mode=mode, sampling=sampling)
+        over = end(events)
+        assert (over.stop, over.complete, over.text) == (Stop.STOP_TOKEN, True, "")
+        assert all(map(fits, over.calls))
+        assert len(over.calls) == 1
+        assert {token.part for token in tokens(events)} == {"call", "marker"}
+        (streamed,) = (reader := CallReader()).read(tokens(events)) and reader.calls
+        assert (streamed.name, streamed.arguments) == ("get_weather", over.calls[0].arguments)
+
+
+def test_what_a_call_leaves_no_choice_about_takes_few_evaluations(assistant):
+    stats = end(ask(assistant, lookahead=16)).stats
+    assert stats.sources["form"].accepted > 60
+    assert stats.tokens_per_eval > 3
+
+
+def test_with_a_seed_both_modes_and_any_lookahead_call_alike(assistant):
+    for choice in ("required", "auto"):
+        for seed in range(2):
+            plain = end(ask(assistant, choice, "ars", None, seed=seed, max_tokens=120))
+            for lookahead in (1, 8):
+                again = end(ask(assistant, choice, lookahead=lookahead, seed=seed, max_tokens=120))
+                assert again.token_ids == plain.token_ids
+
+
+def test_calls_may_follow_one_another_and_a_stop_string_is_none_within_them(assistant):
+    over = end(ask(assistant, parallel_calls=True, max_tokens=400, stop_strings=("city", "name")))
+    assert len(over.calls) > 1
+    assert all(map(fits, over.calls))
+
+
+def test_a_call_that_is_cut_is_kept_as_text_and_one_continued_becomes_whole(assistant):
+    over = end(ask(assistant, max_tokens=60))
+    assert (over.stop, over.complete, over.calls) == (Stop.LENGTH, False, ())
+    assert over.text.startswith('<tool_call>\n{"name": "get_weather", "arguments": {"city": "')
+    begun = Message("assistant", over.text, over.token_ids)
+    more = end(ask(assistant, messages=(Message("user", "?"), begun)))
+    assert (more.text, more.complete) == ("", True)
+    assert fits(more.calls[0])
+
+
+def test_without_calls_a_text_is_what_it_is_without_tools(assistant):
+    for choice in ("auto", "none"):
+        over = end(ask(assistant, choice, max_tokens=40, seed=1))
+        assert (len(over.token_ids), over.calls, over.stop) == (40, (), Stop.LENGTH)
+
+
+def test_the_next_round_reads_only_what_is_new(assistant):
+    asked = Message("user", "?")
+    over = end(ask(assistant))
+    answer = Message("assistant", over.text, over.token_ids, calls=over.calls)
+    result = Message("tool", "17 degrees", call_id=over.calls[0].id)
+    first = ask(assistant, messages=(asked,), max_tokens=1)
+    prompt = next(event for event in first if isinstance(event, Prepared)).prompt_tokens
+    ask(assistant, messages=(asked, answer, result), max_tokens=1)
+    events = ask(assistant, messages=(asked, answer, result), max_tokens=1)
+    prepared = next(event for event in events if isinstance(event, Prepared))
+    assert prepared.cached_tokens >= prompt + len(over.token_ids)
+
+
+def test_several_answers_call_each_and_a_seed_gives_them_alone(assistant):
+    told = [event for event in ask(assistant, answers=3, seed=5) if isinstance(event, OneOf)]
+    ends = {each.answer: each.event for each in told if isinstance(each.event, Finished)}
+    for number in range(3):
+        assert fits(ends[number].calls[0])
+        assert ends[number].token_ids == end(ask(assistant, seed=5 + number)).token_ids
+
+
+def test_a_call_comes_after_the_thought_and_what_is_thought_is_no_call(tmp_path, open_model):
+    opened = template().replace("assistant\n' }}", "assistant\n<think>\n' }}")
+    target = open_model(tiny_thinking.write(tmp_path / "t.gguf", template=opened))
+    assistant = Assistant(target, target.weights.vocab)
+    for seed in range(3):
+        events = ask(assistant, thinking_budget=9, seed=seed)
+        over = end(events)
+        assert (over.stats.thought_tokens >= 9, fits(over.calls[0])) == (True, True)
+        parts = [token.part for token in tokens(events)]
+        thought = [i for i, part in enumerate(parts) if part == "thought"]
+        assert parts.index("call") > max(thought, default=0)
+
+
+def test_what_is_wrong_with_tools_is_said(assistant):
+    asked = (Message("user", "?"),)
+    with pytest.raises(UsageError, match="a call is required"):
+        Request(asked, tool_choice="required")
+    for names in (("a b",), ("",), ("x", "x"), ("y" * 129,)):
+        with pytest.raises(UsageError, match="tools must have names"):
+            Request(asked, tools=tuple(Tool(name, "", "{}") for name in names))
+    odd = Tool("odd", "", '{"type": "object", "properties": {"a": {"not": {}}}}')
+    request = Request(asked, tools=(odd,), max_tokens=2)
+    remarks = [e.text for e in assistant.reply(request, Control()) if isinstance(e, Noticed)]
+    assert any("odd may be called" in remark for remark in remarks)

@@ -1,0 +1,108 @@
+"""The law of answers that may call tools, by exact enumeration of `Rounds`: that of masked ArS.
+
+One of the five tokens is the end of a text and the beginning of a call at once.
+"""
+
+from functools import cache
+from types import SimpleNamespace
+from unittest.mock import patch
+
+import pytest
+
+from assistant.calling.formats import CallFormat
+from assistant.decoding.lookahead.policy import Control, Policy
+from assistant.decoding.rules.block import BlockRule
+from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.form import FormSource
+from assistant.engine.decoding_sequence import DecodingSequence
+from assistant.engine.rounds import Rounds
+from assistant.forms.forms import Forms
+from assistant.lab.prove.law import distance, law
+from assistant.request import Message, Request, Tool
+from tests.assistant.forms.spelt import Words
+from tests.exact.exact_rows import keep_all
+from tests.exact.random_plan import Parrot
+from tests.exact.test_exact_forms import START, ExactMask
+from tests.exact.toy import Toy, best_two, chain_rule
+from tests.exact.toy_sources import modelled_by
+
+WORDS = Words("a", "a<f:", "{}", ">", single=False)
+FORM = CallFormat("<", "<", ":", ">")
+LENGTH = 3
+SOURCES = {
+    "nobody": [],
+    "model": [lambda mask: model_of(5)],
+    "form, parrot, model": [FormSource, lambda mask: Parrot(5, 2), lambda mask: model_of(6)],
+}
+
+
+def model_of(seed):
+    return modelled_by(Toy(5, seed, "zeros"), 5)
+
+
+@cache
+def forms():
+    with patch("assistant.forms.tokenizer.SAMPLE", "a"):
+        return Forms(WORDS, WORDS.size)
+
+
+@cache
+def made(choice):
+    tool = Tool("f", "", '{"type": "object", "properties": {}}')
+    request = Request((Message("user", "?"),), tools=(tool,), tool_choice=choice)
+    return forms().calls(FORM, request)[0]
+
+
+def mask_of(choice, tokens):
+    shipped = made(choice)(tokens, lambda context: len(START))
+    exact = ExactMask.__new__(ExactMask)
+    exact.__dict__.update(shipped.__dict__)
+    return exact
+
+
+def said(choice, rule, sources, target):
+    """Return the first tokens of an answer that may call a tool."""
+    tokens = list(START)
+    mask = mask_of(choice, tokens)
+    drafter = Cascade(*(source(mask) for source in sources), mask=mask)
+    answer = SimpleNamespace(stats=SimpleNamespace(generated_tokens=1), stop=None, tokens_left=99)
+    sequence = DecodingSequence(0, tokens, answer, drafter, rule, mask)
+    policy = Policy(Control("sps", 2), None)
+    rounds = iter(Rounds(target, [sequence], policy, best_two, lambda: 0.0))
+    while len(tokens) < len(START) + LENGTH:
+        next(rounds)
+    return tuple(tokens[len(START) :][:LENGTH])
+
+
+def expected(choice, target, warp=best_two):
+    """Return the law of masked ArS by definition, each mask from the beginning."""
+
+    def masked(logits, history):
+        return warp(mask_of(choice, list(START)).masked(logits, history), history)
+
+    return chain_rule(target, LENGTH, masked, START)
+
+
+@pytest.mark.parametrize("rule", [TokenRule, BlockRule])
+@pytest.mark.parametrize("choice", ["auto", "none"])
+@pytest.mark.parametrize("sources", SOURCES)
+def test_an_answer_that_may_call_has_the_law_of_masked_ars(rule, choice, sources):
+    target = Toy(5, 3)
+    found = law(lambda rng: said(choice, rule(rng), SOURCES[sources], target))
+    assert distance(found, expected(choice, target)) == 0
+
+
+def test_the_text_is_free_until_the_token_that_begins_a_call():
+    """By the law itself: what comes before calls, in them and after them."""
+    made.cache_clear()
+    a, begins, braces, closes, stop = range(5)
+    every = Toy(5, 0, "uniform")
+    auto = {said for said, chance in expected("auto", every, keep_all).items() if chance}
+    none = {said for said, chance in expected("none", every, keep_all).items() if chance}
+    assert (a, begins, braces) in auto
+    assert (begins, braces, closes) in auto
+    assert {tokens[1] for tokens in auto if tokens[0] == begins} == {braces}
+    assert (a, closes, braces) in none & auto
+    assert (a, stop, stop) in none & auto
+    assert not any(begins in tokens for tokens in none)

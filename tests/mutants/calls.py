@@ -1,0 +1,70 @@
+"""Mutants of tools and their calls."""
+
+from functools import partial
+
+from assistant.calling.arguments import JsonArguments
+from assistant.calling.grammar import CallGrammar
+from assistant.chat.prompt_tokens import ChatTokens
+from tests.assistant.calling import called
+from tests.assistant.calling import test_call_grammar as grammar
+from tests.assistant.calling import test_call_reader as reading
+from tests.assistant.chat import test_tool_prompts as prompts
+from tests.exact import test_exact_calls as exact
+from tests.mutants.mutant import Mutant
+
+FREE = exact.test_the_text_is_free_until_the_token_that_begins_a_call
+
+
+def free_or_not():
+    grammar.test_text_is_free_until_a_call_begins_unless_there_must_or_must_not_be_one(
+        grammar.all_forms(), called.HERMES
+    )
+
+
+READ = partial(
+    reading.test_however_tokens_cut_an_answer_its_text_and_its_calls_are_the_same,
+    *reading.ANSWERS[0],
+    4,
+)
+MASKED = partial(
+    prompts.test_nothing_of_tools_their_calls_or_results_becomes_a_control_token,
+    source=prompts.template(),
+)
+
+MUTANTS = (
+    Mutant(
+        "leave text free after the beginning of a call",
+        CallGrammar.answer,
+        'barred = [f".*{_pattern(self._form.trigger)}.*"]',
+        'barred = [f"{_pattern(self._form.trigger)}.*"]',
+        FREE,
+    ),
+    Mutant(
+        "let calls begin where there is to be none",
+        CallGrammar.answer,
+        'if choice != "none":',
+        "if True:",
+        free_or_not,
+    ),
+    Mutant(
+        "end arguments at a brace within a text",
+        JsonArguments.read,
+        "elif self._quoted:",
+        "elif False:",
+        READ,
+    ),
+    Mutant(
+        "tokenise a schema as it stands",
+        ChatTokens._masked_tool,
+        "self._without_controls(tool.parameters, masks, True)",
+        "tool.parameters",
+        MASKED,
+    ),
+    Mutant(
+        "tokenise the arguments of calls as they stand",
+        ChatTokens._masked,
+        "self._without_controls(call.arguments, masks, is_json=True)",
+        "call.arguments",
+        MASKED,
+    ),
+)
