@@ -28,6 +28,10 @@ HOMES = {
     "rich": ("tui/",),
     "click": ("tui/",),
     "jinja2": ("assistant/chat/",),
+    "mcp": ("assistant/tools/",),
+    "mcp_types": ("assistant/tools/",),
+    "anyio": ("assistant/tools/",),
+    "pydantic": ("assistant/tools/",),
     "msgspec": ("assistant/", "models/files/"),
     "tomlkit": ("tui/settings/",),
     "numpy": ("models/", "assistant/"),
@@ -177,6 +181,7 @@ def test_a_worker_that_chats_loads_no_laboratory(tiny_target):
         ("models.files.locate, models.files.checksum", {"huggingface_hub", "httpx2", "numpy"}),
         ("assistant.decoding.lookahead.machine_cache", {"llama_cpp"}),
         ("assistant.process.client", {"llama_cpp", "numpy", "jinja2"}),
+        ("assistant.tools.toolbox, assistant.tools.approvals", {"mcp", "httpx2", "pydantic"}),
         ("assistant.process.command_loop", {"assistant.store", "filelock", "asyncio", "textual"}),
     ],
 )

@@ -27,7 +27,8 @@ def plain(name: str) -> str:
 def wanted(alone: bool = False) -> list[str]:
     """Requirements: all of them, or those that specchat has besides llama.cpp."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    own = project["project"]["dependencies"]
+    extras = project["project"]["optional-dependencies"]
+    own = [*project["project"]["dependencies"], *extras["tools"]]
     others = [text for text in own if Requirement(text).name != PACKAGES["llama"].name]
     return others if alone else [*own, *project["dependency-groups"]["dev"]]
 

@@ -1,0 +1,164 @@
+"""The tools that need no server: read a file, list a folder, search one."""
+
+import asyncio
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from threading import Event
+from time import monotonic
+from typing import Any
+
+from assistant.request import Tool
+from assistant.tools.folders import Folders, NotThere, entries, is_folder
+from assistant.tools.limits import ENTRIES, FILE_BYTES, MATCHES, SEARCH_S, bounded
+from assistant.tools.servers import BUILT_IN
+from assistant.tools.values import OfferedTool, ServerReport, ToolResult
+
+_TEXT = {"type": "string"}
+_NUMBER = {"type": "integer", "minimum": 1}
+_TOOLS: dict[str, tuple[str, dict[str, object], list[str]]] = {
+    "read": (
+        "Read a text file.",
+        {"path": _TEXT, "first_line": _NUMBER, "lines": _NUMBER},
+        ["path"],
+    ),
+    "list": ("List a folder: its files with their sizes, and its folders.", {"path": _TEXT}, []),
+    "search": (
+        "Search the files of a folder, and of all within it, for lines that contain a text; upper "
+        "and lower case are the same. Hidden files and folders are left out.",
+        {"text": _TEXT, "path": _TEXT},
+        ["text"],
+    ),
+}
+
+
+class Files:
+    """Tools that read the folders which the user named; without folders there are none."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._folders = Folders(folders)
+        self.offered = tuple(map(self._offered, _TOOLS)) if folders else ()
+        ready = ServerReport(BUILT_IN, "ready", "", self.offered, "")
+        self.reports = (ready,) if folders else ()
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+        """Call one of them; what goes wrong is a result."""
+        what = name.removeprefix(f"{BUILT_IN}__")
+        _, known, required = _TOOLS[what]
+        wrong = [key for key, value in arguments.items() if not _fits(value, known.get(key))]
+        if missing := [key for key in required if key not in arguments] + wrong:
+            return ToolResult(f"These arguments are missing or wrong: {missing}.", failed=True)
+        stop = Event()
+        works: dict[str, Callable[..., str]]
+        works = {"read": self._read, "list": self._list, "search": self._search}
+        try:
+            return bounded(await asyncio.to_thread(works[what], stop, **arguments))
+        except NotThere as error:
+            return ToolResult(str(error), failed=True)
+        finally:
+            stop.set()
+
+    def _offered(self, name: str) -> OfferedTool:
+        what, properties, required = _TOOLS[name]
+        folders = ", ".join(map(str, self._folders.roots))
+        description = f"{what} Folders that may be read: {folders}"
+        schema = json.dumps({"type": "object", "properties": properties, "required": required})
+        fingerprint = hashlib.sha256(f"{name} {description} {schema}".encode()).hexdigest()
+        tool = Tool(f"{BUILT_IN}__{name}", description, schema)
+        return OfferedTool(tool, BUILT_IN, read_only=True, fingerprint=fingerprint)
+
+    def _read(self, stop: Event, path: str, first_line: int = 1, lines: int = 1_000_000) -> str:
+        with self._folders.opened(path) as file:
+            if is_folder(file):
+                raise NotThere(f"{path} is a folder: list it.")
+            content, size = _content(file), os.fstat(file).st_size
+        if content is None:
+            return f"[{path} is no text: {size:,} bytes]"
+        chosen = content.split("\n")[first_line - 1 : first_line - 1 + lines]
+        cut = f"\n[only the first {FILE_BYTES:,} of {size:,} bytes were read]"
+        return "\n".join(chosen) + (cut if size > FILE_BYTES else "")
+
+    def _list(self, stop: Event, path: str = "") -> str:
+        with self._folders.opened(self._place(path)) as folder:
+            if not is_folder(folder):
+                raise NotThere(f"{path} is a file: read it.")
+            found = entries(folder)
+            said = [_entry(each) for each in found]
+        if len(found) == ENTRIES:
+            said.append(f"[only {ENTRIES:,} entries were read]")
+        return "\n".join(said) or "[empty]"
+
+    def _search(self, stop: Event, text: str, path: str = "") -> str:
+        if not text.strip():
+            raise NotThere("There is no text to search for.")
+        found: list[str] = []
+        ends, wanted = monotonic() + SEARCH_S, text.casefold()
+        place = self._place(path)
+        for name in self._walk(place):
+            if stop.is_set() or monotonic() > ends or len(found) >= MATCHES:
+                found.append(
+                    f"[stopped after {SEARCH_S:g} s or {MATCHES} lines: search within less]"
+                )
+                break
+            found += self._matches(name, wanted)
+        return "\n".join(found) or "[nothing found]"
+
+    def _matches(self, name: str, wanted: str) -> list[str]:
+        try:
+            with self._folders.opened(name) as file:
+                content = None if is_folder(file) else _content(file)
+        except NotThere:
+            return []
+        return [
+            f"{name}:{number}: {line.strip()[:300]}"
+            for number, line in enumerate((content or "").split("\n"), 1)
+            if wanted in line.casefold()
+        ]
+
+    def _walk(self, place: str) -> Iterator[str]:
+        """Name the files of a folder; yields the folders, too, so that a caller can stop."""
+        waiting = [place]
+        while waiting:
+            yield (here := waiting.pop())
+            try:
+                with self._folders.opened(here) as folder:
+                    inner = entries(folder) if is_folder(folder) else []
+                    names = [(os.path.join(here, each.name), each.is_dir(follow_symlinks=False))
+                             for each in inner if not each.name.startswith(".")]  # fmt: skip
+            except NotThere:
+                if here == place:
+                    raise
+                continue
+            yield from (name for name, deeper in names if not deeper)
+            waiting += [name for name, deeper in reversed(names) if deeper]
+
+    def _place(self, path: str) -> str:
+        if not path and len(self._folders.roots) > 1:
+            raise NotThere(f"Choose a path: {', '.join(map(str, self._folders.roots))}.")
+        return path or str(self._folders.roots[0])
+
+
+def _content(file: int) -> str | None:
+    """Return the text of an open file, or of its beginning; None: it is none."""
+    content = b""
+    while part := os.read(file, FILE_BYTES - len(content)):
+        content += part
+    return None if b"\0" in content else content.decode("utf-8", "replace")
+
+
+def _entry(entry: os.DirEntry[str]) -> str:
+    if entry.is_dir(follow_symlinks=False):
+        return f"{entry.name}/"
+    if entry.is_symlink():
+        return f"{entry.name} [link]"
+    if not entry.is_file(follow_symlinks=False):
+        return f"{entry.name} [no file]"
+    return f"{entry.name} ({entry.stat(follow_symlinks=False).st_size:,} bytes)"
+
+
+def _fits(value: object, wanted: object) -> bool:
+    if wanted == _NUMBER:
+        return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    return wanted == _TEXT and isinstance(value, str)

@@ -1,0 +1,92 @@
+"""What may run unasked: exactly what the user approved, and nothing once that is in doubt."""
+
+import stat
+from dataclasses import replace
+
+import pytest
+
+from assistant.request import Tool
+from assistant.tools.approvals import Approvals
+from assistant.tools.values import OfferedTool
+from models.errors import StorageError
+
+TOOL = OfferedTool(Tool("srv__go", "goes", "{}"), "srv", False, "f1")
+CHANGED = replace(TOOL, fingerprint="f2")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "home" / "approvals.json"
+
+
+def test_an_approval_for_a_conversation_is_for_no_other_and_for_no_other_run(path):
+    approvals = Approvals(path)
+    approvals.allow(TOOL, "conversation", 1)
+    assert approvals.approved(TOOL, 1) == "conversation"
+    assert approvals.approved(TOOL, 2) is None
+    assert Approvals(path).approved(TOOL, 1) is None
+    assert not path.exists()
+
+
+def test_an_approval_for_always_is_on_disk_for_the_user_alone(path):
+    Approvals(path).allow(TOOL, "always", 1)
+    assert Approvals(path).approved(TOOL, 2) == "always"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("how", ["conversation", "always"])
+def test_a_tool_that_changed_is_another_tool(path, how):
+    approvals = Approvals(path)
+    approvals.allow(TOOL, how, 1)
+    assert approvals.approved(CHANGED, 1) is None
+    assert approvals.approved(replace(TOOL, server="srv2"), 1) is None
+
+
+def test_approving_the_changed_tool_forgets_the_one_before(path):
+    approvals = Approvals(path)
+    approvals.allow(TOOL, "always", 1)
+    approvals.allow(CHANGED, "always", 1)
+    assert approvals.approved(CHANGED, 1) == "always"
+    assert approvals.approved(TOOL, 1) is None
+
+
+def test_what_one_window_revokes_is_revoked_in_all(path):
+    first, second = Approvals(path), Approvals(path)
+    first.allow(TOOL, "always", 1)
+    first.allow(TOOL, "conversation", 1)
+    assert second.approved(TOOL, 1) == "always"
+    first.revoke(CHANGED)  # whatever it was before
+    assert first.approved(TOOL, 1) is None
+    assert second.approved(TOOL, 1) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b"\xff" * 9,
+        b"[" * 9999,
+        b'{"always": 1}',
+        b'{"always": [{"server": "srv"}]}',
+        b'{"always": [{"server": ["srv"], "tool": "srv__go", "fingerprint": "f1"}]}',
+        b'{"always": [{"server": 1, "tool": "srv__go", "fingerprint": "f1"}]}',
+    ],
+)
+def test_a_damaged_file_approves_nothing_says_so_and_is_kept(path, content):
+    path.parent.mkdir()
+    path.write_bytes(content)
+    approvals = Approvals(path)
+    assert approvals.approved(TOOL, 1) is None
+    assert "is damaged: no tool is approved" in approvals.problem
+    approvals.allow(TOOL, "always", 1)
+    assert (approvals.approved(TOOL, 1), approvals.problem) == ("always", "")
+    assert path.with_suffix(".damaged").read_bytes() == content
+
+
+def test_an_approval_that_cannot_be_stored_is_none(path):
+    path.parent.write_text("a file, not a folder")
+    approvals = Approvals(path)
+    with pytest.raises(StorageError, match="cannot be written"):
+        approvals.allow(TOOL, "always", 1)
+    assert approvals.approved(TOOL, 1) is None

@@ -1,0 +1,169 @@
+"""The tools that read folders: what the user named, and nothing outside it."""
+
+import asyncio
+import json
+import os
+import socket
+from itertools import repeat
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from assistant.request import ToolCall
+from assistant.tools import files
+from assistant.tools.limits import FILE_BYTES, RESULT_CHARACTERS
+from assistant.tools.toolbox import Tools
+from assistant.tools.values import ToolResult
+from tests.patience import WAIT_S
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with something of each kind, next to a secret."""
+    (tmp_path / "secret").write_text("the secret")
+    inside = tmp_path / "inside"
+    (inside / "deep" / ".git").mkdir(parents=True)
+    (inside / "deep" / "b.txt").write_text("one\nTwo needles\nthree\n")
+    (inside / "deep" / ".git" / "hidden").write_text("needle")
+    (inside / "a.py").write_text("first\nneedle = 1\n")
+    (inside / "picture").write_bytes(b"\x89PNG\0needle")
+    (inside / "out").symlink_to(tmp_path / "secret")
+    (inside / "away").symlink_to(tmp_path)
+    (inside / "same").symlink_to(inside / "a.py")
+    os.mkfifo(inside / "fifo")
+    return inside
+
+
+async def use(roots: Path | list[Path], what: str, **arguments: object) -> ToolResult:
+    tools = Tools(folders=[roots] if isinstance(roots, Path) else roots)
+    await tools.offered()
+    return await tools.call(ToolCall(f"files__{what}", json.dumps(arguments)))
+
+
+async def test_without_a_folder_there_are_no_such_tools():
+    tools = Tools()
+    assert await tools.offered() == ()
+    assert tools.reports() == ()
+
+
+async def test_all_are_read_only_and_an_approval_is_for_the_folders(folder, tmp_path):
+    before = await Tools(folders=[folder]).offered()
+    after = await Tools(folders=[folder, tmp_path / "more"]).offered()
+    assert [each.tool.name for each in before] == ["files__read", "files__list", "files__search"]
+    assert all(each.read_only for each in before)
+    assert not {each.fingerprint for each in before} & {each.fingerprint for each in after}
+
+
+async def test_a_file_is_read_whole_or_in_part(folder):
+    assert (await use(folder, "read", path="a.py")).text == "first\nneedle = 1\n"
+    assert (await use(folder, "read", path=str(folder / "a.py"))).text == "first\nneedle = 1\n"
+    part = await use(folder, "read", path="deep/b.txt", first_line=2, lines=1)
+    assert part.text == "Two needles"
+
+
+OUTSIDE = ("../secret", "deep/../../secret", "/etc/passwd", "out", "away/secret", "same", "~/x")
+NO_FILE = ("", "a.py/b", "fifo", "/dev/zero", "/proc/self/environ", "a\0b", "deep", "missing")
+
+
+@pytest.mark.parametrize("path", [*OUTSIDE, *NO_FILE])
+async def test_nothing_else_is_read(folder, path):
+    result = await use(folder, "read", path=path)
+    assert result.failed
+    assert "secret" not in result.text.replace(path, "")
+
+
+async def test_a_path_next_to_a_folder_is_not_in_it(folder, tmp_path):
+    (tmp_path / "inside2").mkdir()
+    (tmp_path / "inside2" / "x").write_text("the secret")
+    assert (await use(folder, "read", path=str(tmp_path / "inside2" / "x"))).failed
+
+
+async def test_a_socket_is_no_file(folder, monkeypatch):
+    monkeypatch.chdir(folder)  # its address must be short
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind("sock")
+        assert (await use(folder, "read", path="sock")).failed
+
+
+async def test_a_folder_is_named_by_a_link_but_not_left_by_one(folder, tmp_path):
+    (tmp_path / "link").symlink_to(folder)
+    assert (await use(tmp_path / "link", "read", path="a.py")).text.startswith("first")
+
+
+async def test_what_is_no_text_is_named_as_such(folder):
+    assert (await use(folder, "read", path="picture")).text == "[picture is no text: 11 bytes]"
+
+
+async def test_a_huge_file_is_read_to_a_bound(folder):
+    with (folder / "huge").open("wb") as file:
+        file.write(b"a" * FILE_BYTES)
+        file.truncate(1 << 40)
+    result = await use(folder, "read", path="huge")
+    assert result.text == "a" * RESULT_CHARACTERS
+    assert result.left_out
+
+
+async def test_a_list_shows_what_is_there_and_what_cannot_be_read(folder):
+    shown = (await use(folder, "list")).text
+    assert shown == (
+        "a.py (17 bytes)\naway [link]\ndeep/\nfifo [no file]\nout [link]\n"
+        "picture (11 bytes)\nsame [link]"
+    )
+
+
+async def test_a_search_finds_lines_in_texts_that_may_be_read(folder):
+    found = (await use(folder, "search", text="NEEDLE")).text
+    assert found == f"{folder}/a.py:2: needle = 1\n{folder}/deep/b.txt:2: Two needles"
+    assert (await use(folder, "search", text="needle", path="deep")).text.count("\n") == 0
+    assert (await use(folder, "search", text="nowhere")).text == "[nothing found]"
+    assert (await use(folder, "search", text="(a+)+$")).text == "[nothing found]"  # no pattern
+
+
+async def test_a_search_ends_with_its_time(folder, monkeypatch):
+    monkeypatch.setattr(files, "SEARCH_S", -1.0)
+    assert "[stopped after" in (await use(folder, "search", text="needle")).text
+
+
+async def test_a_search_that_is_cancelled_stops(folder, monkeypatch):
+    monkeypatch.setattr(files, "SEARCH_S", 1e9)
+    began, ended = Event(), Event()
+
+    def walk(*_):
+        began.set()
+        try:
+            yield from repeat("missing")
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(files.Files, "_walk", walk)
+    searching = asyncio.create_task(use(folder, "search", text="needle"))
+    assert await asyncio.to_thread(began.wait, WAIT_S)
+    searching.cancel()
+    assert await asyncio.to_thread(ended.wait, WAIT_S)
+
+
+async def test_with_two_folders_a_path_has_to_be_chosen(folder, tmp_path):
+    roots = [folder, tmp_path / "other"]
+    assert str(tmp_path / "other") in (await use(roots, "list")).text
+    assert (await use(roots, "read", path="a.py")).failed
+    assert (await use(roots, "read", path=str(folder / "a.py"))).text.startswith("first")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "[]",
+        "{}",
+        "{",
+        "[" * 9999,
+        '{"path": 1}',
+        '{"path": "a.py", "lines": true}',
+        '{"path": "a.py", "first_line": 0}',
+        '{"path": "a.py", "other": 1}',
+    ],
+)
+async def test_arguments_that_do_not_fit_are_a_failure(folder, arguments):
+    tools = Tools(folders=[folder])
+    await tools.offered()
+    assert (await tools.call(ToolCall("files__read", arguments))).failed

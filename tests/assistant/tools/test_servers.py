@@ -1,0 +1,67 @@
+"""Settings of servers: what cannot be used is refused before anything is started or contacted."""
+
+import pytest
+
+from assistant.tools.servers import ServerSettings
+from models.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    "name", ["", "a__b", "_a", "a-", "a b", "f\u0456les", "a" * 25, "files", "Fi1es"]
+)
+def test_a_name_that_misleads_is_refused(name):
+    with pytest.raises(UsageError, match="name"):
+        ServerSettings(name, "true")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.com/mcp",
+        "http://127.0.0.1.example.com/",
+        "http://127.0.0.1@example.com/",
+        "http://user:password@127.0.0.1/",
+        "http://10.0.0.1/",
+        "http://0.0.0.0/",
+        "http://[::ffff:10.0.0.1]/",
+        "http://2130706433.example/",
+        "ftp://127.0.0.1/",
+        "file:///etc/passwd",
+        "http://",
+        "http://[::1",
+        "http://127.0.0.1:99999/",
+        "127.0.0.1",
+    ],
+)
+def test_an_address_elsewhere_is_refused(url):
+    with pytest.raises(UsageError, match=r"url|another machine"):
+        ServerSettings("srv", url=url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://127.0.0.1:8000/mcp", "http://localhost/", "https://[::1]:1/", "http://127.8.8.8/"],
+)
+def test_this_machine_needs_no_permission(url):
+    assert ServerSettings("srv", url=url).url == url
+
+
+def test_another_machine_needs_its_own_name_as_permission():
+    assert ServerSettings("srv", url="https://tools.lan/mcp", allow_host="Tools.lan")
+    with pytest.raises(UsageError, match=r'set allow_host = "other\.lan"'):
+        ServerSettings("srv", url="https://other.lan/mcp", allow_host="tools.lan")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"command": "a", "url": "http://127.0.0.1/"},
+        {"command": "a\0b"},
+        {"command": "a", "env": (("A=B", "c"),)},
+        {"command": "a", "env": (("", "c"),)},
+    ],
+)
+def test_what_cannot_be_started_is_refused(values):
+    with pytest.raises(UsageError, match='server "srv"'):
+        ServerSettings("srv", **values)
