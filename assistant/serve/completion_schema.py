@@ -5,8 +5,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from assistant.request import MOST_ANSWERS, AnswerForm, Message, Mode, Request
-from assistant.serve.refusal import Refusal
+from assistant.request import MOST_ANSWERS, AnswerForm, Mode, Request
+from assistant.serve.messages_schema import Said, conversation
+from assistant.serve.refusal import Refusal, refuse
+from assistant.serve.tools_schema import Choice, NamedFunction, Tools, offered
 from models.errors import UsageError
 
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -22,11 +24,8 @@ _NEUTRAL: dict[str, tuple[object, ...]] = {
     "presence_penalty": (0,),
     "frequency_penalty": (0,),
     "logit_bias": ({},),
-    "tools": ([],),
     "functions": ([],),
-    "tool_choice": ("none", "auto"),
     "function_call": ("none", "auto"),
-    "parallel_tool_calls": (True, False),
     "modalities": (["text"],),
     "audio": (),
     "prediction": (),
@@ -34,21 +33,9 @@ _NEUTRAL: dict[str, tuple[object, ...]] = {
     "store": (False,),
     "service_tier": ("auto", "default"),
 }
+_INSTEAD = {"functions": "use tools", "function_call": "use tool_choice"}
 _LABELS = {"user", "metadata", "safety_identifier", "prompt_cache_key"}
 """What is about the one who asks, and changes no answer."""
-
-
-class _Part(msgspec.Struct, forbid_unknown_fields=True):
-    type: Literal["text"]
-    text: str
-
-
-class _Said(msgspec.Struct, forbid_unknown_fields=True):
-    role: Literal["system", "developer", "user", "assistant"]
-    content: str | list[_Part] | None = None
-    name: str | None = None
-    refusal: str | None = None
-    reasoning_content: str | None = None
 
 
 class _StreamOptions(msgspec.Struct, forbid_unknown_fields=True):
@@ -91,7 +78,7 @@ class _JsonSchema(msgspec.Struct, tag_field="type", tag="json_schema", forbid_un
 
 class _Wanted(msgspec.Struct):
     model: str
-    messages: Annotated[list[_Said], msgspec.Meta(min_length=1)]
+    messages: Annotated[list[Said], msgspec.Meta(min_length=1)]
     n: _Answers | None = None
     stream: bool | None = None
     stream_options: _StreamOptions | None = None
@@ -107,6 +94,9 @@ class _Wanted(msgspec.Struct):
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
     chat_template_kwargs: _TemplateWords | None = None
     specchat: _Speculation | None = None
+    tools: Tools | None = None
+    tool_choice: Choice | None = None
+    parallel_tool_calls: bool | None = None
     response_format: _PlainText | _JsonObject | _JsonSchema | None = None
     grammar: _Text | None = None  # GBNF, as llama.cpp's server takes it; or Lark's syntax
 
@@ -119,6 +109,7 @@ class CompletionRequest:
     request: Request
     streams: bool
     wants_usage: bool  # at the end of a stream
+    names_call: bool = False  # whether it says which function has to be called
 
 
 def understand(body: bytes, usual: Request) -> CompletionRequest:
@@ -134,7 +125,11 @@ def understand(body: bytes, usual: Request) -> CompletionRequest:
     except UsageError as error:
         raise Refusal(400, f"{error}.", "invalid_value", str(error).split()[0]) from error
     return CompletionRequest(
-        wanted.model, request, bool(wanted.stream), bool(options.include_usage)
+        wanted.model,
+        request,
+        bool(wanted.stream),
+        bool(options.include_usage),
+        isinstance(wanted.tool_choice, NamedFunction),
     )
 
 
@@ -158,7 +153,8 @@ def _pass(name: str, value: object) -> None:
     if name not in _NEUTRAL:
         raise Refusal(400, f"There is no parameter {name}.", "unknown_parameter", name)
     if value is not None and not any(_same(value, neutral) for neutral in _NEUTRAL[name]):
-        what = f"{name} is not supported; leave it out."
+        instead = _INSTEAD.get(name, "leave it out")
+        what = f"{name} is not supported; {instead}."
         raise Refusal(400, what, "unsupported_parameter", name)
 
 
@@ -170,10 +166,11 @@ def _request(wanted: _Wanted, usual: Request) -> Request:
     names = ("temperature", "top_k", "top_p", "min_p", "repeat_penalty")
     given = {name: getattr(wanted, name) for name in names if getattr(wanted, name) is not None}
     speculation = wanted.specchat or _Speculation()
+    tools, choice = offered(wanted.tools or [], wanted.tool_choice)
     stops = (wanted.stop,) if isinstance(wanted.stop, str) else wanted.stop or ()
     return replace(
         usual,
-        messages=_messages(wanted.messages, usual.messages),
+        messages=conversation(wanted.messages, usual.messages),
         sampling=replace(usual.sampling, **given),
         mode=speculation.mode or usual.mode,
         lookahead=usual.lookahead if speculation.lookahead is None else speculation.lookahead,
@@ -182,6 +179,9 @@ def _request(wanted: _Wanted, usual: Request) -> Request:
         stop_strings=stops,
         answers=wanted.n or 1,
         form=_form(wanted),
+        tools=tools,
+        tool_choice=choice,
+        parallel_calls=wanted.parallel_tool_calls is not False,
         **_thinking(wanted, speculation),
     )
 
@@ -196,7 +196,7 @@ def _form(wanted: _Wanted) -> AnswerForm | None:
             return None if wanted.grammar is None else AnswerForm("grammar", wanted.grammar)
     if wanted.grammar is not None:
         why = "An answer has one form: grammar or response_format, not both."
-        raise Refusal(400, why, "invalid_value", "grammar")
+        refuse(why, "grammar")
     return AnswerForm("schema", msgspec.json.encode(schema).decode())
 
 
@@ -215,26 +215,3 @@ def _thinking(wanted: _Wanted, speculation: _Speculation) -> dict[str, Any]:
 
 
 _EFFORTS = {"minimal": "low", "xhigh": "high"}
-
-
-def _messages(said: list[_Said], system: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Return a conversation, after the usual system prompt unless it has its own."""
-    messages = tuple(
-        Message(_ROLES[each.role], _text(each), thought=each.reasoning_content or "")
-        for each in said
-    )
-    return messages if messages[0].role == "system" else (*system, *messages)
-
-
-_ROLES: dict[str, Literal["system", "user", "assistant"]] = {
-    "developer": "system",
-    "system": "system",
-    "user": "user",
-    "assistant": "assistant",
-}
-
-
-def _text(said: _Said) -> str:
-    if isinstance(said.content, list):
-        return "".join(part.text for part in said.content)
-    return said.content or ""

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,6 +28,8 @@ from assistant.service import Service
 
 MAX_WAITING = 32
 """Requests that may wait while one is answered."""
+MAX_NOTICES_REMEMBERED = 64
+"""Remarks of the engine that are not repeated, however often an agent asks with its tools."""
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"
 
 
@@ -67,6 +70,7 @@ class Endpoint:
         self._card = _card(name, ready, int(time.time()))
         self._thinks = ready.thinks
         self._remembered = AnswerTokens()
+        self._noticed = deque[str](maxlen=MAX_NOTICES_REMEMBERED)
         self._jobs = 0  # that clients wait for
         self._app = Starlette(
             routes=[
@@ -132,7 +136,8 @@ class Endpoint:
         async for event in job.events():
             if isinstance(event, Failed):
                 raise from_failure(event)
-            if isinstance(event, Noticed):
+            if isinstance(event, Noticed) and event.text not in self._noticed:
+                self._noticed.append(event.text)
                 self._notice(event.text)
             yield event
 

@@ -1,7 +1,7 @@
 """What is refused, as OpenAI's clients expect to be told."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from starlette.exceptions import HTTPException
 
@@ -34,6 +34,15 @@ class Refusal(Exception):
         kind = "server_error" if self.status >= 500 else "invalid_request_error"
         error = {"message": str(self), "type": kind, "param": self.param, "code": self.code}
         return {"error": error}
+
+
+def refuse(why: str, param: str) -> NoReturn:
+    """Refuse the value of a parameter.
+
+    Raises:
+        Refusal: always.
+    """
+    raise Refusal(400, why, "invalid_value", param)
 
 
 def refusal_of(error: Exception) -> Refusal:

@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import openai
 import pytest
 
-from assistant.events import Failed, Finished, Ready, Stop
+from assistant.events import Failed, Finished, Ready, Stats, Stop
 from assistant.process.client import EngineProcess
 from assistant.process.job_queue import STOPPED
 from assistant.request import AnyJob, Request, Sampling, Setup
@@ -25,6 +26,11 @@ from tests.patience import WAIT_S
 
 # Varied, except for the control tokens, which are not among the likelier half.
 USUAL = Request((), Sampling(temperature=8, top_k=100, top_p=1), max_tokens=20)
+
+
+def finished(text: str, tokens: tuple[int, ...], **more: Any) -> Finished:
+    """Return the end of an answer."""
+    return Finished(text, tokens, Stop.STOP_TOKEN, Stats("auto"), **more)
 
 
 class Watched(EngineProcess):
@@ -55,6 +61,7 @@ class Running:
         self.served: list[Served] = []
         self.engine: Watched
         self._setup, self._token = setup, token
+        self._clients: list[openai.OpenAI] = []
         self._listening = socket.create_server(("127.0.0.1", 0))
         self._loop, self._until = asyncio.new_event_loop(), asyncio.Event()
         self._thread = Thread(target=self._loop.run_until_complete, args=(self._run(),))
@@ -91,9 +98,10 @@ class Running:
         os.kill(pid, signal.SIGKILL)
 
     def client(self, key: str = "none") -> openai.OpenAI:
-        return openai.OpenAI(
-            base_url=f"http://127.0.0.1:{self.port}/v1", api_key=key, max_retries=0, timeout=WAIT_S
-        )
+        address = f"http://127.0.0.1:{self.port}/v1"
+        client = openai.OpenAI(base_url=address, api_key=key, max_retries=0, timeout=WAIT_S)
+        self._clients.append(client)
+        return client
 
     def connect(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port), timeout=WAIT_S)
@@ -107,6 +115,8 @@ class Running:
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._until.set)
         self._thread.join(WAIT_S)
+        for client in self._clients:
+            client.close()
         self._loop.close()
         self._listening.close()
 
