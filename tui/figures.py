@@ -1,6 +1,9 @@
 """The figures of an answer, worded the same everywhere."""
 
+from collections.abc import Sequence
+
 from assistant.events import Answered, Stats, Tally
+from assistant.request import ToolCall
 
 MARKS = {
     "stopped": "stopped",
@@ -26,12 +29,19 @@ def figures(stats: Stats) -> list[str]:
 
 
 def footnote(
-    text: str, stop: str | None, state: str, stats: Stats | None, thought: bool = False
+    text: str,
+    stop: str | None,
+    state: str,
+    stats: Stats | None,
+    thought: bool = False,
+    calls: Sequence[ToolCall] = (),
 ) -> str:
     """Return the line below an answer: why it was cut, and its figures."""
     mark = MARKS.get(stop or "") or MARKS.get(state)
     parts = [mark] if mark else []
-    if not text and state == "complete":
+    if calls:
+        parts.append(f"asks for {', '.join(call.name for call in calls)}")
+    elif not text and state == "complete":
         parts.append(
             "the model ended its turn while thinking"
             if thought

@@ -3,7 +3,9 @@
 from assistant.store.files import place, present
 from assistant.store.store import Store
 from assistant.store.values import (
+    CANCELLED,
     INTERRUPTED,
+    REFUSED,
     Attachment,
     ChatSummary,
     FullConversation,
@@ -13,7 +15,9 @@ from assistant.store.values import (
 )
 
 __all__ = [
+    "CANCELLED",
     "INTERRUPTED",
+    "REFUSED",
     "Attachment",
     "ChatSummary",
     "FullConversation",

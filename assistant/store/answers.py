@@ -1,14 +1,18 @@
-"""The answers of a store: they stream, they end, and how they were decoded is kept with them."""
+"""The answers of a store: they stream, they end, and how they were decoded is kept with them.
+
+What tools return to them is kept in the same way.
+"""
 
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 
 from assistant.events import Stats
+from assistant.request import ToolCall
 from assistant.store import messages
 from assistant.store.database import Database, storable
 from assistant.store.messages import gone, keep_trace
-from assistant.store.packing import pack_ids, pack_stats, unpack_stats, unpack_trace
+from assistant.store.packing import pack_calls, pack_ids, pack_stats, unpack_stats, unpack_trace
 from assistant.store.sharing import Presence
 from assistant.store.values import Record, State, StoredAnswer
 from assistant.tokens import Trace
@@ -21,8 +25,10 @@ _ALL = """SELECT message.id, message.created, model, content, stats
     ORDER BY message.id LIMIT ?"""
 _STREAM = """UPDATE message SET content = ?, thought = ?, state = 'streaming', owner = ?
     WHERE id = ?"""
-_END = """UPDATE message SET content = ?, thought = ?, token_ids = ?, stats = ?, stop = ?,
-    state = ?, owner = NULL WHERE id = ?"""
+_END = """UPDATE message SET content = ?, thought = ?, token_ids = ?, stats = ?, calls = ?,
+    stop = ?, state = ?, owner = NULL WHERE id = ?"""
+_RETURN = """UPDATE message SET content = ?, stop = ?, state = ?, seconds = ?, owner = NULL
+    WHERE id = ?"""
 
 
 class Answers:
@@ -38,6 +44,22 @@ class Answers:
         empty = Record(0, parent, "assistant", "", time.time(), "streaming", model=model)
         with self._database.writing() as sql:
             return messages.append(sql, conversation, empty, self._owner)
+
+    def call(self, conversation: int, parent: int, call: ToolCall) -> Record:
+        """Make room for the result of a call, which is about to run."""
+        empty = Record(0, parent, "tool", "", time.time(), "streaming", calls=(call,))
+        with self._database.writing() as sql:
+            return messages.append(sql, conversation, empty, self._owner)
+
+    def returned(
+        self, result: int, content: str, state: State, stop: str | None, seconds: float
+    ) -> Record:
+        """Keep what a call returned, or why it did not."""
+        row = storable(content), stop, state, seconds, result
+        with self._database.writing() as sql:
+            if sql.execute(_RETURN, row).rowcount == 0:
+                raise gone("message", result)
+            return messages.record(sql, result)
 
     def stream(self, answer: int, content: str, trace: Trace, thought: str = "") -> None:
         """Keep what there is of an answer: all of its text and how it was decoded."""
@@ -59,10 +81,11 @@ class Answers:
         stop: str | None,
         state: State,
         thought: str = "",
+        calls: Sequence[ToolCall] = (),
     ) -> Record:
         """Keep an answer that is over, whatever ended it."""
         texts, packed = (storable(content), storable(thought)), pack_ids(token_ids)
-        row = (*texts, packed, pack_stats(stats), stop, state, answer)
+        row = (*texts, packed, pack_stats(stats), pack_calls(calls), stop, state, answer)
         with self._database.writing() as sql:
             if sql.execute(_END, row).rowcount == 0:
                 raise gone("message", answer)

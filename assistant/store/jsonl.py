@@ -2,7 +2,8 @@
 
 A conversation's JSON lines are one for itself, `{"specchat": 1, "title": ...}`, and one for each
 message on any branch, `{"id": 1, "parent": null, "role": "user", "content": ...}`; an answer's
-`steps` say of each token where it came from. Several conversations may follow one another.
+`steps` say of each token where it came from, and its `calls` are of tools, whose results are
+messages, too. Several conversations may follow one another.
 """
 
 import re
@@ -12,11 +13,13 @@ from typing import Annotated
 import msgspec
 
 from assistant.events import Stats
+from assistant.request import ToolCall
 from assistant.store.values import Attachment, FullConversation, Record, Role, State
 from assistant.tokens import Trace
 from models.errors import StorageError
 
-FORMAT = 1
+FORMAT = 2
+"""What is written for a conversation with calls; one without has 1, as before there were any."""
 # JSON leaves these as they are; escaped, they command no terminal that shows the file.
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
@@ -48,6 +51,8 @@ class _Line(msgspec.Struct, omit_defaults=True):
     attachments: tuple[Attachment, ...] = ()
     stats: Stats | None = None
     thought: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    seconds: float = 0.0
     steps: Trace = ()
 
 
@@ -57,7 +62,8 @@ class _Kind(msgspec.Struct):
 
 def lines(whole: FullConversation) -> Iterator[str]:
     """Yield a conversation as JSON lines, without line ends."""
-    yield _json(_Head(FORMAT, *(getattr(whole, name) for name in _Head.__struct_fields__[1:])))
+    version = FORMAT if any(message.calls for message in whole.messages) else 1
+    yield _json(_Head(version, *(getattr(whole, name) for name in _Head.__struct_fields__[1:])))
     for message in whole.messages:
         fields = {name: getattr(message, name) for name in _Line.__struct_fields__[:-1]}
         yield _json(_Line(**fields, steps=whole.traces.get(message.id, ())))

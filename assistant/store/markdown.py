@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from assistant.store.values import Attachment, FullConversation, Record
 
-_WHO = {"user": "You", "assistant": "Assistant", "system": "System"}
+_WHO = {"user": "You", "assistant": "Assistant", "system": "System", "tool": "Tool"}
 # What may not stand in YAML as it is.
 _UNSEEN = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
@@ -48,7 +48,14 @@ def _message(message: Record) -> Iterator[str]:
     yield from map(_attachment, message.attachments)
     if message.thought:
         yield "\n".join(f"> {line}".rstrip() for line in message.thought.strip().splitlines())
-    yield message.content
+    if message.role == "tool":
+        name = message.calls[0].name if message.calls else "result"
+        yield _attachment(Attachment(name, message.content))
+    else:
+        if message.content or not message.calls:
+            yield message.content
+        for call in message.calls:
+            yield _attachment(Attachment(f"{call.name} is called", call.arguments))
     if message.state in ("stopped", "failed"):
         yield f"*({message.stop or message.state})*"
 

@@ -9,10 +9,12 @@ from collections import defaultdict
 from assistant.store.database import storable
 from assistant.store.packing import (
     pack_attachments,
+    pack_calls,
     pack_ids,
     pack_stats,
     pack_trace,
     unpack_attachments,
+    unpack_calls,
     unpack_ids,
     unpack_stats,
 )
@@ -22,7 +24,7 @@ from models.errors import StorageError
 
 _COLUMNS = (
     "id, parent, role, content, created, state, token_ids, attachments, stop, stats, model, "
-    "thought, conversation"
+    "thought, calls, seconds, conversation"
 )
 # Along the parents from a message to the start; those of a damaged file need not have one.
 _UP = """WITH RECURSIVE up (id, parent, depth) AS (
@@ -97,12 +99,23 @@ def _records(sql: sqlite3.Connection, rows: list[sqlite3.Row]) -> tuple[Record, 
 
 
 def _record(row: sqlite3.Row, siblings: tuple[int, ...]) -> Record:
-    id_, parent, role, content, created, state, ids, attachments, stop, stats, model, thought, _ = (
-        row
+    return Record(
+        row["id"],
+        row["parent"],
+        row["role"],
+        row["content"],
+        row["created"],
+        row["state"],
+        unpack_ids(row["token_ids"]),
+        unpack_attachments(row["attachments"]),
+        row["stop"],
+        unpack_stats(row["stats"]),
+        row["model"],
+        siblings,
+        row["thought"],
+        unpack_calls(row["calls"]),
+        row["seconds"],
     )
-    tokens, texts, figures = unpack_ids(ids), unpack_attachments(attachments), unpack_stats(stats)
-    known = content, created, state, tokens, texts, stop, figures, model, siblings, thought
-    return Record(id_, parent, role, *known)
 
 
 def insert(sql: sqlite3.Connection, conversation: int, record: Record, owner: str | None) -> int:
@@ -112,8 +125,8 @@ def insert(sql: sqlite3.Connection, conversation: int, record: Record, owner: st
     )
     made = sql.execute(
         "INSERT INTO message (conversation, parent, role, content, created, state, owner, "
-        "token_ids, attachments, stop, stats, model, thought) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "token_ids, attachments, stop, stats, model, thought, calls, seconds) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             conversation,
             record.parent,
@@ -128,6 +141,8 @@ def insert(sql: sqlite3.Connection, conversation: int, record: Record, owner: st
             pack_stats(record.stats),
             storable(record.model),
             storable(record.thought),
+            pack_calls(record.calls),
+            record.seconds,
         ),
     )
     return made.lastrowid or 0

@@ -14,12 +14,14 @@ from math import isnan, nan
 import msgspec
 
 from assistant.events import Alternative, Ghost, Origin, Part, Stats, Token
+from assistant.request import ToolCall
+from assistant.store.database import storable
 from assistant.store.values import Attachment
 from assistant.tokens import Step, Trace
 from models.errors import StorageError
 
 _ORIGINS = tuple(Origin)
-_PARTS: tuple[Part, ...] = ("answer", "thought", "marker")
+_PARTS: tuple[Part, ...] = ("answer", "thought", "marker", "call")
 """Stored with the origin, in one number: that of the origin alone where all is answer."""
 _LEVEL = 3  # of compression: higher ones save little here
 
@@ -170,6 +172,21 @@ def unpack_stats(packed: bytes | None) -> Stats | None:
     with suppress(msgspec.MsgspecError):  # of a later version, or damaged
         return None if packed is None else msgspec.msgpack.decode(packed, type=Stats)
     return None
+
+
+def pack_calls(calls: Sequence[ToolCall]) -> str:
+    """Return calls as JSON; an empty text where there is none."""
+    if not calls:
+        return ""
+    texts = (map(storable, (call.name, call.arguments, call.id)) for call in calls)
+    return msgspec.json.encode([ToolCall(*each) for each in texts]).decode()
+
+
+def unpack_calls(packed: str) -> tuple[ToolCall, ...]:
+    """Return the calls that were packed; damaged ones are no calls."""
+    with suppress(msgspec.MsgspecError):
+        return msgspec.json.decode(packed, type=tuple[ToolCall, ...]) if packed else ()
+    return ()
 
 
 def pack_attachments(attachments: Sequence[Attachment]) -> bytes | None:

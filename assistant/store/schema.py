@@ -112,6 +112,12 @@ def _thoughts(sql: sqlite3.Connection) -> None:
     _fill(sql)
 
 
+def _calls(sql: sqlite3.Connection) -> None:
+    """Give answers the calls that they ask for, and results the one that they are of."""
+    sql.execute("ALTER TABLE message ADD COLUMN calls TEXT NOT NULL DEFAULT ''")
+    sql.execute("ALTER TABLE message ADD COLUMN seconds REAL NOT NULL DEFAULT 0")
+
+
 def _fill(sql: sqlite3.Connection) -> None:
     """Enter all messages that are complete into their empty index."""
     names = ", ".join(_TEXTS)
@@ -124,7 +130,7 @@ def _fill(sql: sqlite3.Connection) -> None:
 Migration = Callable[[sqlite3.Connection], None]
 
 # The first makes version 1, and so on. One that has been released is never changed.
-MIGRATIONS: tuple[Migration, ...] = (_first, _thoughts)
+MIGRATIONS: tuple[Migration, ...] = (_first, _thoughts, _calls)
 
 
 def newest() -> int:

@@ -5,13 +5,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assistant.events import Stats
+from assistant.request import ToolCall
 from assistant.tokens import Trace
 
-Role = Literal["system", "user", "assistant"]
+Role = Literal["system", "user", "assistant", "tool"]
 State = Literal["streaming", "complete", "stopped", "failed"]
 
 INTERRUPTED = "interrupted"
-"""The `stop` of an answer whose program ended before it did."""
+"""The `stop` of an answer or a call whose program ended before it did."""
+REFUSED, CANCELLED = "refused", "cancelled"
+"""The `stop` of a call that the user did not allow, or ended."""
 TO_CONVERSATION, TO_MESSAGE = "unfinished, conversation ", "unfinished, message "
 """How the names of unsent texts begin, before the number of what they belong to."""
 _MAX_TITLE = 60
@@ -42,6 +45,8 @@ class Record:
     model: str = ""
     siblings: tuple[int, ...] = ()  # those that follow the same message, oldest first, with this
     thought: str = ""  # before an answer, apart from it
+    calls: tuple[ToolCall, ...] = ()  # that an answer asks for; of a result, the one it is of
+    seconds: float = 0.0  # that a call took
 
 
 @dataclass(frozen=True, slots=True)

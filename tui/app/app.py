@@ -70,7 +70,11 @@ class SpecchatApp(Program):
     async def on_unmount(self) -> None:
         """Save the conversation and free the models, whatever the reason to quit."""
         self.chat.autosave.leave()
-        await asyncio.gather(asyncio.to_thread(self.chat.autosave.close), self.close_engine())
+        await asyncio.gather(
+            asyncio.to_thread(self.chat.autosave.close),
+            self.close_engine(),
+            self.chat.controller.tools.choice.close(),
+        )
 
     def _thread_died(self, what: threading.ExceptHookArgs) -> None:
         if what.exc_value is not None and not hangs_up(what.exc_value):
@@ -97,6 +101,9 @@ class SpecchatApp(Program):
     @on(StoreOpened)
     def keep_in(self, message: StoreOpened) -> None:
         """Keep conversations from now on."""
+        if not self.chat.parts.is_attached:  # the program has ended meanwhile
+            message.store.close()
+            return
         if message.error is not None:
             self.chat.state.lost(message.error)
         self.chat.use(message.store)

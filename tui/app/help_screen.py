@@ -33,6 +33,8 @@ AREAS = {
     "naming": "Keys, while a preset is named",
     "attachments": "Keys, on an attached file",
     "several": "Keys, among several answers",
+    "call": "Keys, on a call of a tool",
+    "tools": "Keys, among the tools",
     "help": "Keys, on this page",
 }
 """The areas of keys, which are the prefixes of their names; others follow."""

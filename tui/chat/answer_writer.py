@@ -77,7 +77,7 @@ class AnswerWriter:
 
     def is_nothing(self, event: Finished) -> bool:
         """Say whether it was stopped before its first word."""
-        said = self.text or event.text or self.thought or event.thought
+        said = self.text or event.text or self.thought or event.thought or event.calls
         return event.stop is Stop.CANCELLED and not said
 
     def finish(self, store: Store, event: Finished) -> Record:
@@ -95,7 +95,7 @@ class AnswerWriter:
         end = ids, self.trace, stats, str(event.stop), state, self._thought + event.thought
         with self._storing:
             self.is_over = True
-            return store.answers.end(self.record.id, text, *end)
+            return store.answers.end(self.record.id, text, *end, event.calls)
 
     def abandon(self, store: Store, state: State) -> Record:
         """Save what there is of an answer that did not finish.

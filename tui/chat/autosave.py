@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tui.chat.dialogue import Dialogue
     from tui.chat.prompt.prompt import Prompt
     from tui.chat.several.controller import SeveralAnswers
+    from tui.chat.tools.controller import ToolCalls
     from tui.chat.unsent_text import QuestionEditing, UnsentText
 
 OPEN, EDITED, EXPLAINED = "open", "edited", "explained"
@@ -38,11 +39,12 @@ class Autosave:
         unsent: UnsentText,
         editing: QuestionEditing,
         several: SeveralAnswers,
+        tools: ToolCalls,
         follow: Callable[[], None],
     ) -> None:
         self._state, self._dialogue, self._prompt = state, dialogue, prompt
         self._unsent, self._editing = unsent, editing
-        self._several, self._follow = several, follow
+        self._several, self._tools, self._follow = several, tools, follow
         self._told: dict[str, str] = {}  # where the user was when that was last kept
         self.begun = False
         """Whether conversations are kept, in a file or not."""
@@ -88,6 +90,7 @@ class Autosave:
         """Save what the next start continues with."""
         self._dialogue.leave()
         self._several.leave()
+        self._tools.leave()
         if self.begun:
             with suppress(StorageError):
                 self._note()

@@ -19,20 +19,21 @@ from assistant.events import (
     Prefilled,
     Prepared,
     Ready,
-    Stats,
     Stop,
 )
 from assistant.request import Count, Mode, Request, Setup
 from assistant.service import Hear, Submit, Ticket
 from assistant.store.values import Attachment
 from models.errors import StorageError
-from tui.chat import draft_use
 from tui.chat.conversation.turn import Turn
 from tui.chat.conversation.user_turn import UserTurn
 from tui.chat.conversation_state import ConversationState
 from tui.chat.dialogue import Dialogue
+from tui.chat.draft_notes import DraftNotes
 from tui.chat.engine_display import EngineDisplay
 from tui.chat.layout import ChatLayout
+from tui.chat.tools.controller import ToolCalls
+from tui.chat.tools.tool_set import ToolSet
 from tui.chat.unsent_text import QuestionEditing, UnsentText
 from tui.safe import safe
 
@@ -65,6 +66,7 @@ class ChatController:
         dialogue: Dialogue,
         unsent: UnsentText,
         editing: QuestionEditing,
+        tools: ToolSet,
         submit: Submit,
     ) -> None:
         self._parts, self._state, self._dialogue = parts, state, dialogue
@@ -78,14 +80,14 @@ class ChatController:
         self._ticket: Ticket | None = None  # of the answer under way
         self._wish: Begin | None = None  # to be answered when that is possible
         self._waiting: UserTurn | None = None  # the question of that, if it was just sent
-        self.no_draft: str | None = None
-        """Why answers come without speculation, if they do."""
-        self._doubts_draft = False  # whether it is still to be said that the draft is no help
+        self._drafts = DraftNotes(state)
+        self.tools = ToolCalls(parts, state, tools, self._proceed, self.answer)
+        """The calls that answers ask for."""
 
     @property
     def busy(self) -> bool:
-        """Whether an answer is under way, also one that nobody waits for."""
-        return self._ticket is not None
+        """Whether an answer is under way, also one that nobody waits for, or a call."""
+        return self._ticket is not None or self.tools.running
 
     @property
     def waits(self) -> bool:
@@ -104,7 +106,7 @@ class ChatController:
 
     def load(self, setup: Setup, no_draft: str | None) -> None:
         """Have models loaded instead of an answer; what waits is answered afterwards."""
-        self.no_draft = no_draft
+        self._drafts.no_draft = no_draft
         self.cancel()
         self._submit(setup, self._loading)
 
@@ -117,6 +119,7 @@ class ChatController:
 
     def ask(self, request: Request, take: Hear) -> None:
         """Have the engine answer; `take` hears of it, and has `show` show what it does not."""
+        self.tools.live = False
         self._ticket = self._submit(request, take)
 
     def count(self, count: Count) -> None:
@@ -154,7 +157,8 @@ class ChatController:
             case Prefilled():
                 self._display.reading(event)
             case Finished():
-                self._doubt_draft(event.stats)
+                self._drafts.doubt(event.stats)
+                self.tools.live = event.stop is not Stop.CANCELLED
                 if not event.complete and event.stop is not Stop.CANCELLED:
                     self._state.note("The answer ended before it had its form.")
                 self._end(self._dialogue.finished(event))
@@ -164,7 +168,7 @@ class ChatController:
                 self._end(self._dialogue.failed(event))
             case None:
                 self._ticket = None
-                self._go_on()
+                self._proceed()
 
     def say(self, text: str, attachments: Sequence[Attachment]) -> None:
         """Answer what the user says now, or as soon as that is possible."""
@@ -177,7 +181,10 @@ class ChatController:
 
     def keep(self, text: str, attachments: Sequence[Attachment]) -> UserTurn:
         """Keep and show a question, which is in the prompt no longer."""
-        turn = self._dialogue.ask(text, attachments, self._editing.sent())
+        edited = self._editing.sent()
+        if edited is None:
+            self.tools.refuse()
+        turn = self._dialogue.ask(text, attachments, edited)
         self.list_chats()
         self._parts.prompt.take()
         self._unsent.sent()
@@ -198,35 +205,23 @@ class ChatController:
         self._have(begin)
 
     def again(self, answer: Record) -> None:
-        """Have another answer to the question of this one."""
+        """Have another answer to the question of this one, or a call run again."""
         self._state.cut_before(answer)
-        self.answer()
+        if answer.role == "tool":  # it is asked about once more
+            self.tools.look()
+        else:
+            self.answer()
 
     def go_on(self, answer: Record) -> None:
-        """Continue with an answer that was cut."""
+        """Continue with an answer that was cut, or after what a tool returned."""
         if self._state.leaf is None or answer.id != self._state.leaf.id:
             self._parts.notify("Only the last answer can be continued; f copies up to here.")
         elif self._state.shared:  # two would write over each other
             self._parts.notify("It is open in another specchat, too; f copies up to here.")
+        elif answer.role == "tool":
+            self.tools.grant()
         else:
             self._have(self._dialogue.go_on)
-
-    def race(self) -> Request | None:
-        """Return what the lanes of a race are to answer; None after saying why there is no race.
-
-        It is the prompt after what was said so far, or the last question.
-        """
-        target, prompt = (
-            self.idle_target(" A race needs both models to itself."),
-            self._parts.prompt,
-        )
-        if target is None:
-            return None
-        request = self._dialogue.race(prompt.text, prompt.attachments, target)
-        if request is None:
-            hint = "Type a prompt first; it races in two lanes, ArS and SpS."
-            self._parts.notify(hint, timeout=4, markup=False)
-        return request
 
     def idle_target(self, why: str = "") -> ModelInfo | None:
         """Return the target when nothing is to be answered; None after saying what is."""
@@ -263,9 +258,10 @@ class ChatController:
         chats.refresh_list()
 
     def stop(self) -> None:
-        """End the answer, keep its text, and take back a waiting prompt."""
+        """End the answer or the call, keep what there is, and take back a waiting prompt."""
         self.take_back()
         self.cancel()
+        self.tools.stop()
         self._parts.refresh_bindings()
 
     def take_back(self) -> None:
@@ -284,11 +280,18 @@ class ChatController:
         self._wish = begin
         self._go_on()
 
+    def _proceed(self) -> None:
+        """Do what waits, or else what follows from the last answer."""
+        self._go_on()
+        if not self.waits and not self.busy:
+            self.tools.go_on()
+
     def _go_on(self) -> None:
         """Do what waits, or ask for a model if nothing else helps; offer the matching keys."""
-        if self._wish is not None and self.ready is not None and not self.busy:
-            begin, self._wish = self._wish, None
-            self.ask(begin(self.ready.target, self.mode), self.show)
+        begin, ready = self._wish, self.ready
+        if begin is not None and ready is not None and not self.busy and self.tools.known():
+            self._wish = None
+            self.ask(begin(ready.target, self.mode), self.show)
         if self.wants_model:
             self._parts.app.post_message(ModelWanted())  # going up, it would end at its sender
         self._parts.refresh_bindings()
@@ -305,22 +308,11 @@ class ChatController:
             self._parts.prompt.attached.counted(event.label, event.tokens)
 
     def _be_ready(self, ready: Ready) -> None:
-        settings = self._state.settings
-        self._display.ready(ready, settings)
-        self.no_draft = None if ready.draft else self.no_draft or ready.no_draft
-        if self.no_draft:
-            self._state.view.note(draft_use.refused(self.no_draft, ready, settings), "warning")
-        self._doubts_draft = ready.draft is not None
+        self._display.ready(ready, self._state.settings)
+        self._drafts.ready(ready)
         self.ready, self.preparing = ready, False
         self._parts.post_message(ModelsLoaded())
         self._go_on()
-
-    def _doubt_draft(self, stats: Stats) -> None:
-        """Say once of a pair that nothing its draft proposes is accepted."""
-        draft = self.ready.draft if self.ready else None
-        if draft and self._doubts_draft and (text := draft_use.rejected(stats, draft)):
-            self._doubts_draft = False
-            self._state.note(f"{text} F5 chooses another draft, or none.")
 
     def _tell(self, event: Failed) -> None:
         if not self._parts.screen.is_active:  # where the note in the conversation is not seen

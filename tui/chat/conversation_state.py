@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from assistant.request import AnswerForm
+from assistant.request import AnswerForm, Tool
 from assistant.tokens import Trace
 from models.errors import StorageError
 from tui.chat.answer_writer import AnswerWriter
@@ -45,6 +45,10 @@ class ConversationState:
         """The path that is shown."""
         self.form: AnswerForm | None = None
         """What answers have to look like."""
+        self.tools: tuple[Tool, ...] = ()
+        """What answers may ask to be called."""
+        self.shown: Callable[[], None] = lambda: None
+        """Called when another path is on the screen."""
         self.reply: AnswerWriter | None = None
         """What the engine works on, also when another conversation has been opened since."""
 
@@ -127,6 +131,7 @@ class ConversationState:
         self.view.open(blank, self.store.answers.trace)
         if reply is not None:
             reply.move_to(self.answer_of(reply.record))
+        self.shown()
 
     def note(self, text: str) -> None:
         """Show a warning before the answer under way."""
@@ -207,9 +212,13 @@ def copied(path: Sequence[Record], system: str, store: Store) -> tuple[int, dict
 def _copied(record: Record, parent: int | None, conversation: int, store: Store) -> Record:
     if record.role == "user" or parent is None:
         return store.ask(conversation, parent, record.content, record.attachments)
+    if record.role == "tool":
+        new = store.answers.call(conversation, parent, *record.calls[:1])
+        end = record.content, record.state, record.stop, record.seconds
+        return new if record.state == "streaming" else store.answers.returned(new.id, *end)
     new = store.answers.begin(conversation, parent, record.model)
     if record.state == "streaming":
         return new
     ids, stats, stop = record.token_ids, record.stats, record.stop
-    end = ids, (), stats, stop, record.state, record.thought
-    return store.answers.end(new.id, record.content, *end)
+    ended = ids, (), stats, stop, record.state, record.thought, record.calls
+    return store.answers.end(new.id, record.content, *ended)

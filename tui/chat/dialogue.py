@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assistant.events import Failed, Finished, ModelInfo
-from assistant.request import Message, Mode, Request
+from assistant.request import Message, Mode, Request, ToolChoice
 from assistant.store.values import Attachment
 from models.errors import StorageError
 from tui.chat.answer_writer import AnswerWriter
@@ -16,6 +16,7 @@ from tui.chat.conversation.answer import below
 from tui.chat.conversation.user_turn import UserTurn
 from tui.chat.conversation_state import ConversationState
 from tui.chat.prompt.attachments import joined
+from tui.chat.tools import calls
 
 if TYPE_CHECKING:  # it imports SQLite, which the first frame does not wait for
     from assistant.store import Record
@@ -73,7 +74,7 @@ class Dialogue:
 
         path, records = self._state.records, self._state.stored(begin)
         asked = self._request(path, model, mode, again=len(records[0].siblings) - 1)
-        return records, replace(asked, answers=count)
+        return records, replace(asked, answers=count, tools=())
 
     def race(
         self, text: str, attachments: Sequence[Attachment], model: ModelInfo
@@ -83,10 +84,10 @@ class Dialogue:
         if text.strip() or attachments:
             said = self._request(path, model, "auto")
             question = Message("user", joined(text, attachments))
-            return replace(said, messages=(*said.messages, question), stored=False)
+            return replace(said, messages=(*said.messages, question), stored=False, tools=())
         while path and path[-1].role != "user":
             path = path[:-1]
-        return replace(self._request(path, model, "auto"), stored=False) if path else None
+        return replace(self._request(path, model, "auto"), stored=False, tools=()) if path else None
 
     def finished(self, event: Finished) -> Record | None:
         """Keep the answer; return the question when it was stopped before the first word."""
@@ -124,7 +125,8 @@ class Dialogue:
         asked = inquiry(
             path, state.system, model.name, mode, state.settings, max(0, again), state.store.saves
         )
-        return replace(asked, form=state.form)
+        choice: ToolChoice = "none" if calls.again(calls.asked(path)) else "auto"
+        return replace(asked, form=state.form, tools=state.tools, tool_choice=choice)
 
     def _ask(self, text: str, attachments: Sequence[Attachment]) -> Record:
         state = self._state
@@ -166,7 +168,8 @@ class Dialogue:
         if not state.shows(reply.record):
             return None
         question = state.records[-2]
-        if len(reply.record.siblings) == 1:
+        alone = len(reply.record.siblings) == 1 and question.role == "user"
+        if alone:
             state.drop(question)
         state.open(state.conversation)
-        return question if len(reply.record.siblings) == 1 else None
+        return question if alone else None

@@ -28,6 +28,8 @@ from tui.chat.list.store_changes import Deleted, Restored
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.several.controller import SeveralAnswers
+from tui.chat.tools.approval_turn import ApprovalTurn
+from tui.chat.tools.tool_set import ToolSet
 from tui.chat.turn_actions import TurnActions
 from tui.chat.unsent_text import QuestionEditing, UnsentText
 from tui.settings.settings import Settings
@@ -87,6 +89,14 @@ class ChatScreen(Screen[None]):
             show=False,
             tooltip="Answer with JSON by a schema file, or no more",
         ),
+        Binding(
+            "f9",
+            "tools",
+            "Tools",
+            id="chat.tools",
+            show=False,
+            tooltip="Tools: which there are, and may run",
+        ),
         Binding("ctrl+y", "copy", "Copy the answer", id="chat.copy", show=False),
         Binding("ctrl+g", "ghosts", "Rejected drafts", id="chat.ghosts", show=False),
         Binding("ctrl+up", "turns", "To the messages", id="chat.turns", show=False),
@@ -110,7 +120,13 @@ class ChatScreen(Screen[None]):
         self.unsent = UnsentText(self.prompt, state)
         self.editing = QuestionEditing(self.prompt, state, self.unsent)
         self.controller = ChatController(
-            parts, state, self.dialogue, self.unsent, self.editing, submit
+            parts,
+            state,
+            self.dialogue,
+            self.unsent,
+            self.editing,
+            ToolSet(settings.tools, settings.offline),
+            submit,
         )
         self.turns = TurnActions(state, self.editing, self.controller)
         self._deleted: int | None = None  # the conversation that was open when it was deleted
@@ -123,6 +139,7 @@ class ChatScreen(Screen[None]):
             self.unsent,
             self.editing,
             self.several,
+            self.controller.tools,
             self.controller.follow,
         )
 
@@ -206,6 +223,11 @@ class ChatScreen(Screen[None]):
     def act(self, message: TurnAction) -> None:
         """Do to a turn what was asked for."""
         self.turns.do(message.turn, message.verb)
+
+    @on(ApprovalTurn.Decided)
+    def decide(self, message: ApprovalTurn.Decided) -> None:
+        """Run a call, or refuse it."""
+        self.controller.tools.decide(message.turn, message.decision)
 
     @on(Deleted)
     def leave_deleted(self, message: Deleted) -> None:
@@ -301,6 +323,10 @@ class ChatScreen(Screen[None]):
         """Have answers in the form of a file, or as they come again."""
         self.form.toggle()
 
+    def action_tools(self) -> None:
+        """List the tools and their servers."""
+        self.controller.tools.show_list()
+
     def action_copy(self) -> None:
         """Copy the last answer."""
         copy_and_say(self, self.conversation.last_answer())
@@ -315,6 +341,12 @@ class ChatScreen(Screen[None]):
 
     def action_race(self) -> None:
         """Let the prompt, or else the last question, race."""
-        request = self.controller.race()
+        target = self.controller.idle_target(" A race needs both models to itself.")
+        if target is None:
+            return
+        request = self.dialogue.race(self.prompt.text, self.prompt.attachments, target)
         if request is not None:
             self.post_message(RaceWanted(request))
+        else:
+            hint = "Type a prompt first; it races in two lanes, ArS and SpS."
+            self.notify(hint, timeout=4, markup=False)

@@ -9,6 +9,7 @@ from models.errors import StorageError
 from tui.app.clipboard import code_blocks, copy_and_say
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.turn import Turn, Verb
+from tui.chat.tools.calls import open_calls
 from tui.safe import safe
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class TurnActions:
             self._view.notify(WAIT, timeout=3)
         elif leaf is None:
             self._view.notify("There is no question to answer yet.", timeout=3)
-        elif leaf.role == "assistant":
+        elif leaf.role == "assistant" or open_calls(self._state.records):
             self._controller.again(leaf)
         else:
             self._controller.answer()
@@ -81,7 +82,8 @@ class TurnActions:
     @property
     def _waits(self) -> bool:
         """Whether the conversation must stay as it is for the moment."""
-        return self._state.busy or self._controller.waits
+        tools = self._controller.tools
+        return self._state.busy or self._controller.waits or tools.running
 
     def _tell_if_it_fails(self, change: Callable[[], None]) -> None:
         try:

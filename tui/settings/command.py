@@ -69,6 +69,10 @@ def _print(found: Config, values: Values, sources: Mapping[str, SettingSource]) 
         click.echo(safe(line) if set_ else click.style(safe(line), dim=True))
     for name, preset in found.presets.items():
         click.echo(safe(f"preset {name}: {', '.join(preset)}"))
+    for folder in found.tools.folders:
+        click.echo(safe(f"tools folder: {folder}"))
+    for server in found.tools.servers:
+        click.echo(safe(f"tools server {server.name}: {server.command or server.url}"))
     for name, key in found.keymap.items():
         click.echo(safe(f"key {name}: {key}"))
     there = "" if found.path.is_file() else " (not there; specchat config template prints one)"
@@ -100,5 +104,10 @@ def _report(
             for name, value in values.items()
         },
         "presets": found.presets,
+        "tools": {
+            "folders": [str(folder) for folder in found.tools.folders],
+            "rounds": found.tools.rounds,
+            "servers": {each.name: each.command or each.url for each in found.tools.servers},
+        },
         "keys": found.keymap,
     }

@@ -8,13 +8,14 @@ from typing import Any
 
 from models.errors import UsageError
 from models.files.places import config_dir
-from tui.settings.keys import KEYS, PRESET_KEYS, Key
+from tui.settings.checks import ConfigCheck
+from tui.settings.keys import KEYS, PRESET_KEYS
 from tui.settings.kinds import Value
+from tui.settings.tool_tables import ToolSettings, tool_settings
 
 MAX_BYTES = 1 << 20
 Preset = Mapping[str, Value]
-_TABLES = ("keys", "presets")
-_Path = tuple[str, ...]
+_TABLES = ("keys", "presets", "tools")
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Config:
     values: Mapping[str, Value] = field(default_factory=dict)
     presets: Mapping[str, Preset] = field(default_factory=dict)
     keymap: Mapping[str, str] = field(default_factory=dict)
+    tools: ToolSettings = field(default_factory=ToolSettings)
     warnings: tuple[str, ...] = ()
     text: str = ""
 
@@ -74,7 +76,7 @@ def understand(text: str, path: Path) -> Config:
     """Return what a text says; a `UsageError` says what is not allowed, and where."""
     said = _parse(text, path)
     tables = {name: said.pop(name) for name in _TABLES if name in said}
-    check = _Check(text, path)
+    check = ConfigCheck(text, path)
     return Config(
         path,
         check.values((), said, KEYS, (*KEYS, *_TABLES)),
@@ -84,6 +86,7 @@ def understand(text: str, path: Path) -> Config:
             for at in [("presets", name)]
         },
         check.keymap(check.table(("keys",), tables.get("keys", {}))),
+        tool_settings(check, tables.get("tools", {})),
         tuple(check.warnings),
         text,
     )
@@ -103,66 +106,3 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
         raise UsageError(
             f"{path} is nested too deeply; check that it is the right file."
         ) from error
-
-
-class _Check:
-    """The checks of one text, and the warnings that come up."""
-
-    def __init__(self, text: str, path: Path) -> None:
-        self._text, self._path = text, path
-        self.warnings: list[str] = []
-
-    def table(self, path: _Path, raw: object) -> dict[str, Any]:
-        """Return a table."""
-        if isinstance(raw, dict):
-            return raw
-        raise self._error(path, f"{path[-1]} must be a table, [{'.'.join(path)}]")
-
-    def keymap(self, keymap: dict[str, Any]) -> dict[str, str]:
-        """Return the keys of the app by the names of what they do."""
-        for name, keys in keymap.items():
-            if name in KEYS:
-                hint = f'{name} is not a binding; it belongs above "[keys]"'
-                self._warn(("keys", name), hint)
-            elif not isinstance(keys, str):
-                raise self._error(("keys", name), f'{name} must be keys such as "f8": {keys}')
-        return {name: keys for name, keys in keymap.items() if name not in KEYS}
-
-    def values(
-        self, path: _Path, said: dict[str, Any], known: Mapping[str, Key], names: _Path
-    ) -> dict[str, Value]:
-        """Return the values of the keys of a table; one that is unknown is a warning."""
-        values: dict[str, Value] = {}
-        for name, raw in said.items():
-            at = (*path, name)
-            if name not in known:
-                self._warn(at, _unknown(name, raw, names))
-            elif name == "preset" and isinstance(raw, dict):
-                raise self._error(at, "preset takes a name; presets are tables, [presets.NAME]")
-            elif (value := known[name].kind.check(raw)) is None:
-                raise self._error(at, known[name].refusal(raw))
-            else:
-                values[name] = value
-        return values
-
-    def _warn(self, path: _Path, text: str) -> None:
-        self.warnings.append(f"{self._where(path)}: {text}")
-
-    def _error(self, path: _Path, text: str) -> UsageError:
-        return UsageError(f"{self._where(path)}: {text}.")
-
-    def _where(self, path: _Path) -> str:
-        from tui.settings.toml_positions import positions
-
-        found = positions(self._text)
-        at = next((found[path[:n]] for n in range(len(path), 0, -1) if path[:n] in found), None)
-        return f"{self._path}:{at[0]}:{at[1]}" if at else str(self._path)
-
-
-def _unknown(name: str, raw: object, names: tuple[str, ...]) -> str:
-    from difflib import get_close_matches
-
-    if isinstance(raw, dict) and set(raw) & set(KEYS):
-        return f'there is no table "{name}"; keys belong at the top, above the first table'
-    close = get_close_matches(name, names, 1)
-    return f'there is no key "{name}"' + (f'; did you mean "{close[0]}"?' if close else "")

@@ -31,7 +31,17 @@ _CLOSING = """\
 # system = "You are a terse programmer."
 # temperature = 0.2
 
-# Keys, by the names that `specchat config keys` lists; give several as "f8,f9".
+# Tools that a model may ask to be called. You are asked before one runs; F9 lists them.
+# [tools]
+# folders = ["~/notes"]  # which it may read, list and search
+# rounds = 8             # of calls, before you are asked whether to go on
+# [tools.servers.NAME]   # a server of tools (MCP); or url = "http://127.0.0.1:8000/mcp"
+# command = "some-server"
+# args = ["--option"]
+# env = { TOKEN = "..." }
+# cwd = "~/project"
+
+# Keys, by the names that `specchat config keys` lists; give several as "f8,f10".
 # [keys]
 # "chat.new" = "f8"
 """

@@ -107,7 +107,7 @@ def text(word: str = "", hint: str = "TEXT", many_lines: bool = False) -> Kind:
     )
 
 
-def _check_folders(raw: object) -> Value | None:
+def _check_texts(raw: object) -> Value | None:
     if not isinstance(raw, list | tuple) or not all(isinstance(part, str) for part in raw):
         return None
     return tuple(raw)
@@ -123,10 +123,11 @@ FLAG = Kind(
 FOLDERS = Kind(
     "a list of folders",
     "FOLDERS",
-    _check_folders,
+    _check_texts,
     lambda text: tuple(part.strip() for part in text.split(os.pathsep) if part.strip()),
 )
 """A list in TOML, and elsewhere separated as in PATH."""
+TEXTS = Kind("a list of texts", "TEXTS", _check_texts, lambda text: tuple(text.split()))
 
 
 def shown(value: Value) -> str:

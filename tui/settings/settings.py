@@ -21,6 +21,7 @@ from models.errors import UsageError
 from tui.settings.config_file import Config, Preset, read
 from tui.settings.keys import KEYS, PRESET_KEYS
 from tui.settings.kinds import Value
+from tui.settings.tool_tables import ToolSettings, meant
 
 View = Literal["words", "tokens"]
 Values = dict[str, Value]
@@ -84,6 +85,7 @@ class Settings:
     preset: str | None = None  # whose values are in force
     presets: Mapping[str, Preset] = field(default_factory=dict)
     keymap: Mapping[str, str] = field(default_factory=dict)  # from a binding's id to its keys
+    tools: ToolSettings = field(default_factory=ToolSettings)
     sources: Mapping[str, SettingSource] = field(default_factory=dict)  # of each key's value
     notices: tuple[str, ...] = ()  # what is odd in `config.toml`, to be said once
 
@@ -122,6 +124,7 @@ def load(options: Mapping[str, Value | None], config: Config | None = None) -> S
         with_values(Settings(), values),
         presets=config.presets,
         keymap=config.keymap,
+        tools=config.tools,
         sources=sources,
         notices=config.warnings,
     )
@@ -203,7 +206,7 @@ def plain(settings: Settings) -> Values:
 
 def _meaning(name: str, value: Value) -> Any:
     if name == "model_folders" and isinstance(value, tuple):
-        return tuple(Path(os.path.expandvars(folder)).expanduser() for folder in value)
+        return tuple(map(meant, value))
     return None if value == KEYS[name].kind.word else value
 
 

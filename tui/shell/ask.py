@@ -1,8 +1,9 @@
 """Ask the engine one question, and stream the answer to the terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -19,11 +20,12 @@ from assistant.events import (
     Stop,
     Token,
 )
-from assistant.request import AnswerForm, Request
+from assistant.request import AnswerForm, Message, Request, ToolCall, ToolChoice
 from assistant.tokens import said
 from models.errors import UsageError
 from tui.chat import draft_use
 from tui.chat.panel.outlook import outlook
+from tui.chat.tools.calls import STOPPED, End, again, told
 from tui.figures import figures, of_form, of_several
 from tui.models.locate_pair import NO_DRAFT, find_models
 from tui.safe import safe
@@ -31,6 +33,9 @@ from tui.settings.settings import Settings
 from tui.shell.continue_chat import Continuing
 from tui.shell.engine_console import EngineConsole
 from tui.shell.printing import Printing
+
+if TYPE_CHECKING:  # few ask for tools
+    from tui.shell.ask_tools import AskTools
 
 CURES = {
     Stop.LENGTH: "give it more room with --max-tokens, or the form a limit of its own",
@@ -47,6 +52,7 @@ class ReceivedAnswer:
     tokens: list[Token] = field(default_factory=list)
     last: Decoded | None = None  # round
     finished: Finished | None = None
+    results: list[tuple[ToolCall, End, float]] = field(default_factory=list)  # and seconds
 
 
 @dataclass(slots=True)
@@ -57,6 +63,7 @@ class AskOutcome:
     ready: Ready | None = None
     answered: Answered | None = None  # when several answers were asked for
     interrupted: bool = False
+    before: list[ReceivedAnswer] = field(default_factory=list)  # answers that asked for calls
 
     @property
     def cut(self) -> str | None:
@@ -90,8 +97,9 @@ class AskSession:
         continued: Continuing | None = None,
         answers: int = 1,
         form: AnswerForm | None = None,
+        tools: "AskTools | None" = None,
     ) -> None:
-        self._form = form
+        self._form, self._tools = form, tools
         self._settings = settings
         self._continued = continued
         self._question = question
@@ -125,9 +133,55 @@ class AskSession:
         self._outcome.ready = listening.run(setup, self._show, keeps=False)
         self._check_thinking(self._outcome.ready)
         self._warn(no_draft)
-        end = listening.run(self._request(), self._show)
+        request = self._request()
+        if self._tools is not None:
+            request = replace(request, tools=self._tools.begin())
+        end = listening.run(request, self._show)
         if isinstance(end, Answered):
             self._outcome.answered = end
+        elif self._tools is not None:
+            self._call(request, self._tools)
+
+    def _call(self, request: Request, tools: "AskTools") -> None:
+        """Run the calls that the answer asks for, and have it go on, round after round."""
+        listening, outcome, model = self._listening, self._outcome, self._outcome.ready
+        for left in range(tools.rounds - 1, -1, -1):
+            given = outcome.answers[0]
+            end = given.finished
+            if end is None or not end.calls or listening.interrupted or model is None:
+                return
+            listening.hush()
+            said = Message("assistant", end.text, end.token_ids, end.thought, end.calls)
+            messages = [*request.messages, said]
+            for call in end.calls:
+                result = self._run(call, tools)
+                given.results.append(result)
+                messages.append(Message("tool", told(result[1]), call_id=call.id))
+            if listening.interrupted:
+                return
+            asked = [each.finished.calls for each in [*outcome.before, given] if each.finished]
+            choice: ToolChoice = "auto" if left and not again(asked) else "none"
+            request = replace(request, messages=tuple(messages), tool_choice=choice)
+            if self._continued is not None:
+                self._continued.again(model.target)
+            outcome.before.append(given)
+            outcome.answers = [ReceivedAnswer()]
+            self._printing = Printing(self._quiet, 1, self._settings.show_thinking)
+            listening.run(request, self._show)
+
+    def _run(self, call: ToolCall, tools: "AskTools") -> tuple[ToolCall, End, float]:
+        listening, continued = self._listening, self._continued
+        if continued is not None:
+            continued.call(call)
+
+        def hear(cancel: Callable[[], None]) -> None:
+            listening.cancel, listening.keeps = cancel, True
+
+        listening.keeps = False  # while nothing runs: Ctrl-C is no answer
+        end, seconds = (STOPPED, 0.0) if listening.interrupted else tools.run(call, hear)
+        if continued is not None:
+            continued.returned(end, seconds)
+        return call, end, seconds
 
     def _check_thinking(self, ready: Ready) -> None:
         """Refuse what was asked for here and now, and this model cannot do."""
@@ -169,7 +223,8 @@ class AskSession:
                 self._continued.add(event, number)
         else:
             given.finished = event
-            self._printing.end(number)
+            if event.text or not event.calls:
+                self._printing.end(number)
             if self._continued is not None:
                 self._continued.finish(event, number)
 
@@ -219,7 +274,7 @@ class AskSession:
         if self._continued is not None:
             line.append(f"conversation {self._continued.number}")
         self._say(" · ".join(line), "dim")
-        if len(ends) == 1 and ends[0].stats.masked_rows:
+        if len(ends) == 1 and ends[0].stats.masked_rows and self._form is not None:
             self._say(of_form(ends[0].stats), "dim")
         last = self._outcome.answers[0].last if self._outcome.answered is None else None
         if last is not None and (found := outlook(last)).is_measured:

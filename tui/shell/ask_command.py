@@ -4,15 +4,19 @@ import json
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from assistant.request import MOST_ANSWERS
-from models.errors import ModelError
+from models.errors import ModelError, UsageError
+from tui.settings.settings import Settings
 from tui.shell.engine_console import EngineConsole
 from tui.shell.options import NumberParameter, formed, settings, shared
+
+if TYPE_CHECKING:
+    from tui.shell.ask_tools import AskTools
 
 CHATS = ("last", "new")
 
@@ -63,6 +67,19 @@ class Chat(click.ParamType[str]):
     "--stop", "stop_strings", multiple=True, metavar="TEXT", help="Stop before this text."
 )
 @formed
+@click.option(
+    "--tools",
+    metavar="NAME,...",
+    help="Let the model call tools: of a server of config.toml, of files, or single ones.",
+)
+@click.option(
+    "--folder",
+    "folders",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="A folder that the tools of files may read.",
+)
+@click.option("--yes", is_flag=True, help="Ask nothing: run the tools that only read.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with every token.")
 @shared
 def ask(
@@ -74,6 +91,9 @@ def ask(
     schema: Path | None,
     regex: str | None,
     grammar: Path | None,
+    tools: str | None,
+    folders: tuple[Path, ...],
+    yes: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -88,12 +108,21 @@ def ask(
     what the form leaves no choice about comes quickly. If the answer ends before the form is
     complete, by --max-tokens or --stop, that is an error: exit code 3.
 
+    With --tools the model may ask for calls, and continues with what they return. Each call is
+    printed on standard error first and asked about on the terminal. With --yes, or without a
+    terminal, those that only read are run, and others are refused. "files" are built-in tools,
+    which read, list and search the folders of --folder or of config.toml.
+
     With --n several answers are decoded together, independent of each other. They are printed one
     below the other, each under a line such as "--- 2 of 4 ---"; --json has them in a list. With
     --chat all are kept, and the first is continued. The draft model is not used: proposals come
     from the conversation. With --seed S they are those that S, S + 1 and so on give alone.
     """
     chosen = settings(options)
+    if tools is None and (folders or yes):
+        raise UsageError("--folder and --yes go with --tools.")
+    if tools is not None and answers > 1:
+        raise UsageError("With --tools there is one answer; leave --n out.")
     console = EngineConsole("looking for the models", lively=True)
     with console.shown(), ExitStack() as opened:
         console.start()  # it takes a while: what follows is imported and read meanwhile
@@ -106,8 +135,10 @@ def ask(
         form = form_of(schema, regex, grammar)
         question = question_of(prompt, files, schema, grammar)
         continued = opened.enter_context(continuing(chat, chosen)) if chat else None
+        named = _offered(tools, folders, yes, chosen) if tools is not None else None
+        offered = opened.enter_context(named) if named else None
         session = AskSession(
-            console, chosen, question, stop_strings, as_json, continued, answers, form
+            console, chosen, question, stop_strings, as_json, continued, answers, form, offered
         )
         outcome = session.run()
     if as_json:
@@ -117,3 +148,12 @@ def ask(
         sys.exit(130)
     if cut := outcome.cut:
         raise ModelError(cut)
+
+
+def _offered(names: str, folders: tuple[Path, ...], yes: bool, settings: Settings) -> "AskTools":
+    from tui.shell.ask_tools import AskTools  # few ask for tools
+
+    found = tuple(name.strip() for name in names.split(",") if name.strip())
+    if not found:
+        raise UsageError("--tools needs a name: of a server, of a tool, or files.")
+    return AskTools(found, folders, yes, settings)

@@ -22,9 +22,11 @@ def report(
     answers = [_answer(given, given.finished) for given in outcome.answers if given.finished]
     if ready is None or not answers:
         raise ModelError("There is no answer to report.")
+    earlier = [_answer(given, given.finished) for given in outcome.before if given.finished]
     told = answers[0] if answered is None else {"answers": answers, "together": _sum(answered)}
     return {
         **told,
+        **({"before": earlier} if earlier else {}),  # answers that asked for calls
         "target": _model(ready.target),
         "draft": _model(ready.draft) if ready.draft else None,
         "engine": ready.engine,
@@ -40,9 +42,22 @@ def _answer(given: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
         **({"reasoning_content": finished.thought} if finished.thought else {}),
         "stop": str(finished.stop),
         **({} if finished.complete else {"complete": False}),  # of the form that was asked for
+        **({"calls": _calls(given, finished)} if finished.calls else {}),
         "tokens": [_token(token) for token in given.tokens],
         "stats": _stats(finished.stats),
     }
+
+
+def _calls(given: ReceivedAnswer, finished: Finished) -> list[dict[str, Any]]:
+    """Return the calls, each with its result if it has one."""
+    results = {call.id: (end, seconds) for call, end, seconds in given.results}
+    told = []
+    for call in finished.calls:
+        told.append(asdict(call))
+        if call.id in results:
+            (text, state, stop), seconds = results[call.id]
+            told[-1] |= {"result": text, "state": state, "stop": stop, "seconds": seconds}
+    return told
 
 
 def _sum(answered: Answered) -> dict[str, Any]:

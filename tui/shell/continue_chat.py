@@ -5,11 +5,12 @@ from contextlib import contextmanager
 from time import monotonic
 
 from assistant.events import Decoded, Finished, ModelInfo
-from assistant.request import Request
+from assistant.request import Request, ToolCall
 from assistant.store import Record, Store, place, present
 from models.errors import UsageError
 from tui.chat.answer_writer import AnswerWriter
 from tui.chat.chat_request import inquiry
+from tui.chat.tools.calls import End
 from tui.settings.settings import Settings
 
 LAST, NEW = "last", "new"
@@ -24,6 +25,7 @@ class Continuing:
         self.notice = store.notice
         self._store, self._keeps = store, keeps
         self._answers: list[AnswerWriter] = []
+        self._result: Record | None = None  # the last one, which the next answer follows
         self._saved = monotonic()
         if keeps and store.enter(number):
             self.notice = f"Conversation {number} is open in another specchat, too."
@@ -64,6 +66,23 @@ class Continuing:
         """Take the end of an answer."""
         if self._keeps and not self._answers[number].is_nothing(event):
             self._answers[number].finish(self._store, event)
+
+    def call(self, call: ToolCall) -> None:
+        """Make room for the result of a call of the last answer."""
+        if self._keeps:
+            parent = self._result or self._answers[0].record
+            self._result = self._store.answers.call(self.number, parent.id, call)
+
+    def returned(self, end: End, seconds: float) -> None:
+        """Keep how it ended."""
+        if self._keeps and self._result is not None:
+            self._store.answers.returned(self._result.id, *end, seconds)
+
+    def again(self, model: ModelInfo) -> None:
+        """Begin the answer to the results."""
+        if self._keeps and self._result is not None:
+            record = self._store.answers.begin(self.number, self._result.id, model.name)
+            self._answers, self._result = [AnswerWriter(record)], None
 
     def close(self) -> None:
         """Save what there is of answers that did not finish."""

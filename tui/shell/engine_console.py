@@ -15,7 +15,6 @@ from assistant.events import Failed, Loading
 from assistant.process.client import EngineProcess
 from assistant.process.protocol import CHAT, Protocol
 from assistant.request import AnyJob, Setup
-from assistant.service import Ticket
 from models import errors
 from models.files.progress import Progress, Report
 from tui.safe import safe
@@ -44,7 +43,8 @@ class EngineConsole:
         self._what = ""
         self._protocol = protocol
         self._engine: EngineProcess | None = None
-        self._ticket: Ticket | None = None  # of the job that was begun last
+        self.cancel: Callable[[], None] | None = None
+        """Ends what was begun last: Ctrl-C calls it."""
 
     @contextmanager
     def shown(self) -> Iterator[None]:
@@ -81,9 +81,9 @@ class EngineConsole:
         """
         self.keeps = keeps
         events: SimpleQueue[Any] = SimpleQueue()
-        self._ticket = self.start().submit(job, events.put)
+        self.cancel = self.start().submit(job, events.put).cancel
         if self.interrupted:
-            self._ticket.cancel()
+            self.cancel()
         end = None
         while (event := events.get()) is not None:
             end = event
@@ -139,8 +139,8 @@ class EngineConsole:
         if self.interrupted or not self.keeps:
             raise KeyboardInterrupt
         self.interrupted = True
-        if self._ticket is not None:
-            self._ticket.cancel()
+        if self.cancel is not None:
+            self.cancel()
 
 
 @contextmanager

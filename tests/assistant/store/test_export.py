@@ -152,7 +152,7 @@ LINE = '{"id":1,"role":"user","content":"x","created":1.0,"state":"complete"}'
         [HEAD, LINE.replace('"id":1', '"id":1,"token_ids":[4294967296]')],
         [HEAD, LINE.replace("1.0", "1e300")],
         [HEAD, LINE.replace("1.0", "-1")],
-        ['{"specchat":2}'],
+        ['{"specchat":3}'],
         ['{"specchat":"1"}'],
     ],
 )

@@ -8,12 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from msgspec import structs
 from textual.pilot import Pilot
 from textual.widgets._footer import FooterKey
 
 from assistant.decoding.warp import Sampling
 from assistant.events import Event, Failed, Finished
-from assistant.request import AnyJob, Request
+from assistant.request import AnyJob, Request, ToolCall
 from assistant.service import Hear, Ticket
 from tests.asking import NearEngine
 from tests.engine import ENGINE
@@ -41,11 +42,13 @@ class Watched(NearEngine):
     """The real engine, keeping what goes in and what comes out.
 
     It can be held before the nth event of a kind, so that a key is pressed at just that moment.
+    What it answers can be made to ask for calls.
     """
 
     def __init__(self, hold: tuple[type[Event], int] | None) -> None:
         self.events: list[Event] = []
         self.requests: list[Request] = []
+        self.calls: list[tuple[ToolCall, ...]] = []
         self.go_on = threading.Event()
         self._hold = hold
         super().__init__()
@@ -55,6 +58,8 @@ class Watched(NearEngine):
         super().said(event)
 
     def over(self, end: Any) -> None:
+        if isinstance(end, Finished) and self.calls:
+            end = structs.replace(end, calls=self.calls.pop(0))
         self._watch(end)
         super().over(end)
 

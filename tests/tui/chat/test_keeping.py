@@ -1,5 +1,6 @@
 """What is on disk, and what the next start finds."""
 
+import sqlite3
 import threading
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ from assistant.events import Decoded, Finished
 from assistant.store import Store, place
 from tests.patience import WAIT_S
 from tests.tui.chat.chat_driver import Pair, open_chat
+from tui.app.messages import StoreOpened
 
 
 async def test_the_next_start_continues_where_the_user_left_off(pair: Pair) -> None:
@@ -30,6 +32,15 @@ async def test_the_next_start_continues_where_the_user_left_off(pair: Pair) -> N
         assert [m.content for m in chat.engine.requests[0].messages] == [*said, "And now?"]
         # Its tokens are those it was decoded as, in another process too.
         assert chat.engine.requests[0].messages[1].token_ids
+
+
+async def test_a_store_that_comes_after_the_end_is_closed(pair: Pair, tmp_path: Path) -> None:
+    store = Store(tmp_path / "late.db")
+    async with open_chat(*pair) as chat:
+        app = chat.app
+    app.keep_in(StoreOpened(store, None))
+    with pytest.raises(sqlite3.ProgrammingError):
+        store.newest()
 
 
 async def test_quitting_in_the_middle_of_an_answer_keeps_it(pair: Pair) -> None:

@@ -11,7 +11,7 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from assistant.stats import Stats
-from assistant.tokens import Step, Trace
+from assistant.tokens import Step, Trace, said
 from tui.chat.conversation.answer_views import View, Views
 from tui.chat.conversation.thought import Thought
 from tui.chat.conversation.token_view import whole
@@ -28,6 +28,7 @@ class Answer(Turn):
 
     DEFAULT_CSS = """
     Answer > .footnote { height: auto; margin: 1 0 0 0; color: $text-muted; display: none; }
+    Answer > .calling { height: 1; text-wrap: nowrap; color: $text-muted; display: none; }
     """
     view: reactive[View] = reactive[View]("tokens", init=False)
     """Whether tokens or words are shown."""
@@ -56,12 +57,15 @@ class Answer(Turn):
         # How the current text was decoded, to be asked for once.
         self._recall = partial(_beginning, trace, record) if trace and record else None
         self._footnote = Static(classes="footnote", markup=False)
+        self._calling = Static(classes="calling", markup=False)
+        self._called = ""  # of a call that is being decoded
 
     def compose(self) -> ComposeResult:
         """Lay out the head, the text and the line below it."""
         yield from super().compose()
         yield self.thought
         yield self.views
+        yield self._calling
         yield self._footnote
 
     def on_mount(self) -> None:
@@ -88,6 +92,11 @@ class Answer(Turn):
         if not self.busy:
             self.resume()
         self.steps.append(step)
+        if (call := said(step.tokens, "call")) and not self._calling.display:
+            self._called, self._calling.display = "", True
+        if call:
+            self._called += call
+            self._calling.update(safe(f"▸ Calling {' '.join(self._called.split())}"), layout=False)
         if (thought := step.part("thought")).tokens:
             begins = not self.thought.text
             self.thought.add(thought)
@@ -109,6 +118,7 @@ class Answer(Turn):
         self.state = state
         self.views.close()
         self.thought.grow(False)
+        self._calling.display = False
         self._footnote.update(safe(footnote))
         self._footnote.display = bool(footnote)
         if self.auto and self.text.strip():
@@ -204,4 +214,5 @@ def _beginning(trace: Callable[[int], Trace], record: "Record") -> list[Step]:
 
 def below(record: "Record") -> str:
     """Return the line below a stored answer."""
-    return footnote(record.content, record.stop, record.state, record.stats, bool(record.thought))
+    end = record.stop, record.state, record.stats, bool(record.thought), record.calls
+    return footnote(record.content, *end)

@@ -24,6 +24,7 @@ from tui.chat.conversation.turn import Turn, turns_in
 from tui.chat.conversation.turn_focus import TurnFocus
 from tui.chat.conversation.user_turn import Note, UserTurn
 from tui.chat.conversation.welcome import NOVICE, Welcome
+from tui.chat.tools.result_turn import ResultTurn
 from tui.widgets.token_styles import Kind
 
 if TYPE_CHECKING:
@@ -141,6 +142,10 @@ class Conversation(VerticalScroll):
         self.mount(answer)
         return answer
 
+    def add(self, turn: Turn) -> None:
+        """Add a turn of a tool."""
+        self.mount(turn)
+
     def note(
         self,
         text: str,
@@ -188,6 +193,8 @@ class Conversation(VerticalScroll):
     def _turn_of(self, record: "Record") -> Turn:
         if record.role == "user":
             return UserTurn(record.content, record)
+        if record.role == "tool":
+            return ResultTurn(record)
         return self._dressed(Answer(record=record, trace=self.trace))
 
     def _dressed(self, answer: Answer) -> Answer:

@@ -28,7 +28,8 @@ SURE = {
 }
 PARTS = {
     "thought": "It is part of the thought before the answer.",
-    "marker": "It marks where a thought begins or ends, and is no text.",
+    "marker": "It marks where a thought or a call begins or ends, and is no text.",
+    "call": "It is part of a call of a tool.",
 }
 AIRY = 20
 """Height in lines above which there is room for blank ones."""

@@ -1,0 +1,89 @@
+"""Calls of tools in the store: with their answers, and what they returned as messages."""
+
+import sqlite3
+
+from assistant.events import Stats
+from assistant.request import ToolCall
+from assistant.store import INTERRUPTED, Store, jsonl, schema
+from assistant.store.database import transaction
+from assistant.store.markdown import markdown
+from tests.assistant.store.talks import opened
+
+READ = ToolCall("files__read", '{"path": "sky.txt"}', "call_1")
+LIST = ToolCall("files__list", "{}", "call_2")
+
+
+def calling(store: Store) -> int:
+    """Keep an answer that asked for two calls, one result and the answer after it."""
+    chat = store.begin()
+    asked = store.ask(chat, None, "Why is the sky blue?")
+    answer = store.answers.begin(chat, asked.id, "m")
+    store.answers.end(
+        answer.id, "Let me see.", (1,), (), Stats("ars"), None, "complete", calls=(READ, LIST)
+    )
+    result = store.answers.call(chat, answer.id, READ)
+    assert store.path(chat)[-1].state == "streaming"
+    store.answers.returned(result.id, "zeppelin\ud800", "complete", None, 1.5)
+    return chat
+
+
+def test_calls_and_results_go_where_their_answer_goes() -> None:
+    store, other = Store(None), Store(None)
+    chat = calling(store)
+    exported = [*jsonl.read(jsonl.lines(store.whole(chat)))]
+    (taken,) = other.take_in(exported)
+    for path in (
+        store.path(chat),
+        store.path(store.fork(store.path(chat)[-1].id)),
+        other.path(taken.number),
+    ):
+        asked, answer, result = path
+        assert (asked.calls, answer.calls, result.calls) == ((), (READ, LIST), (READ,))
+        assert (result.role, result.content, result.seconds) == ("tool", "zeppelin?", 1.5)
+        assert result.parent == answer.id
+    text = markdown(store.whole(chat))
+    assert '`files__read is called`\n\n```\n{"path": "sky.txt"}\n```' in text
+    assert "## Tool\n\n`files__read`\n\n```\nzeppelin?\n```" in text
+
+
+def test_results_are_found_and_are_neither_titles_nor_prompts() -> None:
+    store = Store(None)
+    chat = calling(store)
+    (found,) = store.summaries("zeppelin")
+    assert (found.id, found.title) == (chat, "Why is the sky blue?")
+    assert store.prompts() == ("Why is the sky blue?",)
+    store.rename(chat, "")
+    assert store.summaries()[0].title == "Why is the sky blue?"
+
+
+def test_a_call_under_way_when_the_program_ends_is_kept_as_interrupted(path) -> None:
+    store = opened(path)
+    chat = calling(store)
+    store.answers.call(chat, store.path(chat)[-1].id, LIST)
+    store.close()
+    result = opened(path).path(chat)[-1]
+    assert (result.state, result.stop, result.calls) == ("failed", INTERRUPTED, (LIST,))
+
+
+def test_an_export_without_calls_can_be_read_by_earlier_programs() -> None:
+    store = Store(None)
+    chat = store.begin()
+    store.ask(chat, None, "Hello")
+    plain, called = (next(jsonl.lines(store.whole(n))) for n in (chat, calling(store)))
+    assert plain.startswith('{"specchat":1,')
+    assert called.startswith('{"specchat":2,')
+
+
+def test_conversations_of_the_version_before_are_as_they_were() -> None:
+    sql = sqlite3.connect(":memory:", isolation_level=None)
+    sql.row_factory = sqlite3.Row
+    with transaction(sql):
+        for step in schema.MIGRATIONS[:2]:
+            step(sql)
+        sql.execute("PRAGMA user_version = 2")
+    sql.execute("INSERT INTO conversation VALUES (1, '', 0, '', 0, 0, 0, 1, NULL)")
+    row = "(1, 1, NULL, NULL, 'user', 0, 'complete', NULL, NULL, '', 'zeppelin', NULL, NULL, NULL"
+    sql.execute(f"INSERT INTO message VALUES {row}, 'hydrogen')")
+    schema.migrate(sql)
+    kept = sql.execute("SELECT content, thought, calls, seconds FROM message").fetchone()
+    assert (schema.version(sql), *kept) == (schema.newest(), "zeppelin", "hydrogen", "", 0)

@@ -1,0 +1,72 @@
+"""The tables of tools in `config.toml`: what they mean, and what is wrong with them."""
+
+from pathlib import Path
+
+import pytest
+
+from models.errors import UsageError
+from tui.settings.config_file import Config, understand
+from tui.settings.config_writer import changed, template
+from tui.settings.settings import load
+
+WHOLE = """
+[tools]
+folders = ["~/notes"]
+rounds = 3
+[tools.servers.weather]
+command = "weather-server"
+args = ["--city", "Bern"]
+cwd = "~"
+env = { TOKEN = "x" }
+[tools.servers.local]
+url = "http://127.0.0.1:9/mcp"
+"""
+SERVER = "[tools.servers.a]\n"
+
+
+def said(text: str) -> Config:
+    return understand(text, Path("config.toml"))
+
+
+def test_folders_and_servers_are_what_the_tables_say() -> None:
+    tools = load({}, said(WHOLE)).tools
+    weather, local = tools.servers
+    assert tools.folders == (Path.home() / "notes",)
+    assert tools.rounds == 3
+    assert (weather.name, weather.command, weather.args) == (
+        "weather", "weather-server", ("--city", "Bern"),
+    )  # fmt: skip
+    assert (weather.env, weather.cwd) == ((("TOKEN", "x"),), str(Path.home()))
+    assert local.url == "http://127.0.0.1:9/mcp"
+    assert not load({}, said("")).tools
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("tools = 3", "1:1: tools must be a table, [tools]"),
+        ("[tools]\nfolders = 'a'", "2:1: folders must be a list of folders: 'a'"),
+        ("[tools]\nrounds = 0", "2:1: rounds must be a whole number from 1 to 100: 0"),
+        ("[tools]\nservers = 3", "2:1: servers must be a table, [tools.servers]"),
+        ("[tools.servers]\na = 3", "2:1: a must be a table, [tools.servers.a]"),
+        (f"{SERVER}args = 'a'", "2:1: args must be a list of texts: 'a'"),
+        (f"{SERVER}command = 3", "2:1: command must be a text: 3"),
+        (f"{SERVER}env = {{ A = 3 }}", "2:1: A must be a text: 3"),
+        (SERVER, '1:1: The server "a" needs either a command or a url'),
+    ],
+)
+def test_a_fault_is_named_by_its_place(text: str, complaint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        said(text)
+    assert str(caught.value).removesuffix(".") == f"config.toml:{complaint}"
+
+
+def test_what_is_unknown_is_a_warning_and_saving_other_keys_keeps_the_tables() -> None:
+    text = f"{SERVER}comand = 'x'\ncommand = 'x'"
+    assert said(text).warnings == (
+        'config.toml:2:1: there is no key "comand"; did you mean "command"?',
+    )
+    assert said(changed(WHOLE, {"top_k": 7}, {}, Path())).tools == said(WHOLE).tools
+    lines = template().split("# [tools]\n")[1].split("\n\n")[0].splitlines()
+    shown = "\n".join(["[tools]", *(line.removeprefix("# ") for line in lines)])
+    assert said(shown).tools.servers[0].command == "some-server"

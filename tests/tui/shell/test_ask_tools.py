@@ -1,0 +1,119 @@
+"""`specchat ask --tools`: calls are shown first, only what reads runs unasked, all is told."""
+
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+from msgspec import structs
+
+from assistant.events import Finished
+from assistant.request import Request, ToolCall
+from assistant.store import Store
+from tests import tiny
+from tests.asking import NearEngine
+from tui.shell import engine_console
+from tui.shell.ask_command import ask as command
+
+READ = ToolCall("files__read", '{"path": "sky.txt"}', "call_1")
+ODD = ToolCall("files__wipe", '{"all": "\x1b[31m"}', "call_2")
+NOTE = "[tools.servers.note]\ncommand = {!r}\nargs = [{!r}]"
+SERVER = """
+from mcp.server.mcpserver import MCPServer
+server = MCPServer("note")
+@server.tool()
+def write(text: str) -> str:
+    "Write a note."
+    return f"wrote {text}"
+server.run("stdio")
+"""
+
+
+class Scripted(NearEngine):
+    """An engine whose first answer asks for calls."""
+
+    calls: tuple[ToolCall, ...] = ()
+    requests: list[Request] = []  # noqa: RUF012 - of one test
+
+    def submit(self, job, hear):
+        if isinstance(job, Request):
+            self.requests.append(job)
+        return super().submit(job, hear)
+
+    def over(self, end):
+        if isinstance(end, Finished) and len(self.requests) == 1:
+            end = structs.replace(end, text="", calls=self.calls)
+        super().over(end)
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    target = tiny.write(tmp_path / "target.gguf", seed=0, stops=False, n_ctx=8000)
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(engine_console, "EngineProcess", lambda protocol: Scripted())
+    Scripted.requests = []
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "sky.txt").write_text("blue zeppelin")
+
+    def ask(*calls, options=("--tools", "files", "--folder", str(folder)), stdin=None):
+        Scripted.calls = calls
+        fixed = ["--target", str(target), "--draft", "none", "--ctx", "8000", "--max-tokens", "4"]
+        return CliRunner().invoke(command, [*fixed, *options, "hello"], input=stdin)
+
+    return ask
+
+
+def test_what_is_returned_is_told_reported_and_kept(asked, tmp_path):
+    options = ("--tools", "files", "--folder", str(tmp_path / "notes"))
+    done = asked(READ, ODD, options=(*options, "--json", "--chat", "new"))
+    assert done.exit_code == 0, done.output
+    assert "Call of files__read\n  path: sky.txt" in done.stderr
+    assert "\x1b" not in done.stderr
+    first, second = Scripted.requests
+    assert {tool.name for tool in first.tools} == {"files__read", "files__list", "files__search"}
+    asking, *results = second.messages[-3:]
+    assert asking.calls == (READ, ODD)
+    assert [result.call_id for result in results] == ["call_1", "call_2"]
+    assert "blue zeppelin" in results[0].content
+    assert results[1].content == "There is no tool files__wipe."
+    report = json.loads(done.stdout)
+    (before,) = report["before"]
+    read, odd = before["calls"]
+    assert "blue zeppelin" in read["result"]
+    assert (read["state"], odd["state"]) == ("complete", "failed")
+    store = Store(tmp_path / "home" / "chats.db")
+    assert [record.role[0] for record in store.path(1)] == [*"uatta"]
+    store.close()
+
+
+@pytest.mark.parametrize("options", [(), ("--yes",)])
+def test_what_may_change_something_is_refused_where_nobody_can_be_asked(asked, tmp_path, options):
+    pytest.importorskip("mcp")
+    script = tmp_path / "note.py"
+    script.write_text(SERVER)
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "config.toml").write_text(NOTE.format(sys.executable, str(script)))
+    write = replace(READ, name="note__write", arguments='{"text": "x"}')
+    done = asked(write, options=("--tools", "note__write", *options))
+    assert done.exit_code == 0, done.output
+    assert "Refused. It is of the server note, and may change or send something." in done.stderr
+    assert Scripted.requests[1].messages[-1].content == "The user did not allow this call."
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--tools", "files"), "There is no folder that may be read; name one with --folder."),
+        (("--tools", "sea"), "There are no tools 'sea'. There are: files."),
+        (("--tools", "files__fly", "--folder", "."), "There is no tool 'files__fly'."),
+        (("--yes",), "--folder and --yes go with --tools."),
+        (("--tools", "files", "--folder", ".", "--n", "2"), "With --tools there is one answer"),
+    ],
+)
+def test_what_cannot_be_is_a_usage_error(asked, options, why):
+    done = asked(READ, options=options)
+    assert isinstance(done.exception, Exception)
+    assert why in str(done.exception) + done.output

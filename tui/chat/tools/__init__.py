@@ -1,0 +1,1 @@
+"""Tools in the chat: calls are shown, allowed, run, and what they return is kept."""

@@ -1,0 +1,84 @@
+"""A call that waits for the user: what it is, what it may do, and the keys that decide."""
+
+from dataclasses import dataclass
+from time import monotonic
+from typing import ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from assistant.request import ToolCall
+from assistant.tools.values import OfferedTool
+from tui.chat.conversation.turn import Turn, Verb
+from tui.chat.conversation.user_turn import shorten
+from tui.chat.tools.calls import access, arguments
+from tui.safe import safe
+
+Decision = Literal["once", "conversation", "always", "refuse"]
+KEYS = "Enter allows it once · c in this conversation · a always · Esc refuses"
+DEAF_S = 0.6
+"""Seconds in which keys do nothing: they were meant for what was on the screen before."""
+
+
+class ApprovalTurn(Turn):
+    """Show a call before it runs."""
+
+    DEFAULT_CSS = """
+    ApprovalTurn { border-left: outer $warning; background: $boost; }
+    ApprovalTurn > Static { height: auto; }
+    ApprovalTurn > .access { color: $text-muted; }
+    ApprovalTurn > .keys { color: $text-warning; text-style: bold; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,y", "decide('once')", "Once", id="call.once", tooltip="Allow this call"),
+        Binding(
+            "c",
+            "decide('conversation')",
+            "Conversation",
+            id="call.conversation",
+            tooltip="Allow it in this conversation",
+        ),
+        Binding("a", "decide('always')", "Always", id="call.always", tooltip="Allow it always"),
+        Binding("escape,n", "decide('refuse')", "Refuse", id="call.refuse", tooltip="Refuse it"),
+    ]
+
+    @dataclass
+    class Decided(Message):
+        """The user decided."""
+
+        turn: "ApprovalTurn"
+        decision: Decision
+
+    def __init__(self, call: ToolCall, tool: OfferedTool) -> None:
+        super().__init__(f"May {call.name} be called?")
+        self.call, self.tool = call, tool
+        self._since = monotonic()
+
+    def compose(self) -> ComposeResult:
+        """Lay out the arguments, what the tool may do, and the keys."""
+        yield from super().compose()
+        given = arguments(self.call)
+        lines = [
+            Content.assemble((f"{safe(name)}: ", "bold"), shorten(safe(value)))
+            for name, value in given
+        ]
+        yield Static(Content("\n").join(lines) if lines else "without arguments", markup=False)
+        yield Static(access(self.tool), classes="access", markup=False)
+        yield Static(KEYS, classes="keys", markup=False)
+
+    @property
+    def text(self) -> str:
+        """The arguments, as the tool gets them."""
+        return self.call.arguments
+
+    def offers(self, verb: Verb) -> bool:
+        """Return whether there is something to do for the verb: first, it is decided."""
+        return False
+
+    def action_decide(self, decision: Decision) -> None:
+        """Say so, unless the key was pressed before anyone can have read this."""
+        if monotonic() - self._since >= DEAF_S:
+            self.post_message(self.Decided(self, decision))

@@ -1,0 +1,74 @@
+"""The tables `[tools]` and `[tools.servers.NAME]` of `config.toml`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assistant.request import Range
+from models.errors import UsageError
+from tui.settings.checks import ConfigCheck
+from tui.settings.keys import ANSWER, Key
+from tui.settings.kinds import FOLDERS, TEXTS, text, whole
+
+if TYPE_CHECKING:  # most people name no server
+    from assistant.tools.servers import ServerSettings
+
+_FOLDERS, _ROUNDS = Key("folders", FOLDERS, (), "", ANSWER), whole(Range(1, 100))
+TOOLS = {"folders": _FOLDERS, "rounds": Key("rounds", _ROUNDS, 8, "", ANSWER)}
+SERVER = {
+    name: Key(name, TEXTS if name == "args" else text(), "", "", ANSWER)
+    for name in ("command", "args", "cwd", "url", "allow_host")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSettings:
+    """The tools that a model may be offered."""
+
+    folders: tuple[Path, ...] = ()  # that the built-in tools may read
+    rounds: int = 8  # answers with calls, before the user is asked whether to go on
+    servers: tuple[ServerSettings, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.folders or self.servers)
+
+
+def tool_settings(check: ConfigCheck, raw: object) -> ToolSettings:
+    """Return what `[tools]` says.
+
+    Raises:
+        UsageError: a value is not allowed.
+    """
+    table = dict(check.table(("tools",), raw))
+    servers = check.table(("tools", "servers"), table.pop("servers", {}))
+    said: dict[str, Any] = check.values(("tools",), table, TOOLS, (*TOOLS, "servers"))
+    said["folders"] = tuple(map(meant, said.get("folders", ())))
+    return ToolSettings(
+        **said, servers=tuple(_server(check, name, each) for name, each in servers.items())
+    )
+
+
+def meant(folder: str) -> Path:
+    """Return the folder that a text means."""
+    return Path(os.path.expandvars(folder)).expanduser()
+
+
+def _server(check: ConfigCheck, name: str, raw: object) -> ServerSettings:
+    from assistant.tools.servers import ServerSettings
+
+    at = ("tools", "servers", name)
+    table = dict(check.table(at, raw))
+    env = check.table((*at, "env"), table.pop("env", {}))
+    for key, value in env.items():
+        if not isinstance(value, str):
+            raise check.error((*at, "env", key), f"{key} must be a text: {value}")
+    said: dict[str, Any] = check.values(at, table, SERVER, (*SERVER, "env"))
+    if said.get("cwd"):
+        said["cwd"] = str(meant(said["cwd"]))
+    try:
+        return ServerSettings(name, **said, env=tuple(env.items()))
+    except UsageError as error:
+        raise check.error(at, str(error)) from error
