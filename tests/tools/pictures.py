@@ -1,22 +1,25 @@
 """The README's pictures, of real runs: `python -m tests.tools.pictures TARGET DRAFT`.
 
 TARGET and DRAFT are GGUF files. It writes docs/chat.svg, an answer seen as tokens beside its
-figures, and docs/race.svg, the outcome of a race.
+figures, docs/race.svg, the outcome of a race, and docs/tools.svg, a call that waits to be allowed.
 """
 
 import asyncio
 import os
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from textual.app import App
 
 from assistant.request import Sampling
 from tui.app.app import SpecchatApp
+from tui.chat.tools.approval_turn import ApprovalTurn
 from tui.race.app import RaceApp
 from tui.race.lanes import line_up, parse
 from tui.settings.settings import Settings
+from tui.settings.tool_tables import ToolSettings
 
 DOCS = Path(__file__).parents[2] / "docs"
 SIZE = (124, 40)
@@ -33,6 +36,10 @@ class Stack:
 
     def peek(self):
         return self.items[-1]
+"""
+PLAN = """Garden, spring
+1. Sow the carrots in the first week of March, two rows along the fence.
+2. Paint the shed green, two coats, when it is dry for three days.
 """
 PROMPT = f"Repeat this class with one change: its name is LifoStack.{CODE}"
 
@@ -61,6 +68,32 @@ async def race(settings: Settings) -> None:
         keep(app, "race.svg")
 
 
+async def tools(settings: Settings) -> None:
+    """Ask about a folder, and show the call that waits to be allowed after one that has run."""
+    with tempfile.TemporaryDirectory(prefix="garden-") as folder:
+        Path(folder, "plan.txt").write_text(PLAN)
+        reads = ToolSettings(folders=(Path(folder),))
+        app = SpecchatApp(replace(settings, n_ctx=8192, tools=reads))
+        async with app.run_test(size=(100, 30)) as pilot:
+            await until(pilot, lambda: app.chat.controller.ready and app.chat.autosave.begun)
+            await pilot.press("ctrl+n")
+            app.chat.prompt.text = "Which files are in the folder, and what do they say?"
+            await pilot.press("enter")
+            for _ in range(2):
+                await until(pilot, lambda: app.chat.query(ApprovalTurn))
+                await pilot.pause(2)
+                keep(app, "tools.svg")
+                await pilot.press("y")
+                await until(pilot, lambda: not app.chat.query(ApprovalTurn))
+                await until(pilot, lambda: app.chat.query(ApprovalTurn) or not busy(app))
+                if not app.chat.query(ApprovalTurn):
+                    return
+
+
+def busy(app: SpecchatApp) -> bool:
+    return app.chat.controller.busy or app.chat.controller.waits
+
+
 async def until(pilot, condition) -> None:
     async with asyncio.timeout(600):
         while not condition():
@@ -85,6 +118,7 @@ def main() -> None:
         os.environ["SPECCHAT_HOME"] = home
         asyncio.run(chat(settings))
         asyncio.run(race(settings))
+        asyncio.run(tools(settings))
 
 
 if __name__ == "__main__":

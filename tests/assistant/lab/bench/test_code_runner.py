@@ -137,6 +137,7 @@ STARTS = {
     "assistant/lab/bench/code_runner.py",
     "assistant/lab/bench/llama_server.py",
     "assistant/process/worker_process.py",  # the engine
+    "assistant/tools/keeper.py",  # a server of tools
     "models/files/mirror.py",  # pip
     "models/native/quantize.py",
     "tui/app/clipboard.py",
@@ -146,6 +147,7 @@ STARTS = {
 }
 """The modules that start programs."""
 BECOMES = {
+    "assistant/tools/stdio_transport.py": {"create_subprocess_exec"},  # keeper.py
     "models/ik/quantize.py": {"os.execv"},  # the program that comes with an engine's package
     "tui/set_up/__main__.py": {"subprocess", "os.execvp"},  # a newer Python
 }
