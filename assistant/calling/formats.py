@@ -6,7 +6,9 @@ from typing import Literal
 
 from assistant.request import Message, Tool, ToolCall
 
-Syntax = Literal["json", "xml"]
+Syntax = Literal["json", "xml", "gemma"]
+QUOTE = '<|"|>'
+"""What stands around strings in the syntax of Gemma 4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +25,15 @@ class CallFormat:
     several: bool = True  # whether an answer may have several calls
     bare: bool = False  # whether an answer may also be nothing but JSON; see `BARE`
     syntax: Syntax = "json"  # of the arguments
+    ended: str = ""  # what prompts end with where the template forgets to begin the answer
+    begun: str = ""  # by this
 
     @property
     def texts(self) -> tuple[str, ...]:
         """All that stands around calls."""
         around = self.trigger, self.before, self.opens, self.between, self.closes, self.after
-        return tuple(text for text in around if text)
+        quotes = [QUOTE] if self.syntax == "gemma" else []
+        return tuple(text for text in (*around, *quotes) if text)
 
 
 HERMES = CallFormat(
@@ -71,6 +76,15 @@ FORMATS = (
     CallFormat(  # Llama 3.1 and later
         "<|python_tag|>", '{"name": "', '", "parameters": ', "}", several=False, bare=True
     ),
+    CallFormat(  # Gemma 4
+        "<|tool_call>",
+        "<|tool_call>call:",
+        "{",
+        "}<tool_call|>",
+        syntax="gemma",
+        ended="<turn|>\n",
+        begun="<|turn>model\n",
+    ),
 )
 
 PROBE_TOOL = Tool(
@@ -87,6 +101,7 @@ PROBE = (
 _ARGUMENTS = {
     "json": '{"wombat": "obelisk"}',
     "xml": "<parameter=wombat>\nobelisk\n</parameter>\n",
+    "gemma": f"wombat:{QUOTE}obelisk{QUOTE}",
 }
 
 

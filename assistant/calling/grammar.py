@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from assistant.calling.arguments import Schema, is_text, properties
-from assistant.calling.formats import BARE, BARE_AGAIN, BARE_BETWEEN, BARE_END, CallFormat
+from assistant.calling.formats import BARE, BARE_AGAIN, BARE_BETWEEN, BARE_END, QUOTE, CallFormat
+from assistant.calling.gemma import GemmaRules
 from assistant.request import ToolChoice
 
 ANY_OBJECT: Schema = {"type": "object"}
@@ -80,10 +81,14 @@ class CallGrammar:
     ) -> Iterator[str]:
         """Yield what calls look like, with text before them."""
         form = self._form
+        if form.syntax == "gemma":
+            self._lines.append(f"UNQUOTED: {_ALL} & ~/(?s:.*{_pattern(QUOTE)}.*)/")
+            text = self._up_to("STRING", QUOTE, "UNQUOTED")
+            self._lines += [f"string: {self._text(QUOTE)} {text}", *self._gemma().any()]
         self._lines.append("call: " + " | ".join(f"call_{i}" for i in range(len(schemas))))
         for i, (name, schema) in enumerate(schemas.items()):
             head, tail = self._text(name + form.between), self._text(form.closes)
-            arguments = self._json(schema) if form.syntax == "json" else self._elements(i, schema)
+            arguments = self._arguments(i, schema)
             self._lines += [f"call_{i}: {head} args_{i} {tail}", f"args_{i}: {arguments}"]
         begin, rest = "", form.before + form.opens
         if after_text:
@@ -99,6 +104,14 @@ class CallGrammar:
         """Return what calls in bare JSON look like."""
         heads = (f"{start}{_pattern(name)}{BARE_BETWEEN}" for name in names)
         return " | ".join(f"/{head}/ args_{i} /{BARE_END}/" for i, head in enumerate(heads))
+
+    def _arguments(self, i: int, schema: Schema) -> str:
+        if self._form.syntax == "gemma":
+            return self._gemma().members(schema)
+        return self._elements(i, schema) if self._form.syntax == "xml" else self._json(schema)
+
+    def _gemma(self) -> GemmaRules:
+        return GemmaRules(self._rule, self._text, self._json)
 
     def _elements(self, i: int, schema: Schema) -> str:
         """Return the rule of arguments in XML; of what strings look like only `enum` counts."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from assistant.calling.arguments import Arguments, JsonArguments, Schema, XmlArguments
 from assistant.calling.formats import BARE, BARE_BETWEEN, BARE_STARTS, CallFormat
+from assistant.calling.gemma import GemmaArguments
 from assistant.chat.answer_text import StopStrings
 from assistant.events import Token
 from assistant.request import ToolCall
@@ -122,7 +123,7 @@ class CallParts:
     def _reader(self, name: str) -> Arguments:
         if self._form.syntax == "xml":
             return XmlArguments(self._schemas.get(name, {}))
-        return JsonArguments()
+        return GemmaArguments() if self._form.syntax == "gemma" else JsonArguments()
 
 
 class CallDelta(NamedTuple):

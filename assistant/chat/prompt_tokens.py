@@ -130,17 +130,27 @@ class ChatTokens:
         """Render a conversation with masks; tools in words, where the template has none."""
 
         def masked(keeps: bool = True) -> list[Message]:
-            return [self._masked(each, i, masks, keeps) for i, each in enumerate(messages)]
+            return [
+                self._masked(each, i, masks, keeps or not each.calls)
+                for i, each in enumerate(messages)
+            ]
 
         self.worded = False
         if not tools and not any(each.calls or each.role == "tool" for each in messages):
             return self.template.render(masked(), variables)
         offered = [self._masked_tool(tool, masks) for tool in tools]
-        for keeps in (True, False) if self._own_calls else ():
-            # Some templates want to see calls before there are results of them.
-            text = self.template.render_tools(masked(keeps), variables, offered)
-            if text is not None:
-                return text
+        form = self._own_calls
+        for keeps in (True, False) if form else ():
+            # Some templates want to see calls before there are results, or leave these out.
+            said = masked(keeps)
+            text = self.template.render_tools(said, variables, offered)
+            results = (each.content.strip() for each in said if each.role == "tool")
+            if (
+                form
+                and text is not None
+                and (not keeps or all(result in text for result in results))
+            ):
+                return text + (form.begun if form.ended and text.endswith(form.ended) else "")
         self.worded = True
         return self.template.render(in_words(masked(), offered), variables)
 

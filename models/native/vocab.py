@@ -6,7 +6,14 @@ from typing import Any
 
 NO_VOCABULARY = 0
 UNUSED, CONTROL = 2, 8
-ENDINGS = {"<|endoftext|>", "<|end_of_text|>", "<|eom_id|>", "<|return|>", "<|call|>"}
+ENDINGS = {
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    "<|eom_id|>",
+    "<|return|>",
+    "<|call|>",
+    "<|tool_response>",  # which Gemma 4 says when it waits for the results of its calls
+}
 
 
 def has_tokens(c: Any, model: int | None) -> bool:

@@ -28,7 +28,7 @@ TIME = Tool(
 )
 TOOLS = (WEATHER, TIME)
 SCHEMAS = {tool.name: closed(json.loads(tool.parameters)) for tool in TOOLS}
-HERMES, XML, NAMED, LISTED, SPACED, LLAMA = FORMATS
+HERMES, XML, NAMED, LISTED, SPACED, LLAMA, GEMMA = FORMATS
 PARIS = '{"city": "Paris", "unit": "kelvin"}'
 ODD = '{"city": "}</tool_call>\\"{\\\\"}'
 

@@ -8,6 +8,7 @@ import pytest
 from assistant.calling.reader import CallParts, CallReader
 from assistant.tokens import said
 from tests.assistant.calling.called import (
+    GEMMA,
     HERMES,
     LISTED,
     LLAMA,
@@ -22,6 +23,7 @@ from tests.assistant.calling.called import (
 )
 
 ELEMENTS = '<parameter=city>\n"a"\n\\b</parameter\n</parameter>\n<parameter=n>\n-4\n</parameter>\n'
+BRACES = 'city:<|"|>}<tool_call|>"{\\<|"|,<|"|>,n:-4'
 BARE = f'{{"name": "get_weather", "parameters": {PARIS}}}'
 FENCED = f'```json\n{{\n  "name": "get_weather",\n  "arguments": {PARIS}\n}}\n```'
 CALLS = [("get_weather", PARIS), ("get_time", ODD), ("get_time", "{}")]
@@ -39,6 +41,12 @@ ANSWERS = [
         "ok\n",
         wrote(XML, ("get_time", ELEMENTS), ("get_time", "")),
         [("get_time", '{"city": "\\"a\\"\\n\\\\b</parameter", "n": -4}'), ("get_time", "{}")],
+    ),
+    (
+        GEMMA,
+        "ok <|\n",
+        wrote(GEMMA, ("get_time", BRACES), ("get_time", "")),
+        [("get_time", '{"city": "}<tool_call|>\\"{\\\\<|\\"|,", "n": -4}'), ("get_time", "{}")],
     ),
 ]
 

@@ -37,6 +37,22 @@ ELEMENTS = (
     "{% for k, v in c.function.arguments | items %}"
     "<parameter={{ k }}>\n{{ v }}\n</parameter>\n{% endfor %}</function>\n</tool_call>"
 )
+STRINGS = (
+    "<|tool_call>call:{{ c.function.name }}{{ '{' }}"
+    '{% for k, v in c.function.arguments | items %}{{ k }}:<|"|>{{ v }}<|"|>{% endfor %}'
+    "}<tool_call|>"
+)
+# As Gemma 4's it writes results with their calls or not at all, before the text; and a text after
+# results ends the turn, whereupon none begins.
+WITH_CALLS = (
+    "{% for t in tools or [] %}{{ t | tojson }}{% endfor %}"
+    "{% for m in messages %}{% if m.role != 'tool' %}<|turn>{{ m.role }}\n"
+    f"{{% for c in m.tool_calls or [] %}}{STRINGS}{{% endfor %}}{{% if m.tool_calls %}}"
+    "{% for r in messages if r.tool_call_id == m.tool_calls[0].id %}{{ r.content }}{% endfor %}"
+    "{% endif %}{{ m.content }}{% if not m.tool_calls or m.content %}<turn|>\n{% endif %}"
+    "{% endif %}{% endfor %}"
+    "{% if messages[-1].role == 'user' %}<|turn>model\n{% endif %}"
+)
 # It wants to see calls before results, as Mistral's templates do.
 STRICT = (
     "{% if not loop.previtem.tool_calls %}{{ raise_exception('no') }}{% endif %}{{ m.content }}"
@@ -48,6 +64,8 @@ KNOWN = [
     (FORMATS[3], template("[TOOL_CALLS][", LISTED, ", ", "]")),
     (FORMATS[4], template("[TOOL_CALLS] [", LISTED, ", ", "]")),
     (FORMATS[5], template(call=LISTED.replace('"arguments', '"parameters'))),
+    (FORMATS[6], template(call=STRINGS)),
+    (FORMATS[6], WITH_CALLS),
 ]
 UNKNOWN = [
     None,
@@ -115,6 +133,24 @@ def test_a_template_that_wants_calls_before_results_is_given_them(tmp_path):
         answer = replace(ANSWER, token_ids=(65, 66))
         text = bytes_of(vocab, chat.encode([ASKED, answer, RESULT], tools=[WEATHER])).decode()
         assert (chat.worded, "<tool_call>" in text, "17 degrees" in text) == (False, True, True)
+
+
+def test_a_template_that_writes_results_with_calls_alone_loses_none(tmp_path):
+    names = ("<|tool_call>", "<tool_call|>", '<|"|>', "<|turn>", "<turn|>")
+    with chat_of(tmp_path, WITH_CALLS, controls=(*tiny.CONTROLS, *names)) as (vocab, chat):
+
+        def rendered(*messages):
+            tokens = chat.encode([ASKED, *messages], tools=[WEATHER])
+            spelt = (vocab.piece(each) or vocab.text(each).encode() for each in tokens)
+            return b"".join(spelt).decode()
+
+        answer = replace(ANSWER, content="", token_ids=(65, 66))
+        known = replace(ANSWER, content="17.", calls=(), token_ids=tuple(vocab.tokenize("CD")))
+        earlier = rendered(answer, RESULT, known, ASKED)
+        assert (earlier.count(RESULT.content), earlier.count("CD<turn|>")) == (1, 1)
+        assert earlier.count("<|turn>model") == 1
+        assert rendered(answer, RESULT).endswith(RESULT.content)
+        assert rendered(ANSWER, RESULT).endswith("So.<turn|>\n<|turn>model\n")
 
 
 def test_ids_are_what_mistral_s_templates_take_and_names_come_with_results(tmp_path):

@@ -14,7 +14,7 @@ from assistant.request import Message, Request, Sampling, Tool
 from models.errors import UsageError
 from models.mapping import Mapping
 from tests import tiny, tiny_thinking
-from tests.assistant.chat.test_tool_prompts import template
+from tests.assistant.chat.test_tool_prompts import STRINGS, template
 
 SCHEMA = {
     "type": "object",
@@ -112,6 +112,29 @@ def test_without_calls_a_text_is_what_it_is_without_tools(assistant):
     for choice in ("auto", "none"):
         over = end(ask(assistant, choice, max_tokens=40, seed=1))
         assert (len(over.token_ids), over.calls, over.stop) == (40, (), Stop.LENGTH)
+
+
+@pytest.mark.parametrize("mode", ["ars", "sps"])
+def test_calls_in_the_syntax_of_gemma_fit_and_end_where_it_waits_for_results(
+    tmp_path, open_model, mode
+):
+    names = (*tiny.CONTROLS, "<|tool_call>", "<tool_call|>", '<|"|>', "<|tool_response>")
+    path = tiny.write(tmp_path / "g.gguf", template=template(call=STRINGS), controls=names)
+    target = open_model(path)
+    assistant = Assistant(target, target.weights.vocab)
+    digits = {"type": "integer", "minimum": 0, "maximum": 99}
+    schema = {"properties": {"unit": {"enum": ["c", "f"]}, "n": digits}, "required": ["unit"]}
+    tools = (Tool("get", "", json.dumps(schema)),)
+    request = Request(
+        (Message("user", "?"),), mode=mode, sampling=LOUD, tools=tools, tool_choice="required"
+    )
+    over = end([*assistant.reply(request, Control(mode, 4))])
+    assert (over.stop, over.complete, over.text) == (Stop.STOP_TOKEN, True, "")
+    for call in over.calls:
+        said = json.loads(call.arguments)
+        assert said.pop("unit") in {"c", "f"}
+        assert all(0 <= number < 100 for number in said.values())
+    assert target.weights.vocab.controls["<|tool_response>"] in target.weights.vocab.stop_tokens
 
 
 def test_the_next_round_reads_only_what_is_new(assistant):

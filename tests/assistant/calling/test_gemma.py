@@ -1,0 +1,186 @@
+"""Gemma 4's arguments: what its grammar allows is what its reader reads as the JSON of a schema."""
+
+import json
+from functools import cache
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assistant.calling.gemma import GemmaArguments
+from assistant.forms.forms import Forms
+from assistant.request import Message, Request, Tool
+from tests.assistant.calling.called import GEMMA, wrote
+from tests.assistant.forms.spelt import Words
+
+CONTROLS = ("<|tool_call>", "<tool_call|>", '<|"|>')
+KINDS = [Words('{"a": 1}', "}<", ",b", ':<|"', controls=names) for names in ((), CONTROLS)]
+by_vocabulary = pytest.mark.parametrize("words", KINDS, ids=["as text", "as control tokens"])
+
+
+@cache
+def forms_of(words):
+    with patch("assistant.forms.tokenizer.SAMPLE", '{"a": 1}'):
+        return Forms(words, words.size)
+
+
+def allows(words, schema, said):
+    """Say whether a call may have such arguments."""
+    tool = Tool("find", "", json.dumps(schema))
+    request = Request((Message("user", "?"),), tools=(tool,), tool_choice="required")
+    made, _ = forms_of(words).calls(GEMMA, request)
+    tokens = words.tokens(wrote(GEMMA, ("find", said)))
+    mask = made(tokens, lambda context: 0)
+    return mask.fitting([], tokens) == len(tokens) and mask.is_complete
+
+
+def spelt(value):
+    """Return a value as Gemma 4's template writes it."""
+    if isinstance(value, dict):
+        return (
+            f"{{{','.join(f'{key}:{spelt(value[key])}' for key in sorted(value, key=str.lower))}}}"
+        )
+    if isinstance(value, list):
+        return f"[{','.join(map(spelt, value))}]"
+    return f'<|"|>{value}<|"|>' if isinstance(value, str) else json.dumps(value)
+
+
+def read(text):
+    reader, said = GemmaArguments(), ""
+    for i, each in enumerate(text):
+        more, rest = reader.read(each)
+        said += more
+        if rest is not None:
+            return json.loads(said), rest + text[i + 1 :]
+    return said, None
+
+
+def properties(known, required=()):
+    return {"type": "object", "properties": known, "required": list(required)}
+
+
+TEXT = {"type": "string"}
+SCHEMA = properties(
+    {
+        "b": TEXT,
+        "a": {"type": "integer", "minimum": 3},
+        "unit": {"enum": ["c", 5, {"k": [None]}]},
+        "list": {"type": "array", "items": properties({"x": TEXT, "n": {"type": "null"}}, ["x"])},
+        "or": {"anyOf": [{"type": "boolean"}, {"type": "array", "items": TEXT, "minItems": 1}]},
+        "any": {},
+        "o:d d": {"type": ["number", "string"]},
+    },
+    ["b", "list"],
+)
+
+
+@by_vocabulary
+@pytest.mark.parametrize(
+    ("said", "fits"),
+    [
+        ('b:<|"|>x<|"|>,list:[]', True),
+        ('a:3,b:<|"|>}"<tool\n,é<|"|>,list:[{x:<|"|><|"|>},{n:null,x:<|"|>y<|"|>}]', True),
+        ('b:<|"|><|"|>,list:[],unit:{k:[null]}', True),
+        ('b:<|"|><|"|>,list:[],<|"|>o:d d<|"|>:-2.5', True),
+        ('b:<|"|><|"|>,list:[],or:[<|"|>x<|"|>],unit:<|"|>c<|"|>', True),
+        ('any:{q-1:[1.5,{}],é:<|"|>,<|"|>},b:<|"|><|"|>,list:[],or:true', True),
+        ("list:[]", False),
+        ('list:[],b:<|"|><|"|>', False),
+        ('b:<|"|><|"|>,list:[],', False),
+        ('a:2,b:<|"|><|"|>,list:[]', False),
+        ('b:"x",list:[]', False),
+        ('b:<|"|><|"|>,list:[{}]', False),
+        ('b:<|"|><|"|>,list:[],or:[]', False),
+        ('b:<|"|><|"|>,list:[],unit:6', False),
+        ('b:<|"|><|"|>,list:[],z:1', False),
+        ('b:<|"|><|"|>,list:[],unit:<|"|>d<|"|>', False),
+    ],
+)
+def test_arguments_fit_the_schema_in_the_order_of_its_keys(words, said, fits):
+    assert allows(words, SCHEMA, said) == fits
+    if fits:
+        assert read(f"{said}}}<tool_call|>")[1] == "<tool_call|>"
+
+
+@by_vocabulary
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {},
+        "no schema",
+        {"type": "array"},
+        {"$ref": "#/$defs/x", "$defs": {"x": properties({"a": {"type": "array"}})}},
+        properties({}, ["a"]),
+        {**properties({"b": TEXT}), "additionalProperties": True},
+        {**properties({}), "patternProperties": {"^a": {"type": "array"}}},
+        properties({"a": {"$ref": "#/$defs/x"}}) | {"$defs": {"x": {"type": "array"}}},
+        properties({"a": {"prefixItems": [TEXT]}}),
+        properties({"a": {"type": "odd"}}),
+        properties({"b": {"enum": ['<|"|>']}}),
+        properties({'<|"|>': TEXT}),
+        {**properties({"b": TEXT}), "anyOf": [properties({"a": {"type": "array"}})]},
+    ],
+)
+def test_what_is_not_understood_of_a_schema_allows_any_value(words, schema):
+    assert allows(words, schema, "a:[1,{b:null}]")
+    assert not allows(words, schema, "a:[1,{b:nil}]")
+
+
+def test_no_text_that_spells_the_end_of_a_string_stands_in_one():
+    """A reader of the text could not tell it from the control token that ends it."""
+    words = KINDS[1]
+    tool = Tool("find", "", json.dumps(properties({"a": TEXT})))
+    request = Request((Message("user", "?"),), tools=(tool,), tool_choice="required")
+    mask = forms_of(words).calls(GEMMA, request)[0]([], lambda context: 0)
+    begun = words.tokens('<|tool_call>call:find{a:<|"|>x')
+    assert mask.fitting([], [*begun, *words.tokenize('<|"|')]) == len(begun) + 4
+    assert mask.fitting([], [*begun, *words.tokenize('<|"|>')]) == len(begun) + 4
+
+
+KEYS = st.text("abAB_é1", min_size=1, max_size=3)
+STRINGS = st.text(st.sampled_from('ab"\\<|>{}[],:\n\x07é漢 '), max_size=8).filter(
+    lambda text: '<|"|>' not in text
+)
+LEAVES = st.sampled_from(
+    [
+        (TEXT, STRINGS),
+        ({"type": "string", "enum": ["x", 'y"}']}, st.sampled_from(["x", 'y"}'])),
+        ({"type": "integer"}, st.integers(-(10**6), 10**6)),
+        ({"type": "number"}, st.floats(-1e6, 1e6).map(lambda number: round(number, 3))),
+        ({"type": "boolean"}, st.booleans()),
+        ({"type": "null"}, st.none()),
+        ({}, STRINGS | st.lists(st.dictionaries(KEYS, STRINGS, max_size=2), max_size=2)),
+    ]
+)
+
+
+def objects(inner):
+    def made(fields, needed):
+        required = {name: values for name, (_, values) in fields.items() if name in needed}
+        optional = {name: values for name, (_, values) in fields.items() if name not in needed}
+        schema = properties({name: each for name, (each, _) in fields.items()}, required)
+        return schema, st.fixed_dictionaries(required, optional=optional)
+
+    fields = st.lists(st.tuples(KEYS, inner), max_size=4, unique_by=lambda field: field[0].lower())
+    return st.builds(made, fields.map(dict), st.sets(KEYS))
+
+
+def lists(inner):
+    return inner.map(lambda i: ({"type": "array", "items": i[0]}, st.lists(i[1], max_size=3)))
+
+
+CASES = objects(st.recursive(LEAVES, lambda inner: lists(inner) | objects(inner), max_leaves=5))
+
+
+@by_vocabulary
+def test_whatever_fits_a_schema_may_be_written_and_is_read_as_the_same(words):
+    @settings(max_examples=100, deadline=None)
+    @given(CASES.flatmap(lambda case: st.tuples(st.just(case[0]), case[1])))
+    def law(case):
+        schema, value = case
+        said = spelt(value)
+        assert allows(words, schema, said[1:-1])
+        assert read(said[1:] + "<tool_call|>") == (value, "<tool_call|>")
+
+    law()
