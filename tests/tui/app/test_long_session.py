@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from assistant.events import Decoded, Event, Finished, Origin, Prepared, Stats, Stop, Token
@@ -62,6 +63,7 @@ class Session:
         return [turn.text for turn in self.view.turns if isinstance(turn, UserTurn)]
 
 
+@pytest.mark.thorough
 async def test_a_day_of_turns_keeps_few_on_the_screen_and_all_within_reach(target: Path) -> None:
     app = SpecchatApp(
         Settings(str(target), str(target), mode="ars", view="tokens"), engine=Scripted

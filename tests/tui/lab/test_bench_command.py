@@ -130,6 +130,7 @@ def paper(pair, tmp_path: Path) -> tuple[object, ...]:
     return ("bench", "paper", *pair, *few, *files, "--run", tmp_path / "run.jsonl")
 
 
+@pytest.mark.thorough
 def test_paper_has_its_tables_with_this_pair(pair, tmp_path: Path) -> None:
     out, _ = done(*paper(pair, tmp_path))
     facts = json.loads((tmp_path / "out.json").read_text())

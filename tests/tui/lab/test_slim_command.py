@@ -68,6 +68,7 @@ def run(*arguments):
     return result
 
 
+@pytest.mark.thorough
 def test_slim_measures_with_the_models_themselves(here):
     result = run(here / "target.gguf", "--json")
     facts = json.loads(result.stdout)
