@@ -50,7 +50,8 @@ def _message(message: Record) -> Iterator[str]:
         yield "\n".join(f"> {line}".rstrip() for line in message.thought.strip().splitlines())
     if message.role == "tool":
         name = message.calls[0].name if message.calls else "result"
-        yield _attachment(Attachment(name, message.content))
+        returned = _attachment(Attachment(name, message.content))
+        yield returned if message.content else returned.partition("\n")[0]
     else:
         if message.content or not message.calls:
             yield message.content

@@ -65,6 +65,16 @@ def test_a_call_under_way_when_the_program_ends_is_kept_as_interrupted(path) -> 
     assert (result.state, result.stop, result.calls) == ("failed", INTERRUPTED, (LIST,))
 
 
+def test_a_call_that_returned_nothing_is_exported_without_an_empty_block(path) -> None:
+    store = opened(path)
+    chat = calling(store)
+    store.answers.call(chat, store.path(chat)[-1].id, LIST)
+    store.close()
+    text = markdown(opened(path).whole(chat))
+    assert "```\n\n```" not in text
+    assert f"`{LIST.name}`\n\n*(interrupted)*" in text
+
+
 def test_an_export_without_calls_can_be_read_by_earlier_programs() -> None:
     store = Store(None)
     chat = store.begin()
