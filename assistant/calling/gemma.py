@@ -10,6 +10,7 @@ from assistant.calling.formats import QUOTE
 
 _BEYOND = {"$ref", "allOf", "not", "if", "patternProperties", "prefixItems"}
 _BOUNDS = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
+_MARKS_IN_JSON = {QUOTE: '"', ",": ", ", ":": ": "}
 _KEY = r'[^\s:{}\[\],<>"]+'
 
 
@@ -18,7 +19,6 @@ class GemmaArguments:
 
     _MARK = r"[{}\[\],:]"
     _PART = re.compile(rf"\s*(?:({re.escape(QUOTE)}|{_MARK})|(.+?)(?={_MARK}))", re.DOTALL)
-    _JSON = {QUOTE: '"', ",": ", ", ":": ": "}  # noqa: RUF012
 
     def __init__(self) -> None:
         self._rest, self._begins = "", "{"
@@ -54,7 +54,7 @@ class GemmaArguments:
     def _mark(self, mark: str) -> str:
         self._quoted = mark == QUOTE
         self._depth += (mark in "{[") - (mark in "}]")
-        return self._JSON.get(mark, mark)
+        return _MARKS_IN_JSON.get(mark, mark)
 
     def _word(self, word: str) -> str:
         return json.dumps(word, ensure_ascii=False) if self._rest[0] == ":" else word

@@ -77,7 +77,7 @@ async def _start(server: ServerSettings) -> tuple[asyncio.subprocess.Process, in
             stderr=asyncio.subprocess.PIPE, env=environment, cwd=server.cwd or None,
             pass_fds=[watched], start_new_session=True,  # it ignores the terminal's signals
         ), lifeline  # fmt: skip
-    except BaseException:
+    except BaseException:  # cancelled, too: the keeper would never end
         os.close(lifeline)
         raise
     finally:
