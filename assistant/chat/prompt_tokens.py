@@ -1,53 +1,29 @@
-"""Conversations to tokens, so that nothing a user typed can become a control token.
+"""Conversations to tokens: the template rendered, thoughts and calls in their places."""
 
-Rendering the template and tokenising the result would let a message that contains the text of a
-control token end its own turn and speak as the system. So every such text in a message is masked
-before rendering; what then looks like a control token was written by the template, and what was
-masked is tokenised as the plain text it is.
-"""
-
-import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
-from itertools import islice
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from assistant.calling.formats import HERMES, PROBE, PROBE_TOOL, CallFormat, find_format
 from assistant.calling.wording import in_words, plain_json
+from assistant.chat.masking import ControlTexts, Masking, is_token
 from assistant.chat.template import CHATML, NO_VARIABLES, PLAIN, ChatTemplate, Variables
-from assistant.chat.thinking import (
-    AnswerStart,
-    PartPosition,
-    ThoughtBudget,
-    ThoughtEnd,
-    find_markers,
-)
+from assistant.chat.thinking import PartPosition, find_markers
+from assistant.chat.thought_end import AnswerStart, ThoughtBudget, ThoughtEnd
 from assistant.request import Message, Request, Tool
 from models.base import Vocab
-from models.errors import ModelError, UsageError
+from models.errors import ModelError
 
-# Characters that stand for nothing in anybody's text: for private use, and not characters at all.
-MEANINGLESS = (*range(0xE000, 0xF900), *range(0xFDD0, 0xFDF0), *range(0xF0000, 0xFFFFE))
 SWITCHES = ("enable_thinking", "thinking")
 """What templates call the switch of thinking."""
 EFFORT, BUDGET = "reasoning_effort", "thinking_budget"
-_TAGS = tuple(f"<{end}tool_{what}>" for end in ("", "/") for what in ("call", "response"))
-"""What some vocabularies have as tokens that are text; nobody's text may contain such a token."""
 _TAIL = 24  # tokens at the end of a prompt that may open a thought
 
 
 NO_THOUGHTS = "This model does not think: its chat template has no mark for thoughts."
 NO_TOOLS = "This model's chat template knows no tools; they are put in words."
 NO_EFFORT = "This model's chat template takes no effort; it was left out."
-
-
-class Masks(NamedTuple):
-    """The characters that surround the number of what they stand for."""
-
-    control: str
-    answer: str
 
 
 class Beginning(NamedTuple):
@@ -67,12 +43,8 @@ class ChatTokens:
         """Whether the last prompt has put tools in words: the template does not know them."""
         fallback = CHATML if "<|im_start|>" in vocab.controls else PLAIN
         self.template = ChatTemplate(vocab.template, fallback, vocab.bos_text, vocab.eos_text)
-        tags = [tag for tag in _TAGS if tag not in vocab.controls and self._is_token(tag)]
-        self._names = sorted([*vocab.controls, *tags], key=len, reverse=True)
-        self._masked_names = _any_of(self._names)
-        self._masked_json = _any_of([json.dumps(name)[1:-1] for name in self._names])
-        self._control = _any_of([name for name in self._names if name in vocab.controls])
-        self.markers = find_markers(vocab.template or "", self._is_token)
+        self._controls = ControlTexts(vocab)
+        self.markers = find_markers(vocab.template or "", partial(is_token, vocab))
         """How the model marks its thoughts; None if it has none."""
 
     def encode(
@@ -93,9 +65,9 @@ class ChatTokens:
         tools = [replace(tool, parameters=plain_json(tool.parameters)) for tool in tools]
         written = [text for message in messages for text in message.texts]
         written += [text for tool in tools for text in tool.texts]
-        masks = _unused_characters("".join([*written, *self._names, self._vocab.template or ""]))
-        rendered = self._rendered(messages, variables, tools, masks)
-        tokens = self._tokenize(rendered, messages, masks)
+        masking = Masking(self._controls, [*written, self._vocab.template or ""])
+        rendered = self._rendered(messages, variables, tools, masking)
+        tokens = masking.tokenize(rendered, messages)
         if self._vocab.bos is not None and tokens[:1] != [self._vocab.bos]:
             tokens.insert(0, self._vocab.bos)
         if not tokens:
@@ -125,20 +97,22 @@ class ChatTokens:
         messages: Sequence[Message],
         variables: Variables,
         tools: Sequence[Tool],
-        masks: Masks,
+        masking: Masking,
     ) -> str:
         """Render a conversation with masks; tools in words, where the template has none."""
 
         def masked(keeps: bool = True) -> list[Message]:
             return [
-                self._masked(each, i, masks, keeps or not each.calls)
+                masking.answer(each, i)
+                if (keeps or not each.calls) and self._keeps_tokens(each)
+                else masking.message(each)
                 for i, each in enumerate(messages)
             ]
 
         self.worded = False
         if not tools and not any(each.calls or each.role == "tool" for each in messages):
             return self.template.render(masked(), variables)
-        offered = [self._masked_tool(tool, masks) for tool in tools]
+        offered = [masking.tool(tool) for tool in tools]
         form = self._own_calls
         for keeps in (True, False) if form else ():
             # Some templates want to see calls before there are results, or leave these out.
@@ -230,12 +204,9 @@ class ChatTokens:
         name = self._vocab.text(token)
         return name if any(name in mark for mark in self.markers.texts) else ""
 
-    def _is_token(self, text: str) -> bool:
-        return text in self._vocab.controls or len(self._vocab.tokenize(text)) == 1
-
     def _plain(self, text: str) -> list[int]:
         """Return the tokens of what a template might write."""
-        return self._tokenize(text, (), _unused_characters(text))
+        return Masking(self._controls, [text]).tokenize(text)
 
     def _opened(self, prompt: Sequence[int]) -> PartPosition:
         """Return where an answer begins: the prompt may have opened a thought already."""
@@ -260,39 +231,6 @@ class ChatTokens:
             begun += self._vocab.tokenize(f"\n\n{answer.content}")
         return begun
 
-    def _masked(self, message: Message, index: int, masks: Masks, keeps: bool = True) -> Message:
-        """Replace what must not be tokenised as it stands: control texts, and whole answers.
-
-        With `keeps` these are put in as they were decoded, calls and all.
-        """
-        if keeps and self._keeps_tokens(message):
-            return replace(message, content=f"{masks.answer}{index}{masks.answer}", calls=())
-        content, thought = (
-            self._without_controls(text, masks) for text in (message.content, message.thought)
-        )
-        calls = tuple(
-            replace(
-                call,
-                name=self._without_controls(call.name, masks),
-                arguments=self._without_controls(call.arguments, masks, is_json=True),
-            )
-            for call in message.calls
-        )
-        return replace(message, content=content, thought=thought, calls=calls)
-
-    def _masked_tool(self, tool: Tool, masks: Masks) -> Tool:
-        name, description = (
-            self._without_controls(text, masks) for text in (tool.name, tool.description)
-        )
-        return Tool(name, description, self._without_controls(tool.parameters, masks, True))
-
-    def _without_controls(self, text: str, masks: Masks, is_json: bool = False) -> str:
-        def number(match: re.Match[str]) -> str:
-            name = json.loads(f'"{match[0]}"') if is_json else match[0]
-            return f"{masks.control}{self._names.index(name)}{masks.control}"
-
-        return (self._masked_json if is_json else self._masked_names).sub(number, text)
-
     def _keeps_tokens(self, message: Message) -> bool:
         """Say whether an answer is tokenised as it was decoded: no template has to look at it."""
         if self.markers is None or not message.token_ids:
@@ -300,41 +238,7 @@ class ChatTokens:
         said = "".join(map(self.spell, message.token_ids))
         return not message.thought and self.markers.closes not in said + message.content
 
-    def _tokenize(self, rendered: str, messages: Sequence[Message], masks: Masks) -> list[int]:
-        masked = re.compile(f"{masks.control}(\\d+){masks.control}")
-
-        def name(match: re.Match[str]) -> str:
-            name = self._names[int(match[1])]  # a tag is tokenised in two, lest it become a token
-            return name if name in self._vocab.controls else f"{name[0]}{masks.control}{name[1:]}"
-
-        def plain(text: str) -> list[int]:
-            parts = masked.sub(name, text).split(masks.control)
-            return [token for part in parts for token in self._vocab.tokenize(part)]
-
-        tokens: list[int] = []
-        end = 0
-        atoms = re.compile(f"{masks.answer}(\\d+){masks.answer}|{self._control.pattern}")
-        for atom in atoms.finditer(rendered):
-            tokens += plain(rendered[end : atom.start()])
-            answer = atom[1]
-            tokens += messages[int(answer)].token_ids if answer else [self._vocab.controls[atom[0]]]
-            end = atom.end()
-        return tokens + plain(rendered[end:])
-
-
-def _any_of(names: Sequence[str]) -> re.Pattern[str]:
-    return re.compile("|".join(map(re.escape, names)) or "(?!)")
-
 
 def _with_plain_json(message: Message) -> Message:
     calls = (replace(call, arguments=plain_json(call.arguments)) for call in message.calls)
     return replace(message, calls=tuple(calls))
-
-
-def _unused_characters(text: str) -> Masks:
-    """Return two meaningless characters that `text` does not contain."""
-    unused = (character for character in map(chr, MEANINGLESS) if character not in text)
-    found = tuple(islice(unused, 2))
-    if len(found) < 2:
-        raise UsageError("The conversation contains every private-use character; two must be free.")
-    return Masks(*found)

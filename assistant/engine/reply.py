@@ -13,7 +13,8 @@ from assistant.calling.reader import CallParts
 from assistant.calling.wording import read_json
 from assistant.chat.context import fit, without_hopeless
 from assistant.chat.prompt_tokens import ChatTokens
-from assistant.chat.thinking import AnswerStart, PartReader
+from assistant.chat.thinking import PartReader
+from assistant.chat.thought_end import AnswerStart
 from assistant.decoding.lookahead.controller import TYPICAL_ANSWER, Controller
 from assistant.decoding.lookahead.policy import Control, Policy
 from assistant.decoding.sources.cascade import Cascade

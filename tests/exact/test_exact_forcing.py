@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from assistant.chat.thinking import PartPosition, ThoughtBudget, find_markers
+from assistant.chat.thinking import PartPosition, find_markers
+from assistant.chat.thought_end import ThoughtBudget
 from assistant.decoding.lookahead.policy import Control, Policy
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.forced import ForcedSource

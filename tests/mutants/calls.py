@@ -4,7 +4,7 @@ from functools import partial
 
 from assistant.calling.arguments import JsonArguments
 from assistant.calling.grammar import CallGrammar
-from assistant.chat.prompt_tokens import ChatTokens
+from assistant.chat.masking import Masking
 from tests.assistant.calling import called
 from tests.assistant.calling import test_call_grammar as grammar
 from tests.assistant.calling import test_call_reader as reading
@@ -55,15 +55,15 @@ MUTANTS = (
     ),
     Mutant(
         "tokenise a schema as it stands",
-        ChatTokens._masked_tool,
-        "self._without_controls(tool.parameters, masks, True)",
+        Masking.tool,
+        "self._json(tool.parameters)",
         "tool.parameters",
         MASKED,
     ),
     Mutant(
         "tokenise the arguments of calls as they stand",
-        ChatTokens._masked,
-        "self._without_controls(call.arguments, masks, is_json=True)",
+        Masking.message,
+        "self._json(call.arguments)",
         "call.arguments",
         MASKED,
     ),

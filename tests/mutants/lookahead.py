@@ -4,7 +4,7 @@ from functools import partial
 
 from assistant.decoding.lookahead.budget import Budget
 from assistant.decoding.lookahead.controller import Controller
-from assistant.decoding.lookahead.costs import Curve
+from assistant.decoding.lookahead.cost_curve import Curve
 from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
 from models.native.model import NativeModel
 from tests.assistant.decoding.lookahead import test_budget as budgets

@@ -1,7 +1,7 @@
 """Mutants of what turns tokens into text, and text into tokens, and of the cache."""
 
 from assistant.chat.answer_text import Detokenizer, StopStrings
-from assistant.chat.prompt_tokens import ChatTokens
+from assistant.chat.masking import Masking
 from assistant.engine.answer import AnswerBuilder
 from models.native.context import Context
 from models.native.model import NativeModel
@@ -43,7 +43,7 @@ MUTANTS = (
     ),
     Mutant(
         "control texts in messages are not masked",
-        ChatTokens._masked,
+        Masking.message,
         "return replace(message, content=content, thought=thought, calls=calls)",
         "return message",
         chat.test_no_control_text_in_a_message_becomes_a_control_token,

@@ -2,8 +2,9 @@
 
 from functools import partial
 
-from assistant.chat.prompt_tokens import ChatTokens
-from assistant.chat.thinking import Markers, ThoughtBudget
+from assistant.chat.masking import Masking
+from assistant.chat.thinking import Markers
+from assistant.chat.thought_end import ThoughtBudget
 from assistant.decoding.loops import verified
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.forced import ForcedSource
@@ -76,7 +77,7 @@ MUTANTS = (
     ),
     Mutant(
         "control texts in thoughts are not masked",
-        ChatTokens._masked,
+        Masking.message,
         "thought=thought, calls=calls)",
         "thought=message.thought, calls=calls)",
         thoughts.test_a_thought_is_left_to_the_template_and_commands_nothing,

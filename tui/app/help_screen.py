@@ -69,7 +69,10 @@ WORDS = (
     ("lookahead", "how many tokens the draft proposed in the last round"),
     ("context", "tokens of the context in use, and how many fit"),
 )
-PROMISE = "SpS draws from the same distribution as ArS. Nothing leaves this machine."
+PROMISE = (
+    "SpS draws from the same distribution as ArS. Nothing leaves this machine, except what tools "
+    "that you allow send."
+)
 REMAP = 'Each can be changed in config.toml, under [keys]: "chat.new" = "f8".'
 KEYS_WIDTH, MEANING_WIDTH = 20, 30  # cells of the columns
 

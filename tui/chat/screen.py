@@ -115,6 +115,7 @@ class ChatScreen(Screen[None]):
         self.set_reactive(ChatScreen.mode, settings.mode)
         self.parts = parts = ChatLayout(settings.mode)
         self.prompt, self.conversation = parts.prompt, parts.conversation
+        self.conversation.servers = bool(settings.tools.servers)
         self.state = state = ConversationState(self.conversation, settings, parts.banner.not_saved)
         self.dialogue = Dialogue(state)
         self.unsent = UnsentText(self.prompt, state)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
 
-from assistant.decoding.lookahead.costs import is_curve
+from assistant.decoding.lookahead.cost_curve import is_curve
 from models.base import Model, most_proposals
 
 TARGET_LIMIT_S = 2.0

@@ -14,7 +14,8 @@ import msgspec
 import numpy as np
 
 from assistant.decoding.lookahead.controller import Controller
-from assistant.decoding.lookahead.costs import Costs, is_curve
+from assistant.decoding.lookahead.cost_curve import is_curve
+from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.policy import Control, Policy
 from assistant.decoding.row import Row
 from assistant.decoding.rules.rule import Verdict

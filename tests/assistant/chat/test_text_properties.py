@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from assistant.chat.answer_text import Detokenizer, StopStrings
 from assistant.chat.context import fit
-from assistant.chat.prompt_tokens import MEANINGLESS, ChatTokens
+from assistant.chat.masking import MEANINGLESS
+from assistant.chat.prompt_tokens import ChatTokens
 from assistant.events import Origin, Token
 from assistant.request import Message
 from models.errors import ContextFull

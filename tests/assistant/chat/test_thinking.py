@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.chat.prompt_tokens import ChatTokens
-from assistant.chat.thinking import FAMILIES, PartPosition, PartReader, ThoughtBudget, find_markers
+from assistant.chat.thinking import FAMILIES, PartPosition, PartReader, find_markers
+from assistant.chat.thought_end import ThoughtBudget
 from assistant.events import Origin, Token
 from assistant.request import Message, Request
 from assistant.tokens import said

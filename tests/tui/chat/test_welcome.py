@@ -6,6 +6,7 @@ import pytest
 from textual import events
 
 from assistant.events import Loading, Origin
+from assistant.tools.servers import ServerSettings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.answer import Answer
@@ -16,9 +17,11 @@ from tui.chat.conversation.welcome import (
     NOVICE,
     SAMPLE,
     WHAT,
+    WITH_SERVERS,
     Welcome,
 )
 from tui.race.screen import RaceScreen
+from tui.settings.tool_tables import ToolSettings
 from tui.widgets.token_styles import COLOURED, GHOST, NAMES, PLAIN
 
 CODE, EDIT, RACE = SUGGESTIONS
@@ -130,6 +133,13 @@ async def test_who_has_asked_a_few_times_finds_a_line_and_nothing_that_enter_tak
         assert offers(chat) == []
         await chat.press("down", "enter")
         assert (chat.prompt.text, chat.said) == ("", [])
+
+
+async def test_nothing_is_promised_of_what_servers_of_tools_send(pair: Pair) -> None:
+    servers = ToolSettings(servers=(ServerSettings("elsewhere", command="true"),))
+    async with open_chat(*pair, tools=servers) as chat:
+        await chat.ready()
+        assert chat.shown("Welcome > .what") == [WITH_SERVERS]
 
 
 @pytest.mark.parametrize("size", SIZES)

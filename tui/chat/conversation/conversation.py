@@ -69,6 +69,8 @@ class Conversation(VerticalScroll):
         """How a stored answer was decoded, by its id; None before anything is stored."""
         self.asked = 0
         """How many questions the user has asked, also before this start."""
+        self.servers = False
+        """Whether there are servers of tools, which may send on what they are given."""
         self.explained = True
         """Whether the colours of an answer have been explained once."""
         self._place = ScrollAnchor(self)
@@ -157,7 +159,7 @@ class Conversation(VerticalScroll):
 
     def welcome(self) -> None:
         """Begin a conversation in which nothing is said; what was noted by now stays."""
-        self.mount(Welcome(novice=self.asked < NOVICE), after=self.hint)
+        self.mount(Welcome(self.asked < NOVICE, self.servers), after=self.hint)
 
     def explain(self, kind: Kind) -> None:
         """Say below the newest answer what its first coloured tokens mean, once and for all."""

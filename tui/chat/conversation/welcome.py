@@ -15,6 +15,8 @@ NOVICE = 3
 LESSON_WIDTH, LESSON_HEIGHT = 70, 15
 """Cells and lines that all of it takes; where there are fewer the lesson is left out."""
 WHAT = "Chat with a model on this computer. Nothing you type leaves it."
+WITH_SERVERS = "Chat with a model on this computer. Only tools you allow may go online."
+"""The same where servers of tools are configured: what they do is theirs."""
 HOW = (
     "While it writes, a small model guesses ahead. The large one checks several guesses at "
     "once and keeps what it agrees with, so answers come sooner."
@@ -53,14 +55,15 @@ class Welcome(Vertical):
     chosen: reactive[int] = reactive(0, init=False)
     """Which suggestion Enter takes."""
 
-    def __init__(self, novice: bool) -> None:
+    def __init__(self, novice: bool, servers: bool = False) -> None:
         super().__init__()
+        self._what = WITH_SERVERS if servers else WHAT
         self._lines = [SuggestionLine(each) for each in SUGGESTIONS] if novice else []
 
     def compose(self) -> ComposeResult:
         """Lay out what this is, and for newcomers the rest."""
         look = styles(self.app.no_color)
-        yield Static(WHAT, classes="what", markup=False)
+        yield Static(self._what, classes="what", markup=False)
         if not self._lines:
             yield Static(legend(look, LOOKS))
             return

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.decoding.lookahead.costs import MARGIN, STALE, Costs
+from assistant.decoding.lookahead.cost_curve import STALE
+from assistant.decoding.lookahead.costs import MARGIN, Costs
 
 MEASURED = {1: 0.040, 2: 0.058, 3: 0.078, 4: 0.074, 8: 0.160, 16: 0.198, 32: 0.336}
 WIDTHS = range(1, 34)

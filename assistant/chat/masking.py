@@ -1,0 +1,118 @@
+"""Masks for one prompt, so that nothing a user typed can become a control token.
+
+Rendering the template and tokenising the result would let a message that contains the text of a
+control token end its own turn and speak as the system. So every such text in a message is masked
+before rendering; what then looks like a control token was written by the template, and what was
+masked is tokenised as the plain text it is.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from assistant.request import Message, Tool
+from models.base import Vocab
+from models.errors import UsageError
+
+# Characters that stand for nothing in anybody's text: for private use, and not characters at all.
+MEANINGLESS = (*range(0xE000, 0xF900), *range(0xFDD0, 0xFDF0), *range(0xF0000, 0xFFFFE))
+_TAGS = tuple(f"<{end}tool_{what}>" for end in ("", "/") for what in ("call", "response"))
+"""What some vocabularies have as tokens that are text; nobody's text may contain such a token."""
+
+
+class ControlTexts:
+    """The texts that must not become tokens of one vocabulary when somebody writes them."""
+
+    def __init__(self, vocab: Vocab) -> None:
+        self.vocab = vocab
+        tags = [tag for tag in _TAGS if tag not in vocab.controls and is_token(vocab, tag)]
+        self.names = sorted([*vocab.controls, *tags], key=len, reverse=True)
+        self.as_text = _any_of(self.names)
+        self.as_json = _any_of([json.dumps(name)[1:-1] for name in self.names])
+        self.of_template = _any_of([name for name in self.names if name in vocab.controls])
+
+
+class Masking:
+    """Mask what users wrote in one prompt, and tokenise the prompt once it is rendered.
+
+    `texts` is all that the prompt may contain. UsageError if they leave no character for masks.
+    """
+
+    def __init__(self, controls: ControlTexts, texts: Iterable[str]) -> None:
+        self._controls = controls
+        # Each surrounds the number of what it stands for.
+        self._control, self._answer = _two_unused_characters("".join([*texts, *controls.names]))
+
+    def answer(self, message: Message, index: int) -> Message:
+        """Mask a whole answer, calls and all: it keeps the tokens it was decoded as."""
+        return replace(message, content=f"{self._answer}{index}{self._answer}", calls=())
+
+    def message(self, message: Message) -> Message:
+        """Mask the control texts in a message."""
+        calls = tuple(
+            replace(call, name=self._text(call.name), arguments=self._json(call.arguments))
+            for call in message.calls
+        )
+        content, thought = self._text(message.content), self._text(message.thought)
+        return replace(message, content=content, thought=thought, calls=calls)
+
+    def tool(self, tool: Tool) -> Tool:
+        """Mask the control texts in what a tool's maker wrote."""
+        return Tool(
+            self._text(tool.name), self._text(tool.description), self._json(tool.parameters)
+        )
+
+    def tokenize(self, rendered: str, messages: Sequence[Message] = ()) -> list[int]:
+        """Return the tokens of a rendered prompt, with the answers among `messages` in place."""
+        vocab = self._controls.vocab
+        tokens: list[int] = []
+        end = 0
+        atoms = rf"{self._answer}(\d+){self._answer}|{self._controls.of_template.pattern}"
+        for atom in re.finditer(atoms, rendered):
+            tokens += self._plain(rendered[end : atom.start()])
+            answer = atom[1]
+            tokens += messages[int(answer)].token_ids if answer else [vocab.controls[atom[0]]]
+            end = atom.end()
+        return tokens + self._plain(rendered[end:])
+
+    def _text(self, text: str) -> str:
+        return self._controls.as_text.sub(lambda match: self._number(match[0]), text)
+
+    def _json(self, text: str) -> str:
+        return self._controls.as_json.sub(
+            lambda match: self._number(json.loads(f'"{match[0]}"')), text
+        )
+
+    def _number(self, name: str) -> str:
+        return f"{self._control}{self._controls.names.index(name)}{self._control}"
+
+    def _plain(self, text: str) -> list[int]:
+        """Return the tokens of text without control tokens, and of what was masked in it."""
+        vocab, mask = self._controls.vocab, self._control
+
+        def name(match: re.Match[str]) -> str:
+            name = self._controls.names[int(match[1])]
+            # a tag is tokenised in two, lest it become a token
+            return name if name in vocab.controls else f"{name[0]}{mask}{name[1:]}"
+
+        parts = re.sub(rf"{mask}(\d+){mask}", name, text).split(mask)
+        return [token for part in parts for token in vocab.tokenize(part)]
+
+
+def is_token(vocab: Vocab, text: str) -> bool:
+    """Say whether a text is one token of a vocabulary."""
+    return text in vocab.controls or len(vocab.tokenize(text)) == 1
+
+
+def _any_of(names: Sequence[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, names)) or "(?!)")
+
+
+def _two_unused_characters(text: str) -> tuple[str, str]:
+    unused = (character for character in map(chr, MEANINGLESS) if character not in text)
+    try:
+        return next(unused), next(unused)
+    except StopIteration:
+        why = "The conversation contains every private-use character; two must be free."
+        raise UsageError(why) from None
