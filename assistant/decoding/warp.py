@@ -142,4 +142,4 @@ def margin(logits: Logits) -> int:
     """
     best = int(logits.argmax())
     rest = [part.max() for part in (logits[:best], logits[best + 1 :]) if len(part)]
-    return bisect(EDGES, float(logits[best] - max(rest, default=logits[best])))
+    return bisect(EDGES, float(logits[best]) - float(max(rest, default=logits[best])))

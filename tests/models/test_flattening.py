@@ -27,6 +27,10 @@ def models(bare_machine):
     return bare_machine / "models"
 
 
+MADE: dict[tuple[object, ...], bytes] = {}
+"""Files by what they are made of: to quantise one takes as long as all that is tested here."""
+
+
 @pytest.fixture
 def steep_file(tmp_path, monkeypatch):
     """Write models as Q4_K_M has them: some matrices are Q6_K, the others Q4_K."""
@@ -35,10 +39,14 @@ def steep_file(tmp_path, monkeypatch):
     monkeypatch.setattr(tiny, "HEAD", 128)
 
     def make(kind="llama", high=Q6_K, low=Q4_K, name="steep.gguf"):
-        plain = tiny.write(tmp_path / "plain.gguf", kind, layers=2, name="Tiny", file_type=15)
-        matrices = [t.name for t in read_layout(plain).tensors if len(t.shape) > 1]
-        kinds = {name: high if name.split(".")[-2] in STEEP else low for name in matrices}
-        quantize(plain, tmp_path / name, None, kinds=kinds)
+        made = kind, high, low, tiny.EMBEDDING, STEEP
+        if made not in MADE:
+            plain = tiny.write(tmp_path / "plain.gguf", kind, layers=2, name="Tiny", file_type=15)
+            matrices = [t.name for t in read_layout(plain).tensors if len(t.shape) > 1]
+            kinds = {name: high if name.split(".")[-2] in STEEP else low for name in matrices}
+            quantize(plain, tmp_path / name, None, kinds=kinds)
+            MADE[made] = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(MADE[made])
         return tmp_path / name
 
     return make

@@ -1,6 +1,6 @@
 """Files that mean no good: refused in a sentence, loaded, or at the worst the end of a worker.
 
-`SPECCHAT_HOSTILE=5000` tries that many mutated files instead of 200, or 500 in a thorough run.
+`SPECCHAT_HOSTILE=5000` tries that many mutated files instead of 100, or 500 in a thorough run.
 """
 
 import os
@@ -17,7 +17,7 @@ from tests.assistant.process.driving import ask, running
 from tests.hostile_gguf import handmade, mutants
 from tests.hostile_texts import ALL
 
-COUNT = int(os.environ.get("SPECCHAT_HOSTILE", "500" if ALL else "200"))
+COUNT = int(os.environ.get("SPECCHAT_HOSTILE", "500" if ALL else "100"))
 LONGEST = 400  # characters of a sentence, the path aside
 
 

@@ -130,6 +130,7 @@ class Curve:
         self._recent: dict[int, deque[Seen]] = {}  # by tokens
         self._logs: dict[int, list[float]] = {}  # of the same, against what is expected at rest
         self._at: dict[int, int] = {}  # when they were seen, in evaluations of the target
+        self._usual = 0.0  # the logarithm of how much longer than at rest widths take lately
 
     def __call__(self, tokens: int) -> float:
         """Return the seconds that an evaluation of `tokens` tokens takes now."""
@@ -154,6 +155,7 @@ class Curve:
         self._logs[tokens] = self._against(tokens, self.attention)
         if self.depth >= DEEP and self._target is self and not self._evaluations % LEARN_EVERY:
             self._learn_attention()
+        self._usual = median(median(logs) for n, logs in self._logs.items() if self._is_fresh(n))
 
     def _at_rest(self, tokens: int, depth: int, attention: float | None = None) -> float:
         """Return the seconds of an evaluation while nobody else is busy."""
@@ -185,12 +187,6 @@ class Curve:
     def _change(self, tokens: int) -> float:
         """Return the logarithm of how much longer than at rest an evaluation takes now."""
         return median(self._logs[tokens]) if self._is_fresh(tokens) else self._target._usual
-
-    @property
-    def _usual(self) -> float:
-        """The same of a width that was not seen lately."""
-        fresh = [median(logs) for n, logs in self._logs.items() if self._is_fresh(n)]
-        return median(fresh) if fresh else 0.0
 
     def _is_fresh(self, tokens: int) -> bool:
         return tokens in self._at and self._target._evaluations - self._at[tokens] < STALE

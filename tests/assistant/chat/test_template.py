@@ -86,7 +86,8 @@ def test_a_template_that_fails_is_replaced_and_said(source):
     ],
 )
 @pytest.mark.some(5)
-def test_a_template_that_takes_too_much_is_stopped_replaced_and_said(source):
+def test_a_template_that_takes_too_much_is_stopped_replaced_and_said(source, monkeypatch):
+    monkeypatch.setattr("assistant.chat.template.LONGEST_S", 0.5)
     began = psutil.Process().memory_info().rss
     template = ChatTemplate(source, CHATML)
     assert template.render([SYSTEM, USER]).startswith("<|im_start|>system\nBe brief.<|im_end|>")

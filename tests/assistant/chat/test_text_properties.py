@@ -20,6 +20,7 @@ from tests.assistant.chat.test_chat_tokens import (
     control_count,
     vocabulary,
 )
+from tests.examples import examples
 
 BYTES = st.one_of(
     st.binary(max_size=30),
@@ -36,7 +37,7 @@ def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
     return [data[a:b] for a, b in zip([0, *ends], [*ends, len(data)], strict=True)]
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(BYTES, st.lists(st.integers(0, 40), max_size=12))
 @example(b"\xed\xa0\x80\xf4\x90\x80\x80\xf5\x80\x80\x80\xc0\x80", list(range(14)))
 def test_text_is_that_of_the_whole_however_its_bytes_are_cut(data, cuts):
@@ -54,7 +55,7 @@ def token(text: str) -> Token:
     return Token(0, text, Origin.TARGET, None, 1.0, None)
 
 
-@settings(max_examples=800)
+@settings(max_examples=examples(800))
 @given(LETTERS, st.lists(st.integers(0, 14), max_size=10), STOPS)
 def test_stop_strings_are_never_shown_and_nothing_else_is_lost(text, cuts, strings):
     ends = sorted(min(cut, len(text)) for cut in cuts)
@@ -103,13 +104,13 @@ def chat(vocab):
     return ChatTokens(vocab)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(text=WRITTEN)
 def test_no_text_becomes_a_control_token_and_none_is_lost(vocab, chat, text):
     check_injection(vocab, chat, text.encode("utf-8", "replace").decode())
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(texts=st.lists(WRITTEN, min_size=1, max_size=6))
 def test_a_prompt_has_the_control_tokens_of_its_template_and_the_bytes_of_its_texts(
     vocab, chat, texts
@@ -131,7 +132,7 @@ ROLES = st.sampled_from(("user", "assistant", "user"))
 TURNS = st.lists(st.tuples(ROLES, st.integers(0, 60)), max_size=12)
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(st.none() | st.integers(0, 30), TURNS, st.integers(0, 60), st.integers(0, 200))
 def test_a_prompt_never_exceeds_its_room_and_keeps_the_system_prompt_and_the_question(
     system, turns, last, room

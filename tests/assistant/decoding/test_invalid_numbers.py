@@ -12,7 +12,7 @@ import pytest
 from assistant.events import Decoded, Failed, Finished, Noticed, Ready, Stop
 from assistant.request import Message, Request, Sampling, Setup
 from tests import tiny
-from tests.assistant.process.driving import Heard, running
+from tests.assistant.process.driving import Heard, near
 from tests.hostile_gguf.parts import taken_apart
 
 VALUES = {"nan": np.nan, "inf": np.inf, "minus-inf": -np.inf}
@@ -66,7 +66,7 @@ def test_a_target_that_computes_no_numbers_says_nothing_but_why(
     spoil, tiny_draft, tiny_target, value, measure
 ):
     bad = spoil("target", VALUES[value], "everywhere")
-    with running() as (engine, heard):
+    with near() as (engine, heard):
         engine.submit(Setup(bad, tiny_draft, n_ctx=512, threads=1, measure=measure))
         end = heard.until(Ready, Failed)
         if isinstance(end, Ready):
@@ -87,7 +87,7 @@ def test_a_draft_that_computes_no_numbers_is_left_out_and_the_target_answers(
     spoil, tiny_target, value, measure
 ):
     bad = spoil("draft", VALUES[value], "everywhere")
-    with running() as (engine, heard):
+    with near() as (engine, heard):
         engine.submit(Setup(tiny_target, bad, n_ctx=512, threads=1, measure=measure))
         ready = heard.until(Ready, Failed)
         assert isinstance(ready, Ready), ready
@@ -101,7 +101,7 @@ def test_a_target_that_stops_computing_numbers_ends_the_answer_and_keeps_what_wa
     spoil, tiny_draft, value
 ):
     bad = spoil("target", VALUES[value], "one-token")
-    with running() as (engine, heard):
+    with near() as (engine, heard):
         engine.submit(Setup(bad, tiny_draft, n_ctx=512, threads=1, measure=False))
         heard.until(Ready)
         end = answered(engine, heard)
@@ -117,7 +117,7 @@ def test_a_draft_that_stops_computing_numbers_ends_speculation_and_not_the_answe
     spoil, tiny_target, value
 ):
     bad = spoil("draft", VALUES[value], "one-token")
-    with running() as (engine, heard):
+    with near() as (engine, heard):
         engine.submit(Setup(tiny_target, bad, n_ctx=512, threads=1, measure=False))
         assert heard.until(Ready).draft is not None
         end = answered(engine, heard)

@@ -11,6 +11,7 @@ from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.warp import COLDEST, EMPTY, Row, penalise, warp
 from assistant.request import Sampling
 from tests.assistant.decoding.rules.given import Given, drafted
+from tests.examples import examples
 
 LARGEST = float(np.finfo(np.float32).max)
 FLOATS = st.floats(-LARGEST, LARGEST, width=32)
@@ -38,7 +39,7 @@ CLOSE = 1e-3  # in units of the temperature: nearer scores may be equal after th
 ROUNDING = 1e-5
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(LOGITS, SAMPLINGS, HISTORIES)
 @example(np.array([LARGEST, 1], np.float32), Sampling(repeat_penalty=0.01), [0])
 @example(np.array([1, 1, 1], np.float32), Sampling(top_k=2, top_p=1), [])
@@ -80,7 +81,7 @@ def check_best(logits, sampling, row):
         assert (np.diff(kept[logits == score].astype(int)) <= 0).all()
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(LOGITS, st.floats(0.01, 1), st.floats(0.1, 100))
 def test_the_nucleus_has_the_probability_and_needs_every_token(logits, top_p, temperature):
     everything = warp(logits, Sampling(temperature, 0, 1.0), ())
@@ -112,7 +113,7 @@ UNIFORMS = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.data(), st.sampled_from(("token", "block", "coupled")), st.integers(0, 5))
 def test_nothing_comes_out_that_the_target_forbids(data, name, n):
     """Whatever was proposed, accepted or not, every token out has target probability above 0."""
@@ -139,7 +140,7 @@ def test_nothing_comes_out_that_the_target_forbids(data, name, n):
         assert last.prob(draw(verdict.row, Given(uniform))) > 0
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(TARGETS, st.integers(0, 7), UNIFORMS, st.sampled_from((TokenRule, BlockRule)))
 def test_what_the_draft_and_the_target_agree_on_is_accepted(target, token, uniform, kind):
     assume(target.prob(token) > 0)
@@ -148,7 +149,7 @@ def test_what_the_draft_and_the_target_agree_on_is_accepted(target, token, unifo
     assert np.allclose(verdict.row.probs / verdict.row.probs.sum(), target.probs)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(TARGETS, UNIFORMS, st.integers(0, 2**64), st.integers(0, 2**20))
 def test_a_draw_is_of_what_is_in_the_row(row, uniform, seed, position):
     assert draw(row, Given(uniform)) in row.ids

@@ -95,12 +95,19 @@ def test_a_draft_is_masked_where_its_own_logits_stand_and_may_lack_all_that_is_a
     assert mask.masked(logits, [A], placed) is None
 
 
+@pytest.fixture(scope="module")
+def real_tokenizer(real_vocab):
+    return tokenizer_of(real_vocab, real_vocab.size)
+
+
 @pytest.mark.weights
 @pytest.mark.some(2)
-def test_what_is_allowed_depends_on_the_tokens_alone_whatever_was_asked_before(real_vocab):
+def test_what_is_allowed_depends_on_the_tokens_alone_whatever_was_asked_before(
+    real_vocab, real_tokenizer
+):
     """Forth, back and elsewhere, with all questions in between, and as a new mask says."""
     vocab, n_vocab = real_vocab, real_vocab.size
-    tokenizer, rng = tokenizer_of(vocab, n_vocab), random.Random(1)
+    tokenizer, rng = real_tokenizer, random.Random(1)
     for form in FORMS:
         mask, tokens = mask_of(form, vocab, tokenizer), list[int]()
         for _ in range(30 if ALL else 12):
@@ -120,8 +127,8 @@ def test_what_is_allowed_depends_on_the_tokens_alone_whatever_was_asked_before(r
 
 @pytest.mark.weights
 @pytest.mark.some(2)
-def test_each_real_vocabulary_spells_what_forms_ask_for(real_vocab):
-    tokenizer = tokenizer_of(real_vocab, real_vocab.size)
+def test_each_real_vocabulary_spells_what_forms_ask_for(real_vocab, real_tokenizer):
+    tokenizer = real_tokenizer
     text = '{"name": "Zoë 張", "tags": ["a b", "\\n"]}'
     assert b"".join(map(real_vocab.piece, tokenizer.tokenize_str(text))) == text.encode()
     mask = mask_of(AnswerForm("schema", '{"const": {"name": "Zoë"}}'), real_vocab, tokenizer)

@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
@@ -54,6 +55,7 @@ CHECKED = {
 }  # fields that a request checks
 
 
+@cache
 def values(hint: Any) -> st.SearchStrategy[Any]:
     """Everything that an annotation allows."""
     origin, arguments = get_origin(hint), get_args(hint)

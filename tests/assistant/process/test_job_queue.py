@@ -22,7 +22,7 @@ from tests.assistant.process.driving import ask, running
 from tests.assistant.process.fakes.toy import TOY, Toy, Toyed
 from tests.patience import WAIT_S
 
-JOBS = 100
+JOBS = 60
 READY = Ready(ModelInfo("target", "a", Path("a.gguf"), 1, 1, 1, 1.0), None, None)
 
 

@@ -15,10 +15,11 @@ from assistant.store import INTERRUPTED, Store, backups, database, schema
 from models.errors import StorageError
 from tests.assistant.store import migrating
 from tests.assistant.store.talks import answering, fill, integrity, opened, talk
+from tests.hostile_texts import ALL
 
 ROOT = Path(__file__).parents[3]
-KILLS = int(os.environ.get("SPECCHAT_KILLS", "12"))
-MIGRATION_KILLS = max(10, KILLS // 4)
+KILLS = int(os.environ.get("SPECCHAT_KILLS", "12" if ALL else "6"))
+MIGRATION_KILLS = max(10 if ALL else 6, KILLS // 4)
 
 
 def start(module: str, *arguments: object) -> "subprocess.Popen[str]":
@@ -59,7 +60,7 @@ def test_nothing_that_was_acknowledged_is_lost_by_kills(path, journal, monkeypat
     monkeypatch.setenv("SPECCHAT_TEST_JOURNAL", journal)
     chance = random.Random(journal)
     monkeypatch.setattr(database, "journal_mode", lambda version: journal)
-    acknowledged, kills = 0, KILLS if journal == "TRUNCATE" else max(5, KILLS // 5)
+    acknowledged, kills = 0, KILLS if journal == "TRUNCATE" else max(3, KILLS // 5)
     for _ in range(kills):
         said = killed_after(start("talker", path, 10_000), chance.uniform(0, 0.4))
         found = kept(path)

@@ -22,10 +22,10 @@ def places(bare_machine):
     return bare_machine
 
 
-@pytest.fixture
-def data(tmp_path):
+@pytest.fixture(scope="session")
+def data(tmp_path_factory):
     """The bytes of a model."""
-    return tiny.write(tmp_path / "toy.bytes").read_bytes()
+    return tiny.write(tmp_path_factory.mktemp("toy") / "toy.gguf").read_bytes()
 
 
 @pytest.fixture

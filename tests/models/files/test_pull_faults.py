@@ -1,6 +1,6 @@
 """A pull under fire: damage, kills, refusals, and a token that must stay where it belongs.
 
-`SPECCHAT_KILLS=20` kills that many pulls instead of six.
+`SPECCHAT_KILLS=20` kills that many pulls instead of four.
 """
 
 import os
@@ -28,7 +28,7 @@ from tui.shell import cli
 ROOT = Path(__file__).parents[3]
 NAME = "org/toy-GGUF:toy.gguf"
 SECRET = "hf_NobodyMayEverSeeThis"
-KILLS = int(os.environ.get("SPECCHAT_KILLS", "6"))
+KILLS = int(os.environ.get("SPECCHAT_KILLS", "4"))
 CHUNKS = 40  # in which a slow server sends the file
 
 

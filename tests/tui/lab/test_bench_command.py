@@ -17,7 +17,7 @@ import pytest
 from assistant.lab.bench.questions import DATA
 from tests import tiny
 from tests.patience import WAIT_S
-from tests.tui.shell.program import ended, endless, run, start
+from tests.tui.shell.program import endless, run, start
 
 GREEDY = ("--temperature", "0", "--threads", "1", "--ctx", "2048")
 
@@ -279,11 +279,11 @@ def test_death_of_the_engine_is_a_model_error_and_what_was_measured_is_kept(
         (("prompts", "--draft", "none", "--systems", "model=3"), 3, "needs a draft"),
     ],
 )
-def test_what_cannot_be_done_is_said_immediately(capsys, pair, arguments, code, complaint) -> None:
+def test_what_cannot_be_done_is_said_immediately(pair, arguments, code, complaint) -> None:
     given = arguments if "--draft" not in arguments else (*arguments, *pair[:2])
     models = (*pair, *GREEDY) if given is arguments else GREEDY
     models = models if given[0] in ("prompts", "sweep") else ()
-    found, out, err = ended(capsys, "bench", *given, *models)
+    found, out, err = run("bench", *given, *models)
     assert (found, out) == (code, "")
     assert complaint in err
     assert "Traceback" not in err

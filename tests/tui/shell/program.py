@@ -1,12 +1,20 @@
 """The program as a shell starts it, and the targets and heat its tests give it."""
 
+import io
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from assistant.engine.handlers import HANDLERS
+from assistant.lab.handlers import HANDLERS as LAB_HANDLERS
+from assistant.lab.protocol import LAB
+from assistant.process.protocol import Protocol
+from tests.asking import NearEngine
+from tests.engine import ENGINE
 from tests.patience import WAIT_S
 from tui.shell.cli import main
 
@@ -51,20 +59,39 @@ def start(*arguments: object, first: str = "", **options) -> "subprocess.Popen[s
     )
 
 
-def run(*arguments: object, stdin: str | None = None, **options) -> tuple[int, str, str]:
-    pipe = subprocess.DEVNULL if stdin is None else subprocess.PIPE
-    process = start(*arguments, stdin=pipe, **options)
-    out, err = process.communicate(stdin, timeout=WAIT_S)
+def run_apart(*arguments: object) -> tuple[int, str, str]:
+    """Run the program in a process of its own; return its exit code and what it printed."""
+    process = start(*arguments)
+    out, err = process.communicate(timeout=WAIT_S)
     return process.returncode, out, err
 
 
-def ended(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Run the program in this process, which loads no engine; return as `run` does."""
-    with open(os.devnull) as nothing, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.stdin", nothing)
-        patch.setattr("sys.argv", ["specchat", *map(str, arguments)])
-        patch.setattr("tui.shell.cli.signal.signal", lambda number, handler: None)
-        with pytest.raises(SystemExit) as end:
+def run(
+    *arguments: object, stdin: str | None = None, env: Mapping[str, str] | None = None
+) -> tuple[int, str, str]:
+    """Run the program, engine and all, in this process; return as `run_apart` does."""
+    given = io.TextIOWrapper(io.BytesIO((stdin or "").encode()))
+    printed, told = io.BytesIO(), io.BytesIO()
+    out, err = (io.TextIOWrapper(each, "utf-8", write_through=True) for each in (printed, told))
+    streams = {"stdin": given, "stdout": out, "stderr": err}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, stream in streams.items():
+            patch.setattr(sys, name, stream)
+        # One engine is loaded here, and there cannot be another one beside it.
+        for name, value in {"SPECCHAT_ENGINE": ENGINE, **(env or {})}.items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "argv", ["specchat", *map(str, arguments)])
+        patch.setattr("signal.signal", lambda number, handler: None)
+        patch.setattr("tui.shell.engine_console.EngineProcess", engine)
+        code: object = 0
+        try:
             main()
-    assert isinstance(end.value.code, int)
-    return (end.value.code, *capsys.readouterr())
+        except SystemExit as end:
+            code = end.code or 0
+    assert isinstance(code, int)
+    return code, printed.getvalue().decode(), told.getvalue().decode()
+
+
+def engine(protocol: Protocol) -> NearEngine:
+    """Return an engine in this process that does the jobs of a protocol."""
+    return NearEngine(LAB_HANDLERS if protocol is LAB else HANDLERS)

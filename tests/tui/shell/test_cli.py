@@ -16,8 +16,7 @@ from models.errors import Bug
 from models.files import checksum
 from tests import tiny
 from tests.patience import WAIT_S
-from tests.tui.shell.program import ENDLESS, HOT, MAIN, ROOT, ended, run, start
-from tui.shell.cli import main
+from tests.tui.shell.program import ENDLESS, HOT, MAIN, ROOT, run, run_apart, start
 
 
 def ask(target: Path, draft: Path, *arguments: object, **options) -> tuple[int, str, str]:
@@ -25,7 +24,9 @@ def ask(target: Path, draft: Path, *arguments: object, **options) -> tuple[int, 
 
 
 def test_answer_goes_to_standard_output_and_the_rest_to_standard_error(target, draft):
-    code, out, err = ask(target, draft, "--mode", "sps", "--max-tokens", 20, "hello")
+    """In the processes that a shell starts; most tests below do without them."""
+    known = ("ask", "--target", target, "--draft", draft, *HOT)
+    code, out, err = run_apart(*known, "--mode", "sps", "--max-tokens", 20, "hello")
     assert code == 0
     assert "20 tokens" in err
     assert "tokens/evaluation" in err
@@ -129,30 +130,22 @@ def test_draft_of_another_vocabulary_proposes_what_both_can_say(target, tmp_path
         ([], 2, "needs a terminal"),
     ],
 )
-def test_bad_input_is_one_sentence_and_an_exit_code(capsys, arguments, code, complaint):
-    found, out, err = ended(capsys, *arguments)
+def test_bad_input_is_one_sentence_and_an_exit_code(arguments, code, complaint):
+    found, out, err = run(*arguments)
     assert found == code
     assert out == ""
     assert complaint in err
     assert "Traceback" not in err
 
 
-def test_a_bug_that_the_engine_tells_of_is_one_sentence_too(monkeypatch, capsys):
+def test_a_bug_that_the_engine_tells_of_is_one_sentence_too(monkeypatch):
     """Its process lives on, so the error comes as any other does."""
 
     def invoke(context):
         raise Bug("This is a bug in specchat: KeyError.")
 
-    monkeypatch.setattr("sys.argv", ["specchat", "ask", "hi"])
     monkeypatch.setattr("tui.shell.cli.specchat.invoke", invoke)
-    monkeypatch.setattr("tui.shell.cli.signal.signal", lambda number, handler: None)
-    with pytest.raises(SystemExit) as end:
-        main()
-    assert (end.value.code, *capsys.readouterr()) == (
-        1,
-        "",
-        "specchat: This is a bug in specchat: KeyError.\n",
-    )
+    assert run("ask", "hi") == (1, "", "specchat: This is a bug in specchat: KeyError.\n")
 
 
 def test_with_no_model_on_disk_the_command_that_fetches_it_is_named(tmp_path):
@@ -262,21 +255,21 @@ def test_the_default_pair_answers(default_pair):
         ("help", "specchat --help"),
     ],
 )
-def test_the_name_that_another_program_has_for_a_command_leads_to_ours(capsys, name, meant):
-    assert refused(capsys, name, "x").endswith(f"No such command {name!r}. Did you mean: {meant}\n")
+def test_the_name_that_another_program_has_for_a_command_leads_to_ours(name, meant):
+    assert refused(name, "x").endswith(f"No such command {name!r}. Did you mean: {meant}\n")
 
 
-def test_a_name_that_is_like_none_is_refused_anyway(capsys):
-    assert refused(capsys, "xyzzy").endswith("No such command 'xyzzy'.\n")
+def test_a_name_that_is_like_none_is_refused_anyway():
+    assert refused("xyzzy").endswith("No such command 'xyzzy'.\n")
 
 
-def test_a_number_that_is_none_is_refused_in_words(capsys):
-    assert "'x' is not a valid whole number" in refused(capsys, "ask", "hi", "--n", "x")
-    assert "'x' is not a valid whole number" in refused(capsys, "chats", "show", "x")
+def test_a_number_that_is_none_is_refused_in_words():
+    assert "'x' is not a valid whole number" in refused("ask", "hi", "--n", "x")
+    assert "'x' is not a valid whole number" in refused("chats", "show", "x")
 
 
-def refused(capsys, *arguments):
+def refused(*arguments):
     """Run a command that is a wrong usage, and return what is said."""
-    code, _, err = ended(capsys, *arguments)
+    code, _, err = run(*arguments)
     assert code == 2
     return err

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from textual.widgets import Static
 from models.errors import StorageError
 from tests import tiny
 from tests.tui.chat.chat_driver import open_chat
-from tests.tui.shell.program import HOT, run
+from tests.tui.shell.program import HOT, run, run_apart
 from tui.settings.config_file import read
 from tui.settings.config_writer import write
 
@@ -38,9 +39,9 @@ def odd_draft(folder: Path) -> Path:
     return made.rename(path)
 
 
-def said(*arguments: object) -> str:
+def said(*arguments: object, by: Callable[..., tuple[int, str, str]] = run) -> str:
     """Run a command that has to succeed, and return what it prints."""
-    code, out, err = run(*arguments)
+    code, out, err = by(*arguments)
     assert code == 0, err
     assert "Traceback" not in err
     return out
@@ -48,7 +49,7 @@ def said(*arguments: object) -> str:
 
 def test_its_answers_are_stored_and_continued(odd: Path, odd_draft: Path) -> None:
     ask = ("ask", *HOT, "--max-tokens", "8", "--target", odd, "--json")
-    found = json.loads(said(*ask, "--draft", odd_draft, "--chat", "new", "Hi"))
+    found = json.loads(said(*ask, "--draft", odd_draft, "--chat", "new", "Hi", by=run_apart))
     assert found["target"]["path"] == str(odd)
     assert found["target"]["name"] == "\ufffd\ufffd model"
     assert len(found["target"]["sha256"]) == 64

@@ -94,8 +94,11 @@ class Text:
 
     def draft(self, tokens: Sequence[int]) -> tuple[int, int]:
         """Return the token that the draft has follow, and the margin; it may see the end alone."""
+        tokens = list(tokens)
         for place in range(min(self.said + 33, len(self.tokens) - 1), self.said - 1, -1):
-            if list(tokens) == self.tokens[max(0, place - len(tokens)) : place]:
+            if tokens[-1] != self.tokens[place - 1]:  # nearly everywhere
+                continue
+            if tokens == self.tokens[max(0, place - len(tokens)) : place]:
                 answered = place - self.prompt
                 is_right = self.luck[answered] < self.right(answered)
                 return self.tokens[place] if is_right else WRONG, self.evidence(is_right)
