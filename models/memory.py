@@ -87,7 +87,8 @@ def estimate(
 
 def taken_back(summary: ModelSummary, size: int, *, drafts: bool = False) -> int:
     """Return for how many tokens of a batch a state is kept to go back to: 0 for most models."""
-    return of_size(summary.architecture, summary.state_bytes, size, 1 if drafts else ROWS)
+    room = 0 if drafts else min(ROWS - 1, summary.plane_room)
+    return of_size(summary.architecture, summary.state_bytes, size, room)
 
 
 def of_pair(

@@ -23,11 +23,12 @@ def planes(header: Header, max_rows: int) -> int:
 
     One that is asked for single rows proposes: it has no batch to take back anything of.
     """
-    return of_size(header.architecture, header.state_bytes, header.size, max_rows)
+    room = min(max_rows - 1, header.plane_room)
+    return of_size(header.architecture, header.state_bytes, header.size, room)
 
 
-def of_size(architecture: str | None, state: int, size: int, max_rows: int) -> int:
-    """Return the same for a state and weights of so many bytes."""
+def of_size(architecture: str | None, state: int, size: int, room: int) -> int:
+    """Return the same for a state and weights of so many bytes; `room` is the most there can be."""
     if architecture not in BOUNDED or not state:
         return 0
-    return min(max_rows - 1, int(SHARE * size / state))
+    return min(room, int(SHARE * size / state))

@@ -20,7 +20,7 @@ from models.files.places import cache_dir
 from models.files.stores import Stored, stored
 from models.gguf import ModelSummary, summarise
 
-_VERSION = 3  # of `ModelSummary`: records of other versions are ignored
+_VERSION = 4  # of `ModelSummary`: records of other versions are ignored
 _Outcome = ModelSummary | str
 """What is known about a file: its summary, or what is wrong with it."""
 

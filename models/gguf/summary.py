@@ -46,6 +46,7 @@ class ModelSummary:
     repacked: int  # bytes that llama.cpp holds a second time, rearranged for the CPU
     recurrent: bool  # whether it has a state instead of keys and values, in some layers at least
     state_bytes: int  # of that state
+    plane_room: int  # states that llama.cpp can keep of a batch
     flaw: str | None  # why it cannot hold a conversation
     layers: int | None
     serves: str | None  # the target it was made to draft for; see `models.slim`
@@ -71,6 +72,7 @@ def summarise(path: Path) -> ModelSummary:
         repacked=sum(header.tensors.matrices.get(kind, 0) for kind in _REPACKED),
         recurrent=_is_recurrent(header),
         state_bytes=header.state_bytes,
+        plane_room=header.plane_room,
         flaw=_flaw(header),
         layers=header.layers,
         serves=serves if isinstance(serves, str) else None,

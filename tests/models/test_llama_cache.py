@@ -4,17 +4,19 @@ import random
 import tempfile
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from models import gguf
 from models.cancel import CancelFlag
 from models.errors import Cancelled
 from models.native.batch import BATCH
 from models.native.model import NativeModel
 from models.native.weights import Weights
+from models.planes import planes
 from tests import tiny
 from tests.engine import ENGINE, llama_alone
 from tests.hostile_texts import ALL
@@ -118,6 +120,20 @@ def test_recurrent_models_too(tmp_path, kind, role):
         assert model.can_roll_back
         assert model.rollback == (RECURRENT[kind] if role == "target" else 0)
         play(model, kind, ROUNDS if role == "target" else ROUNDS // 4, 50)
+
+
+@llama_alone
+@pytest.mark.parametrize("layers", [16, 30])
+def test_a_deep_model_keeps_no_more_states_than_its_graph_has_room_for(tmp_path, layers):
+    """llama.cpp ends the process where they are too many: 29, with either."""
+    path = tiny.write(tmp_path / "deep.gguf", "lfm2", seed=3, layers=layers)
+    assert planes(gguf.read(path), 32) == 18
+    with (
+        closing(Weights(path)) as weights,
+        closing(NativeModel(weights, n_ctx=1024, threads=1)) as model,
+    ):
+        assert model.rollback == 18
+        play(model, "deep", 60, 20)
 
 
 @llama_alone
