@@ -12,7 +12,7 @@ from tests.mutants.mutant import Mutant
 
 LAW = forms.test_an_answer_with_a_form_has_the_law_of_masked_ars
 CUT = partial(LAW, TokenRule, best_two, forms.FORMS[1], "model")
-HISTORY = partial(LAW, TokenRule, repeats_halved, forms.FORMS[0], "form, parrot, model")
+HISTORY = partial(LAW, TokenRule, repeats_halved, forms.FORMS[2], "suffix, model")
 
 MASKED = "return warp(allowed, history)"
 MASKED_AFTER = """\

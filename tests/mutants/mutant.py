@@ -15,6 +15,11 @@ from types import CodeType, FunctionType
 from typing import Any, cast
 
 import pytest
+from hypothesis import Phase, settings
+
+# Any example that kills will do: a smaller one is not looked for.
+FOUND = (Phase.explicit, Phase.generate)
+settings.register_profile("mutants", settings.get_profile("ours"), phases=FOUND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +54,12 @@ class Mutant:
 
     def death(self) -> str | None:
         """Return how the test ends with the mutant alive; None if it does not notice."""
-        with self.alive(), tempfile.TemporaryDirectory() as folder:
-            return failure(self.killed_by, Path(folder))
+        settings.load_profile("mutants")
+        try:
+            with self.alive(), tempfile.TemporaryDirectory() as folder:
+                return failure(self.killed_by, Path(folder))
+        finally:
+            settings.load_profile("ours")
 
     @property
     def test(self) -> str:

@@ -43,6 +43,7 @@ ROUNDING = 1e-5
 @given(LOGITS, SAMPLINGS, HISTORIES)
 @example(np.array([LARGEST, 1], np.float32), Sampling(repeat_penalty=0.01), [0])
 @example(np.array([1, 1, 1], np.float32), Sampling(top_k=2, top_p=1), [])
+@example(np.array([-LARGEST, 1e31], np.float32), Sampling(temperature=0), [])
 @example(np.array([-LARGEST, 1], np.float32), Sampling(repeat_penalty=100), [0])
 @example(np.zeros(3, np.float32), Sampling(1, 0, 1e-320), [])
 @example(np.array([LARGEST, -LARGEST], np.float32), Sampling(temperature=100), [])

@@ -54,7 +54,8 @@ def test_a_file_that_one_engine_cannot_run_goes_to_the_other_with_the_reason():
 
 
 @needs_both
-def test_engines_are_compared_once_for_a_file_until_it_changes(setup):
+def test_engines_are_compared_once_for_a_file_until_it_changes(setup, monkeypatch):
+    monkeypatch.setattr(engine_trial, "run", lambda *_: FLAT)
     engine, tried = chosen(setup)
     assert tried == ["llama", "ik"]
     assert chosen(setup) == (engine, [])

@@ -73,9 +73,11 @@ class Echo:
         return Draft(tuple(Proposal(token, one_hot(token), "echo") for token in spoilt))
 
 
-def noise(model, tokens: list[int]) -> float:
-    """Return how much a batch moves a logit."""
-    return max(width_difference(model, tokens, width)[0] for width in WIDTHS)
+@pytest.fixture(scope="module")
+def noise(smol) -> float:
+    """How much a batch moves a logit."""
+    tokens = prompt_of(smol, PROMPTS[0])[:30]
+    return max(width_difference(smol, tokens, width)[0] for width in WIDTHS)
 
 
 @pytest.fixture(scope="module", params=PROMPTS, ids=["code", "prose"])
@@ -89,16 +91,18 @@ def ars(smol, request) -> tuple[int, list[int]]:
 
 @pytest.mark.parametrize("k", [3, 1, 15, 7])
 @pytest.mark.some(1)
-def test_greedy_ars_and_sps_say_the_same_where_batches_compute_bit_for_bit_alike(smol, ars, k):
+def test_greedy_ars_and_sps_say_the_same_where_batches_compute_bit_for_bit_alike(
+    smol, noise, ars, k
+):
     """SmolLM2 in Q4_1 does on every machine measured; where it does not, a near-tie is allowed."""
     start, said = ars
     sps = said[:start]
     rule = TokenRule(np.random.default_rng())
     decode(speculative(smol, Echo(said), sps, lambda: Fixed(k), greedy, rule), sps, LENGTH)
-    check_same_or_near_tie(smol, said, sps[: len(said)])
+    check_same_or_near_tie(smol, said, sps[: len(said)], noise)
 
 
-def check_same_or_near_tie(model, ars: list[int], sps: list[int]) -> float:
+def check_same_or_near_tie(model, ars: list[int], sps: list[int], noise: float) -> float:
     """Return the gap between the two tokens where the texts part; 0 if they never do."""
     differ = [i for i, (a, b) in enumerate(zip(ars, sps, strict=False)) if a != b]
     if not differ:
@@ -106,8 +110,7 @@ def check_same_or_near_tie(model, ars: list[int], sps: list[int]) -> float:
     at = differ[0]
     row = model.logits(ars[:at])[0]
     gap = float(abs(row[ars[at]] - row[sps[at]]))
-    moved = noise(model, ars)
-    assert gap <= 2 * moved, f"they part at token {at}, {gap:.3f} apart; noise is {moved:.3f}"
+    assert gap <= 2 * noise, f"they part at token {at}, {gap:.3f} apart; noise is {noise:.3f}"
     return gap
 
 
@@ -120,6 +123,7 @@ def test_the_default_pair_parts_from_ars_only_at_near_ties(open_model, default_p
     prompt = prompt_of(target, PROMPTS[0])
     ars = list(prompt)
     decode(autoregressive(target, ars, greedy, TokenRule(np.random.default_rng())), ars, 40)
+    noise = max(width_difference(target, ars, width)[0] for width in (2, 4, 8))
     for k in (1, 3, 7):
         sps, accepted, tested = list(prompt), 0, 0
         drafter = Cascade(ModelSource(draft, Mapping.by_number(target.n_vocab, draft.n_vocab)))
@@ -129,6 +133,6 @@ def test_the_default_pair_parts_from_ars_only_at_near_ties(open_model, default_p
         while len(sps) < len(ars):
             round_ = next(rounds)
             accepted, tested = accepted + round_.accepted, tested + round_.tested
-        gap = check_same_or_near_tie(target, ars, sps[: len(ars)])
-        print(f"lookahead {k}: gap {gap:.3f}, {accepted}/{tested} accepted")
+        gap = check_same_or_near_tie(target, ars, sps[: len(ars)], noise)
+        print(f"lookahead {k}: gap {gap:.3f}, noise {noise:.3f}, {accepted}/{tested} accepted")
         assert accepted / tested > 0.4  # on code this draft is right five times in six

@@ -10,7 +10,7 @@ import time
 import psutil
 import pytest
 
-from assistant.tools import server, stdio_transport
+from assistant.tools import server
 from assistant.tools.limits import ERROR_BYTES, PAGES, RESULT_CHARACTERS, TOOLS
 from assistant.tools.toolbox import Tools
 from tests.assistant.tools.boxes import HERE, call, hostile, names, opened, report
@@ -28,7 +28,7 @@ async def test_megabytes_of_a_result_are_cut_to_what_a_context_holds():
 
 @pytest.mark.parametrize("case", ["Endless", "GarbageForever", "Notifying", "Pinging", "Answering"])
 async def test_a_server_that_sends_without_end_is_stopped_and_says_so(case, monkeypatch):
-    monkeypatch.setattr(stdio_transport, "UNASKED", 200)
+    monkeypatch.setattr("assistant.tools.stdio_transport.UNASKED", 200)
     async with opened(hostile(case)) as tools:
         result = await call(tools)
         assert result.failed

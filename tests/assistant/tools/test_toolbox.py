@@ -15,7 +15,6 @@ import pytest
 
 from assistant.tools.limits import MESSAGE_BYTES
 from assistant.tools.servers import ServerSettings
-from assistant.tools.stdio_transport import INHERITED
 from assistant.tools.toolbox import Tools
 from tests.assistant.tools.boxes import HERE, call, good, hostile, opened, report
 
@@ -39,6 +38,8 @@ async def test_a_server_is_started_when_it_is_needed_and_its_results_are_texts()
 
 
 async def test_a_server_gets_no_variables_but_the_usual_and_those_of_its_settings(monkeypatch):
+    from assistant.tools.stdio_transport import INHERITED  # a second to load, in every worker
+
     monkeypatch.setenv("SECRET_TOKEN", "secret")
     server = replace(hostile("Environment"), env=(("OWN", "1"),))
     async with opened(server) as tools:

@@ -13,7 +13,7 @@ import pytest
 from assistant.decoding.rules.noise import Noise
 from tests.assistant.chi_square import agrees
 
-MANY = 16_384
+MANY = 8_192
 IDS = np.arange(MANY)
 
 

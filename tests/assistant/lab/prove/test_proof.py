@@ -135,6 +135,7 @@ def test_without_a_draft_the_target_stands_in(tiny_target):
 
 @llama_alone
 @pytest.mark.parametrize("kind", ["qwen35", "mamba"])
+@pytest.mark.some(1)
 def test_recurrent_pairs_hold(tmp_path, kind):
     target = tiny.write(tmp_path / "target.gguf", kind, seed=11, stops=False)
     draft = tiny.write(tmp_path / "draft.gguf", kind, seed=12, like=11, noise=1.0, stops=False)
