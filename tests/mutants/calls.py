@@ -35,8 +35,8 @@ MUTANTS = (
     Mutant(
         "leave text free after the beginning of a call",
         CallGrammar.answer,
-        'barred = [f".*{_pattern(self._form.trigger)}.*"]',
-        'barred = [f"{_pattern(self._form.trigger)}.*"]',
+        'barred = [f".*{pattern_of(self._form.trigger)}.*"]',
+        'barred = [f"{pattern_of(self._form.trigger)}.*"]',
         FREE,
     ),
     Mutant(
