@@ -161,7 +161,9 @@ class AskSession:
                 return
             asked = [each.finished.calls for each in [*outcome.before, given] if each.finished]
             choice: ToolChoice = "auto" if left and not again(asked) else "none"
-            request = replace(request, messages=tuple(messages), tool_choice=choice)
+            request = replace(
+                request, messages=tuple(messages), tools=tools.offered(), tool_choice=choice
+            )
             if self._continued is not None:
                 self._continued.again(model.target)
             outcome.before.append(given)
