@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from importlib import import_module
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -39,7 +40,8 @@ class Server:
     def report(self) -> ServerReport:
         """Return how it is."""
         name, errors = self.settings.name, str(self._errors)
-        return ServerReport(name, self._state, self._problem, self.tools, errors)
+        problem = self.settings.without_secrets(self._problem)
+        return ServerReport(name, self._state, problem, self.tools, errors)
 
     async def ready(self) -> bool:
         """Start it unless it runs; say whether it does. Cancelling leaves it starting."""
@@ -72,11 +74,13 @@ class Server:
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         """Call a tool by the name that the model sees; what goes wrong is a result."""
-        if not self._session:
-            return ToolResult(f"{self.settings.name} does not run. {self._problem}", failed=True)
-        work = self._session.call(name, arguments)
-        returned = await self._within(work, CALL_S, f"{name} did not return")
-        return ToolResult(returned, failed=True) if isinstance(returned, str) else returned
+        result: ToolResult | str = f"{self.settings.name} does not run. {self._problem}"
+        if self._session:
+            work = self._session.call(name, arguments)
+            result = await self._within(work, CALL_S, f"{name} did not return")
+        if isinstance(result, str):
+            result = ToolResult(result, failed=True)
+        return replace(result, text=self.settings.without_secrets(result.text))
 
     async def stop(self) -> None:
         """End it and all that it started."""

@@ -19,6 +19,8 @@ _OWN_HEADERS = {
     "transfer-encoding", "upgrade",
 }  # fmt: skip
 _PORTS = {"http": 80, "https": 443}
+SHORTEST_SECRET = 6
+"""Characters; what is shorter is a word like any other."""
 _TWINS = str.maketrans("01i", "oll")
 
 
@@ -101,6 +103,14 @@ class ServerSettings:
                     f'The header {name} of the server "{self.name}" is empty, has a space at an '
                     "end, or has characters other than printable ASCII"
                 )
+
+    def without_secrets(self, text: str) -> str:
+        """Return a text without what the headers say, should a server repeat that."""
+        for _, value in self.headers:
+            for secret in (value, value.rpartition(" ")[2]):
+                if len(secret) >= SHORTEST_SECRET:
+                    text = text.replace(secret, "[secret]")
+        return text
 
     def is_address(self, scheme: str, host: str, port: int | None) -> bool:
         """Whether these are of the address that the settings name, to which alone headers go."""

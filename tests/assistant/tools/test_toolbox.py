@@ -171,7 +171,8 @@ class Web(BaseHTTPRequestHandler):
             "tools/list": {"tools": [{"name": "go", "inputSchema": {"type": "object"}}]},
         }
         known = {"result": results.get(message["method"])}
-        error = {"error": {"code": -32601, "message": "Method not found"}}
+        told = f"You sent {self.headers['Authorization']}"
+        error = {"error": {"code": -32601, "message": told}}
         said = {"jsonrpc": "2.0", "id": message.get("id")} | (known if known["result"] else error)
         content = json.dumps(said).encode() if "id" in message else b""
         self.send_response(200 if content else 202)
@@ -223,7 +224,7 @@ async def test_a_response_without_end_or_compressed_is_refused(what, problem):
             assert problem in report(tools).problem
 
 
-SECRET = (("Authorization", "Bearer open sesame"),)
+SECRET = (("Authorization", "Bearer open-sesame"),)
 
 
 async def test_headers_go_to_the_address_of_their_server_alone_and_are_never_told():
@@ -240,6 +241,15 @@ async def test_headers_go_to_the_address_of_their_server_alone_and_are_never_tol
                     await client.post(f"http://{host}/mcp")
     assert theirs == [f"127.0.0.1:{other}"]
     assert ours == [f"localhost:{port}", SECRET[0][1]]
+
+
+async def test_a_secret_that_a_server_repeats_is_not_shown():
+    with web("streams") as (port, _):
+        server = ServerSettings("web", url=f"http://127.0.0.1:{port}/", headers=SECRET)
+        async with opened(server) as tools:
+            refused = await call(tools, "web__go")
+            assert refused.text == "The server refused: You sent [secret]"
+            assert "sesame" not in f"{report(tools)}"
 
 
 async def test_a_server_that_wants_a_token_says_where_it_goes():
