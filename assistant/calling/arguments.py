@@ -1,7 +1,5 @@
-"""The arguments of a call, read as they come: JSON, also where the model writes another syntax."""
+"""The arguments of a call, read as they come, and what schemas say of them."""
 
-import json
-import re
 from typing import Protocol
 
 Schema = dict[str, object]
@@ -41,48 +39,16 @@ class JsonArguments:
         return text, None
 
 
-class XmlArguments:
-    """Elements of Qwen3-Coder's; a value is text where the schema says so, else JSON."""
-
-    _ELEMENT = re.compile(r"\s*<parameter=([^>]*)>\n(.*?)\n</parameter>\n", re.DOTALL)
-    _END = re.compile(r"\s*(?=</function>)")
-
-    def __init__(self, schema: Schema) -> None:
-        self._schemas = properties(schema)
-        self._rest, self._any = "", False
-
-    def read(self, text: str) -> tuple[str, str | None]:
-        """Read on; see `Arguments`."""
-        self._rest += text
-        added = ""
-        while element := self._ELEMENT.match(self._rest):
-            self._rest = self._rest[element.end() :]
-            name, value = element.groups()
-            if not is_text(self._schemas.get(name, {"type": "string"})):
-                value = json.dumps(_number_or_text(value), ensure_ascii=False)
-            else:
-                value = json.dumps(value, ensure_ascii=False)
-            added += f"{', ' if self._any else '{'}{json.dumps(name)}: {value}"
-            self._any = True
-        if end := self._END.match(self._rest):
-            return added + ("}" if self._any else "{}"), self._rest[end.end() :]
-        return added, None
-
-
 def properties(schema: Schema) -> dict[str, Schema]:
-    """Return what a schema says of each property of an object."""
+    """Return what a schema says of each property that an object may have."""
     known = schema.get("properties")
     named = known.items() if isinstance(known, dict) else ()
-    return {name: each if isinstance(each, dict) else {} for name, each in named}
+    return {
+        name: each if isinstance(each, dict) else {} for name, each in named if each is not False
+    }
 
 
-def is_text(schema: Schema) -> bool:
-    """Say whether a value is a string, and needs no quotes."""
-    return schema.get("type") == "string"
-
-
-def _number_or_text(value: str) -> object:
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value
+def required(schema: Schema) -> set[str]:
+    """Return the names of the properties that an object needs."""
+    names = schema.get("required")
+    return {name for name in names if isinstance(name, str)} if isinstance(names, list) else set()

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from assistant.calling.arguments import Arguments, JsonArguments, Schema, XmlArguments
+from assistant.calling.arguments import Arguments, JsonArguments, Schema
+from assistant.calling.elements import XmlArguments
 from assistant.calling.formats import BARE, BARE_BETWEEN, BARE_STARTS, CallFormat
 from assistant.calling.gemma import GemmaArguments
 from assistant.chat.answer_text import StopStrings

@@ -56,6 +56,8 @@ class FormMask:
     ) -> None:
         self.rows, self.seconds = 0, 0.0
         """How many rows were masked, and the time that this has taken."""
+        self.failed = False
+        """Whether the form was too complex to continue, for copies of the matcher too."""
         self._matcher, self._tokenizer, self._stops = matcher, tokenizer, stop_tokens
         self._tokens, self._start = tokens, start
         self._read: list[int] = []  # by the matcher
@@ -161,5 +163,6 @@ class FormMask:
     def _check(self) -> None:
         error = self._matcher.get_error()
         if error and not self._matcher.is_accepting():
+            self.failed = True
             why = error.splitlines()[0].partition(" (")[0].rstrip(".")
             raise UsageError(f"The form is too complex to continue: {why}.")

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
-from assistant.tools.limits import CALL_S, MESSAGE_BYTES, START_S
+from assistant.tools.limits import CALL_S, MESSAGE_BYTES, START_S, STREAMS
 from assistant.tools.server_errors import ServerStopped
 from assistant.tools.servers import ServerSettings
 
@@ -36,17 +36,31 @@ async def http_streams(server: ServerSettings) -> AsyncIterator[Any]:
         yield streams
 
 
+_UNNAMED = "It wants to know who asks (HTTP 401): give it a token with headers, in config.toml."
+_UNKNOWN = "It does not accept the headers that it is given (HTTP 401): is the token still valid?"
+
+
 class _Guard(httpx2.AsyncHTTPTransport):
     """Every request passes here, whoever wants it and whatever redirected it."""
 
     def __init__(self, server: ServerSettings) -> None:
         super().__init__()
         self._server = server
+        self._asks = 0  # streams that were opened since something was asked
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if not self._server.may_contact(request.url.host):
-            raise ServerStopped(f"It leads to {request.url.host}, which is not allowed.")
+        url = request.url
+        if not self._server.may_contact(url.host):
+            raise ServerStopped(f"It leads to {url.host}, which is not allowed.")
+        self._asks = self._asks + 1 if request.method == "GET" else 0
+        if self._asks > STREAMS:
+            raise ServerStopped("It ends its streams without end, so it was left.")
+        if self._server.is_address(url.scheme, url.host, url.port):
+            request.headers.update(self._server.headers)
         response = await super().handle_async_request(request)
+        if response.status_code == 401:
+            await response.aclose()
+            raise ServerStopped(_UNKNOWN if self._server.headers else _UNNAMED)
         if "content-encoding" in response.headers:
             await response.aclose()
             raise ServerStopped("It compresses what it sends, though it was asked not to.")

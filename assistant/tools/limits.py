@@ -15,6 +15,8 @@ MESSAGE_BYTES = 4_000_000
 """Bytes of one message; the connection of a server that sends more is closed."""
 UNASKED = 10_000
 """Messages between two calls: notifications, requests, garbage; one of them is the answer."""
+STREAMS = 100
+"""Connections by HTTP that wait for messages, one after another, between two requests."""
 ERROR_BYTES = 65_536
 """Bytes that are kept of what a server wrote to its standard error: the last ones."""
 

@@ -2,10 +2,12 @@
 
 import asyncio
 import sys
+from collections.abc import Coroutine
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from importlib import import_module
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from assistant.tools.limits import CALL_S, RETRY_S, START_S, STOP_S
 from assistant.tools.server_errors import ErrorTail, ServerStopped
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from assistant.tools.session import Session
 
 ENDING_S = 5 * STOP_S
+Returned = TypeVar("Returned")
 
 
 class Server:
@@ -31,12 +34,14 @@ class Server:
         self._settled = self._stopping = asyncio.Event()
         self._session: Session | None = None
         self._not_before = 0.0
-        self._calls: set[asyncio.Task[ToolResult]] = set()
+        self._listing = asyncio.Lock()
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     def report(self) -> ServerReport:
         """Return how it is."""
         name, errors = self.settings.name, str(self._errors)
-        return ServerReport(name, self._state, self._problem, self.tools, errors)
+        problem = self.settings.without_secrets(self._problem)
+        return ServerReport(name, self._state, problem, self.tools, errors)
 
     async def ready(self) -> bool:
         """Start it unless it runs; say whether it does. Cancelling leaves it starting."""
@@ -50,28 +55,32 @@ class Server:
         await self._settled.wait()
         return self._session is not None
 
+    async def learn(self, anew: bool = False) -> bool:
+        """Start it unless it runs, and list its tools again if they changed; say whether it runs.
+
+        With `anew` they are listed also where a server cannot say by itself that they changed.
+        """
+        async with self._listing:
+            if not await self.ready() or not self._session or not self._session.is_stale(anew):
+                return self._session is not None
+            session = self._session
+            why = await self._within(session.list_tools(), START_S, "It did not list its tools")
+            if not why and self._session is session:
+                self.tools, self._problem = session.listing.tools, session.listing.problem
+            elif why and self._state != "failed":
+                await self.stop()
+                self._state, self._problem = "failed", why
+            return self._session is not None
+
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         """Call a tool by the name that the model sees; what goes wrong is a result."""
-        if not self._session:
-            return ToolResult(f"{self.settings.name} does not run. {self._problem}", failed=True)
-        # Not awaited when it is cancelled: telling the server may take as long as the server likes.
-        call = asyncio.create_task(self._session.call(name, arguments))
-        self._calls.add(call)
-        call.add_done_callback(self._end_call)
-        try:
-            await asyncio.wait({call}, timeout=CALL_S)
-            if not call.done():
-                await self.stop()
-                self._problem = f"{name} did not return within {CALL_S:g} s, so it was stopped."
-                return ToolResult(self._problem, failed=True)
-            return call.result()
-        except ServerStopped as error:
-            assert self._task
-            await asyncio.wait({self._task}, timeout=ENDING_S)  # after which it knows the reason
-            said = f"{self.settings.name} did not answer. {self._problem or error}"
-            return ToolResult(said, failed=True)
-        finally:
-            call.cancel()
+        result: ToolResult | str = f"{self.settings.name} does not run. {self._problem}"
+        if self._session:
+            work = self._session.call(name, arguments)
+            result = await self._within(work, CALL_S, f"{name} did not return")
+        if isinstance(result, str):
+            result = ToolResult(result, failed=True)
+        return replace(result, text=self.settings.without_secrets(result.text))
 
     async def stop(self) -> None:
         """End it and all that it started."""
@@ -113,7 +122,29 @@ class Server:
         if not settled.is_set():  # it may not start the next time either
             self._not_before = monotonic() + RETRY_S
 
-    def _end_call(self, call: asyncio.Task[ToolResult]) -> None:
-        self._calls.discard(call)
-        if not call.cancelled():
-            call.exception()  # it was told, or nobody waits for it
+    async def _within(
+        self, work: Coroutine[Any, Any, Returned], seconds: float, otherwise: str
+    ) -> Returned | str:
+        """Return what a session returns, or why it does not; if it takes too long, end it."""
+        # Not awaited when it is cancelled: telling the server may take as long as the server likes.
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._end_task)
+        try:
+            await asyncio.wait({task}, timeout=seconds)
+            if task.done():
+                return task.result()
+            await self.stop()
+            self._problem = f"{otherwise} within {seconds:g} s, so it was stopped."
+            return self._problem
+        except ServerStopped as error:
+            assert self._task
+            await asyncio.wait({self._task}, timeout=ENDING_S)  # after which it knows the reason
+            return f"{self.settings.name} did not answer. {self._problem or error}"
+        finally:
+            task.cancel()
+
+    def _end_task(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # it was told, or nobody waits for it

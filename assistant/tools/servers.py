@@ -3,7 +3,7 @@
 import ipaddress
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from models.errors import UsageError
@@ -12,6 +12,15 @@ BUILT_IN = "files"
 """The name under which specchat's own tools are offered; no server may have it."""
 NAME = re.compile(r"[a-zA-Z0-9]+(?:[_-][a-zA-Z0-9]+)*")
 LONGEST_NAME = 24
+HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_OWN_HEADERS = {
+    "accept", "accept-encoding", "connection", "content-encoding", "content-length",
+    "content-type", "expect", "host", "keep-alive", "last-event-id", "te", "trailer",
+    "transfer-encoding", "upgrade",
+}  # fmt: skip
+_PORTS = {"http": 80, "https": 443}
+SHORTEST_SECRET = 6
+"""Characters; what is shorter is a word like any other."""
 _TWINS = str.maketrans("01i", "oll")
 
 
@@ -26,10 +35,11 @@ class ServerSettings:
     name: str
     command: str = ""
     args: tuple[str, ...] = ()
-    env: tuple[tuple[str, str], ...] = ()  # besides the few variables that each server gets
+    env: tuple[tuple[str, str], ...] = field(default=(), repr=False)  # besides the usual few
     cwd: str = ""  # empty: the folder in which specchat was started
     url: str = ""
     allow_host: str = ""  # the host of the address, if it is another machine
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)  # may hold secrets
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name) or len(self.name) > LONGEST_NAME:
@@ -53,6 +63,7 @@ class ServerSettings:
             raise UsageError(f'The server "{self.name}" names a variable that cannot be set')
         if self.url:
             self._check_address()
+        self._check_headers()
 
     @property
     def identity(self) -> str:
@@ -75,6 +86,37 @@ class ServerSettings:
                 f'The server "{self.name}" is on another machine, {host}. If it may see what its '
                 f'tools are called with, set allow_host = "{host}"'
             )
+
+    def _check_headers(self) -> None:
+        """Refuse headers that change what is asked of whom; none is shown but by its name."""
+        names = [name.lower() for name, _ in self.headers]
+        if names and not self.url:
+            raise UsageError(f'The server "{self.name}" has headers, which need a url')
+        for name, value in self.headers:
+            low = name.lower()
+            if not HEADER.fullmatch(name) or low in _OWN_HEADERS or low.startswith("mcp-"):
+                raise UsageError(f'The server "{self.name}" cannot have a header {name!r}')
+            if names.count(low) > 1:
+                raise UsageError(f'The server "{self.name}" has the header {name} twice')
+            if not (value.isascii() and value.isprintable() and value == value.strip() != ""):
+                raise UsageError(
+                    f'The header {name} of the server "{self.name}" is empty, has a space at an '
+                    "end, or has characters other than printable ASCII"
+                )
+
+    def without_secrets(self, text: str) -> str:
+        """Return a text without what the headers say, should a server repeat that."""
+        for _, value in self.headers:
+            for secret in (value, value.rpartition(" ")[2]):
+                if len(secret) >= SHORTEST_SECRET:
+                    text = text.replace(secret, "[secret]")
+        return text
+
+    def is_address(self, scheme: str, host: str, port: int | None) -> bool:
+        """Whether these are of the address that the settings name, to which alone headers go."""
+        parts = urlsplit(self.url)
+        ours, theirs = (each or _PORTS.get(parts.scheme) for each in (parts.port, port))
+        return (scheme, host.lower(), theirs) == (parts.scheme, parts.hostname, ours)
 
     def may_contact(self, host: str) -> bool:
         """Whether a host is this machine, or the one that the settings allow."""

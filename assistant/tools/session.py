@@ -1,27 +1,29 @@
 """A connection to a server, through the official package. Loaded when a server is started."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Self
+from typing import Any
 
 from httpx2 import HTTPError
 from mcp import Client, MCPError
 from mcp.client import ClientSession, Transport
-from mcp.shared.message import SessionMessage
 from mcp_types import (
     CONNECTION_CLOSED,
     CallToolRequest,
     CallToolRequestParams,
     CallToolResult,
+    ErrorData,
     Implementation,
-    JSONRPCResponse,
     PaginatedRequestParams,
 )
 from mcp_types import Tool as ListedTool
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from assistant.tools.http_transport import http_streams
+from assistant.tools.incoming import watched
 from assistant.tools.limits import PAGES, PROBLEM_CHARACTERS, TOOLS
 from assistant.tools.listing import ToolListing, listing
 from assistant.tools.results import result_of
@@ -30,6 +32,8 @@ from assistant.tools.servers import ServerSettings
 from assistant.tools.stdio_transport import process_streams
 from assistant.tools.values import ToolResult
 
+_CLOSED = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
+"""What the package says then; servers use that number for errors of their own."""
 for _name in ("mcp", "client"):  # what the package would write onto the screen
     logging.getLogger(_name).addHandler(logging.NullHandler())
     logging.getLogger(_name).propagate = False
@@ -38,9 +42,42 @@ for _name in ("mcp", "client"):  # what the package would write onto the screen
 class Session:
     """A server that answers."""
 
-    def __init__(self, session: ClientSession, listed: ToolListing) -> None:
-        self._session = session
-        self.listing = listed
+    def __init__(
+        self, server: ServerSettings, session: ClientSession, changed: asyncio.Event
+    ) -> None:
+        self._server, self._session, self._changed = server, session, changed
+        self.listing = ToolListing((), {}, "It has no tools.")
+
+    def is_stale(self, anew: bool) -> bool:
+        """Whether the server has said that its tools have changed.
+
+        A server of a protocol by which it says so only to who subscribed may always have other
+        ones: with `anew`, its tools count as changed.
+        """
+        silent = self._session.protocol_version in MODERN_PROTOCOL_VERSIONS
+        return self._changed.is_set() or (anew and silent)
+
+    async def list_tools(self) -> str:
+        """Learn its tools; return why it does not list them, if it refuses.
+
+        What it says of changes meanwhile counts the next time.
+
+        Raises:
+            ServerStopped: the connection has ended.
+        """
+        capabilities = self._session.server_capabilities
+        if not capabilities or not capabilities.tools:
+            return ""
+        self._changed.clear()
+        try:
+            self.listing = listing(self._server, *await _listed(self._session))
+        except MCPError as error:
+            if error.error == _CLOSED:
+                raise ServerStopped(_short(error.message)) from error
+            return f"It refused to list its tools: {_short(error.message)}"
+        except (ValidationError, RecursionError) as error:
+            return _reason(error, self._server)
+        return ""
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         """Call a tool by the name that the model sees.
@@ -48,14 +85,17 @@ class Session:
         Raises:
             ServerStopped: the connection has ended.
         """
-        params = CallToolRequestParams(name=self.listing.own_names[name], arguments=arguments)
+        own = self.listing.own_names.get(name)
+        if own is None:  # it was there a moment ago
+            return ToolResult(f"There is no tool named {name} any more.", failed=True)
+        params = CallToolRequestParams(name=own, arguments=arguments)
         try:
             # The package's own method also checks results by the server's schema, and a regular
             # expression in that may take forever.
             asked = CallToolRequest(params=params)
             return result_of(await self._session.send_request(asked, CallToolResult))
         except MCPError as error:
-            if error.code == CONNECTION_CLOSED:
+            if error.error == _CLOSED:
                 raise ServerStopped(_short(error.message)) from error
             return ToolResult(f"The server refused: {_short(error.message)}", failed=True)
         except (ValidationError, RecursionError):
@@ -71,49 +111,21 @@ async def connected(server: ServerSettings, errors: ErrorTail) -> AsyncIterator[
         ServerStopped: it does not start, ended, or broke the protocol or a limit.
     """
     transport: Transport = http_streams(server) if server.url else process_streams(server, errors)
+    changed = asyncio.Event()
     # It is told of nothing that it could ask for: no sampling, no roots, no questions to the user.
     client = Client(
-        _shortened(transport), cache=None, client_info=Implementation(name="specchat", version="0")
+        watched(transport, changed),
+        cache=None,
+        client_info=Implementation(name="specchat", version="0"),
     )
     try:
         async with client:
-            has_tools = client.server_capabilities.tools
-            tools, more = await _listed(client.session) if has_tools else ([], "It has no tools.")
-            yield Session(client.session, listing(server, tools, more))
+            session = Session(server, client.session, changed)
+            if why := await session.list_tools():
+                raise ServerStopped(why)
+            yield session
     except Exception as error:
         raise ServerStopped(_reason(error, server)) from error
-
-
-@asynccontextmanager
-async def _shortened(transport: Transport) -> AsyncIterator[Any]:
-    async with transport as (read, write):
-        yield _ShortLists(read), write
-
-
-class _ShortLists:
-    """Cuts lists of tools where they come in: the package takes seconds to check a long one."""
-
-    def __init__(self, read: Any) -> None:
-        self._read = read
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Any:
-        match item := await self._read.__anext__():
-            case SessionMessage(message=JSONRPCResponse(result={"tools": list(tools)})):
-                del tools[TOOLS + 1 :]
-        return item
-
-    async def __aenter__(self) -> Self:
-        await self._read.__aenter__()
-        return self
-
-    async def __aexit__(self, *exception: Any) -> None:
-        await self._read.__aexit__(*exception)
-
-    async def aclose(self) -> None:
-        await self._read.aclose()
 
 
 async def _listed(session: ClientSession) -> tuple[list[ListedTool], str]:

@@ -43,9 +43,9 @@ class Tools:
         self._offered: dict[str, OfferedTool] = {}
 
     async def offered(self) -> tuple[OfferedTool, ...]:
-        """Return the tools there are, after starting what does not run."""
+        """Return the tools there are, after starting what does not run, and asking what changed."""
         servers = self._servers.values()
-        await asyncio.gather(*(each.ready() for each in servers))
+        await asyncio.gather(*(each.learn(anew=True) for each in servers))
         found = (*self._files.offered, *(tool for each in servers for tool in each.tools))
         self._offered = {each.tool.name: each for each in found}
         return found
@@ -64,7 +64,7 @@ class Tools:
         if tool in self._files.offered:
             return await self._files.call(call.name, arguments)
         server = self._servers[tool.server]
-        if await server.ready() and tool not in server.tools:
+        if await server.learn() and tool not in server.tools:
             said = f"{call.name} is not what it was when it was offered, so it was not called."
             return ToolResult(said, failed=True)
         return await server.call(call.name, arguments)

@@ -4,10 +4,12 @@ from functools import partial
 
 from assistant.calling.arguments import JsonArguments
 from assistant.calling.grammar import CallGrammar
+from assistant.calling.lark import LarkRules
 from assistant.chat.masking import Masking
 from tests.assistant.calling import called
 from tests.assistant.calling import test_call_grammar as grammar
 from tests.assistant.calling import test_call_reader as reading
+from tests.assistant.calling import test_texts as texts
 from tests.assistant.chat import test_tool_prompts as prompts
 from tests.exact import test_exact_calls as exact
 from tests.mutants.mutant import Mutant
@@ -26,6 +28,9 @@ READ = partial(
     *reading.ANSWERS[0],
     4,
 )
+FITS = partial(
+    texts.test_a_text_fits_its_schema, *texts.SYNTAXES[0], {"minLength": 2}, ["ab"], ["a"]
+)
 MASKED = partial(
     prompts.test_nothing_of_tools_their_calls_or_results_becomes_a_control_token,
     source=prompts.template(),
@@ -35,8 +40,8 @@ MUTANTS = (
     Mutant(
         "leave text free after the beginning of a call",
         CallGrammar.answer,
-        'barred = [f".*{_pattern(self._form.trigger)}.*"]',
-        'barred = [f"{_pattern(self._form.trigger)}.*"]',
+        'barred = [f".*{pattern_of(self._form.trigger)}.*"]',
+        'barred = [f"{pattern_of(self._form.trigger)}.*"]',
         FREE,
     ),
     Mutant(
@@ -45,6 +50,13 @@ MUTANTS = (
         'if choice != "none":',
         "if True:",
         free_or_not,
+    ),
+    Mutant(
+        "leave out what the schema says of a text",
+        LarkRules.up_to,
+        "for pattern in patterns",
+        "for pattern in ()",
+        FITS,
     ),
     Mutant(
         "end arguments at a brace within a text",

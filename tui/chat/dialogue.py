@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assistant.events import Failed, Finished, ModelInfo
-from assistant.request import Message, Mode, Request, ToolChoice
+from assistant.request import Message, Mode, Request
 from assistant.store.values import Attachment
 from models.errors import StorageError
 from tui.chat.answer_writer import AnswerWriter
@@ -125,8 +125,10 @@ class Dialogue:
         asked = inquiry(
             path, state.system, model.name, mode, state.settings, max(0, again), state.store.saves
         )
-        choice: ToolChoice = "none" if calls.again(calls.asked(path)) else "auto"
-        return replace(asked, form=state.form, tools=state.tools, tool_choice=choice)
+        asked = replace(asked, form=state.form, tools=state.tools)
+        if not calls.again(calls.asked(path)):
+            return asked
+        return replace(asked, messages=calls.without_more(asked.messages), tool_choice="none")
 
     def _ask(self, text: str, attachments: Sequence[Attachment]) -> Record:
         state = self._state

@@ -36,6 +36,7 @@ _CLOSING = """\
 # folders = ["~/notes"]  # which it may read, list and search
 # rounds = 8             # of calls, before you are asked whether to go on
 # [tools.servers.NAME]   # a server of tools (MCP); or url = "http://127.0.0.1:8000/mcp"
+#                        # with headers = { Authorization = "Bearer ${TOKEN}" }
 # command = "some-server"
 # args = ["--option"]
 # env = { TOKEN = "..." }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assistant.request import Range
 from models.errors import UsageError
-from tui.settings.checks import ConfigCheck
+from tui.settings.checks import ConfigCheck, TablePath
 from tui.settings.keys import ANSWER, Key
 from tui.settings.kinds import FOLDERS, TEXTS, text, whole
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:  # most people name no server
 
 _FOLDERS, _ROUNDS = Key("folders", FOLDERS, (), "", ANSWER), whole(Range(1, 100))
 TOOLS = {"folders": _FOLDERS, "rounds": Key("rounds", _ROUNDS, 8, "", ANSWER)}
+TABLES = ("env", "headers")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 SERVER = {
     name: Key(name, TEXTS if name == "args" else text(), "", "", ANSWER)
     for name in ("command", "args", "cwd", "url", "allow_host")
@@ -61,14 +64,32 @@ def _server(check: ConfigCheck, name: str, raw: object) -> ServerSettings:
 
     at = ("tools", "servers", name)
     table = dict(check.table(at, raw))
-    env = check.table((*at, "env"), table.pop("env", {}))
-    for key, value in env.items():
-        if not isinstance(value, str):
-            raise check.error((*at, "env", key), f"{key} must be a text: {value}")
-    said: dict[str, Any] = check.values(at, table, SERVER, (*SERVER, "env"))
+    env, headers = (_texts(check, (*at, key), table.pop(key, {})) for key in TABLES)
+    said: dict[str, Any] = check.values(at, table, SERVER, (*SERVER, *TABLES))
     if said.get("cwd"):
         said["cwd"] = str(meant(said["cwd"]))
+    filled = {key: _filled(check, (*at, "headers", key), text) for key, text in headers.items()}
     try:
-        return ServerSettings(name, **said, env=tuple(env.items()))
+        return ServerSettings(name, **said, env=tuple(env.items()), headers=tuple(filled.items()))
     except UsageError as error:
         raise check.error(at, str(error)) from error
+
+
+def _texts(check: ConfigCheck, at: TablePath, raw: object) -> dict[str, str]:
+    table = check.table(at, raw)
+    for key, value in table.items():
+        if not isinstance(value, str):
+            raise check.error((*at, key), f"{key} must be a text")  # which may be secret
+    return table
+
+
+def _filled(check: ConfigCheck, at: TablePath, text: str) -> str:
+    """Return a text in which ${NAME} is what the environment says."""
+
+    def value(found: re.Match[str]) -> str:
+        if not (said := os.environ.get(found[1])):
+            why = f"{at[-1]} needs the environment variable {found[1]}, which is not set"
+            raise check.error(at, why)
+        return said
+
+    return _VARIABLE.sub(value, text)

@@ -25,7 +25,7 @@ from assistant.tokens import said
 from models.errors import UsageError
 from tui.chat import draft_use
 from tui.chat.panel.outlook import outlook
-from tui.chat.tools.calls import STOPPED, End, again, told
+from tui.chat.tools.calls import STOPPED, End, again, told, without_more
 from tui.figures import figures, of_form, of_several
 from tui.models.locate_pair import NO_DRAFT, find_models
 from tui.safe import safe
@@ -161,7 +161,8 @@ class AskSession:
                 return
             asked = [each.finished.calls for each in [*outcome.before, given] if each.finished]
             choice: ToolChoice = "auto" if left and not again(asked) else "none"
-            request = replace(request, messages=tuple(messages), tool_choice=choice)
+            known = without_more(messages) if choice == "none" else tuple(messages)
+            request = replace(request, messages=known, tools=tools.offered(), tool_choice=choice)
             if self._continued is not None:
                 self._continued.again(model.target)
             outcome.before.append(given)

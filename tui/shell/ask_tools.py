@@ -83,12 +83,7 @@ class AskTools:
         Raises:
             UsageError: one that was named is not there; the message says why.
         """
-        found = self._loop.run(self._box.offered())
-        self._offered = {
-            each.tool.name: each
-            for each in found
-            if each.server in self._names or each.tool.name in self._names
-        }
+        tools = self.offered()
         there = {name for each in self._offered.values() for name in (each.server, each.tool.name)}
         for name in self._names:
             if name not in there:
@@ -96,6 +91,15 @@ class AskTools:
                     f" {r.problem}" for r in self._box.reports() if r.name == name.split("__")[0]
                 )
                 raise UsageError(f"There is no tool {name!r}.{next(why, '')}")
+        return tools
+
+    def offered(self) -> tuple[Tool, ...]:
+        """Return those of the tools that were named which there are now."""
+        self._offered = {
+            each.tool.name: each
+            for each in self._loop.run(self._box.offered())
+            if each.server in self._names or each.tool.name in self._names
+        }
         return tuple(each.tool for each in self._offered.values())
 
     def run(self, call: ToolCall, on_cancel: OnCancel) -> tuple[End, float]:

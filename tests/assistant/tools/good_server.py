@@ -38,6 +38,13 @@ def parts() -> list[TextContent | ImageContent | EmbeddedResource]:
     ]
 
 
+@server.tool()
+def grow() -> str:
+    """Offer one more tool from now on."""
+    server.add_tool(lambda: "grown", name="grown", description="Say so.")
+    return "done"
+
+
 if __name__ == "__main__":
     if sys.argv[1:]:
         server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[1]))

@@ -178,6 +178,49 @@ class Changing(Server):
         os._exit(3)
 
 
+class Revising(Server):
+    """Says other things of its tool after each call, and again and again that it does."""
+
+    version = lists = 1
+
+    def changed(self):
+        send({"method": "notifications/tools/list_changed"})
+
+    def tools(self, cursor):
+        Path(self.argument).write_text(str(self.lists))
+        self.lists += 1
+        if self.version > 1:
+            self.changed()
+        return {"tools": [tool("go", f"version {self.version}")]}
+
+    def call(self, identity):
+        self.version += 1
+        for _ in range(1000):
+            self.changed()
+        return said("done")
+
+
+class Unlisting(Server):
+    """Says after a call that its tools have changed, and does not list them again."""
+
+    listed = False
+
+    def tools(self, cursor):
+        if not self.listed:
+            self.listed = True
+            return super().tools(cursor)
+        if self.argument == "hangs":
+            time.sleep(10_000)
+        if self.argument == "ends":
+            os._exit(3)
+        send({"id": json.loads(self.line)["id"], "error": {"code": -32000, "message": "Why?"}})
+        return None
+
+    def call(self, identity):
+        send({"method": "notifications/tools/list_changed"})
+        return said("done")
+
+
 class Dying(Server):
     def call(self, identity):
         sys.stderr.write("I am going\n")

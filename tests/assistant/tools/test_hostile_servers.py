@@ -102,6 +102,41 @@ async def test_a_tool_that_changed_since_it_was_offered_is_not_called(tmp_path):
     assert before.fingerprint != after.fingerprint
 
 
+async def test_a_server_that_says_its_tools_changed_is_asked_once_a_round(tmp_path):
+    """However often it says so, and also while it lists them; an approval was for what it said."""
+    file = tmp_path / "lists"
+    async with opened(hostile("Revising", file)) as tools:
+        (before,) = await tools.offered()
+        assert file.read_text() == "1"
+        refused = [(await call(tools)).text, (await call(tools)).text]
+        (after,) = await tools.offered()
+        for _ in range(3):
+            assert await tools.offered() == (after,)
+    assert refused[0] == "done"
+    assert "is not what it was" in refused[1]
+    assert after.tool.description == "version 2"
+    assert before.fingerprint != after.fingerprint
+    assert file.read_text() == "6"  # since its first call, at the next one and in four rounds
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ("refuses", "It refused to list its tools: Why?"),
+        ("hangs", "It did not list its tools within 0.2 s, so it was stopped."),
+        ("ends", "It ended by itself (exit code 3)."),
+    ],
+)
+async def test_a_server_that_does_not_list_what_changed_is_stopped(how, why, monkeypatch):
+    async with opened(hostile("Unlisting", how)) as tools:
+        assert (await call(tools)).text == "done"
+        monkeypatch.setattr(server, "START_S", 0.2)
+        assert await tools.offered() == ()
+        assert (report(tools).state, report(tools).problem) == ("failed", why)
+        monkeypatch.undo()
+        assert [each.tool.name for each in await tools.offered()] == ["bad__go"]
+
+
 async def test_a_server_that_dies_in_a_call_is_reported_and_started_again():
     async with opened(hostile("Dying")) as tools:
         result = await call(tools)

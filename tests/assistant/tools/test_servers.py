@@ -65,3 +65,40 @@ def test_another_machine_needs_its_own_name_as_permission():
 def test_what_cannot_be_started_is_refused(values):
     with pytest.raises(UsageError, match='server "srv"'):
         ServerSettings("srv", **values)
+
+
+URL = "https://tools.lan:8443/mcp"
+
+
+def with_headers(*headers, url=URL):
+    return ServerSettings("srv", url=url, allow_host="tools.lan", headers=headers)
+
+
+@pytest.mark.parametrize(
+    "value", ["", " s3cret", "s3cret ", "s3cret\n", "s3c\0ret", "s3cret\x7f", "s3crét", "\ts3cret"]
+)
+def test_a_value_that_no_header_can_have_is_refused_and_not_shown(value):
+    with pytest.raises(UsageError, match=r"The header Authorization of the server") as refused:
+        with_headers(("Authorization", value))
+    assert "s3c" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a:", "Host", "content-length", "Mcp-Session-Id", "é"])
+def test_a_header_that_changes_what_is_asked_of_whom_is_refused(name):
+    with pytest.raises(UsageError, match="cannot have a header"):
+        with_headers((name, "s3cret"))
+
+
+def test_a_header_is_given_once_and_to_an_address():
+    with pytest.raises(UsageError, match="has the header X-Key twice"):
+        with_headers(("X-Key", "a"), ("x-key", "b"))
+    with pytest.raises(UsageError, match="need a url"):
+        ServerSettings("srv", "true", headers=(("X-Key", "a"),))
+
+
+def test_the_address_is_what_the_settings_say_to_the_port():
+    server = with_headers()
+    assert server.is_address("https", "Tools.lan", 8443)
+    for other in [("http", "tools.lan", 8443), ("https", "tools.lan", None), ("https", "a", 8443)]:
+        assert not server.is_address(*other)
+    assert with_headers(url="https://tools.lan/").is_address("https", "tools.lan", None)

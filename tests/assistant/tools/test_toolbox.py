@@ -1,5 +1,7 @@
 """Servers that work, by their standard streams and by HTTP; addresses that are not contacted."""
 
+import asyncio
+import json
 import socket
 import subprocess
 import sys
@@ -11,9 +13,13 @@ from threading import Thread
 from types import ModuleType
 from typing import ClassVar
 
+import httpx2
 import pytest
 
+from assistant.tools import http_transport
+from assistant.tools.http_transport import _Guard
 from assistant.tools.limits import MESSAGE_BYTES
+from assistant.tools.server_errors import ServerStopped
 from assistant.tools.servers import ServerSettings
 from assistant.tools.toolbox import Tools
 from tests.assistant.tools.boxes import HERE, call, good, hostile, opened, report
@@ -24,8 +30,9 @@ async def test_a_server_is_started_when_it_is_needed_and_its_results_are_texts()
     assert report(tools).state == "off"
     offered = await tools.offered()
     assert offered == await tools.offered()
-    assert [each.tool.name for each in offered] == ["good__add", "good__fail", "good__parts"]
-    assert [each.read_only for each in offered] == [True, False, False]
+    names = ["good__add", "good__fail", "good__parts", "good__grow"]
+    assert [each.tool.name for each in offered] == names
+    assert [each.read_only for each in offered] == [True, False, False, False]
     assert (await call(tools, "good__add", '{"a": 1, "b": 2}')).text == "3"
     assert (await call(tools, "good__parts")).text == (
         "a text\n[image/png, 5 bytes, left out]\na note"
@@ -35,6 +42,13 @@ async def test_a_server_is_started_when_it_is_needed_and_its_results_are_texts()
     assert "Error executing tool fail" in failed.text
     await tools.close()
     assert (report(tools).state, report(tools).tools) == ("off", ())
+
+
+async def test_tools_that_a_server_adds_are_offered_in_the_next_round():
+    async with opened(good()) as tools:
+        assert (await call(tools, "good__grow")).text == "done"
+        assert "good__grown" in [each.tool.name for each in await tools.offered()]
+        assert (await call(tools, "good__grown")).text == "grown"
 
 
 async def test_a_server_gets_no_variables_but_the_usual_and_those_of_its_settings(monkeypatch):
@@ -125,8 +139,14 @@ class Web(BaseHTTPRequestHandler):
     asked: ClassVar[list[str]] = []
 
     def do_POST(self):
-        self.asked.append(self.headers["Host"])
-        self.rfile.read(int(self.headers["Content-Length"]))
+        self.asked.append(self.headers["Authorization"] or self.headers["Host"])
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.what == "401":
+            self.send_error(401)
+            return
+        if self.what == "streams":
+            self.answer(json.loads(body))
+            return
         if self.what.startswith("http"):
             self.send_response(307)
             self.send_header("Location", self.what)
@@ -140,6 +160,36 @@ class Web(BaseHTTPRequestHandler):
         self.end_headers()
         for _ in range(MESSAGE_BYTES // 65536 + 2):
             self.wfile.write(b" " * 65536)
+
+    def answer(self, message):
+        """Answer as a server does that has one tool."""
+        results = {
+            "initialize": {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "web", "version": "1"},
+            },
+            "tools/list": {"tools": [{"name": "go", "inputSchema": {"type": "object"}}]},
+        }
+        known = {"result": results.get(message["method"])}
+        told = f"You sent {self.headers['Authorization']}"
+        error = {"error": {"code": -32601, "message": told}}
+        said = {"jsonrpc": "2.0", "id": message.get("id")} | (known if known["result"] else error)
+        content = json.dumps(said).encode() if "id" in message else b""
+        self.send_response(200 if content else 202)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Mcp-Session-Id", "1")
+        self.end_headers()
+        self.wfile.write(content)
+
+    def do_GET(self):
+        """Begin a stream, and end it at once."""
+        self.asked.append("GET")
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        self.wfile.write(b"retry: 0\n\n")
 
     def log_message(self, *_):
         pass
@@ -173,6 +223,53 @@ async def test_a_response_without_end_or_compressed_is_refused(what, problem):
     with web(what) as (port, _):
         async with opened(ServerSettings("web", url=f"http://127.0.0.1:{port}/")) as tools:
             assert problem in report(tools).problem
+
+
+SECRET = (("Authorization", "Bearer open-sesame"),)
+
+
+async def test_headers_go_to_the_address_of_their_server_alone_and_are_never_told():
+    with web("401") as (port, ours), web("401") as (other, theirs):
+        server = ServerSettings("web", url=f"http://127.0.0.1:{port}/mcp", headers=SECRET)
+        async with opened(server) as tools:
+            assert "does not accept the headers" in report(tools).problem
+            assert {*ours} == {SECRET[0][1]}
+            assert "sesame" not in f"{server!r} {report(tools)} {server.identity}"
+        ours.clear()
+        async with httpx2.AsyncClient(transport=_Guard(server)) as client:
+            for host in (f"127.0.0.1:{other}", f"localhost:{port}", f"127.0.0.1:{port}"):
+                with pytest.raises(ServerStopped):
+                    await client.post(f"http://{host}/mcp")
+    assert theirs == [f"127.0.0.1:{other}"]
+    assert ours == [f"localhost:{port}", SECRET[0][1]]
+
+
+async def test_a_secret_that_a_server_repeats_is_not_shown():
+    with web("streams") as (port, _):
+        server = ServerSettings("web", url=f"http://127.0.0.1:{port}/", headers=SECRET)
+        async with opened(server) as tools:
+            refused = await call(tools, "web__go")
+            assert refused.text == "The server refused: You sent [secret]"
+            assert "sesame" not in f"{report(tools)}"
+
+
+async def test_a_server_that_wants_a_token_says_where_it_goes():
+    with web("401") as (port, _):
+        async with opened(ServerSettings("web", url=f"http://127.0.0.1:{port}/")) as tools:
+            assert "give it a token with headers" in report(tools).problem
+
+
+async def test_streams_that_end_at_once_are_not_opened_forever(monkeypatch):
+    monkeypatch.setattr(http_transport, "STREAMS", 5)
+    with web("streams") as (port, asked):
+        async with opened(ServerSettings("web", url=f"http://127.0.0.1:{port}/")) as tools:
+            assert [each.tool.name for each in report(tools).tools] == ["web__go"]
+            while asked[-5:] != 5 * ["GET"]:
+                await asyncio.sleep(0.01)
+            for _ in range(20):
+                await asyncio.sleep(0.01)
+            assert report(tools).state == "ready"
+    assert asked[-6] != "GET"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])

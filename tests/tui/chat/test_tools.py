@@ -7,7 +7,7 @@ import pytest
 from assistant.tools.values import ToolResult
 from tests.tui.chat.calling import LIST, READ, WIPE, open_calling
 from tests.tui.chat.chat_driver import open_chat
-from tui.chat.tools.calls import NOT_RUN
+from tui.chat.tools.calls import NO_MORE, NOT_RUN
 from tui.chat.tools.screen import ToolsScreen
 
 OTHER = type(READ)("disk__format", "{}", "call_9")
@@ -277,6 +277,9 @@ async def test_a_model_that_asks_for_the_same_again_has_to_answer(
         await chat.over(8)
         choices = [request.tool_choice for request in chat.engine.requests]
         assert choices == ["auto", "auto", "auto", "none"]
+        told = [request.messages[-1].content for request in chat.engine.requests]
+        assert [NO_MORE in text for text in told] == [False, False, False, True]
+        assert not any(NO_MORE in record.content for record in chat.screen.state.records)
 
 
 async def test_after_esc_nothing_runs_unasked_however_it_was_allowed(

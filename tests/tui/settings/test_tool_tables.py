@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from models.errors import UsageError
+from tui.settings.command import config
 from tui.settings.config_file import Config, understand
 from tui.settings.config_writer import changed, template
 from tui.settings.settings import load
@@ -51,7 +53,12 @@ def test_folders_and_servers_are_what_the_tables_say() -> None:
         ("[tools.servers]\na = 3", "2:1: a must be a table, [tools.servers.a]"),
         (f"{SERVER}args = 'a'", "2:1: args must be a list of texts: 'a'"),
         (f"{SERVER}command = 3", "2:1: command must be a text: 3"),
-        (f"{SERVER}env = {{ A = 3 }}", "2:1: A must be a text: 3"),
+        (f"{SERVER}env = {{ A = 3 }}", "2:1: A must be a text"),
+        (f"{SERVER}headers = {{ A = ['s3cret'] }}", "2:1: A must be a text"),
+        (
+            f"{SERVER}url = 'http://[::1]/'\nheaders = {{ A = '${{GARDEN_NONE}}' }}",
+            "3:1: A needs the environment variable GARDEN_NONE, which is not set",
+        ),
         (SERVER, '1:1: The server "a" needs either a command or a url'),
     ],
 )
@@ -59,6 +66,24 @@ def test_a_fault_is_named_by_its_place(text: str, complaint: str) -> None:
     with pytest.raises(UsageError) as caught:
         said(text)
     assert str(caught.value).removesuffix(".") == f"config.toml:{complaint}"
+
+
+def test_a_header_has_its_secret_from_the_environment_and_nobody_shows_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
+    monkeypatch.setenv("GARDEN_TOKEN", "open $HOME ${PATH}")
+    line = 'headers = { Authorization = "Bearer ${GARDEN_TOKEN}", X-Plot = "$7" }'
+    text = f'{SERVER}url = "http://127.0.0.1:9/mcp"\n{line}\n'
+    found = said(text)
+    (server,) = found.tools.servers
+    assert dict(server.headers) == {"Authorization": "Bearer open $HOME ${PATH}", "X-Plot": "$7"}
+    assert "open" not in repr(found)
+    (tmp_path / "config.toml").write_text(text)
+    for options in ((), ("--json",)):
+        shown = CliRunner().invoke(config, ["show", *options])
+        assert (shown.exit_code, "127.0.0.1:9" in shown.output) == (0, True)
+        assert "open" not in shown.output
 
 
 def test_what_is_unknown_is_a_warning_and_saving_other_keys_keeps_the_tables() -> None:

@@ -13,6 +13,8 @@ from assistant.request import Request, ToolCall
 from assistant.store import Store
 from tests import tiny
 from tests.asking import NearEngine
+from tests.assistant.tools.boxes import HERE
+from tui.chat.tools.calls import NO_MORE
 from tui.shell import engine_console
 from tui.shell.ask_command import ask as command
 
@@ -31,9 +33,10 @@ server.run("stdio")
 
 
 class Scripted(NearEngine):
-    """An engine whose first answer asks for calls."""
+    """An engine whose first answers ask for calls."""
 
     calls: tuple[ToolCall, ...] = ()
+    answers = 1
     requests: list[Request] = []  # noqa: RUF012 - of one test
 
     def submit(self, job, hear):
@@ -42,7 +45,7 @@ class Scripted(NearEngine):
         return super().submit(job, hear)
 
     def over(self, end):
-        if isinstance(end, Finished) and len(self.requests) == 1:
+        if isinstance(end, Finished) and len(self.requests) <= self.answers:
             end = structs.replace(end, text="", calls=self.calls)
         super().over(end)
 
@@ -101,6 +104,25 @@ def test_what_may_change_something_is_refused_where_nobody_can_be_asked(asked, t
     assert done.exit_code == 0, done.output
     assert "Refused. It is of the server note, and may change or send something." in done.stderr
     assert Scripted.requests[1].messages[-1].content == "The user did not allow this call."
+
+
+def test_the_last_round_must_not_call_is_told_so_and_has_the_tools_of_then(
+    asked, tmp_path, monkeypatch
+):
+    pytest.importorskip("mcp")
+    home = tmp_path / "home"
+    home.mkdir()
+    server = NOTE.format(sys.executable, str(HERE / "good_server.py"))
+    (home / "config.toml").write_text(f"[tools]\nrounds = 2\n{server}")
+    monkeypatch.setattr(Scripted, "answers", 2)
+    monkeypatch.setattr("tui.shell.ask_tools.AskTools._is_allowed", lambda *_: True)
+    done = asked(replace(READ, name="note__grow", arguments="{}"), options=("--tools", "note"))
+    assert done.exit_code == 0, done.output
+    offered = [[tool.name for tool in request.tools] for request in Scripted.requests]
+    assert ["note__grown" in names for names in offered] == [False, True, True]
+    assert [request.tool_choice for request in Scripted.requests] == ["auto", "auto", "none"]
+    told = [request.messages[-1].content for request in Scripted.requests]
+    assert [NO_MORE in text for text in told] == [False, False, True]
 
 
 @pytest.mark.parametrize(

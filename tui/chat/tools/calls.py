@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assistant.request import Tool, ToolCall
+from assistant.request import Message, Tool, ToolCall
 from assistant.store.values import State
 from assistant.tools.servers import BUILT_IN
 from assistant.tools.values import OfferedTool, ToolResult
@@ -19,6 +20,11 @@ End = tuple[str, State, str | None]
 REFUSED: End = ("", "stopped", "refused")
 STOPPED: End = ("", "stopped", "cancelled")
 
+NO_MORE = "No more calls will be run. Answer the question in words, with what is known."
+"""What a model is told with the last result before an answer that must not call.
+
+Without that, small models write what looks like a call as their answer.
+"""
 NOT_RUN = "This call was not run: the user went on without it."
 _UNRETURNED = {
     "refused": "The user did not allow this call.",
@@ -63,6 +69,14 @@ def told(end: End) -> str:
     """Return what the model is told of how a call ended."""
     text, _, stop = end
     return text or _UNRETURNED.get(stop or "", "It returned nothing.")
+
+
+def without_more(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return a conversation whose last result says that no more calls will be run."""
+    *before, last = messages
+    if last.role != "tool":
+        return tuple(messages)
+    return (*before, replace(last, content=f"{last.content}\n\n[{NO_MORE}]"))
 
 
 def outcome(result: ToolResult) -> End:
