@@ -5,11 +5,13 @@ No other module uses them, so checking a new version means checking this file.
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from importlib import import_module
 from itertools import takewhile
 from types import GeneratorType
 from typing import TYPE_CHECKING, cast
 
+import textual.app
 from rich._wrap import divide_line as divide_line
 from rich.console import Console
 from rich.control import Control
@@ -17,6 +19,8 @@ from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual._compositor import ChopsUpdate, Compositor, CompositorUpdate
 from textual._xterm_parser import BRACKETED_PASTE_START, XTermParser
 from textual.app import App
+from textual.cache import LRUCache
+from textual.css.stylesheet import Stylesheet
 from textual.driver import Driver
 from textual.geometry import Offset, Region
 from textual.keys import Keys
@@ -28,6 +32,7 @@ from textual.widgets import TextArea
 from textual.widgets._footer import FooterKey as FooterKey
 
 if TYPE_CHECKING:
+    from textual.css.model import RuleSet
     from textual.widgets._markdown import MarkdownBullet as MarkdownBullet
     from textual.widgets._markdown import MarkdownListItem as MarkdownListItem
     from textual.widgets._markdown import MarkdownOrderedList as MarkdownOrderedList
@@ -210,6 +215,38 @@ def _is_covered(widget: Widget, visible: Mapping[Widget, tuple[Region, Region]])
     return any(Region.intersection(*visible[other]).overlaps(own) for other in in_front)
 
 
+# Parsing styles, which is most of a start
+
+
+class Styles(Stylesheet):
+    """Parse the styles of a widget's class once for each theme.
+
+    Textual parses all of them a second time when the theme is set, as it is at the start, and again
+    for every new class as soon as there are more than 64; the chat has more.
+    """
+
+    def parse(self) -> None:
+        """Parse the styles that were not parsed with these variables before."""
+        self._parse_cache = _parsed(tuple(self._variables.items()))
+        super().parse()
+
+    def reparse(self) -> None:
+        """Parse what a change of the variables calls for."""
+        self.parse()
+
+    def set_variables(self, variables: dict[str, str]) -> None:
+        """Set the theme's colours; what was parsed with others is kept for them."""
+        self._parse_cache = LRUCache(1)
+        super().set_variables(variables)
+
+
+@lru_cache(4)
+def _parsed(
+    variables: tuple[tuple[str, str], ...],
+) -> "LRUCache[tuple[object, ...], list[RuleSet]]":
+    return LRUCache(1024)
+
+
 # Reading what the terminal sends, also when a lot of it is pasted or keys are spelt oddly
 
 
@@ -247,7 +284,8 @@ def _plain(data: str) -> int:
 
 
 def install() -> None:
-    """Have Textual use the parser, and read Alt+Enter as what it is."""
+    """Have Textual use the parsers, and read Alt+Enter as what it is."""
+    vars(textual.app)["Stylesheet"] = Styles
     # Most terminals send this for Alt+Enter, which Textual reads as Enter. It must not send.
     cast(dict[str, tuple[Keys, ...]], ANSI_SEQUENCES_KEYS)["\x1b\r"] = (Keys.ControlJ,)
     if sys.platform != "win32":

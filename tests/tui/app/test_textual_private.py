@@ -2,18 +2,24 @@
 
 import ast
 import inspect
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import textual._ansi_sequences
 import textual._compositor
 import textual._xterm_parser
+import textual.css.parse
+import textual.css.stylesheet
 import textual.widgets._footer
 import textual.widgets._markdown
 from textual.app import App
+from textual.color import Color
+from textual.css.model import RuleSet
 from textual.drivers import linux_driver
 from textual.screen import Screen
 from textual.widget import Widget
@@ -37,6 +43,11 @@ CALLED = {
         "ChopsUpdate.render_segments": "self console",
     },
     "textual._xterm_parser": {"XTermParser.feed": "self data"},
+    "textual.css.stylesheet": {
+        "Stylesheet.parse": "self",
+        "Stylesheet.reparse": "self",
+        "Stylesheet.set_variables": "self variables",
+    },
     "textual._styles_cache": {"StylesCache.set_dirty": "self regions"},
     "textual.app": {
         "App._display": "self screen renderable",
@@ -65,6 +76,8 @@ SET: tuple[tuple[object, tuple[str, ...]], ...] = (
     (textual._xterm_parser.XTermParser, ("_gen", "_awaiting", "bracketed_paste")),
     (textual.widgets._markdown.MarkdownBullet, ("symbol",)),
     (linux_driver, ("XTermParser",)),
+    (textual.app, ("Stylesheet",)),
+    (textual.css.stylesheet.Stylesheet, ("_parse_cache", "_variables")),
     (textual._ansi_sequences, ("ANSI_SEQUENCES_KEYS",)),
     (textual._xterm_parser, ("BRACKETED_PASTE_START",)),
 )
@@ -166,6 +179,27 @@ def test_what_is_called_or_overridden_has_the_parameters_it_had(
 def test_what_is_read_or_set_is_there(owner: type | ModuleType, name: str) -> None:
     bases = inspect.getmro(owner) if isinstance(owner, type) else (owner,)
     assert any(name in inspect.getsource(base) for base in bases if base is not object)
+
+
+async def test_styles_are_parsed_once_for_each_theme(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    parse = textual.css.parse.parse
+
+    def counted(scope: str, css: str, *rest: Any, **more: Any) -> Iterable[RuleSet]:
+        parsed.append(css)
+        return parse(scope, css, *rest, **more)
+
+    async with App[None]().run_test() as pilot:
+        textual_private._parsed.cache_clear()
+        monkeypatch.setattr("textual.css.stylesheet.parse", counted)
+        counts = []
+        for theme in ("nord", "textual-light", "nord"):
+            pilot.app.theme = theme
+            await pilot.pause()
+            wanted = pilot.app.theme_variables["background"]
+            assert pilot.app.screen.styles.background == Color.parse(wanted)
+            counts.append(len(parsed))
+    assert 0 < counts[0] < counts[1] == counts[2]
 
 
 def test_every_private_method_that_is_overridden_is_textuals() -> None:

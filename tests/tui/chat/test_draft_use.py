@@ -10,7 +10,7 @@ from assistant.events import Finished, ModelInfo, Ready, Stats, Tally
 from models.native.model import NativeModel
 from tests import tiny
 from tests.tui.chat.chat_driver import Pair, open_chat
-from tests.tui.shell.program import HOT, run
+from tests.tui.shell.program import HOT, ended
 from tui.chat import draft_use
 from tui.settings.settings import Settings, SettingSource
 
@@ -28,7 +28,7 @@ def misfit(tmp_path: Path) -> Path:
 
 
 def ask(target: Path, *options: object) -> tuple[int, str, str]:
-    return run("ask", "--target", target, *HOT, "--max-tokens", 12, *options, "hello")
+    return ended("ask", "--target", target, *HOT, "--max-tokens", 12, *options, "hello")
 
 
 @pytest.mark.parametrize("mode", ["ars", "sps", "auto"])

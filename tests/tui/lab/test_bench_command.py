@@ -17,7 +17,7 @@ import pytest
 from assistant.lab.bench.questions import DATA
 from tests import tiny
 from tests.patience import WAIT_S
-from tests.tui.shell.program import ended, endless, run, start
+from tests.tui.shell.program import ended, endless, start
 
 GREEDY = ("--temperature", "0", "--threads", "1", "--ctx", "2048")
 
@@ -43,7 +43,7 @@ def asked(tmp_path: Path) -> Path:
 
 def done(*command) -> tuple[str, str]:
     """Return what a command that succeeds prints, on a terminal of 80 columns."""
-    code, out, err = run(*command)
+    code, out, err = ended(*command)
     assert code == 0, err
     assert "\x1b" not in out + err
     assert max(map(len, out.splitlines())) <= 80
@@ -99,7 +99,9 @@ def test_other_program_takes_part_in_the_same_run(pair, asked: Path, tmp_path: P
     program.write_text(f'#!/bin/sh\nexec {sys.executable} {fake} "$@"\n')
     program.chmod(0o755)
     few = ("--max-tokens", 6, "--per-kind", 1, "--systems", "ars,model=2")
-    code, out, err = run("bench", "prompts", asked, *pair, *GREEDY, *few, "--llama-server", program)
+    code, out, err = ended(
+        "bench", "prompts", asked, *pair, *GREEDY, *few, "--llama-server", program
+    )
     assert code == 0, err
     rows = [line.split() for line in out.splitlines()]
     speeds = {row[0]: row[1] for row in rows if row and row[0].startswith("llama-server")}
@@ -204,7 +206,7 @@ def test_runner_that_cannot_run_is_refused_before_anything_is_measured(
     pair, tmp_path: Path, runner: str, says: str
 ) -> None:
     path = tmp_path / "run.jsonl"
-    code, out, err = run("bench", "paper", *pair, "--runner", runner, "--run", path)
+    code, out, err = ended("bench", "paper", *pair, "--runner", runner, "--run", path)
     assert (code, out) == (2, "")
     assert says in err
     assert "Traceback" not in err
@@ -242,7 +244,7 @@ def test_interrupted_run_keeps_what_it_has_and_is_continued(
     assert path.read_bytes().startswith(before)
     assert len(path.read_bytes().splitlines()) == 7
 
-    code, out, err = run(*command, "--top-k", 3)
+    code, out, err = ended(*command, "--top-k", 3)
     assert (code, out) == (2, "")
     assert "top_k was 40, and is 3 now" in err
 
@@ -279,11 +281,11 @@ def test_death_of_the_engine_is_a_model_error_and_what_was_measured_is_kept(
         (("prompts", "--draft", "none", "--systems", "model=3"), 3, "needs a draft"),
     ],
 )
-def test_what_cannot_be_done_is_said_immediately(capsys, pair, arguments, code, complaint) -> None:
+def test_what_cannot_be_done_is_said_immediately(pair, arguments, code, complaint) -> None:
     given = arguments if "--draft" not in arguments else (*arguments, *pair[:2])
     models = (*pair, *GREEDY) if given is arguments else GREEDY
     models = models if given[0] in ("prompts", "sweep") else ()
-    found, out, err = ended(capsys, "bench", *given, *models)
+    found, out, err = ended("bench", *given, *models)
     assert (found, out) == (code, "")
     assert complaint in err
     assert "Traceback" not in err

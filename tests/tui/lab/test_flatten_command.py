@@ -19,7 +19,7 @@ from models.native.quantize import quantize
 from models.slim.writing import read_layout
 from tests import tiny
 from tests.patience import WAIT_S
-from tests.tui.shell.program import endless, start
+from tests.tui.shell.program import ended, endless, start
 from tests.tui.shell.program import run as run_program
 from tui.models.command import models
 
@@ -79,15 +79,15 @@ def test_flatten_measures_with_the_models_themselves_and_keeps_another_model(her
     assert f"Kept {here}/models/target-flat.gguf" in out
     assert files(here) == ["draft.gguf", "target-flat.gguf"]
     assert source.read_bytes() == before
-    _, listed, _ = run_program("models", "list", "--json")
+    _, listed, _ = ended("models", "list", "--json")
     mine = {each["model"]: each["path"] for each in json.loads(listed)["installed"]}
     assert mine["Tiny flattened"] == str(here / "models" / "target-flat.gguf")
-    _, shown, _ = run_program("models", "show", here / "models" / "target-flat.gguf")
+    _, shown, _ = ended("models", "show", here / "models" / "target-flat.gguf")
     assert "target.gguf, sha256 " in shown
     assert ": 1 × Q6_K to Q4_K" in shown
     draft, _ = best_draft(identify(mine["Tiny flattened"]), discover())
     assert draft.name == "draft.gguf"
-    code, _, err = run_program("models", "flatten", source)
+    code, _, err = ended("models", "flatten", source)
     assert code == 2
     assert "target-flat.gguf exists already" in err
 
@@ -148,7 +148,7 @@ def test_what_cannot_be_flattened_is_one_sentence(here, name, code, reason):
     (here / "page.gguf").write_bytes(b"<html>")
     tiny.write(here / "mamba.gguf", "mamba")
     (here / "target.gguf").rename(here / "m-00001-of-00002.gguf")
-    found, out, err = run_program("models", "flatten", here / name)
+    found, out, err = ended("models", "flatten", here / name)
     assert (found, out) == (code, ""), err
     assert reason in err.splitlines()[-1]
     assert "Traceback" not in err

@@ -12,7 +12,7 @@ import pytest
 
 from tests import tiny
 from tests.patience import WAIT_S
-from tests.tui.shell.program import endless, run, start
+from tests.tui.shell.program import ended, endless, run, start
 
 TUNE = ("tune", "--threads", "1")
 ROLES = {"target", "draft", "file"}
@@ -39,7 +39,7 @@ def test_json_has_the_curves_what_pays_and_what_was_tried(
 
 
 def test_text_says_what_it_means_without_colour(target: Path) -> None:
-    code, out, err = run(*TUNE, "--target", target, "--draft", "none")
+    code, out, err = ended(*TUNE, "--target", target, "--draft", "none")
     assert code == 0, err
     assert "tokens at once" in out
     assert "A lookahead pays" in out
@@ -79,6 +79,6 @@ def test_death_of_the_engine_is_a_model_error_and_the_terminal_is_fine(target: P
 
 @pytest.mark.parametrize("command", ["tune", "prove"])
 def test_missing_model_is_a_model_error(bare_machine: Path, command: str) -> None:
-    code, out, err = run(command, "--threads", "1")
+    code, out, err = ended(command, "--threads", "1")
     assert (code, out) == (3, "")
     assert "specchat models pull" in err

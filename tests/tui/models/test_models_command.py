@@ -22,6 +22,7 @@ from models.slim.workshop import Recipe, workshop
 from tests import tiny
 from tests.models.files.wheels import build_parts
 from tests.patience import WAIT_S
+from tests.tui.shell.program import ended
 from tui.models.command import models
 from tui.shell.doctor_command import checkup
 
@@ -82,11 +83,9 @@ def test_models_alone_lists_them(here):
     ],
 )
 def test_each_kind_of_failure_has_its_exit_code(here, toy, arguments, code):
-    command = [sys.executable, "-c", RUN.format(gguf=toy), *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == code
-    assert done.stdout == ""
-    assert "Traceback" not in done.stderr
+    found, out, err = ended(*arguments)
+    assert (found, out) == (code, "")
+    assert "Traceback" not in err
 
 
 def test_list_as_json_is_one_object(here):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.shell.program import run
+from tests.tui.shell.program import ended, run
 
 # Heat makes the text of a random model vary; more of it would end some answers.
 WARM = ("--temperature", "4", "--top-k", "0", "--top-p", "1", "--seed", "5")
@@ -25,7 +25,7 @@ def test_scoreboard_goes_to_standard_output_without_colour(target: Path, draft: 
 
 def test_json_has_every_lane_and_its_figures_agree(target: Path, draft: Path) -> None:
     models = ("--target", target, "--draft", draft)
-    code, out, _ = run(*RACE, *models, "--lanes", "ars,sps=2,auto", "--json", "Who is faster?")
+    code, out, _ = ended(*RACE, *models, "--lanes", "ars,sps=2,auto", "--json", "Who is faster?")
     assert code == 0
     report = json.loads(out)
     assert set(report) == {"prompt", "lanes", "verdict", "sampling", "seed"}
@@ -46,13 +46,15 @@ def test_lanes_draw_the_same_text_with_one_seed_that_is_told(target: Path, draft
     seedless = [each for each in RACE if each not in ("--seed", "5")]
     seedless += ["--temperature", "30"]
     models = ("--target", target, "--draft", draft)
-    code, out, _ = run(*seedless, *models, "--lanes", "ars,sps=2,auto", "--json", "Who is faster?")
+    code, out, _ = ended(
+        *seedless, *models, "--lanes", "ars,sps=2,auto", "--json", "Who is faster?"
+    )
     assert code == 0
     report = json.loads(out)
     assert len({lane["text"] for lane in report["lanes"]}) == 1
     assert f"seed, {report['seed']}" in report["verdict"]
     again = ("--seed", report["seed"], *models, "--lanes", "ars,sps", "--json", "Who is faster?")
-    assert json.loads(run(*seedless, *again)[1])["lanes"][1]["text"] == report["lanes"][0]["text"]
+    assert json.loads(ended(*seedless, *again)[1])["lanes"][1]["text"] == report["lanes"][0]["text"]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +67,7 @@ def test_lanes_draw_the_same_text_with_one_seed_that_is_told(target: Path, draft
     ],
 )
 def test_what_is_invalid_is_a_usage_error(arguments: tuple[str, ...], complaint: str) -> None:
-    code, out, err = run("race", *arguments)
+    code, out, err = ended("race", *arguments)
     assert (code, out) == (2, "")
     assert complaint in err
 
@@ -74,7 +76,7 @@ def test_quantisation_that_is_not_here_is_a_model_error(
     target: Path, draft: Path, bare_machine: Path
 ) -> None:
     models = ("--target", target, "--draft", draft)
-    code, out, err = run(*RACE, *models, "--lanes", "q8_0:ars,sps", "Hi")
+    code, out, err = ended(*RACE, *models, "--lanes", "q8_0:ars,sps", "Hi")
     assert (code, out) == (3, "")
     assert "Q8_0" in err
     assert str(target.parent) in err
@@ -84,7 +86,7 @@ def test_lane_that_fails_is_told_and_the_others_are_compared(target: Path, tmp_p
     misfit = tmp_path / "misfit.gguf"
     misfit.write_bytes(b"GGUF nonsense")
     models = ("--target", target, "--draft", misfit)
-    code, out, err = run(*RACE, *models, "--lanes", "ars,sps,auto", "Hi")
+    code, out, err = ended(*RACE, *models, "--lanes", "ars,sps,auto", "Hi")
     assert code == 3
     assert "SpS did not run." in out
     assert "misfit.gguf" in err

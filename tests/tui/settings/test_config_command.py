@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.engine import ENGINE
 from tests.models.files.stores import ollama_model
-from tests.tui.shell.program import HOT, ROOT, run
+from tests.tui.shell.program import HOT, ROOT, ended
 from tui.settings.keys import KEYS
+
+LOADED = {"SPECCHAT_ENGINE": ENGINE}  # the one that this process has
 
 
 @pytest.fixture
@@ -31,12 +34,12 @@ def put(home: Path, text: str) -> Path:
 def test_path_is_printed_whatever_the_file_says_and_without_one(home, text):
     if text:
         put(home, text)
-    assert run("config", "path") == (0, f"{home / 'config.toml'}\n", "")
+    assert ended("config", "path") == (0, f"{home / 'config.toml'}\n", "")
 
 
 def test_show_says_where_each_value_came_from(home):
     put(home, "# mine\n\nthreads = 3\ntop_k = 5\nctx = 512\n[presets.code]\ntemperature = 0.2\n")
-    code, out, _ = run(
+    code, out, _ = ended(
         "--top-k", 9, "--preset", "code", "config", "show", "--json", env={"SPECCHAT_CTX": "1024"}
     )
     assert code == 0
@@ -56,7 +59,7 @@ def test_show_says_where_each_value_came_from(home):
 
 
 def test_config_alone_shows_every_key(home):
-    code, out, err = run("config")
+    code, out, err = ended("config")
     assert code == 0
     assert [line.split()[0] for line in out.splitlines()] == list(KEYS)
     assert "not there" in err
@@ -64,14 +67,14 @@ def test_config_alone_shows_every_key(home):
 
 
 def test_template_is_a_file_that_can_be_used(home):
-    code, out, err = run("config", "template")
+    code, out, err = ended("config", "template")
     assert (code, err) == (0, "")
     put(home, out)
-    assert run("config", "show")[0] == 0
+    assert ended("config", "show")[0] == 0
 
 
 def test_keys_lists_the_names_that_can_be_remapped(home):
-    code, out, err = run("config", "keys")
+    code, out, err = ended("config", "keys")
     assert (code, err) == (0, "")
     assert any(line.split()[:2] == ["chat.new", "ctrl+n"] for line in out.splitlines())
 
@@ -79,13 +82,13 @@ def test_keys_lists_the_names_that_can_be_remapped(home):
 @pytest.mark.parametrize("arguments", [["ask", "hi"], ["config", "show"]])
 def test_a_value_that_is_not_allowed_is_one_sentence_and_exit_code_2(home, arguments):
     path = put(home, "mode = 'sps'\ntemperature = 300\n")
-    assert run(*arguments) == (
+    assert ended(*arguments) == (
         2, "", f"specchat: {path}:2:1: temperature must be a number from 0 to 100: 300.\n"
     )  # fmt: skip
 
 
 def test_a_variable_that_is_not_allowed_is_named(home):
-    code, out, err = run("ask", "hi", env={"SPECCHAT_MODE": "fast"})
+    code, out, err = ended("ask", "hi", env={"SPECCHAT_MODE": "fast"})
     assert (code, out) == (2, "")
     assert err == "specchat: SPECCHAT_MODE: mode must be one of auto, sps, ars: 'fast'.\n"
 
@@ -93,14 +96,14 @@ def test_a_variable_that_is_not_allowed_is_named(home):
 @pytest.mark.parametrize("arguments", [["--help"], ["ask", "--help"], ["--version"]])
 def test_a_broken_file_never_stops_help(home, arguments):
     put(home, "oh =")
-    code, out, err = run(*arguments)
+    code, out, err = ended(*arguments)
     assert (code, err) == (0, "")
     assert out
 
 
 def test_an_answer_follows_the_file_and_its_preset(home, target):
     put(home, f'target = "{target}"\ndraft = "none"\nmax_tokens = 7\n[presets.x]\ntop_k = 3\n')
-    code, out, err = run("ask", *HOT[6:], "--preset", "x", "--json", "hello")
+    code, out, err = ended("ask", *HOT[6:], "--preset", "x", "--json", "hello", env=LOADED)
     assert (code, err) == (0, "")
     report = json.loads(out)
     assert report["stats"]["generated_tokens"] == 7
@@ -109,7 +112,8 @@ def test_an_answer_follows_the_file_and_its_preset(home, target):
 
 def test_an_unknown_key_is_a_warning_and_the_answer_comes(home, target):
     put(home, "temprature = 1\n")
-    code, out, err = run("ask", "--target", target, "--draft", "none", *HOT, "--max-tokens", 3, "x")
+    asked = ("ask", "--target", target, "--draft", "none", *HOT, "--max-tokens", 3, "x")
+    code, out, err = ended(*asked, env=LOADED)
     assert (code, bool(out)) == (0, True)
     assert 'there is no key "temprature"; did you mean "temperature"?' in err
 
@@ -117,13 +121,13 @@ def test_an_unknown_key_is_a_warning_and_the_answer_comes(home, target):
 def test_auto_on_the_command_line_beats_a_number_in_the_file(home):
     put(home, "lookahead = 3\n")
     for arguments in (["-k", "auto"], ["--lookahead", "auto"]):
-        out = run(*arguments, "config", "show", "--json")[1]
+        out = ended(*arguments, "config", "show", "--json")[1]
         assert json.loads(out)["values"]["lookahead"]["value"] == "auto"
 
 
 def test_no_save_and_online_beat_the_file(home):
     put(home, "save = true\noffline = true\n")
-    values = json.loads(run("--no-save", "--online", "config", "show", "--json")[1])["values"]
+    values = json.loads(ended("--no-save", "--online", "config", "show", "--json")[1])["values"]
     assert (values["save"]["value"], values["offline"]["value"]) == (False, False)
 
 
@@ -133,7 +137,7 @@ def test_offline_is_obeyed_wherever_it_was_said(home, by):
     env = {"HF_HUB_CACHE": str(home), "SPECCHAT_MODELS": str(home)}
     env |= {"SPECCHAT_OFFLINE": "1"} if by == "variable" else {}
     flags = ["--offline"] if by == "option" else []
-    code, out, err = run(*flags, "models", "pull", "qwen2.5-coder-0.5b", env=env)
+    code, out, err = ended(*flags, "models", "pull", "qwen2.5-coder-0.5b", env=env)
     assert (code, out) == (5, "")
     assert "offline" in err
 
@@ -141,26 +145,23 @@ def test_offline_is_obeyed_wherever_it_was_said(home, by):
 # What a shell asks for.
 
 
-def complete(*words: str, heavy: tuple[str, ...] = ()) -> list[str]:
-    leave = f"sys.exit(sorted({set(heavy)!r} & set(sys.modules)) or None)" if heavy else ""
-    program = (
-        "import sys\nfrom tui.shell.cli import main\n"
-        f"try: main()\nexcept SystemExit: {leave or 'pass'}"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "_SPECCHAT_COMPLETE": "bash_complete",
-            "COMP_WORDS": " ".join(words),
-            "COMP_CWORD": str(len(words) - 1),
-        },
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return [line.split(",", 1)[1] for line in done.stdout.splitlines() if line]
+def complete(*words: str) -> list[str]:
+    code, out, err = ended(env=asking(*words))
+    assert (code, err) == (0, "")
+    return offered(out)
+
+
+def asking(*words: str) -> dict[str, str]:
+    """The variables by which a shell asks what may stand for the last word."""
+    return {
+        "_SPECCHAT_COMPLETE": "bash_complete",
+        "COMP_WORDS": " ".join(words),
+        "COMP_CWORD": str(len(words) - 1),
+    }
+
+
+def offered(out: str) -> list[str]:
+    return [line.split(",", 1)[1] for line in out.splitlines() if line]
 
 
 @pytest.fixture
@@ -173,18 +174,30 @@ def llama(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_every_shell_gets_its_script(shell):
-    code, out, _ = run(env={"_SPECCHAT_COMPLETE": f"{shell}_source"})
+    code, out, _ = ended(env={"_SPECCHAT_COMPLETE": f"{shell}_source"})
     assert code == 0
     assert "_SPECCHAT_COMPLETE" in out
 
 
 def test_an_unknown_shell_is_refused():
-    assert run(env={"_SPECCHAT_COMPLETE": "tcsh_source"})[0] == 1
+    assert ended(env={"_SPECCHAT_COMPLETE": "tcsh_source"})[0] == 1
 
 
 def test_commands_are_completed_without_importing_them():
-    heavy = ("llama_cpp", "numpy", "textual", "huggingface_hub", "tui.settings.command")
-    assert complete("specchat", "con", heavy=heavy) == ["config"]
+    heavy = {"llama_cpp", "numpy", "textual", "huggingface_hub", "tui.settings.command"}
+    program = (
+        "import sys\nfrom tui.shell.cli import main\n"
+        f"try: main()\nexcept SystemExit: sys.exit(sorted({heavy} & {{*sys.modules}}) or None)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, **asking("specchat", "con")},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert offered(done.stdout) == ["config"]
 
 
 def test_options_and_their_words_are_completed(home):
@@ -220,7 +233,7 @@ def test_what_stands_after_a_colon_is_a_word_to_bash(llama, monkeypatch, typed, 
 @pytest.mark.parametrize("text", ["--target ollama:", "--target oll"])
 def test_bash_itself_completes_a_name_with_colons(llama, text):
     """Its own function, in a shell that reads no one's settings."""
-    source = run(env={"_SPECCHAT_COMPLETE": "bash_source"})[1]
+    source = ended(env={"_SPECCHAT_COMPLETE": "bash_source"})[1]
     program = f"{sys.executable} -c 'from tui.__main__ import main; main()'"
     ask = f"""
         specchat() {{ {program} "$@"; }}

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from assistant.store import Store
 from models.errors import UsageError
 from tests.patience import WAIT_S
-from tests.tui.shell.program import ENDLESS, HOT, run, start
+from tests.tui.shell.program import ENDLESS, HOT, ended, start
 from tui.safe import safe
 from tui.shell.ask_command import ask
 
@@ -27,10 +27,10 @@ def said(home) -> list[list[str]]:
 
 def test_a_conversation_is_begun_and_continued(target, home):
     known = ("ask", "--target", target, "--draft", "none", *FEW)
-    code, out, err = run(*known, "--chat", "new", "--system", "Be brief.", "First?")
+    code, out, err = ended(*known, "--chat", "new", "--system", "Be brief.", "First?")
     assert code == 0
     assert "conversation 1" in err
-    code, printed, _ = run(*known, "--chat", "last", "--json", "Second?")
+    code, printed, _ = ended(*known, "--chat", "last", "--json", "Second?")
     report = json.loads(printed)
     assert report["conversation"] == 1
     (path,) = said(home)
@@ -48,9 +48,9 @@ def test_a_conversation_is_begun_and_continued(target, home):
 
 def test_what_is_not_kept_knows_the_conversation_anyway(target, home):
     known = ("ask", "--target", target, "--draft", "none", *FEW)
-    run(*known, "--chat", "new", "First?")
+    ended(*known, "--chat", "new", "First?")
     before = said(home)
-    _, printed, _ = run(*known, "--chat", "1", "--no-save", "--json", "Second?")
+    _, printed, _ = ended(*known, "--chat", "1", "--no-save", "--json", "Second?")
     assert json.loads(printed)["stats"]["prompt_tokens"] > len("First?Second?") + 5
     assert said(home) == before
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.tui.shell.program import HOT, run
+from tests.tui.shell.program import HOT, ended
 
 PERSON = {
     "type": "object",
@@ -21,7 +21,7 @@ def asked(target, tmp_path):
 
     def ask(*options, **more):
         words = [file if option is PERSON else option for option in options]
-        return run("ask", "--target", target, "--draft", "none", *HOT, *words, "hello", **more)
+        return ended("ask", "--target", target, "--draft", "none", *HOT, *words, "hello", **more)
 
     return ask
 
@@ -71,11 +71,11 @@ def test_a_race_has_the_form_in_every_lane_and_says_which_was_cut(target, tmp_pa
     file.write_text(json.dumps(PERSON))
     draft = ("--draft", "none", "--source", "suffix", *HOT, "--json", "--schema", file, "hello")
     known = ("race", "--target", target, *draft)
-    code, out, err = run(*known)
+    code, out, err = ended(*known)
     assert code == 0, err
     texts = [lane["text"] for lane in json.loads(out)["lanes"]]
     assert [list(json.loads(text)) for text in texts] == 2 * [["name", "ok"]]
-    code, out, err = run(*known, "--max-tokens", 5)
+    code, out, err = ended(*known, "--max-tokens", 5)
     assert code == 3
     assert "ArS: it ended (length) before the form was complete" in err
     assert [lane["complete"] for lane in json.loads(out)["lanes"]] == [False, False]

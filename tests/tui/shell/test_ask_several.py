@@ -9,7 +9,7 @@ from assistant.events import Origin, Token
 from assistant.store import Store
 from tests import tiny
 from tests.patience import WAIT_S
-from tests.tui.shell.program import HOT, run, start
+from tests.tui.shell.program import HOT, ended, start
 from tui.safe import safe
 from tui.shell.printing import Printing
 
@@ -47,17 +47,17 @@ def test_answers_that_did_not_finish_are_printed_as_far_as_they_came(capsys):
 
 def test_several_answers_are_those_that_their_seeds_give(target):
     known = ("ask", "--target", target, "--draft", "none", *HOT, "--max-tokens", "12", "--mode=ars")
-    _, printed, err = run(*known, "--seed", "3", "--n", "3", "--json", "hello")
+    _, printed, err = ended(*known, "--seed", "3", "--n", "3", "--json", "hello")
     assert err == ""
     report = json.loads(printed)
     assert set(report) == {"answers", "together", "target", "draft", "engine", "sampling", "seed"}
     assert set(report["together"]) == {"rounds", "tokens", "decode_s", "tokens_per_s"}
     assert report["together"]["tokens"] == 36
     for i, answer in enumerate(report["answers"]):
-        alone = json.loads(run(*known, "--seed", 3 + i, "--json", "hello")[1])
+        alone = json.loads(ended(*known, "--seed", 3 + i, "--json", "hello")[1])
         assert answer["text"] == alone["text"]
         assert set(answer) == {"text", "stop", "tokens", "stats"}
-    code, out, err = run(*known, "--seed", "3", "--n", "3", "hello")
+    code, out, err = ended(*known, "--seed", "3", "--n", "3", "hello")
     assert code == 0
     assert "36 tokens in 3 answers" in err
     parts = [f"--- {i + 1} of 3 ---\n{safe(a['text'])}\n" for i, a in enumerate(report["answers"])]
@@ -66,8 +66,8 @@ def test_several_answers_are_those_that_their_seeds_give(target):
 
 def test_all_answers_are_kept_side_by_side_and_the_first_is_continued(target, home):
     known = ("ask", "--target", target, "--draft", "none", *FEW)
-    run(*known, "--chat", "new", "--n", "3", "First?")
-    report = json.loads(run(*known, "--chat", "last", "--n", "3", "--json", "Second?")[1])
+    ended(*known, "--chat", "new", "--n", "3", "First?")
+    report = json.loads(ended(*known, "--chat", "last", "--n", "3", "--json", "Second?")[1])
     store = Store(home / "chats.db")
     path = store.path(1)
     assert [len(record.siblings) or 1 for record in path] == [1, 3, 1, 3]
@@ -99,7 +99,7 @@ def test_an_interrupt_keeps_what_every_answer_has(endless, home):
 
 def test_a_model_with_one_text_says_that_they_come_in_turn(tmp_path):
     path = tiny.write(tmp_path / "mamba.gguf", "mamba", stops=False)
-    code, out, err = run("ask", "--target", path, "--draft", "none", *FEW, "--n", "2", "hello")
+    code, out, err = ended("ask", "--target", path, "--draft", "none", *FEW, "--n", "2", "hello")
     assert code == 0
     assert "the answers come one after another" in err
     assert "--- 2 of 2 ---" in out

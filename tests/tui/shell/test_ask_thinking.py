@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests import tiny_thinking
-from tests.tui.shell.program import HOT, run
+from tests.tui.shell.program import HOT, ended
 
 
 @pytest.fixture(scope="module")
@@ -16,10 +16,10 @@ def known(tmp_path_factory):
 
 def test_the_answer_is_printed_alone_and_the_thought_before_it_when_told_to(known):
     asked = (*known, "--thinking-budget", "6")
-    report = json.loads(run(*asked, "--json", "Why?")[1])
+    report = json.loads(ended(*asked, "--json", "Why?")[1])
     assert list(report)[:2] == ["text", "reasoning_content"]
     thought, text = report["reasoning_content"], report["text"]
-    alone, both = run(*asked, "Why?")[1], run(*asked, "--show-thinking", "Why?")[1]
+    alone, both = ended(*asked, "Why?")[1], ended(*asked, "--show-thinking", "Why?")[1]
     assert thought
     assert text
     assert len(both) >= len(alone) + len(thought.rstrip("\x00"))
@@ -27,11 +27,11 @@ def test_the_answer_is_printed_alone_and_the_thought_before_it_when_told_to(know
 
 
 def test_what_was_thought_is_kept_with_what_was_said(known, home):
-    run(*known, "--thinking-budget", "6", "--chat", "new", "Why?")
-    report = json.loads(run(*known, "--thinking", "off", "--chat", "last", "--json", "So?")[1])
+    ended(*known, "--thinking-budget", "6", "--chat", "new", "Why?")
+    report = json.loads(ended(*known, "--thinking", "off", "--chat", "last", "--json", "So?")[1])
     assert report["text"]
     assert "reasoning_content" not in report
-    exported = run("chats", "export", "1", "--format", "jsonl")[1].splitlines()
+    exported = ended("chats", "export", "1", "--format", "jsonl")[1].splitlines()
     assert [bool(json.loads(line).get("thought")) for line in exported[1:]] == [
         False, True, False, False,
     ]  # fmt: skip
@@ -41,12 +41,12 @@ def test_what_a_model_cannot_do_is_refused_where_it_is_asked_for_and_only_there(
     known, target, home
 ):
     plain = ("ask", "--target", target, "--draft", "none", *HOT, "--max-tokens", "4")
-    code, out, err = run(*plain, "--thinking", "on", "Why?")
+    code, out, err = ended(*plain, "--thinking", "on", "Why?")
     assert (code, out) == (2, "")
     assert "does not think" in err
-    assert run(*known, "--effort", "low", "Why?")[0] == 2
+    assert ended(*known, "--effort", "low", "Why?")[0] == 2
     home.mkdir(exist_ok=True)
     (home / "config.toml").write_text('thinking = "on"\n')
-    code, _, err = run(*plain, "Why?")
+    code, _, err = ended(*plain, "Why?")
     assert code == 0
     assert "does not think" in err

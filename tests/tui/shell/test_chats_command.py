@@ -7,7 +7,7 @@ from assistant.store import Store
 from models.errors import StorageError, UsageError
 from tests.assistant.store.talks import talk
 from tests.test_layers import light
-from tests.tui.shell.program import run as run_program
+from tests.tui.shell.program import ended
 from tui.safe import safe
 from tui.shell.chats_command import chats
 
@@ -143,7 +143,7 @@ def test_chats_load_nothing_heavy(filled, arguments):
 def test_a_store_that_cannot_be_used_is_exit_code_4(home):
     home.mkdir()
     (home / "chats.db").mkdir()
-    code, _, err = run_program("chats")
+    code, _, err = ended("chats")
     assert code == 4
     assert "is not a file" in err
     assert "Traceback" not in err

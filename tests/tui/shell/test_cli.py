@@ -21,11 +21,12 @@ from tui.shell.cli import main
 
 
 def ask(target: Path, draft: Path, *arguments: object, **options) -> tuple[int, str, str]:
-    return run("ask", "--target", target, "--draft", draft, *HOT, *arguments, **options)
+    return ended("ask", "--target", target, "--draft", draft, *HOT, *arguments, **options)
 
 
 def test_answer_goes_to_standard_output_and_the_rest_to_standard_error(target, draft):
-    code, out, err = ask(target, draft, "--mode", "sps", "--max-tokens", 20, "hello")
+    pair = ("--target", target, "--draft", draft)
+    code, out, err = run("ask", *pair, *HOT, "--mode", "sps", "--max-tokens", 20, "hello")
     assert code == 0
     assert "20 tokens" in err
     assert "tokens/evaluation" in err
@@ -90,7 +91,7 @@ def test_prompt_pipe_and_files_make_one_question(target, draft, tmp_path):
 
 
 def test_options_count_in_front_of_the_command_too(target):
-    code, out, _ = run(
+    code, out, _ = ended(
         "--target", target, "--draft", "none", "--max-tokens", 3, "ask", *HOT, "--json", "hello"
     )
     assert code == 0
@@ -98,7 +99,7 @@ def test_options_count_in_front_of_the_command_too(target):
 
 
 def test_without_a_draft_it_says_so_and_answers(target):
-    code, out, err = run("ask", "--target", target, *HOT, "--max-tokens", 5, "hello")
+    code, out, err = ended("ask", "--target", target, *HOT, "--max-tokens", 5, "hello")
     assert code == 0
     assert out
     assert "Proposals come from the conversation alone" in err
@@ -108,7 +109,7 @@ def test_draft_of_another_vocabulary_proposes_what_both_can_say(target, tmp_path
     controls = ("<|im_stop|>", "<|im_start|>", "<|endoftext|>")
     other = tiny.write(tmp_path / "other.gguf", seed=1, controls=controls)
     asked = ("--mode", "sps", "--source", "model", "--max-tokens", 30, "--json", "hello")
-    code, out, err = run("ask", "--target", target, "--draft", other, *HOT, *asked)
+    code, out, err = ended("ask", "--target", target, "--draft", other, *HOT, *asked)
     assert (code, err) == (0, "")
     assert json.loads(out)["stats"]["drafted"] > 10
 
@@ -129,8 +130,8 @@ def test_draft_of_another_vocabulary_proposes_what_both_can_say(target, tmp_path
         ([], 2, "needs a terminal"),
     ],
 )
-def test_bad_input_is_one_sentence_and_an_exit_code(capsys, arguments, code, complaint):
-    found, out, err = ended(capsys, *arguments)
+def test_bad_input_is_one_sentence_and_an_exit_code(arguments, code, complaint):
+    found, out, err = ended(*arguments)
     assert found == code
     assert out == ""
     assert complaint in err
@@ -157,7 +158,7 @@ def test_a_bug_that_the_engine_tells_of_is_one_sentence_too(monkeypatch, capsys)
 
 def test_with_no_model_on_disk_the_command_that_fetches_it_is_named(tmp_path):
     bare = {"HF_HUB_CACHE": str(tmp_path / "hub"), "SPECCHAT_MODELS": str(tmp_path / "models")}
-    code, out, err = run("ask", "hi", env=bare)
+    code, out, err = ended("ask", "hi", env=bare)
     assert (code, out) == (3, "")
     assert "specchat models pull qwen2.5-coder-1.5b" in err
 
@@ -215,7 +216,7 @@ def test_reader_that_goes_away_is_no_error(endless):
 
 def test_doctor_tells_what_is_missing_and_the_command_that_fixes_it(tmp_path):
     bare = {"HF_HUB_CACHE": str(tmp_path / "hub"), "SPECCHAT_MODELS": str(tmp_path / "models")}
-    code, out, err = run("doctor", "--json", env=bare)
+    code, out, err = ended("doctor", "--json", env=bare)
     findings = json.loads(out)
     assert (code, err) == (3, "")
     assert {finding["topic"] for finding in findings} >= {"llama.cpp", "processor", "memory"}
@@ -262,21 +263,21 @@ def test_the_default_pair_answers(default_pair):
         ("help", "specchat --help"),
     ],
 )
-def test_the_name_that_another_program_has_for_a_command_leads_to_ours(capsys, name, meant):
-    assert refused(capsys, name, "x").endswith(f"No such command {name!r}. Did you mean: {meant}\n")
+def test_the_name_that_another_program_has_for_a_command_leads_to_ours(name, meant):
+    assert refused(name, "x").endswith(f"No such command {name!r}. Did you mean: {meant}\n")
 
 
-def test_a_name_that_is_like_none_is_refused_anyway(capsys):
-    assert refused(capsys, "xyzzy").endswith("No such command 'xyzzy'.\n")
+def test_a_name_that_is_like_none_is_refused_anyway():
+    assert refused("xyzzy").endswith("No such command 'xyzzy'.\n")
 
 
-def test_a_number_that_is_none_is_refused_in_words(capsys):
-    assert "'x' is not a valid whole number" in refused(capsys, "ask", "hi", "--n", "x")
-    assert "'x' is not a valid whole number" in refused(capsys, "chats", "show", "x")
+def test_a_number_that_is_none_is_refused_in_words():
+    assert "'x' is not a valid whole number" in refused("ask", "hi", "--n", "x")
+    assert "'x' is not a valid whole number" in refused("chats", "show", "x")
 
 
-def refused(capsys, *arguments):
+def refused(*arguments):
     """Run a command that is a wrong usage, and return what is said."""
-    code, _, err = ended(capsys, *arguments)
+    code, _, err = ended(*arguments)
     assert code == 2
     return err

@@ -11,7 +11,7 @@ from textual.widgets import Static
 from models.errors import StorageError
 from tests import tiny
 from tests.tui.chat.chat_driver import open_chat
-from tests.tui.shell.program import HOT, run
+from tests.tui.shell.program import HOT, ended, run
 from tui.settings.config_file import read
 from tui.settings.config_writer import write
 
@@ -40,7 +40,7 @@ def odd_draft(folder: Path) -> Path:
 
 def said(*arguments: object) -> str:
     """Run a command that has to succeed, and return what it prints."""
-    code, out, err = run(*arguments)
+    code, out, err = ended(*arguments)
     assert code == 0, err
     assert "Traceback" not in err
     return out
@@ -48,7 +48,9 @@ def said(*arguments: object) -> str:
 
 def test_its_answers_are_stored_and_continued(odd: Path, odd_draft: Path) -> None:
     ask = ("ask", *HOT, "--max-tokens", "8", "--target", odd, "--json")
-    found = json.loads(said(*ask, "--draft", odd_draft, "--chat", "new", "Hi"))
+    code, out, err = run(*ask, "--draft", odd_draft, "--chat", "new", "Hi")
+    assert code == 0, err
+    found = json.loads(out)
     assert found["target"]["path"] == str(odd)
     assert found["target"]["name"] == "\ufffd\ufffd model"
     assert len(found["target"]["sha256"]) == 64
