@@ -60,6 +60,13 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """Leave pytest, which looks for garbage five times when it ends, no more than once to do."""
+    gc.collect()
+    gc.freeze()
+
+
 def enough(items: list[pytest.Item]) -> list[pytest.Item]:
     """Return those of a test's parameter sets that it says are enough, far from one another."""
     items = [item for item in items if not item.get_closest_marker("thorough")]
