@@ -2,10 +2,12 @@
 
 import gc
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,7 @@ sys.dont_write_bytecode = False
 os.environ["SPECCHAT_ENGINE"] = ENGINE
 ALL = bool(os.environ.get("SPECCHAT_TEST_ALL"))
 Open = Callable[..., NativeModel]
+NUMBERS = count()
 
 # A day's run tries the same examples each time; a thorough one others than the last. How long an
 # example takes says how busy the machine is.
@@ -60,6 +63,13 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """Leave pytest, which looks for garbage five times when it ends, no more than once to do."""
+    gc.collect()
+    gc.freeze()
+
+
 def enough(items: list[pytest.Item]) -> list[pytest.Item]:
     """Return those of a test's parameter sets that it says are enough, far from one another."""
     items = [item for item in items if not item.get_closest_marker("thorough")]
@@ -68,6 +78,15 @@ def enough(items: list[pytest.Item]) -> list[pytest.Item]:
     some = items[0].get_closest_marker("some")
     count = min(some.args[0], len(items)) if some else len(items)
     return [items[i * len(items) // count] for i in range(count)]
+
+
+@pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """A folder of the test's own; pytest's own looks through those of all tests before it."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    path = tmp_path_factory.getbasetemp() / f"{name}_{next(NUMBERS)}"
+    path.mkdir()
+    return path
 
 
 @pytest.fixture

@@ -156,6 +156,7 @@ async def test_panel_that_was_closed_shows_the_newest_when_it_is_opened() -> Non
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (40, 10), (10, 3), (1, 1)])
+@pytest.mark.some(3)
 async def test_every_size_works(answer: list[Event], size: tuple[int, int]) -> None:
     async with shown(size) as (panel, _):
         panel.wanted = True

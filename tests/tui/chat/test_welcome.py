@@ -142,28 +142,26 @@ async def test_nothing_is_promised_of_what_servers_of_tools_send(pair: Pair) -> 
         assert chat.shown("Welcome > .what") == [WITH_SERVERS]
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_all_of_it_is_seen_at_a_glance(pair: Pair, size: tuple[int, int]) -> None:
-    async with open_chat(*pair, size=size) as chat:
-        await chat.ready()
-        view = chat.screen.conversation
-        parts = list(chat.screen.query_one(Welcome).children)
-        assert all(part.display for part in parts)
-        assert all(view.content_region.contains_region(part.region) for part in parts)
-        assert view.max_scroll_y == 0
-        for part in [*offers(chat), chat.screen.query_one(".looks")]:
-            assert all(len(line) <= part.size.width for line in str(part.render()).split("\n"))
-
-
-@pytest.mark.parametrize("size", [(80, 16), (50, 24)])
-async def test_a_small_screen_has_room_for_the_suggestions(
-    pair: Pair, size: tuple[int, int]
+async def test_all_of_it_is_seen_at_a_glance_and_on_a_small_screen_the_suggestions(
+    pair: Pair,
 ) -> None:
-    async with open_chat(*pair, size=size) as chat:
+    async with open_chat(*pair, size=SIZES[0]) as chat:
         await chat.ready()
         view = chat.screen.conversation
-        await chat.until(lambda: not chat.screen.query_one(".looks").display)
-        assert all(view.content_region.contains_region(offer.region) for offer in offers(chat))
+        looks, parts = chat.screen.query_one(".looks"), chat.screen.query_one(Welcome).children
+        for size in SIZES:
+            await chat.pilot.resize_terminal(*size)
+            assert chat.screen.size == size
+            await chat.until(lambda: all(part.display for part in parts))
+            assert all(view.content_region.contains_region(part.region) for part in parts)
+            assert view.max_scroll_y == 0
+            for part in [*offers(chat), looks]:
+                assert all(len(line) <= part.size.width for line in str(part.render()).split("\n"))
+        for size in ((80, 16), (50, 24)):
+            await chat.pilot.resize_terminal(*size)
+            assert chat.screen.size == size
+            await chat.until(lambda: not looks.display)
+            assert all(view.content_region.contains_region(offer.region) for offer in offers(chat))
 
 
 @pytest.mark.parametrize("look", [COLOURED, PLAIN])

@@ -371,18 +371,17 @@ async def test_offline_nothing_is_fetched(shelf: Path) -> None:
         assert models.screen.downloads._thread is None
 
 
-@pytest.mark.parametrize("width", [40, 80, 109, 110, 200])
-async def test_columns_stand_below_their_titles_and_no_line_is_too_long(
-    shelf: Path, width: int
-) -> None:
-    async with browse(loaded(shelf / "large.gguf"), size=(width, 24)) as models:
-        title = str(models.screen.browser.query_one("#columns", Static).render())
-        row = models.screen.browser.list.row_width
-        for line in models.lines():
-            assert len(line) <= row
-        if width >= 80:
-            assert models.line("large.gguf").index("F32") == title.index("Weights")
-            assert models.line("large.gguf").index("●") == title.index("Role")
+async def test_columns_stand_below_their_titles_and_no_line_is_too_long(shelf: Path) -> None:
+    async with browse(loaded(shelf / "large.gguf"), size=(110, 24)) as models:
+        for width in (40, 80, 109, 110, 200):
+            await models.pilot.resize_terminal(width, 24)
+            title = str(models.screen.browser.query_one("#columns", Static).render())
+            row = models.screen.browser.list.row_width
+            for line in models.lines():
+                assert len(line) <= row
+            if width >= 80:
+                assert models.line("large.gguf").index("F32") == title.index("Weights")
+                assert models.line("large.gguf").index("●") == title.index("Role")
 
 
 async def test_hundreds_of_files_are_listed(shelf: Path) -> None:

@@ -34,6 +34,7 @@ def painted(app: RaceApp) -> bool:
 
 @pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+@pytest.mark.some(3)
 def test_race_looks_as_it_did(snap_compare, theme: str, size: tuple[int, int]) -> None:
     app = RaceApp(RACE, replace(Settings(), theme=theme), engine=Recorded)
     assert snap_compare(app, terminal_size=size, run_before=outcome)
