@@ -13,15 +13,19 @@ from pathlib import Path
 from typing import cast
 
 import msgspec
+import numpy as np
 
 from assistant.decoding.lookahead import theory
 from assistant.decoding.lookahead.cost_measurement import TARGET_LIMIT_S, time_target, varied
 from models import child_process
+from models.base import Logits
 from models.cancel import CancelFlag
 from models.engines import ENGINES, EngineName
 from models.errors import Cancelled, ModelError, SpecchatError
 from models.native import loaded
 
+NAME = "trial 2"
+"""Of what is found out; choices that other trials led to are made again."""
 LOOK_S = 0.05
 """Seconds between two looks whether the trial is to be stopped."""
 CHUNK = 64
@@ -30,6 +34,10 @@ PROMPT = 256
 N_CTX = 512
 ANSWER = 128
 """Tokens of a typical answer, and of what is read for it."""
+NARROW = 16
+ERROR = 0.5
+"""How far a row may be from that of narrow batches, against its own length. Rounding gives 0.05;
+the kernels of ik_llama.cpp for 32 and more tokens of Q4_1 weights give 1 and more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +104,12 @@ def _measured(
         closing(NativeModel(weights, n_ctx=N_CTX, threads=threads)) as model,
     ):
         tokens = varied(PROMPT, model.n_vocab)
+        wide = model.logits(tokens[:CHUNK])[0].copy()
+        model.logits(tokens[1:2])  # which has the cache forget the others
+        for end in range(NARROW, CHUNK + 1, NARROW):
+            row = model.logits(tokens[:end])[0]
+        if _length(wide - row) > ERROR * _length(row):
+            raise ModelError(f"{CHUNK} tokens in one batch have other logits than in several.")
         for end in range(CHUNK, PROMPT + 1, CHUNK):
             model.logits(tokens[:end], rows=0)
             if model.busy_s > TARGET_LIMIT_S:
@@ -103,6 +117,11 @@ def _measured(
         reading_s = model.seconds_a_token
         assert reading_s is not None
         return EngineFigures(reading_s, time_target(model).seconds)
+
+
+def _length(row: Logits) -> float:
+    """Return the length of logits, less what all of them have in common."""
+    return float(np.linalg.norm(row - row.mean()))
 
 
 if __name__ == "__main__":

@@ -54,6 +54,14 @@ def test_a_file_that_one_engine_cannot_run_goes_to_the_other_with_the_reason():
 
 
 @needs_both
+def test_an_engine_that_reads_prompts_wrongly_is_not_taken(smollm2):
+    """ik_llama.cpp does, in batches of 32 and more tokens, with Q4_1 weights."""
+    assert engine_trial.run("llama", smollm2, 0, 1, CancelFlag()).reading_s > 0
+    with pytest.raises(ModelError, match="64 tokens in one batch have other logits"):
+        engine_trial.run("ik", smollm2, 0, 1, CancelFlag())
+
+
+@needs_both
 def test_engines_are_compared_once_for_a_file_until_it_changes(setup, monkeypatch):
     monkeypatch.setattr(engine_trial, "run", lambda *_: FLAT)
     engine, tried = chosen(setup)
