@@ -72,18 +72,18 @@ def test_a_header_has_its_secret_from_the_environment_and_nobody_shows_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
-    monkeypatch.setenv("GARDEN_TOKEN", "open $HOME ${PATH}")
+    monkeypatch.setenv("GARDEN_TOKEN", "sesame $HOME ${PATH}")
     line = 'headers = { Authorization = "Bearer ${GARDEN_TOKEN}", X-Plot = "$7" }'
     text = f'{SERVER}url = "http://127.0.0.1:9/mcp"\n{line}\n'
     found = said(text)
     (server,) = found.tools.servers
-    assert dict(server.headers) == {"Authorization": "Bearer open $HOME ${PATH}", "X-Plot": "$7"}
-    assert "open" not in repr(found)
+    assert dict(server.headers) == {"Authorization": "Bearer sesame $HOME ${PATH}", "X-Plot": "$7"}
+    assert "sesame" not in repr(found)
     (tmp_path / "config.toml").write_text(text)
     for options in ((), ("--json",)):
         shown = CliRunner().invoke(config, ["show", *options])
         assert (shown.exit_code, "127.0.0.1:9" in shown.output) == (0, True)
-        assert "open" not in shown.output
+        assert "sesame" not in shown.output
 
 
 def test_what_is_unknown_is_a_warning_and_saving_other_keys_keeps_the_tables() -> None:
