@@ -6,7 +6,7 @@ suit this processor, or a file that it dies of, ends no more than that.
 
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ import numpy as np
 from assistant.decoding.lookahead import theory
 from assistant.decoding.lookahead.cost_measurement import TARGET_LIMIT_S, time_target, varied
 from models import child_process
-from models.base import Logits
+from models.base import Logits, Model
 from models.cancel import CancelFlag
 from models.engines import ENGINES, EngineName
 from models.errors import Cancelled, ModelError, SpecchatError
@@ -104,19 +104,30 @@ def _measured(
         closing(NativeModel(weights, n_ctx=N_CTX, threads=threads)) as model,
     ):
         tokens = varied(PROMPT, model.n_vocab)
-        wide = model.logits(tokens[:CHUNK])[0].copy()
-        model.logits(tokens[1:2])  # which has the cache forget the others
-        for end in range(NARROW, CHUNK + 1, NARROW):
-            row = model.logits(tokens[:end])[0]
-        if _length(wide - row) > ERROR * _length(row):
-            raise ModelError(f"{CHUNK} tokens in one batch have other logits than in several.")
         for end in range(CHUNK, PROMPT + 1, CHUNK):
             model.logits(tokens[:end], rows=0)
             if model.busy_s > TARGET_LIMIT_S:
                 break
         reading_s = model.seconds_a_token
         assert reading_s is not None
-        return EngineFigures(reading_s, time_target(model).seconds)
+        figures = EngineFigures(reading_s, time_target(model).seconds)
+        _compare_batches(model, tokens[:CHUNK])
+        return figures
+
+
+def _compare_batches(model: Model, tokens: Sequence[int]) -> None:
+    """Look whether tokens in one batch have the logits that they have in several.
+
+    Raises:
+        ModelError: they have not.
+    """
+    model.logits(tokens[1:2])  # which has the cache forget all others
+    wide = model.logits(tokens)[0].copy()
+    model.logits(tokens[1:2])
+    for end in range(NARROW, len(tokens) + 1, NARROW):
+        row = model.logits(tokens[:end])[0]
+    if _length(wide - row) > ERROR * _length(row):
+        raise ModelError(f"{len(tokens)} tokens in one batch have other logits than in several.")
 
 
 def _length(row: Logits) -> float:

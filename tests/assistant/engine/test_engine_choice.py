@@ -17,7 +17,7 @@ from models.cancel import CancelFlag
 from models.errors import Cancelled, ModelError
 from tests import tiny
 from tests.assistant.process.driving import running
-from tests.engine import needs_both
+from tests.engine import ENGINE, needs_both
 
 FLAT = EngineFigures(0.001, {1: 0.1, 2: 0.1, 4: 0.1})
 STEEP = EngineFigures(0.001, {1: 0.1, 2: 0.2, 4: 0.4})
@@ -59,6 +59,13 @@ def test_an_engine_that_reads_prompts_wrongly_is_not_taken(smollm2):
     assert engine_trial.run("llama", smollm2, 0, 1, CancelFlag()).reading_s > 0
     with pytest.raises(ModelError, match="64 tokens in one batch have other logits"):
         engine_trial.run("ik", smollm2, 0, 1, CancelFlag())
+
+
+def test_a_machine_too_slow_for_the_whole_trial_is_measured_too(tiny_target, monkeypatch):
+    monkeypatch.setattr(engine_trial, "TARGET_LIMIT_S", 0.0)
+    figures = engine_trial._measured(ENGINE, tiny_target, 0, 1)
+    assert figures.reading_s > 0
+    assert 1 in figures.seconds
 
 
 @needs_both
