@@ -1,15 +1,15 @@
 """What the tests of the laboratories share."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from models.native.quantize import quantize
 from models.slim import flattening, workshop
 
-MADE: dict[tuple[object, ...], bytes] = {}
+MADE: dict[tuple[bytes, str], bytes] = {}
 
 
 @pytest.fixture(autouse=True)
@@ -19,16 +19,9 @@ def quantised_once(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "quantize", remembering)
 
 
-def remembering(
-    source: Path,
-    place: Path,
-    kind: str | None,
-    dropped: Sequence[int] = (),
-    kinds: Mapping[str, int] | None = None,
-) -> None:
-    digest = hashlib.sha256(source.read_bytes()).digest()
-    key = (digest, kind, tuple(dropped), str(kinds))
+def remembering(source: Path, place: Path, *how: Any, **more: Any) -> None:
+    key = hashlib.sha256(source.read_bytes()).digest(), f"{how} {more}"
     if key not in MADE:
-        quantize(source, place, kind, dropped, kinds)
+        quantize(source, place, *how, **more)
         MADE[key] = place.read_bytes()
     place.write_bytes(MADE[key])
