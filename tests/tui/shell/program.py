@@ -13,6 +13,8 @@ from assistant.engine.handlers import HANDLERS
 from assistant.lab.handlers import HANDLERS as LAB_HANDLERS
 from assistant.lab.protocol import LAB
 from assistant.process.protocol import Protocol
+from assistant.request import AnyJob
+from assistant.service import Hear, Ticket
 from tests.asking import NearEngine
 from tests.engine import ENGINE
 from tests.patience import WAIT_S
@@ -82,7 +84,7 @@ def run(
             patch.setenv(name, value)
         patch.setattr(sys, "argv", ["specchat", *map(str, arguments)])
         patch.setattr("signal.signal", lambda number, handler: None)
-        patch.setattr("tui.shell.engine_console.EngineProcess", engine)
+        patch.setattr("tui.shell.engine_console.EngineProcess", WiredEngine)
         code: object = 0
         try:
             main()
@@ -92,6 +94,18 @@ def run(
     return code, printed.getvalue().decode(), told.getvalue().decode()
 
 
-def engine(protocol: Protocol) -> NearEngine:
-    """Return an engine in this process that does the jobs of a protocol."""
-    return NearEngine(LAB_HANDLERS if protocol is LAB else HANDLERS)
+class WiredEngine(NearEngine):
+    """An engine in this process; what it hears and says is what comes through a pipe."""
+
+    def __init__(self, protocol: Protocol) -> None:
+        self._commands, self._messages = protocol.commands, protocol.messages
+        super().__init__(LAB_HANDLERS if protocol is LAB else HANDLERS)
+
+    def submit(self, job: AnyJob, hear: Hear) -> Ticket:
+        return super().submit(self._commands.decode(self._commands.encode(job)), hear)
+
+    def said(self, event: object) -> None:
+        super().said(self._messages.decode(self._messages.encode(event)))
+
+    def over(self, end: object) -> None:
+        super().over(self._messages.decode(self._messages.encode(end)))
