@@ -13,6 +13,8 @@ from textual.app import ComposeResult
 from textual.color import Color
 from textual.widgets import Input, Static
 
+from assistant.request import Message, Request
+from assistant.service import Hear
 from tests.hostile_texts import COMMANDS, texts, valid
 from tests.tui.chat.chat_driver import Chat, open_chat
 from tui.app.program import Harmless, Program, crash_report
@@ -73,6 +75,16 @@ async def test_keys_that_quit_free_the_models(target: Path, keys: list[str]) -> 
         await chat.pilot.press(*keys)
         assert not chat.app.is_running or chat.app._exit
     assert engine_is_gone(chat)
+
+
+async def test_what_the_engine_says_after_the_end_is_nobodys(target: Path) -> None:
+    async with open_chat(target) as chat:
+        await chat.ready()
+        controller = chat.screen.controller
+        heard: list[Hear] = []
+        controller._submit = lambda job, hear: heard.append(hear)  # type: ignore[assignment,return-value]
+        controller.ask(Request((Message("user", "?"),)), controller.show)
+    heard[0](None)
 
 
 async def test_ctrl_d_with_text_deletes_and_ctrl_c_with_a_selection_copies(target: Path) -> None:
