@@ -21,7 +21,7 @@ from assistant.events import (
     Ready,
     Stop,
 )
-from assistant.request import AnyJob, Count, Mode, Request, Setup
+from assistant.request import Count, Mode, Request, Setup
 from assistant.service import Hear, Submit, Ticket
 from assistant.store.values import Attachment
 from models.errors import StorageError
@@ -108,7 +108,7 @@ class ChatController:
         """Have models loaded instead of an answer; what waits is answered afterwards."""
         self._drafts.no_draft = no_draft
         self.cancel()
-        self._give(setup, self._loading)
+        self._submit(setup, self._loading)
 
     def no_model(self, reason: str) -> None:
         """Say why nothing can be answered, and give back the waiting prompt."""
@@ -120,12 +120,12 @@ class ChatController:
     def ask(self, request: Request, take: Hear) -> None:
         """Have the engine answer; `take` hears of it, and has `show` show what it does not."""
         self.tools.live = False
-        self._ticket = self._give(request, take)
+        self._ticket = self._submit(request, take)
 
     def count(self, count: Count) -> None:
         """Have the tokens of a text counted, once a model can."""
         if self.ready is not None:
-            self._give(count, self._counted)
+            self._submit(count, self._counted)
 
     def steer(self, mode: Mode) -> None:
         """Decode so from now on; the answer under way has it from its next round on."""
@@ -140,6 +140,8 @@ class ChatController:
 
     def show(self, event: Event | None) -> None:
         """Show what the engine says of an answer."""
+        if not self._parts.is_attached:  # the program has ended meanwhile
+            return
         match event:
             case Decoded():
                 if (reply := self._state.reply) is not None:
@@ -275,13 +277,6 @@ class ChatController:
     def _give_back(self, text: str, attachments: tuple[Attachment, ...]) -> None:
         if not self._parts.prompt.give_back(text, attachments):
             self._parts.notify("Up-arrow in an empty prompt brings back the unanswered one.")
-
-    def _give(self, job: AnyJob, take: Hear) -> Ticket:
-        def hear(event: Event | None) -> None:
-            if self._parts.is_attached:  # the program may have ended meanwhile
-                take(event)
-
-        return self._submit(job, hear)
 
     def _have(self, begin: Begin) -> None:
         self._wish = begin
