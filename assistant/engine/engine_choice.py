@@ -102,4 +102,5 @@ def _key(setup: Setup) -> str:
     packages = (PACKAGES[name].name for name in engines.installed())
     libraries = ", ".join(f"{package} {version(package)}" for package in packages)
     file = f"{status.st_size} {status.st_mtime_ns}"
-    return f"{file} | {libraries} | {processor()} | threads={setup.threads} | {engine_trial.NAME}"
+    how = f"threads={setup.threads} | trial {engine_trial.VERSION}"
+    return f"{file} | {libraries} | {processor()} | {how}"

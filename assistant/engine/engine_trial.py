@@ -24,8 +24,8 @@ from models.engines import ENGINES, EngineName
 from models.errors import Cancelled, ModelError, SpecchatError
 from models.native import loaded
 
-NAME = "trial 2"
-"""Of what is found out; choices that other trials led to are made again."""
+VERSION = 2
+"""Of the trial; choices that another one led to are made again."""
 LOOK_S = 0.05
 """Seconds between two looks whether the trial is to be stopped."""
 CHUNK = 64

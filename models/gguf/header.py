@@ -18,7 +18,7 @@ _FILE_TYPE_NAMES = """0:F32 1:F16 2:Q4_0 3:Q4_1 7:Q8_0 8:Q5_0 9:Q5_1 10:Q2_K 11:
 22:IQ3_XS 23:IQ3_XXS 24:IQ1_S 25:IQ4_NL 26:IQ3_S 27:IQ3_M 28:IQ2_S 29:IQ2_M 30:IQ4_XS 31:IQ1_M
 32:BF16 36:TQ1_0 37:TQ2_0 38:MXFP4 39:NVFP4 40:Q1_0"""
 _FILE_TYPES = dict(entry.split(":") for entry in _FILE_TYPE_NAMES.split())
-_REST = {"lfm2": 5, "lfm2moe": 6, "nemotron_h": 6, "nemotron_h_moe": 6}
+_NODES_PER_TENSOR = {"lfm2": 5, "lfm2moe": 6, "nemotron_h": 6, "nemotron_h_moe": 6}
 """Nodes that a graph has for each tensor, besides the states it keeps; measured, and rounded up."""
 
 
@@ -123,8 +123,8 @@ class Header:
         state takes three in every layer that has one.
         """
         tensors = self._number("split.tensors.count") or self.tensors.count
-        rest = _REST.get(self.architecture or "")
-        free = max(1024, (8 if rest else 32) * tensors) - (rest or 6) * tensors
+        nodes = _NODES_PER_TENSOR.get(self.architecture or "")
+        free = max(1024, (8 if nodes else 32) * tensors) - (nodes or 6) * tensors
         return max(0, free // (3 * max(1, self._recurrent_layers())) - 1)
 
     def _size(self, key: str) -> int:
