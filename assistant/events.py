@@ -10,20 +10,13 @@ from typing import Literal
 
 from msgspec import Struct
 
+from assistant.decoding.sampling import Origin as Origin
 from assistant.request import ToolCall
 from assistant.stats import Forecast as Forecast
 from assistant.stats import Reason as Reason
 from assistant.stats import Stats as Stats
 from assistant.stats import Tally as Tally
 from models.engines import EngineName
-
-
-class Origin(StrEnum):
-    """The distribution that a token was drawn from."""
-
-    DRAFT = "draft"  # proposed by the draft and accepted by the target
-    RESIDUAL = "residual"  # drawn from the residual instead of a rejected proposal
-    TARGET = "target"  # drawn from the target itself: ArS, after full acceptance, with a seed
 
 
 class Stop(StrEnum):
@@ -38,7 +31,7 @@ class Stop(StrEnum):
 
 Role = Literal["target", "draft"]
 Part = Literal["answer", "thought", "call", "marker"]
-"""What a token is of an answer; markers stand around thoughts and calls, and are neither."""
+"""What a token is of an answer; markers stand around thoughts, and are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +49,7 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A token that a row also held."""
+    """Another token of the same row."""
 
     id: int
     text: str
@@ -84,6 +77,16 @@ class Token:
     def acceptance_prob(self) -> float | None:
         """The probability that the accept test kept it; None when no uniform decided."""
         return _acceptance(self) if self.origin is Origin.DRAFT else None
+
+
+@dataclass(frozen=True, slots=True)
+class CallDelta:
+    """What a round adds to a call of a tool; its id and its name come first, and once."""
+
+    place: int  # among the calls of the answer, from 0
+    id: str
+    name: str
+    arguments: str  # more of the JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +143,7 @@ class Ready(Struct, frozen=True, tag=True):
 
 
 class Prepared(Struct, frozen=True, tag=True):
-    """The prompt is built; `dropped_turns` oldest turns did not fit any more."""
+    """The prompt is built, without the `dropped_turns` oldest turns, which did not fit."""
 
     prompt_tokens: int
     cached_tokens: int
@@ -156,7 +159,7 @@ class Prefilled(Struct, frozen=True, tag=True):
 
 
 class Noticed(Struct, frozen=True, tag=True):
-    """Something goes on differently from what was asked, in a sentence."""
+    """A deviation from the request, as a sentence for the user."""
 
     text: str
 
@@ -170,6 +173,7 @@ class Decoded(Struct, frozen=True, tag=True):
     context_used: int
     stats: Stats
     forecast: Forecast | None = None
+    calls: tuple[CallDelta, ...] = ()
 
 
 class Finished(Struct, frozen=True, tag=True):
@@ -195,14 +199,14 @@ class Failed(Struct, frozen=True, tag=True):
 
 
 class Counted(Struct, frozen=True, tag=True):
-    """How many tokens some text takes, as asked by `Count`."""
+    """The number of tokens in the text of a `Count`."""
 
     label: str
     tokens: int
 
 
-Spoken = Prepared | Prefilled | Noticed | Decoded | Finished | Failed
-"""What an answer consists of."""
+AnswerEvent = Prepared | Prefilled | Noticed | Decoded | Finished | Failed
+"""The events of one answer."""
 
 
 class OneOf(Struct, frozen=True, tag=True):
@@ -225,29 +229,32 @@ class Answered(Struct, frozen=True, tag=True):
         return self.tokens / self.decode_s if self.decode_s else 0.0
 
 
-Told = Prepared | Prefilled | Noticed | OneOf | Answered
-"""What several answers consist of; or `Failed`, when they cannot continue."""
+BatchEvent = Prepared | Prefilled | Noticed | OneOf | Answered
+"""The events of several answers that are decoded together; `Failed` if they cannot continue."""
 
 
-class Lined(Struct, frozen=True, tag=True):
-    """The lanes of a race are loaded and about to start; one that failed does not start."""
+class RaceReady(Struct, frozen=True, tag=True):
+    """The lanes of a race are loaded; those that are `Ready` start now."""
 
     lanes: tuple[Ready | Failed, ...]
 
 
-class Lap(Struct, frozen=True, tag=True):
-    """What one lane of a race says, and how long it has computed until then, in seconds."""
+class LaneEvent(Struct, frozen=True, tag=True):
+    """An event of one lane, with the seconds that the lane has computed so far.
+
+    In a lockstep of the laboratory, `clock` counts strides instead. The lowest clock goes next.
+    """
 
     lane: int
     clock: float
-    event: Spoken
+    event: AnswerEvent
 
 
 class RaceOver(Struct, frozen=True, tag=True):
-    """Every lane has ended."""
+    """All lanes have ended."""
 
 
 Event = (
     Loading | Ready | Prepared | Prefilled | Noticed | Decoded | Finished
-    | OneOf | Answered | Lined | Lap | RaceOver | Counted | Failed
+    | OneOf | Answered | RaceReady | LaneEvent | RaceOver | Counted | Failed
 )  # fmt: skip

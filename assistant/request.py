@@ -1,10 +1,15 @@
-"""What is asked of the engine. Plain frozen values: they may cross a process."""
+"""Jobs for the engine and orders about them: frozen values that can be sent to another process."""
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
+from assistant.decoding.sampling import Range as Range
+from assistant.decoding.sampling import Sampling as Sampling
+from assistant.draft_sources import SOURCES as SOURCES
+from assistant.draft_sources import USUAL_SOURCES as USUAL_SOURCES
 from models.engines import EngineName
 from models.errors import UsageError
 
@@ -14,75 +19,27 @@ Switch = Literal["auto", "on", "off"]
 Effort = Literal["low", "medium", "high"]
 RULES: tuple[RuleName, ...] = ("token", "block")
 
-SOURCES = ("suffix", "tail", "ngram", "model", "heads", "bigram", "unigram", "random")
-"""All draft sources, by name."""
-USUAL_SOURCES = ("suffix", "tail", "ngram", "model", "heads")
-"""Those that may pay, in the order in which they are asked when nothing is known of them."""
-
-
 LONGEST_FORM = 1_000_000
-"""Characters of a form; what is longer takes minutes to understand."""
+"""Characters of the longest form; a longer one takes minutes to compile."""
 MOST_ANSWERS = 8
 """Answers to one request at once; each needs a place in every batch, and room in the context."""
 
 
 class AnyJob(Protocol):
-    """Something to be done in another process, by what is told if that one dies of it."""
+    """A request to the engine, with the words for a message when its process dies of it."""
 
     @property
-    def doing(self) -> str:
-        """What the process was at: the end of "while it ..."."""
+    def failure_verb(self) -> str:
+        """The end of "The engine's process ended while it ...", as in "answered"."""
         ...
 
     @property
-    def kept(self) -> str:
-        """What is left of it, and what to do; empty when the models are the first suspects."""
+    def recovery_hint(self) -> str:
+        """What is kept and what to do, in a sentence; empty to suspect the model files."""
         ...
 
 
-SAID_IS_KEPT = "The answer so far is kept; ask again to reload the models."
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """The numbers from `low` to `high`; with `above`, without `low` itself."""
-
-    low: float
-    high: float
-    above: bool = False
-
-    def __contains__(self, number: float) -> bool:
-        return self.low <= number <= self.high and not (self.above and number == self.low)
-
-    def __str__(self) -> str:
-        if self.above:
-            return f"above {self.low} and at most {self.high}"
-        return f"from {self.low} to {self.high}"
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How logits become a distribution; applied in the order of the fields, penalty first."""
-
-    temperature: float = 0.7  # 0 takes the most probable token
-    top_k: int = 40  # keep the k most probable tokens; 0 keeps all
-    top_p: float = 0.95  # keep the smallest set that has this probability; 1 keeps all
-    min_p: float = 0.0  # keep tokens with this share of the best one's probability
-    repeat_penalty: float = 1.0  # divide the score of recent tokens; 1 is off
-    repeat_window: int = 64  # how many tokens are recent
-    RANGES: ClassVar[dict[str, Range]] = {
-        "temperature": Range(0, 100),
-        "top_k": Range(0, 1_000_000),
-        "top_p": Range(0, 1, above=True),
-        "min_p": Range(0, 1),
-        "repeat_penalty": Range(0.01, 100),
-        "repeat_window": Range(0, 1_000_000),
-    }
-
-    def __post_init__(self) -> None:
-        for name, allowed in self.RANGES.items():
-            if getattr(self, name) not in allowed:
-                raise UsageError(f"{name} must be a number {allowed}: {getattr(self, name)}")
+ASK_AGAIN = "The answer so far is kept; ask again to reload the models."
 
 
 FormKind = Literal["schema", "regex", "grammar"]
@@ -90,7 +47,7 @@ FormKind = Literal["schema", "regex", "grammar"]
 
 @dataclass(frozen=True, slots=True)
 class AnswerForm:
-    """What answers have to look like; `assistant.forms` understands it."""
+    """The form that an answer must have; `assistant.forms` compiles it."""
 
     kind: FormKind
     text: str  # a JSON Schema; a regular expression; a grammar in GBNF or in Lark's syntax
@@ -103,7 +60,7 @@ class AnswerForm:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """How a file is run: the settings that shape its cost curve. The defaults are the usual."""
+    """The settings of a model file that change what its evaluations cost."""
 
     repack: bool = True
     flash_attention: bool | None = None  # None: as llama.cpp likes
@@ -125,7 +82,7 @@ class Setup:
     measure: bool = True  # what rounds cost here, a second or two; mode auto needs it
     cache: Path | None = None  # the folder that remembers what was measured; None remembers nothing
     heads: bool = False  # whether the target's own prediction heads are the draft
-    kept: ClassVar[str] = ""
+    recovery_hint: ClassVar[str] = ""
 
     @property
     def has_draft(self) -> bool:
@@ -133,8 +90,8 @@ class Setup:
         return self.heads or self.draft is not None
 
     @property
-    def doing(self) -> str:
-        """What the process was at."""
+    def failure_verb(self) -> str:
+        """The end of "The engine's process ended while it ..."."""
         names = [path.name for path in (self.target, self.draft) if path]
         return f"loaded {' and '.join(names)}"
 
@@ -145,7 +102,7 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Something that a model may ask to be called."""
+    """A tool that a model may call."""
 
     name: str  # which no other tool of a request has
     description: str
@@ -154,13 +111,13 @@ class Tool:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """All that its maker wrote."""
+        """All texts of its author."""
         return self.name, self.description, self.parameters
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that an answer asks for."""
+    """A tool call in an answer."""
 
     name: str
     arguments: str  # a JSON object
@@ -169,7 +126,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a conversation, or what a tool returned within one."""
+    """One turn of a conversation, or the result of a tool call."""
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
@@ -180,16 +137,16 @@ class Message:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """All that somebody wrote."""
+        """All texts of the message."""
         called = (text for call in self.calls for text in (call.name, call.arguments))
         return self.content, self.thought, *called
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Everything that decides an answer: a snapshot, so that settings may change meanwhile.
+    """Everything that an answer depends on; later changes of settings do not reach it.
 
-    When the last message is an assistant's, the answer goes on where that one ends.
+    If the last message is an assistant's, the answer continues it.
     """
 
     messages: tuple[Message, ...]
@@ -211,8 +168,8 @@ class Request:
     tools: tuple[Tool, ...] = ()  # that the model may ask to be called
     tool_choice: ToolChoice = "auto"  # whether it may, or must, ask for a call
     parallel_calls: bool = True  # whether one answer may ask for several calls
-    doing: ClassVar[str] = "answered"
-    kept: ClassVar[str] = SAID_IS_KEPT
+    failure_verb: ClassVar[str] = "answered"
+    recovery_hint: ClassVar[str] = ASK_AGAIN
 
     @property
     def continues(self) -> bool:
@@ -243,17 +200,41 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A text whose tokens are to be counted; `label` comes back with the answer."""
+    """Count the tokens of a text; `Counted` repeats the label."""
 
     label: str
     text: str
-    doing: ClassVar[str] = "answered"
-    kept: ClassVar[str] = SAID_IS_KEPT
+    failure_verb: ClassVar[str] = "answered"
+    recovery_hint: ClassVar[str] = ASK_AGAIN
+
+
+LaneNumbers = tuple[int, ...]
+"""The numbers of lanes that need the same engine. Their process computes a `NextStep` at a time."""
+
+
+def by_engine(setups: Sequence[Setup]) -> dict[str, LaneNumbers]:
+    """Return the numbers of the lanes that have these setups, by the engine that they name."""
+    names = [str(setup.engine) for setup in setups]
+    return {name: tuple(i for i, n in enumerate(names) if n == name) for name in names}
+
+
+@runtime_checkable
+class HasLanes(AnyJob, Protocol):
+    """A job that may need several engines."""
+
+    @property
+    def part(self) -> LaneNumbers | None:
+        """Which lanes this process runs; None: all."""
+        ...
+
+    def by_engine(self) -> "dict[str, HasLanes]":
+        """Return the part of each engine that lanes name; none of a part."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One competitor of a race."""
+    """One lane of a race."""
 
     name: str
     setup: Setup  # lanes that name the same file share its weights
@@ -263,15 +244,23 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """The same request in several lanes, which take turns: the one that computed least goes next.
+    """The same request in several lanes. They take turns: the lane that has computed least is next.
 
-    The lanes' modes and lookaheads are used instead of the request's.
+    Each lane has its own mode and lookahead; those of the request are not used.
     """
 
     lanes: tuple[Lane, ...]
     request: Request
-    doing: ClassVar[str] = "ran the race"
-    kept: ClassVar[str] = SAID_IS_KEPT
+    part: LaneNumbers | None = None  # which lanes this process runs; None: all
+    failure_verb: ClassVar[str] = "ran the race"
+    recovery_hint: ClassVar[str] = ASK_AGAIN
+
+    def by_engine(self) -> dict[str, HasLanes]:
+        """Return the part of each engine that lanes name; none of a part."""
+        if self.part is not None:
+            return {}
+        parts = by_engine([lane.setup for lane in self.lanes])
+        return {engine: replace(self, part=part) for engine, part in parts.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,9 +273,14 @@ class Steer:
 
 
 @dataclass(frozen=True, slots=True)
+class NextStep:
+    """Let one lane of a part compute until it says something."""
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
     """Stop the job that is being done."""
 
 
 Job = Setup | Request | Race | Count
-"""What the engine does, one after another."""
+"""All jobs of the chat's engine."""

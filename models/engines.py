@@ -18,7 +18,7 @@ class Package(NamedTuple):
 
     @property
     def command(self) -> str:
-        """What installs it."""
+        """The command that installs it."""
         return f"pip install {self.name}=={self.version}"
 
     @property
@@ -39,11 +39,13 @@ PACKAGES: dict[EngineName, Package] = {
 """The Python packages that provide them."""
 
 
+WITHOUT_GPU = {"base", "cpu", "blas", "rpc"}
+"""Parts of llama.cpp that are libraries of their own; every other one is for some kind of GPU."""
 _MAKEFILE = Path(__file__).parents[1] / "Makefile"
 
 
 def missing(name: EngineName) -> str:
-    """Return the sentences for an engine that is not installed: so it is, and what installs it."""
+    """Return a message that an engine is not installed, with the command that installs it."""
     return f"{ENGINES[name]} is not installed. Install it with: {how_to_install(name)}"
 
 
@@ -55,7 +57,7 @@ def how_to_install(name: EngineName) -> str:
 
 
 def without_llama() -> str:
-    """Return what to add to the refusal of a file: that llama.cpp, which may run it, is missing."""
+    """Return a hint to install llama.cpp, for a file that was refused; empty if it is installed."""
     return "" if "llama" in installed() else f" {missing('llama')}"
 
 
@@ -64,6 +66,16 @@ def installed() -> list[EngineName]:
     return [name for name, package in PACKAGES.items() if find_spec(package.module)]
 
 
+def llama_uses_gpu() -> bool:
+    """Say whether the installed llama.cpp was built for a GPU, without loading it."""
+    found = find_spec(PACKAGES["llama"].module)
+    if found is None or found.origin is None:
+        return False
+    libraries = (Path(found.origin).parent / "lib").glob("*ggml-*")
+    backends = {path.name.partition("ggml-")[2].split(".")[0].split("-")[0] for path in libraries}
+    return bool(backends - WITHOUT_GPU)
+
+
 def first() -> EngineName:
-    """Return the engine where none is asked for: llama.cpp, unless the other one alone is here."""
+    """Return the default engine: llama.cpp, unless only ik_llama.cpp is installed."""
     return "ik" if installed() == ["ik"] else "llama"

@@ -5,7 +5,7 @@ SpecchatError
 ├── ModelError        a model file cannot be found, loaded or run
 │   ├── ModelMissing      no such model on this machine
 │   ├── ContextFull       the text does not fit the context
-│   ├── DraftFailed       the draft cannot continue; the target can
+│   ├── EngineRefused     this engine cannot load the file; another one may
 │   ├── EngineDied        the process that computes has ended
 │   └── OtherEngine       this process has loaded another engine
 ├── StorageError      a file or folder cannot be read or written
@@ -16,9 +16,14 @@ The text of each is one or two sentences that say what happened, to which file o
 do about it; it is shown as it is.
 """
 
+from models.well_formed import well_formed
+
 
 class SpecchatError(Exception):
-    """A failure whose text is meant for the user at the keyboard."""
+    """A failure whose text is meant for the user at the keyboard; paths in it may be anything."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(well_formed(text))
 
 
 class UsageError(SpecchatError):
@@ -37,8 +42,8 @@ class ContextFull(ModelError):
     """The text does not fit the model's context."""
 
 
-class DraftFailed(ModelError):
-    """The draft cannot continue; the target can."""
+class EngineRefused(ModelError):
+    """This engine cannot load the file; another one may."""
 
 
 class EngineDied(ModelError):

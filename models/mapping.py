@@ -2,17 +2,15 @@
 
 Timor et al. 2025, "Accelerating LLM Inference with Lossless Speculative Decoding Algorithms for
 Heterogeneous Vocabularies", algorithm 4: tokens are the same whose bytes are the same, and what the
-target lacks is never proposed. The row that is drawn from, renamed, is the row that is verified, so
-the output keeps the target's law whatever the two vocabularies are.
+target lacks is never proposed.
 """
 
-from collections.abc import Callable, Container, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Container, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from models.base import Logits
 from models.errors import ModelError
 from models.gguf import FileVocabulary
 from models.gguf.vocabulary import BYTE
@@ -43,114 +41,46 @@ Therefore x = (12 - 4) / 2 = 4, and the area of the triangle is 24 square metres
 """
 
 
-class Mapping:
-    """Says which draft token is which target token.
+class SharedTokens(NamedTuple):
+    """The tokens that two vocabularies share, and what a draft reads instead of the others."""
 
-    A warp sees the `shared` logits of a draft: one for each token in both vocabularies, in the
-    order of the target's ids. `named` gives the ids in its row the target's numbers.
+    targets: Ids
+    """The target's ids, ascending."""
+    drafts: Ids
+    """The draft's ids of the same tokens, none of them twice."""
+    n_target: int
+    """How many tokens the target has."""
+    spell: Callable[[int], tuple[int, ...]] | None = None
+    """What the draft reads instead of a target's token; None if only padding is missing."""
 
-    Args:
-        targets: ids of the target, ascending.
-        drafts: the draft's ids of the same tokens, none of them twice.
-        n_target: how many tokens the target has.
-        spell: what the draft reads instead of a target token that it lacks; None if only padding is
-            missing.
+
+def shared_tokens(target: FileVocabulary, draft: FileVocabulary) -> SharedTokens:
+    """Return what is shared by number where vocabularies agree, padding aside, else by bytes.
+
+    Raises:
+        ModelError: the draft lacks too many of the target's tokens.
     """
-
-    def __init__(
-        self,
-        targets: Ids,
-        drafts: Ids,
-        n_target: int,
-        spell: Callable[[int], tuple[int, ...]] | None = None,
-    ) -> None:
-        self.size = len(targets)
-        self.is_part = spell is not None
-        """Whether more than padding is missing on either side."""
-        in_order = np.array_equal(drafts, np.arange(self.size))
-        self._drafts: slice | Ids = slice(self.size) if in_order else drafts  # a slice is a view
-        self._targets = targets
-        self._same = in_order and np.array_equal(targets, drafts)
-        self._complete = self._same and self.size == n_target
-        self._readings = _Readings(targets, drafts, spell)
-        self._places = np.full(n_target, self.size)  # unshared tokens come last
-        self._places[targets] = np.arange(self.size)
-
-    @classmethod
-    def by_number(cls, target: int, draft: int) -> "Mapping":
-        """Return the mapping of two vocabularies of these sizes that agree, padding aside."""
-        ids = np.arange(min(target, draft))
-        return cls(ids, ids, target)
-
-    @classmethod
-    def between(cls, target: FileVocabulary, draft: FileVocabulary) -> "Mapping":
-        """Return the mapping by number where those agree, padding aside, else by the tokens' bytes.
-
-        Raises:
-            ModelError: the draft lacks too many of the target's tokens.
-        """
-        difference = mismatch(target, draft)
-        if difference is None:
-            return cls.by_number(target.size, draft.size)
-        ours, theirs = Spelling(target), Spelling(draft)
-        pairs = {token: theirs.numbers.get(text) for text, token in ours.numbers.items()}
-        pairs |= {token: theirs.controls.get(text) for text, token in ours.controls.items()}
-        shared = {target: draft for target, draft in sorted(pairs.items()) if draft is not None}
-        covered = coverage(ours, shared.keys())
-        if covered < MIN_COVERAGE:
-            raise ModelError(
-                f"a different vocabulary: {difference}, and it has only {covered:.0%} of the "
-                "tokens of "
-                f"ordinary text; {MIN_COVERAGE:.0%} is needed"
-            )
-        return cls(
-            np.fromiter(shared.keys(), np.intp),
-            np.fromiter(shared.values(), np.intp),
-            target.size,
-            lambda token: tuple(theirs.spell(target.piece(token))),
+    difference = mismatch(target, draft)
+    if difference is None:
+        ids = np.arange(min(target.size, draft.size))
+        return SharedTokens(ids, ids, target.size)
+    ours, theirs = Spelling(target), Spelling(draft)
+    pairs = {token: theirs.numbers.get(text) for text, token in ours.numbers.items()}
+    pairs |= {token: theirs.controls.get(text) for text, token in ours.controls.items()}
+    shared = {target: draft for target, draft in sorted(pairs.items()) if draft is not None}
+    covered = coverage(ours, shared.keys())
+    if covered < MIN_COVERAGE:
+        raise ModelError(
+            f"a different vocabulary: {difference}, and it has only {covered:.0%} of the "
+            "tokens of "
+            f"ordinary text; {MIN_COVERAGE:.0%} is needed"
         )
-
-    def known(self, tokens: Sequence[int]) -> list[int]:
-        """Return what the draft reads for `tokens` of the target; there may be more of them."""
-        if self._complete:
-            return list(tokens)
-        return list(chain.from_iterable(map(self._readings.__getitem__, tokens)))
-
-    def shared(self, logits: Logits) -> Logits:
-        """Return the logits of the tokens in both vocabularies."""
-        return logits[self._drafts]
-
-    def places(self, tokens: Sequence[int]) -> Sequence[int]:
-        """Return the positions of target tokens among the shared ones; `size` if absent."""
-        if self._same:
-            return tokens
-        places: list[int] = self._places[np.asarray(tokens, np.intp)].tolist()
-        return places
-
-    def placed(self, ids: Ids) -> Ids:
-        """Return where ids of the target stand among the shared ones, without those that do not."""
-        places = self._places[ids]
-        found: Ids = places[places < self.size]
-        return found
-
-    def named(self, places: Ids) -> Ids:
-        """Return the target's ids at positions among the shared tokens, in the same order."""
-        return places if self._same else self._targets[places]
-
-
-class _Readings(dict[int, tuple[int, ...]]):
-    """What a draft reads for a token of the target, computed on first use."""
-
-    def __init__(
-        self, targets: Ids, drafts: Ids, spell: Callable[[int], tuple[int, ...]] | None
-    ) -> None:
-        super().__init__(zip(targets.tolist(), zip(drafts.tolist(), strict=True), strict=True))
-        self._spell = spell
-
-    def __missing__(self, token: int) -> tuple[int, ...]:
-        # Every token must map to something, or there might be nothing to read.
-        self[token] = reading = (self._spell and self._spell(token)) or (0,)
-        return reading
+    return SharedTokens(
+        np.fromiter(shared.keys(), np.intp),
+        np.fromiter(shared.values(), np.intp),
+        target.size,
+        lambda token: tuple(theirs.spell(target.piece(token))),
+    )
 
 
 class Spelling:

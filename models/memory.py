@@ -9,15 +9,16 @@ from typing import Literal
 
 import psutil
 
-from models.files.discovery import LocalModel
-from models.gguf import ModelSummary
-from models.planes import of_size
+from models.files.model_file import ModelFile
+from models.gguf import Header
+from models.rollback import rollback_slots, state_bytes
 
 Verdict = Literal["fits", "tight", "too large"]
 BATCH = 256  # tokens that are evaluated at once, as `models.native.model` does
 ROWS = 32  # rows of logits that a target makes room for; a draft makes room for one
 _FLOAT = 4
 _BYTES_PER_TOKEN_TEXT = 300  # of the vocabulary, and of the maps to search it
+_REPACKED = (2, 12, 20, 39)  # Q4_0, Q4_K, IQ4_NL, MXFP4: what llama.cpp's CPU kernels rearrange
 # Most weights of about 4 bits are held twice on a CPU; the cache comes on top.
 _TIMES_BY_SIZE = {"4": 1.75, "other": 1.2}
 MACHINES = 8, 16, 32  # GB of memory of usual machines
@@ -65,43 +66,45 @@ class Fit:
 
 
 def estimate(
-    summary: ModelSummary, size: int, n_ctx: int, *, drafts: bool = False, heads: bool = False
+    header: Header, size: int, n_ctx: int, *, drafts: bool = False, heads: bool = False
 ) -> Memory:
     """Return the memory of a model with files of `size` bytes and room for `n_ctx` tokens.
 
     It may be loaded as a draft, or as a target for which its own `heads` draft.
     """
-    n_ctx = min(n_ctx, summary.n_ctx_train or n_ctx)
-    rows = 2 * ((1 if drafts else ROWS) + heads) * summary.n_vocab
-    per_token = summary.kv_bytes_per_token + heads * summary.head_bytes_per_token
-    graph = BATCH * (summary.width + n_ctx)
+    n_ctx, n_vocab = min(n_ctx, header.n_ctx_train or n_ctx), header.n_vocab or 0
+    rows = 2 * ((1 if drafts else ROWS) + heads) * n_vocab
+    per_token = (header.kv_bytes_per_token or 0) + heads * header.head_bytes_per_token
+    graph = BATCH * (_width(header) + n_ctx)
+    repacked = sum(header.tensors.matrices.get(kind, 0) for kind in _REPACKED)
+    slots = rollback_slots(header, 1 if drafts else ROWS, size)
     return Memory(
         size,
-        summary.repacked if repacks() else 0,
+        repacked if repacks() else 0,
         n_ctx * per_token,
         # The one that is used, one more for each token to take back, and a copy of one.
-        summary.state_bytes * (2 + taken_back(summary, size, drafts=drafts)),
-        _FLOAT * (rows + graph) + _BYTES_PER_TOKEN_TEXT * summary.n_vocab,
+        state_bytes(header) * (2 + slots),
+        _FLOAT * (rows + graph) + _BYTES_PER_TOKEN_TEXT * n_vocab,
     )
 
 
-def taken_back(summary: ModelSummary, size: int, *, drafts: bool = False) -> int:
-    """Return for how many tokens of a batch a state is kept to go back to: 0 for most models."""
-    room = 0 if drafts else min(ROWS - 1, summary.plane_room)
-    return of_size(summary.architecture, summary.state_bytes, size, room)
+def _width(header: Header) -> int:
+    """Return how many numbers the widest layer keeps for a token; measured, not derived."""
+    embedding = header.number("embedding_length") or 0
+    return 5 * embedding + 2 * (header.number("feed_forward_length") or 4 * embedding)
 
 
 def of_pair(
-    target: LocalModel, draft: LocalModel | None, n_ctx: int, *, heads: bool = False
+    target: ModelFile, draft: ModelFile | None, n_ctx: int, *, heads: bool = False
 ) -> Memory | None:
     """Return what a target and its draft, or its own `heads`, take together; None if a header says
     too little.
     """
-    if target.summary is None or (draft and draft.summary is None):
+    if target.header is None or (draft and draft.header is None):
         return None
-    memory = estimate(target.summary, target.size, n_ctx, heads=heads)
-    if draft and draft.summary:
-        memory += estimate(draft.summary, draft.size, n_ctx, drafts=True)
+    memory = estimate(target.header, target.size, n_ctx, heads=heads)
+    if draft and draft.header:
+        memory += estimate(draft.header, draft.size, n_ctx, drafts=True)
     return memory
 
 
@@ -112,7 +115,7 @@ def estimate_by_size(size: int, file: str) -> int:
 
 
 def held_by_size(size: int) -> int:
-    """Return about what stays in memory of files of `size` bytes once they are loaded."""
+    """Estimate the memory that loaded files of `size` bytes keep."""
     return round(size * _TIMES_BY_SIZE["other"])
 
 
@@ -128,7 +131,7 @@ def repacks() -> bool:
 
 
 def fit(needed: int, held: int | None = None, freed: int = 0) -> Fit:
-    """Compare with the memory that is available now, and `freed` bytes that will be."""
+    """Compare `needed` bytes with the memory available now plus `freed` bytes to be released."""
     available = psutil.virtual_memory().available + freed
     if needed <= available:
         return Fit(needed, available, "fits")
@@ -136,7 +139,7 @@ def fit(needed: int, held: int | None = None, freed: int = 0) -> Fit:
 
 
 def in_use() -> int:
-    """Return the bytes that this program and its children hold, less what is only mapped."""
+    """Return the bytes of memory of this program and its children, without mapped files."""
     process = psutil.Process()
     return sum(_own(each) for each in (process, *process.children(recursive=True)))
 

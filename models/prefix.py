@@ -9,10 +9,7 @@ def shared(a: Sequence[int], b: Sequence[int]) -> int:
     Slices are compared, never tokens one by one: contexts are long, and this is asked every round.
     """
     a, b = _list(a), _list(b)
-    same, differ = (
-        0,
-        min(len(a), len(b)),
-    )  # equal so far; bound of a difference
+    same, differ = 0, min(len(a), len(b))
     if a[:differ] == b[:differ]:
         return differ
     while differ - same > 1:

@@ -1,92 +1,160 @@
-"""Ways to ask an engine: in this process, and with one listener for all jobs."""
+"""Ways to ask an engine: in this process, and from a test that has no event loop."""
 
-from collections.abc import Callable, Mapping
-from threading import RLock
-from typing import Any
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from threading import Thread, current_thread
+from typing import Any, TypeVar
 
 from assistant.engine.engine import Engine
+from assistant.engine.engine_state import Handler
 from assistant.engine.handlers import HANDLERS
-from assistant.engine.workplace import Handler
-from assistant.process.client import EngineProcess
-from assistant.process.job_queue import JobQueue
+from assistant.process.engine_process import EngineProcess
+from assistant.process.protocol import CHAT
+from assistant.process.wire import Envelope
+from assistant.process.worker_process import WorkerProcess
 from assistant.request import AnyJob, Cancel, Mode, Request, Sampling, Steer
-from assistant.service import Hear, Service, Ticket
+from assistant.service import EventStream, Service
+from tests.patience import WAIT_S
+
+T = TypeVar("T")
 
 
-class NearEngine:
-    """The engine in this process, for tests that look inside; see `assistant.service.Service`."""
+class NearWorker(WorkerProcess):
+    """A worker that is a thread of this process; `said` sees all that it says, on that thread."""
+
+    pid = 0
+
+    def __init__(self, handlers: Mapping[type, Handler], said: Callable[[Any, bool], Any]) -> None:
+        super().__init__(None, CHAT, WAIT_S)  # type: ignore[arg-type]
+        self._loop, self._said = asyncio.get_running_loop(), said
+        self._inbox = asyncio.Queue()
+        self.has_spoken = True
+        self.engine = Engine(self._hear, handlers)
+
+    def _hear(self, number: int, event: object, last: bool) -> None:
+        said = Envelope(number, self._said(event, last), last)
+        self._loop.call_soon_threadsafe(self._inbox.put_nowait, said)
+
+    def _send(self, content: Any) -> None:
+        match content:
+            case None:
+                self._inbox.put_nowait(Envelope(0))
+            case Steer():
+                self.engine.steer(self._number, content)
+            case Cancel():
+                self.engine.cancel(self._number)
+            case job:
+                self.engine.give(self._number, job)
+
+    def kill(self) -> None: ...
+
+    async def close(self, grace_s: float = WAIT_S) -> int | None:
+        await asyncio.to_thread(self.engine.close)
+        return 0
+
+
+class NearEngine(EngineProcess):
+    """The engine in this process, for tests that look inside."""
 
     def __init__(self, handlers: Mapping[type, Handler] = HANDLERS) -> None:
-        self._turn, self._queue = RLock(), JobQueue()
-        self._closes = False
-        self.engine = Engine(self.said, self.over, handlers)
+        super().__init__(WAIT_S)
+        self._handlers = handlers
+        self.engine: Engine | None = None
 
-    def submit(self, job: AnyJob, hear: Hear) -> Ticket:
-        ticket = Ticket(job, hear, self._tell)
-        with self._turn:
-            self._queue.add(ticket)
-            self._advance()
-        return ticket
+    async def _start(self) -> WorkerProcess:
+        worker = NearWorker(self._handlers, self.said)
+        self.engine = worker.engine
+        return worker
+
+    def said(self, event: Any, last: bool) -> Any:
+        """See an event, on the engine's thread; return what comes instead."""
+        return event
+
+
+class Loop:
+    """An event loop on a thread of its own, for tests that have none."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, name="loop")
+        self._thread.start()
+
+    def run(self, doing: Coroutine[Any, Any, T]) -> T:
+        """Return what comes of a coroutine."""
+        return asyncio.run_coroutine_threadsafe(doing, self._loop).result(WAIT_S)
+
+    def start(self, doing: Coroutine[Any, Any, None]) -> None:
+        """Have a coroutine run."""
+        asyncio.run_coroutine_threadsafe(doing, self._loop)
+
+    def call(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Return what a function returns that is called in the loop."""
+        if current_thread() is self._thread:
+            return function(*arguments)
+
+        async def called() -> T:
+            return function(*arguments)
+
+        return self.run(called())
 
     def close(self) -> None:
-        with self._turn:
-            self._closes = True
-        self.engine.close()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        self._loop.close()
 
-    def said(self, event: object) -> None:
-        self._queue.said(event)
 
-    def over(self, end: object) -> None:
-        with self._turn:
-            self._queue.done(end)
-            self._advance()
+class Ticket:
+    """A job that a test without an event loop has given."""
 
-    def _tell(self, ticket: Ticket, order: Steer | Cancel) -> None:
-        with self._turn:
-            if isinstance(order, Steer):
-                if self._queue.steer(ticket, order):
-                    self.engine.steer(order)
-            elif self._queue.cancel(ticket):
-                self.engine.cancel()
-
-    def _advance(self) -> None:
-        if not self._closes and (job := self._queue.next()) is not None:
-            self.engine.give(job)
+    def __init__(self, loop: Loop, stream: EventStream) -> None:
+        self.stream = stream
+        self.cancel = partial(loop.call, stream.cancel)
+        self.steer = partial(loop.call, stream.steer)
 
 
 class Asking:
-    """An engine whose jobs are all heard by one listener, and stopped immediately."""
+    """An engine for a test without an event loop, whose jobs are all heard by one listener."""
 
-    def __init__(self, service: Service, hear: Callable[[Any], None]) -> None:
-        self.service = service
-        self.close = service.close
+    def __init__(self, make: Callable[[], Service], hear: Callable[[Any], None]) -> None:
+        self._loop = Loop()
+        self.service = self._loop.call(make)
         self._hear = hear
         self._tickets: list[Ticket] = []
+        self._is_closed = False
+
+    @property
+    def process(self) -> EngineProcess:
+        assert isinstance(self.service, EngineProcess)
+        return self.service
 
     @property
     def pid(self) -> int | None:
-        assert isinstance(self.service, EngineProcess)
-        return self.service.pid
+        return self.process.pid
 
     @property
     def inside(self) -> Engine:
         """What does the jobs, in this process."""
         assert isinstance(self.service, NearEngine)
+        assert self.service.engine is not None
         return self.service.engine
 
     def submit(self, job: AnyJob) -> Ticket:
-        def hear(event: object) -> None:
-            if event is not None:
-                self._hear(event)
+        ticket = Ticket(self._loop, self._loop.call(self.service.do, job))
+        self._loop.start(self._follow(ticket.stream))
+        self._tickets.append(ticket)
+        return ticket
 
-        self._tickets.append(self.service.submit(job, hear))
-        return self._tickets[-1]
+    async def _follow(self, stream: EventStream) -> None:
+        async for event in stream:
+            self._hear(event)
 
     def steer(
         self, mode: Mode, lookahead: int | None = None, sampling: Sampling | None = None
     ) -> None:
         """Steer the last answer asked for."""
-        asked = [ticket for ticket in self._tickets if isinstance(ticket.job, Request)]
+        asked = [ticket for ticket in self._tickets if isinstance(ticket.stream.job, Request)]
         for ticket in asked[-1:]:
             ticket.steer(mode, lookahead, sampling)
 
@@ -94,3 +162,18 @@ class Asking:
         """Stop every job given so far."""
         for ticket in self._tickets:
             ticket.cancel()
+
+    def call(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Return what a function returns that is called in the engine's loop."""
+        return self._loop.call(function, *arguments)
+
+    def close_service(self) -> None:
+        """Close the engine, and go on listening."""
+        self._loop.run(self.service.close())
+
+    def close(self) -> None:
+        """Close the engine and the loop."""
+        if not self._is_closed:
+            self._is_closed = True
+            self.close_service()
+            self._loop.close()

@@ -15,18 +15,17 @@ from hypothesis import HealthCheck, settings
 
 from models.files.pull import pull
 from models.native import loaded
-from models.native.library import WeightSettings
+from models.native.engine import WeightSettings
 from models.native.model import NativeModel
-from models.native.vocab import NativeVocab
+from models.native.vocab import Vocab
 from models.native.weights import Weights
-from tests import tiny
+from tests import environment, tiny
 from tests.engine import ENGINE
 
 loaded.use(ENGINE)
 # A shell that runs the tests in the background ignores interrupts, and so would all they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # Many tests start processes: what these share is compiled once, not by each, nor by each run.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # Which engine is faster with a tiny model is nobody's question, and seconds for each.
 os.environ["SPECCHAT_ENGINE"] = ENGINE
@@ -89,23 +88,29 @@ def tmp_path(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRe
     return path
 
 
-@pytest.fixture
-def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine without any model, and without a connection; all it keeps is in one folder."""
-    for variable in (
-        *("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HUB_OFFLINE", "HF_TOKEN"),
-        *("OLLAMA_MODELS", "LLAMA_CACHE", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"),
-    ):
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "person"))
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
+    """A home of the test's own: its settings and conversations are nobody else's.
+
+    So are its models: to look through all that this machine has takes longer than most tests.
+    """
     monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
+    if not request.node.get_closest_marker("weights"):
+        monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
+        monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def bare_machine(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine without any model, and without a connection; all it keeps is in one folder."""
+    monkeypatch.delenv("HF_HUB_CACHE")
+    monkeypatch.setenv("HOME", str(tmp_path / "person"))
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # the port that discards: closed
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
-    monkeypatch.delenv("PIP_EXTRA_INDEX_URL", raising=False)
     return tmp_path
 
 
@@ -139,27 +144,33 @@ def open_model() -> Iterator[Open]:
 
 @pytest.fixture(scope="session")
 def smollm2() -> Path:
-    return pull("smollm2-135m")
+    return pulled("smollm2-135m")
 
 
 @pytest.fixture(scope="session")
 def gemma3() -> Path:
-    return pull("gemma-3-270m")
+    return pulled("gemma-3-270m")
 
 
 @pytest.fixture(scope="session")
 def default_pair() -> tuple[Path, Path]:
-    return pull("qwen2.5-coder-1.5b"), pull("qwen2.5-coder-0.5b")
+    return pulled("qwen2.5-coder-1.5b"), pulled("qwen2.5-coder-0.5b")
+
+
+def pulled(name: str) -> Path:
+    """Fetch real weights as the user who runs the tests would."""
+    with environment.shell():
+        return pull(name)
 
 
 @pytest.fixture
-def tiny_vocab(tiny_target: Path) -> Iterator[NativeVocab]:
+def tiny_vocab(tiny_target: Path) -> Iterator[Vocab]:
     with closing(Weights(tiny_target, WeightSettings(vocab_only=True))) as weights:
         yield weights.vocab
 
 
 @pytest.fixture(scope="session", params=["smollm2", "gemma3", "default_pair"])
-def real_vocab(request: pytest.FixtureRequest) -> Iterator[NativeVocab]:
+def real_vocab(request: pytest.FixtureRequest) -> Iterator[Vocab]:
     """The vocabulary of each real model, of the pair's target."""
     found = request.getfixturevalue(request.param)
     path = found if isinstance(found, Path) else found[0]

@@ -45,7 +45,8 @@ import os, sys
 from pathlib import Path
 from threading import Thread
 from assistant.process import worker
-from assistant.process.wire import Frames, framed
+from assistant.process import wire
+from assistant.process.wire import Envelope
 from assistant.process.protocol import CHAT
 from assistant.events import Failed, Finished
 from assistant.request import Message, Request, Setup
@@ -53,18 +54,19 @@ from assistant.request import Message, Request, Setup
 commands, tell = os.pipe()
 hear, events = os.pipe()
 Thread(target=worker.chat, args=(commands, events), daemon=True).start()
+pipe = os.fdopen(hear, "rb")
 for job in (
     Setup(Path(sys.argv[1]), n_ctx=512, threads=1),
     Request((Message("user", "Why?"),), max_tokens=8),
 ):
-    os.write(tell, framed(CHAT.commands.encode(job)))
-frames = Frames()
-while True:
-    for message in map(CHAT.messages.decode, frames.feed(os.read(hear, 65536))):
-        assert not isinstance(message, Failed), message
-        if isinstance(message, Finished):
-            print(*sys.modules, flush=True)
-            os._exit(0)
+    os.write(tell, wire.framed(CHAT.commands.encode(Envelope(1, job))))
+    said = None
+    while not said or not said.last:
+        said = CHAT.messages.decode(wire.read(pipe))
+    assert not isinstance(said.content, Failed), said
+assert isinstance(said.content, Finished)
+print(*sys.modules, flush=True)
+os._exit(0)
 """
 
 
@@ -179,8 +181,8 @@ def test_a_worker_that_chats_loads_no_laboratory(tiny_target):
     [
         ("models.base, models.catalog, assistant.decoding.rules.token", {"llama_cpp"}),
         ("models.files.locate, models.files.checksum", {"huggingface_hub", "httpx2", "numpy"}),
-        ("assistant.decoding.lookahead.machine_cache", {"llama_cpp"}),
-        ("assistant.process.client", {"llama_cpp", "numpy", "jinja2"}),
+        ("assistant.engine.machine_cache", {"llama_cpp"}),
+        ("assistant.process.engine_process", {"llama_cpp", "numpy", "jinja2"}),
         ("assistant.tools.toolbox, assistant.tools.approvals", {"mcp", "httpx2", "pydantic"}),
         ("assistant.process.command_loop", {"assistant.store", "filelock", "asyncio", "textual"}),
     ],

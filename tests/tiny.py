@@ -39,6 +39,8 @@ def write(
     words: tuple[str, ...] = (),
     longrope: int | None = None,
     head: bool = False,
+    weights: gguf.GGMLQuantizationType | None = None,
+    pre: str = "gpt-2",
 ) -> Path:
     """Write a model of one architecture and return its path.
 
@@ -48,11 +50,12 @@ def write(
     are what the header says; the weights are 32 bits whatever it claims. `words` are tokens of
     their own, which the model says as readily as any byte. A llama with `longrope` rotates its keys
     in another way in contexts of more tokens than that. The last block of a glm4moe is a head that
-    predicts the token after the next one; a qwen35 has one with `head`.
+    predicts the token after the next one; a qwen35 has one with `head`. `weights` is the type of
+    all matrices except the embeddings; `pre` is the name of how text is divided into words.
     """
     layers = (layers or LAYERS.get(kind, 2)) + head
     writer = gguf.GGUFWriter(path, kind)
-    vocabulary = _write_vocabulary(writer, controls, template, words)
+    vocabulary = _write_vocabulary(writer, controls, template, words, pre)
     writer.add_context_length(n_ctx)
     writer.add_embedding_length(EMBEDDING)
     writer.add_block_count(layers)
@@ -63,7 +66,7 @@ def write(
         writer.add_name(name)
     if longrope is not None:
         _write_longrope(writer, longrope)
-    _Tensors(writer, kind, layers, vocabulary, seed, like, noise, stops, head).write()
+    _Tensors(writer, kind, layers, vocabulary, seed, like, noise, stops, head, weights).write()
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -72,13 +75,17 @@ def write(
 
 
 def _write_vocabulary(
-    writer: gguf.GGUFWriter, controls: tuple[str, ...], template: str | None, words: tuple[str, ...]
+    writer: gguf.GGUFWriter,
+    controls: tuple[str, ...],
+    template: str | None,
+    words: tuple[str, ...],
+    pre: str,
 ) -> int:
     names = _byte_names()
     spelt = ["".join(names[byte] for byte in word.encode()) for word in words]
     tokens = [*names, *controls, *spelt]
     writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("gpt-2")
+    writer.add_tokenizer_pre(pre)
     writer.add_token_list(tokens)
     normal, control = gguf.TokenType.NORMAL, gguf.TokenType.CONTROL
     kinds = [normal] * 256 + [control] * len(controls) + [normal] * len(words)
@@ -120,9 +127,10 @@ class _Tensors:
         noise: float,
         stops: bool,
         head: bool,
+        weights: gguf.GGMLQuantizationType | None,
     ) -> None:
         self._writer, self._kind, self._layers = writer, kind, layers
-        self._head_last = head
+        self._head_last, self._weights = head, weights
         self._vocabulary = vocabulary
         self._endless = kind == "llama" and not stops
         self._rng = np.random.default_rng(seed if like is None else like)
@@ -162,7 +170,11 @@ class _Tensors:
         return (values * scale).astype(np.float32)
 
     def _add(self, name: str, values: np.ndarray) -> None:
-        self._writer.add_tensor(name, values)
+        if self._weights is None or values.ndim < 2 or name == "token_embd.weight":
+            self._writer.add_tensor(name, values)
+            return
+        blocks = gguf.quants.quantize(values, self._weights)
+        self._writer.add_tensor(name, blocks, raw_dtype=self._weights)
 
     def _random(self, name: str, *shape: int, scale: float = 0.08) -> None:
         values = self._values(shape[::-1], scale)  # ggml counts dimensions the other way

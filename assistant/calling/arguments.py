@@ -1,27 +1,45 @@
-"""The arguments of a call, read as they come, and what schemas say of them."""
+"""The arguments of a call as they stream, and questions about their JSON Schema."""
 
+from collections.abc import Collection
 from typing import Protocol
 
 Schema = dict[str, object]
+ANY_OBJECT: Schema = {"type": "object"}
+OBJECT = frozenset({"type", "properties", "required", "additionalProperties"})
+_ASSERTING = OBJECT | {
+    "enum", "const", "allOf", "anyOf", "oneOf", "not", "if", "$ref", "$dynamicRef",
+    "minLength", "maxLength", "pattern", "format",
+    "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
+    "items", "prefixItems", "additionalItems", "unevaluatedItems", "minItems", "maxItems",
+    "uniqueItems", "contains", "minContains", "maxContains",
+    "patternProperties", "propertyNames", "unevaluatedProperties", "minProperties",
+    "maxProperties", "dependencies", "dependentRequired", "dependentSchemas",
+}  # fmt: skip
+"""The keywords of JSON Schema by which a value can be wrong."""
+_OPEN = {"anyOf", "oneOf", "allOf", "$ref", "patternProperties"}
+"""The keywords that may allow properties beyond those listed under `properties`."""
 
 
 class Arguments(Protocol):
-    """The arguments of one call."""
+    """A streaming parser of one call's arguments, whatever their syntax."""
 
     def read(self, text: str) -> tuple[str, str | None]:
-        """Read on; return the JSON that this adds, and what follows the end: None before it."""
+        """Take more text; return the JSON that it adds, and the text after the end of the object.
+
+        The latter is None until the object has ended.
+        """
         ...
 
 
 class JsonArguments:
-    """An object in JSON."""
+    """Arguments that are a JSON object."""
 
     def __init__(self) -> None:
         self._depth = 0
         self._quoted = self._escaped = False
 
     def read(self, text: str) -> tuple[str, str | None]:
-        """Read on; see `Arguments`."""
+        """Take more text; see `Arguments`."""
         for place, character in enumerate(text):
             if self._escaped:
                 self._escaped = False
@@ -40,7 +58,7 @@ class JsonArguments:
 
 
 def properties(schema: Schema) -> dict[str, Schema]:
-    """Return what a schema says of each property that an object may have."""
+    """Return the schemas of an object's properties by name; {} stands for any value."""
     known = schema.get("properties")
     named = known.items() if isinstance(known, dict) else ()
     return {
@@ -49,6 +67,34 @@ def properties(schema: Schema) -> dict[str, Schema]:
 
 
 def required(schema: Schema) -> set[str]:
-    """Return the names of the properties that an object needs."""
+    """Return the names of an object's required properties."""
     names = schema.get("required")
     return {name for name in names if isinstance(name, str)} if isinstance(names, list) else set()
+
+
+def is_closed(schema: Schema) -> bool:
+    """Say whether an object may have the properties its schema lists, and no others."""
+    known = schema.get("properties")
+    if not isinstance(known, dict) or _OPEN & schema.keys() or not required(schema) <= {*known}:
+        return False
+    return schema.get("additionalProperties", False) is False
+
+
+def closed(schema: object) -> Schema:
+    """Return the schema of a tool's arguments as an object's, closed unless it says otherwise."""
+    if not isinstance(schema, dict) or schema.get("type", "object") != "object":
+        return ANY_OBJECT
+    more = {"additionalProperties": False} if is_closed(schema) else {}
+    return {**schema, **ANY_OBJECT, **more}
+
+
+def texts_of(schema: Schema) -> list[str]:
+    """Return the values of `const` or `enum` if all of them are strings, else an empty list."""
+    listed = [schema["const"]] if "const" in schema else schema.get("enum")
+    texts = listed if isinstance(listed, list) else []
+    return texts if all(isinstance(text, str) for text in texts) else []
+
+
+def unenforced_keywords(schema: Schema, enforced: Collection[str]) -> frozenset[str]:
+    """Return the schema's keywords that restrict values and are not among `enforced`."""
+    return _ASSERTING & schema.keys() - {*enforced}

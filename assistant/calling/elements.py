@@ -1,18 +1,23 @@
-"""The arguments of Qwen3-Coder's calls: what their elements may look like, and are in JSON."""
+"""Arguments in Qwen3-Coder's XML: their parser, and the rules of their grammar."""
 
 import json
 import re
-from collections.abc import Iterable
 
-from assistant.calling.arguments import Schema, properties, required
+from assistant.calling.arguments import (
+    OBJECT,
+    Schema,
+    properties,
+    required,
+    texts_of,
+    unenforced_keywords,
+)
 from assistant.calling.lark import LarkRules, quoted
-from assistant.calling.texts import OBJECT, TEXTS, further
 
 _END = "\n</parameter>\n"
 
 
 class XmlArguments:
-    """Elements, each on lines of its own; a value is text where the schema says so, else JSON."""
+    """Arguments that are XML elements: text where the schema says string, JSON elsewhere."""
 
     _ELEMENT = re.compile(r"\s*<parameter=([^>]*)>\n(.*?)\n</parameter>\n", re.DOTALL)
     _LAST = re.compile(r"\s*(?=</function>)")
@@ -22,7 +27,7 @@ class XmlArguments:
         self._rest, self._any = "", False
 
     def read(self, text: str) -> tuple[str, str | None]:
-        """Read on; see `Arguments`."""
+        """Take more text; see `Arguments`."""
         self._rest += text
         added = ""
         while element := self._ELEMENT.match(self._rest):
@@ -38,25 +43,27 @@ class XmlArguments:
 
 
 class XmlRules:
-    """Write the rules of arguments."""
+    """Write rules that enforce the names, the required ones and the JSON types of arguments."""
 
     def __init__(self, rules: LarkRules) -> None:
         self._rules = rules
-        rules.lines.append(f"any_text: {self._text('TEXT')}")
+        # Without its last newline the end does not overlap with itself. Otherwise a lexer that
+        # has taken a newline for the start of the end could not take it back.
+        rules.lines.append(f'any_text: {rules.up_to("TEXT", _END[:-1])} "\\n"')
 
     def elements(self, schema: Schema) -> str:
-        """Return what the elements of arguments are, in the order of the schema."""
+        """Return the rule of an object's elements, in the order of its schema."""
         known, needed = properties(schema), required(schema)
         named = {name: each for name, each in known.items() if ">" not in name}
-        beyond = further(schema, OBJECT)
-        self._rules.leave("", beyond | {"required"} if needed - {*named} else beyond)
+        self._rules.unenforced |= unenforced_keywords(schema, OBJECT)
+        self._rules.unenforced |= {"required"} if needed - {*named} else set()
         if not named and schema.get("additionalProperties") is not False:
             return '("<parameter=" /[A-Za-z_][A-Za-z0-9_.-]*/ ">\\n" any_text)*'
         shared: Schema = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
         elements = ""
         for name, each in named.items():
             if _is_text(each):
-                value = self._value(name, each)
+                value = self._text(each)
             else:
                 rule = self._rules.add("value", self._rules.json({**each, **shared}))
                 value = f"{rule} {quoted(_END)}"
@@ -64,31 +71,22 @@ class XmlRules:
             elements += f" ({head} {value})" + ("" if name in needed else "?")
         return elements or '""'
 
-    def _value(self, name: str, schema: Schema) -> str:
-        """Return what a text is, up to the end of its element."""
-        rules = self._rules
-        listed = [schema["const"]] if "const" in schema else schema.get("enum")
-        if isinstance(listed, list):
-            rules.leave(name, further(schema, {"type", "const", "enum"}))
-            texts = (each for each in listed if isinstance(each, str) and _END[:-1] not in each)
-            return f"({' | '.join(quoted(text + _END) for text in texts)})"
-        rules.leave(name, further(schema, {"type", *TEXTS}))
-        patterns = rules.patterns(name, schema)
-        return self._text(f"TEXT_{len(rules.lines)}", patterns) if patterns else "any_text"
-
-    def _text(self, name: str, patterns: Iterable[str] = ()) -> str:
-        # A text ends with what does not overlap with itself: one that goes on could not go back.
-        return f'{self._rules.up_to(name, _END[:-1], patterns=patterns)} "\\n"'
+    def _text(self, schema: Schema) -> str:
+        """Return the rule of a text and the end of its element."""
+        texts = texts_of(schema)
+        enforced = {"type", "enum", "const"} if texts else {"type"}
+        self._rules.unenforced |= unenforced_keywords(schema, enforced)
+        return f"({' | '.join(quoted(text + _END) for text in texts)})" if texts else "any_text"
 
 
 def _is_text(schema: Schema) -> bool:
-    """Say whether a value is a string, and needs no quotes."""
+    """Say whether a value is a string, which the syntax writes without quotes."""
     return schema.get("type") == "string"
 
 
 def _is_json(value: str) -> bool:
     try:
-        # Of a number only its digits count here: it may have more than Python converts.
+        # Numbers are not converted: Python refuses those of more than 4,300 digits.
         json.loads(value, parse_int=str, parse_float=str, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return False

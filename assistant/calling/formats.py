@@ -1,4 +1,4 @@
-"""How families of models write the calls of tools."""
+"""The formats in which families of models write tool calls."""
 
 import json
 from dataclasses import dataclass
@@ -8,29 +8,29 @@ from assistant.request import Message, Tool, ToolCall
 
 Syntax = Literal["json", "xml", "gemma"]
 QUOTE = '<|"|>'
-"""What stands around strings in the syntax of Gemma 4."""
+"""The quotes of strings in Gemma 4's syntax; a control token in its vocabulary."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallFormat:
-    """What stands around the names and the arguments of calls; some of it may be control tokens."""
+    """The texts around the names and arguments of calls; some of them may be control tokens."""
 
-    trigger: str  # what the first call begins with, and no text
-    opens: str  # each call, up to the name
-    between: str  # the name and the arguments
-    closes: str
-    before: str = ""  # the first call
-    joins: str = ""  # two calls
-    after: str = ""  # the last call
+    trigger: str  # begins the first call, and never occurs in plain text
+    opens: str  # before the name of each call
+    between: str  # between its name and its arguments
+    closes: str  # after its arguments
+    before: str = ""  # before the first call
+    joins: str = ""  # between two calls
+    after: str = ""  # after the last call
     several: bool = True  # whether an answer may have several calls
-    bare: bool = False  # whether an answer may also be nothing but JSON; see `BARE`
+    bare: bool = False  # whether an answer may also be a call in bare JSON; see `BARE`
     syntax: Syntax = "json"  # of the arguments
-    ended: str = ""  # what prompts end with where the template forgets to begin the answer
-    begun: str = ""  # by this
+    ended: str = ""  # the end of prompts whose template forgets the start of the answer ...
+    begun: str = ""  # ... and that start, which is added
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """All that stands around calls."""
+        """All texts of the format."""
         around = self.trigger, self.before, self.opens, self.between, self.closes, self.after
         quotes = [QUOTE] if self.syntax == "gemma" else []
         return tuple(text for text in (*around, *quotes) if text)
@@ -44,19 +44,19 @@ HERMES = CallFormat(
     joins="\n",
     bare=True,
 )
-"""Hermes, Qwen2.5, Qwen3, SmolLM3, Granite 4, ...; and models that know no tools."""
+"""Hermes, Qwen2.5, Qwen3, SmolLM3, Granite 4, ...; and models whose template knows no tools."""
 _BARE_NAME = r'\{\{?\s*(?:"type":\s*"function",\s*)?"name":\s*"'
 BARE = rf"\s*(?:```(?:json)?\s*)?{_BARE_NAME}"
-"""What answers begin with that are a call in bare JSON, as Llama's and Qwen2.5-Coder's may be."""
+"""The beginning of a call in bare JSON up to its name; Llama and Qwen2.5-Coder write such calls."""
 BARE_STARTS = tuple(
     f'{fence}{brace}{kind}"name":"'
     for fence in ("", "```", "```json")
-    for brace in ("{", "{{")  # as Qwen2.5-Coder's may be
+    for brace in ("{", "{{")  # Qwen2.5-Coder sometimes doubles it
     for kind in ("", '"type":"function",')
 )
-"""The same without blanks."""
+"""All such beginnings, without white space."""
 BARE_AGAIN = rf"\s*(?:```\s*```(?:json)?\s*)?{_BARE_NAME}"
-"""What another one begins with."""
+"""The beginning of a further call in bare JSON."""
 BARE_END = r"\s*\}\}?"
 BARE_BETWEEN = r'",\s*"(?:arguments|parameters)":\s*'
 _LISTED = '{"name": "', '", "arguments": ', "}"
@@ -97,7 +97,7 @@ PROBE = (
     ),
     Message("tool", "Second xylophone.", call_id="zer0thxyl"),
 )
-"""A conversation that shows what a template does of calls."""
+"""A conversation whose rendering shows how a template writes calls."""
 _ARGUMENTS = {
     "json": '{"wombat": "obelisk"}',
     "xml": "<parameter=wombat>\nobelisk\n</parameter>\n",
@@ -106,7 +106,7 @@ _ARGUMENTS = {
 
 
 def find_format(rendered: str) -> CallFormat | None:
-    """Return the format of the calls that a template has written for the probe, if it is known."""
+    """Return the format of the calls in a rendered `PROBE`; None if it is not a known one."""
     if json.dumps(PROBE_TOOL.description)[1:-1] not in rendered:
         return None
     return next((each for each in FORMATS if _probe_text(each) in rendered), None)

@@ -1,15 +1,16 @@
-"""The arguments of Gemma 4's calls, read as the JSON that they mean."""
+"""Arguments in Gemma 4's syntax, parsed into JSON."""
 
 import json
 import re
 
 from assistant.calling.formats import QUOTE
+from assistant.marks import split
 
 _MARKS_IN_JSON = {QUOTE: '"', ",": ", ", ":": ": "}
 
 
 class GemmaArguments:
-    """An object after its brace: keys are bare, and strings stand between two `QUOTE`."""
+    """Arguments after their first brace: keys are bare, and strings are between two `QUOTE`."""
 
     _MARK = r"[{}\[\],:]"
     _PART = re.compile(rf"\s*(?:({re.escape(QUOTE)}|{_MARK})|(.+?)(?={_MARK}))", re.DOTALL)
@@ -19,7 +20,7 @@ class GemmaArguments:
         self._depth, self._quoted = 1, False
 
     def read(self, text: str) -> tuple[str, str | None]:
-        """Read on; see `Arguments`."""
+        """Take more text; see `Arguments`."""
         self._rest += text
         added, self._begins = self._begins, ""
         while self._depth:
@@ -36,13 +37,9 @@ class GemmaArguments:
         return added, self._rest
 
     def _text(self) -> str:
-        """Return what is known by now of a string, and its end."""
-        said, end, rest = self._rest.partition(QUOTE)
-        if not end:  # which may have begun
-            lengths = range(1, len(QUOTE))
-            held = max((n for n in lengths if said.endswith(QUOTE[:n])), default=0)
-            said, rest = said[: len(said) - held], said[len(said) - held :]
-        self._rest, self._quoted = rest, not end
+        """Return the part of a string that is certain, with its closing quote if it is there."""
+        said, end, self._rest = split(self._rest, [QUOTE])
+        self._quoted = not end
         return json.dumps(said, ensure_ascii=False)[1:-1] + ('"' if end else "")
 
     def _mark(self, mark: str) -> str:

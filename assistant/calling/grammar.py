@@ -2,28 +2,16 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from assistant.calling.arguments import Schema, required
+from assistant.calling.arguments import Schema
 from assistant.calling.elements import XmlRules
 from assistant.calling.formats import BARE, BARE_AGAIN, BARE_BETWEEN, BARE_END, CallFormat
 from assistant.calling.gemma_rules import GemmaRules
 from assistant.calling.lark import ALL, LarkRules, pattern_of
 from assistant.request import ToolChoice
 
-ANY_OBJECT: Schema = {"type": "object"}
-_OPEN = {"anyOf", "oneOf", "allOf", "$ref", "patternProperties", "additionalProperties"}
-
-
-def closed(schema: object) -> Schema:
-    """Return the schema of a tool's arguments: an object, of the properties that it names."""
-    if not isinstance(schema, dict) or schema.get("type", "object") != "object":
-        return ANY_OBJECT
-    known = schema.get("properties")
-    named = isinstance(known, dict) and not _OPEN & schema.keys() and required(schema) <= {*known}
-    return {**schema, **ANY_OBJECT, **({"additionalProperties": False} if named else {})}
-
 
 class CallGrammar:
-    """Write the grammar of an answer, in which calls are as `form` says."""
+    """Write the grammar of an answer that calls tools in a given format."""
 
     def __init__(self, form: CallFormat, rules: LarkRules) -> None:
         self._form, self._rules = form, rules
@@ -40,12 +28,12 @@ class CallGrammar:
         """Return the grammar.
 
         Args:
-            schemas: of the arguments of each tool, by its name.
-            choice: whether calls may begin, or must.
-            several: whether there may be more than one.
-            thought: what stands around a thought that may come first.
-            gap: whether new lines may come before all else, as after a thought.
-            instead: the name of a grammar that an answer without calls has to fit.
+            schemas: of the tools' arguments, by the tools' names.
+            choice: whether a call may, must or must not come.
+            several: whether more than one call may come.
+            thought: the markers around a thought that may come first.
+            gap: whether one or two newlines may come first, as after a thought.
+            instead: the name of a grammar for answers without calls; None allows any text.
         """
         rules = self._rules
         barred = [f".*{pattern_of(self._form.trigger)}.*"]
@@ -68,7 +56,7 @@ class CallGrammar:
     def _calls(
         self, schemas: Mapping[str, Schema], several: bool, after_text: bool
     ) -> Iterator[str]:
-        """Yield what calls look like, with text before them."""
+        """Yield the alternatives of an answer with calls, after free text if there may be some."""
         form, rules = self._form, self._rules
         arguments = self._arguments()
         rules.lines.append("call: " + " | ".join(f"call_{i}" for i in range(len(schemas))))
@@ -87,15 +75,15 @@ class CallGrammar:
             yield f"({first}) {f'({again})*' if several else ''} (/\\s*```/)?"
 
     def _bare(self, start: str, names: Iterable[str]) -> str:
-        """Return what calls in bare JSON look like."""
+        """Return the alternatives of a call in bare JSON, one for each tool."""
         heads = (f"{start}{pattern_of(name)}{BARE_BETWEEN}" for name in names)
         return " | ".join(f"/{head}/ args_{i} /{BARE_END}/" for i, head in enumerate(heads))
 
     def _arguments(self) -> Callable[[Schema], str]:
-        """Return what returns the rule of arguments that fit a schema."""
+        """Return the function that writes the rule of arguments from their schema."""
         match self._form.syntax:
             case "xml":
                 return XmlRules(self._rules).elements
             case "gemma":
-                return GemmaRules(self._rules).arguments
+                return GemmaRules(self._rules).members
         return self._rules.json

@@ -1,92 +1,69 @@
-"""Rules in llguidance's dialect of Lark, and what of schemas they leave out."""
+"""Writing grammar rules in llguidance's dialect of Lark."""
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 
 from assistant.calling.arguments import Schema
-from assistant.calling.texts import text_rule
+from assistant.calling.endless import is_endless
 
 ALL = "/(?s:.*)/"
 
 
 class LarkRules:
-    """Collect rules.
+    """Collect the rules of one grammar.
 
     Args:
-        controls: the control tokens, by their text.
-        style: how JSON is written, for llguidance.
-        understood: returns a regular expression of JSON Schema's as rules write it; None where
-            they cannot.
+        controls: ids of the control tokens by name.
+        style: llguidance's options for the layout of JSON.
     """
 
-    def __init__(
-        self,
-        controls: Mapping[str, int],
-        style: Mapping[str, object],
-        understood: Callable[[str], str | None],
-    ) -> None:
+    def __init__(self, controls: Mapping[str, int], style: Mapping[str, object]) -> None:
         self.lines: list[str] = []
-        self._controls, self._style, self._understood = controls, style, understood
-        self._left: dict[str, set[str]] = {}  # keywords, by the parameters that they are of
-
-    @property
-    def left_out(self) -> str:
-        """What is not held of the schemas, in words; usually empty."""
-        said = (
-            f"{', '.join(sorted(keywords))} of its "
-            + (f'parameter "{place}"' if place else "parameters together")
-            for place, keywords in self._left.items()
-            if keywords
-        )
-        text = "; ".join(said)
-        return f"{text} cannot be enforced" if text else ""
-
-    def leave(self, place: str, keywords: Iterable[str]) -> None:
-        """Note keywords of a parameter that are not held; it is empty for all parameters."""
-        self._left.setdefault(place, set()).update(keywords)
+        self.unenforced: set[str] = set()
+        """Keywords of the schemas that these rules do not enforce."""
+        self._controls, self._style = controls, style
 
     def add(self, name: str, body: str) -> str:
-        """Add a rule of such a name, and return its whole name."""
+        """Add a rule; return its name, which is made unique by a number."""
         name = f"{name}_{len(self.lines)}"
         self.lines.append(f"{name}: {body}")
         return name
 
     def json(self, schema: Schema) -> str:
-        """Return what spells a value of a schema in JSON."""
+        """Return the expression of a JSON value that has a schema.
+
+        Raises:
+            ValueError: no finite value has it.
+        """
+        if is_endless(schema):
+            raise ValueError("it requires itself without end")
         return "%json " + json.dumps({**schema, "x-guidance": self._style})
 
     def text(self, text: str) -> str:
-        """Return what spells a text, some of which may be control tokens."""
+        """Return the expression of a fixed text, in which control tokens may stand."""
         return " ".join(
             f"<[{self._controls[part]}]>" if part in self._controls else quoted(part)
             for part in self._parts(text)
         )
 
-    def patterns(self, place: str, schema: Schema) -> tuple[str, ...]:
-        """Return what a parameter that is a text has to fit."""
-        patterns, beyond = text_rule(schema, self._understood)
-        self.leave(place, beyond)
-        return patterns
+    def up_to(self, name: str, end: str, what: str = "") -> str:
+        """Return the expression of a text that ends with `end`, by a terminal called `name`.
 
-    def up_to(self, name: str, end: str, what: str = "", patterns: Iterable[str] = ()) -> str:
-        """Return what spells all up to a text, with that; `name` is for a terminal of its own.
-
-        It is `what`, or any text without that end; and fits the patterns.
+        What comes before the end is `what`, or any text without it.
         """
         first, *rest = self._parts(end)
         controlled = first in self._controls
         if not what:
             what = ALL if controlled else f"{ALL} & ~/(?s:.*{pattern_of(first)}.*)/"
-        part = " & ".join([what, *(f"/{pattern}/" for pattern in patterns)])
         if controlled:
-            self.lines.append(f"{name}: {part}")
+            self.lines.append(f"{name}: {what}")
             return f"{name} {self.text(end)}"
-        self.lines += [f"{name}_PART: {part}", f"{name}: {name}_PART {quoted(first)}"]
+        self.lines += [f"{name}_PART: {what}", f"{name}: {name}_PART {quoted(first)}"]
         return f"{name} {self.text(''.join(rest))}"
 
     def _parts(self, text: str) -> list[str]:
-        """Split a text at the control tokens in it."""
+        """Split a text into control tokens and what is between them."""
         names = sorted((name for name in self._controls if name in text), key=len, reverse=True)
         if not names:
             return [text] if text else []
@@ -94,10 +71,10 @@ class LarkRules:
 
 
 def quoted(text: str) -> str:
-    """Return what spells a text that is no control token."""
+    """Return the literal of a text without control tokens."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def pattern_of(text: str) -> str:
-    """Return the regular expression of a text."""
+    """Return a regular expression that matches exactly this text."""
     return "".join(c if c.isascii() and c.isalnum() else f"\\x{{{ord(c):X}}}" for c in text)

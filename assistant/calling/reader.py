@@ -1,169 +1,137 @@
-"""The calls of an answer: told from its text, token by token, and put together again."""
+"""The tool calls of an answer, parsed as the model writes them."""
 
 import re
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 from assistant.calling.arguments import Arguments, JsonArguments, Schema
 from assistant.calling.elements import XmlArguments
 from assistant.calling.formats import BARE, BARE_BETWEEN, BARE_STARTS, CallFormat
 from assistant.calling.gemma import GemmaArguments
-from assistant.chat.answer_text import StopStrings
-from assistant.events import Token
+from assistant.events import CallDelta
+from assistant.marks import split
 from assistant.request import ToolCall
-from assistant.tokens import said
 
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 def new_id() -> str:
-    """Return an id for a call."""
+    """Return a random id for a call."""
     return "call_" + "".join(secrets.choice(_LETTERS) for _ in range(9))
 
 
-class CallParts:
-    """Say which tokens of an answer belong to calls.
-
-    The text of these becomes the name of each call and its arguments in JSON, whatever the format:
-    `get_weather{"city": "Paris"}`. What stands around them is markers. After a call there is no
-    text any more.
+class CallReader:
+    """Find and parse the calls in an answer's text; all that follows the first one is calls.
 
     Args:
-        form: how the model writes calls.
-        schemas: of the arguments, by the names of the tools.
+        form: the format in which the model writes calls.
+        schemas: of the tools' arguments, by the tools' names.
+        ids: of the first calls, if these were already given ids.
     """
 
-    def __init__(self, form: CallFormat, schemas: Mapping[str, Schema]) -> None:
-        self._form, self._schemas = form, schemas
-        self._first: list[Token] | None = [] if form.bare else None  # may be bare JSON
-        self._text = StopStrings([form.trigger])
-        self._held = 0  # characters there
-        self._head: re.Pattern[str] | None = None  # of calls, when they have begun
+    def __init__(
+        self, form: CallFormat, schemas: Mapping[str, Schema], ids: Iterable[str] = ()
+    ) -> None:
+        self.calls: tuple[ToolCall, ...] = ()
+        """The complete calls."""
+        self.begun = False
+        """Whether a call has begun."""
+        self._form, self._schemas, self._ids = form, schemas, iter(ids)
+        self._held = ""  # text that may turn out to begin a call
+        self._may_be_bare = form.bare
         self._opens = form.opens
-        self._rest = self._raw = ""  # not read yet; since the last whole call
-        self._arguments: Arguments | None = None
-        self._any = False  # whole calls
+        self._head = re.compile(f"{re.escape(form.opens)}(.*?){re.escape(form.between)}")
+        self._raw = ""  # what was written since the last complete call
+        self._unread = ""  # the end of that, which is not parsed yet
+        self._call = ToolCall("", "")  # the last one, as far as it is parsed
+        self._arguments: Arguments | None = None  # parses its arguments; None between calls
+        self._deltas: list[CallDelta] = []
 
     @property
     def cut(self) -> str:
-        """What the model has written of a call that is not whole."""
-        begun = self._raw.find(self._opens) if self._any else 0
-        return self._raw[begun:] if begun >= 0 else ""
+        """What the model has written of a call that is not complete."""
+        start = self._raw.find(self._opens) if self.calls else 0
+        return self._raw[start:] if start >= 0 else ""
 
-    def pass_on(self, token: Token) -> list[Token]:
-        """Take a token of the answer; return those whose part is known by now.
+    def read(self, text: str) -> tuple[str, str]:
+        """Take more text; return the part before the calls, and the part that belongs to calls.
 
-        A token that ends the text and begins a call, with text of both, becomes two.
+        Text that may begin a call is held back.
         """
-        if self._head:
-            return [self._told(token)]
-        if self._first is None:
-            return self._after_text(token)
-        self._first.append(token)
-        bare = self._is_bare("".join(held.text for held in self._first))
-        if bare is None:
-            return []
-        first, self._first = self._first, None
-        if bare:
-            self._head, self._opens = re.compile(f"{BARE}(.*?){BARE_BETWEEN}(?={{)"), "{"
-            return [self._told(each) for each in first]
-        return [told for each in first for told in self.pass_on(each)]
+        if self.begun:
+            self._parse(text)
+            return "", text
+        before, calls, self._held = self._divide(self._held + text)
+        if calls:
+            self.begun = True
+            self._parse(calls)
+        return before, calls
 
-    def flush(self) -> list[Token]:
-        """Return what is held back: no call comes of it any more."""
-        first, self._first = self._first or [], None
-        return [*(told for each in first for told in self.pass_on(each)), *self._text.flush()]
+    def flush(self) -> str:
+        """Return the text that is held back: no more comes that could make a call of it."""
+        held, self._held = self._held, ""
+        self._may_be_bare = self._may_be_bare and not held
+        return held
+
+    def take(self) -> tuple[CallDelta, ...]:
+        """Return what was added to calls since the last time this was called."""
+        deltas, self._deltas = tuple(self._deltas), []
+        return deltas
+
+    def _divide(self, text: str) -> tuple[str, str, str]:
+        """Divide an answer into text, calls, and an end that may still become either."""
+        if self._may_be_bare:
+            bare = self._is_bare(text)
+            if bare is None:
+                return "", "", text
+            self._may_be_bare = False
+            if bare:
+                self._opens, self._head = "{", re.compile(f"{BARE}(.*?){BARE_BETWEEN}(?={{)")
+                return "", text, ""
+        before, trigger, rest = split(text, [self._form.trigger])
+        return (before, trigger + rest, "") if trigger else (before, "", rest)
 
     def _is_bare(self, text: str) -> bool | None:
         """Say whether an answer begins with a call in bare JSON; None while that is not certain."""
-        dense, begins = "".join(text.split()), BARE_STARTS
-        starts = [f'{start}{name}"' for start in begins for name in self._schemas]
+        dense = "".join(text.split())
+        starts = [f'{start}{name}"' for start in BARE_STARTS for name in self._schemas]
         if any(dense.startswith(start) for start in starts):
             return re.match(BARE, text) is not None
         return None if any(start.startswith(dense) for start in starts) else False
 
-    def _after_text(self, token: Token) -> list[Token]:
-        self._held += len(token.text)
-        released, begun = self._text.pass_on(token)
-        self._held -= len("".join(each.text for each in released))
-        if not begun:
-            return released
-        form = self._form
-        self._head = re.compile(f"{re.escape(form.opens)}(.*?){re.escape(form.between)}")
-        first, *others = self._text.flush()
-        whole = len("".join(each.text for each in (first, *others)))
-        first = replace(first, text=first.text[whole - self._held :])
-        return [*released, *map(self._told, (first, *others))]
-
-    def _told(self, token: Token) -> Token:
-        text = self._read(token.text)
-        return replace(token, text=text or token.text, part="call" if text else "marker")
-
-    def _read(self, text: str) -> str:
-        """Read on; return what this adds to the names and the arguments."""
-        self._rest += text
+    def _parse(self, text: str) -> None:
+        """Take more text of calls."""
         self._raw += text
-        added = ""
-        while True:
-            if self._arguments is None:
-                head = self._head.search(self._rest) if self._head else None
-                if head is None:
-                    return added
-                self._rest = self._rest[head.end() :]
-                self._arguments = self._reader(head[1])
-                added += head[1]
-            more, rest = self._arguments.read(self._rest)
-            self._rest = rest or ""
-            added += more
+        self._unread += text
+        while arguments := self._arguments or self._begin():
+            more, rest = arguments.read(self._unread)
+            self._unread = rest or ""
+            self._add(more)
             if rest is None:
-                return added
-            self._arguments, self._any, self._raw = None, True, rest
+                return
+            self.calls += (self._call,)
+            self._arguments, self._raw = None, rest
 
-    def _reader(self, name: str) -> Arguments:
-        if self._form.syntax == "xml":
-            return XmlArguments(self._schemas.get(name, {}))
-        return GemmaArguments() if self._form.syntax == "gemma" else JsonArguments()
+    def _begin(self) -> Arguments | None:
+        """Begin the next call if its name is complete; return the parser of its arguments."""
+        head = self._head.search(self._unread)
+        if head is None:
+            return None
+        self._unread = self._unread[head.end() :]
+        self._call = ToolCall(head[1], "", next(self._ids, "") or new_id())
+        self._deltas.append(CallDelta(len(self.calls), self._call.id, head[1], ""))
+        match self._form.syntax:
+            case "xml":
+                self._arguments = XmlArguments(self._schemas.get(head[1], {}))
+            case "gemma":
+                self._arguments = GemmaArguments()
+            case "json":
+                self._arguments = JsonArguments()
+        return self._arguments
 
-
-class CallDelta(NamedTuple):
-    """What some tokens add to a call; its id and its name come first, and once."""
-
-    place: int  # among the calls, from 0
-    id: str
-    name: str
-    arguments: str  # more of the JSON
-
-
-class CallReader:
-    """Put the calls of one answer together from its tokens, whose parts are known."""
-
-    def __init__(self) -> None:
-        self.calls: tuple[ToolCall, ...] = ()
-        """Those that are whole."""
-        self._name = self._id = self._text = ""
-        self._arguments: JsonArguments | None = None
-
-    def read(self, tokens: Iterable[Token]) -> list[CallDelta]:
-        """Take tokens, of any parts; return what they add to calls."""
-        text, deltas = said(tokens, "call"), list[CallDelta]()
-        while text:
-            begins = ""
-            if self._arguments is None:
-                name, brace, text = text.partition("{")
-                self._name += name
-                if not brace:
-                    break
-                text, self._text = brace + text, ""
-                self._arguments, self._id = JsonArguments(), new_id()
-                begins = self._id
-            more, rest = self._arguments.read(text)
-            self._text += more
-            place = len(self.calls)
-            deltas.append(CallDelta(place, begins, self._name if begins else "", more))
-            if rest is not None:
-                self.calls += (ToolCall(self._name, self._text, self._id),)
-                self._arguments, self._name = None, ""
-            text = rest or ""
-        return deltas
+    def _add(self, arguments: str) -> None:
+        """Add JSON to the arguments of the last call."""
+        if arguments:
+            self._call = replace(self._call, arguments=self._call.arguments + arguments)
+            self._deltas.append(CallDelta(len(self.calls), "", "", arguments))

@@ -1,4 +1,4 @@
-"""Tools in plain words, for templates that know none: those of Hermes, which many models know."""
+"""Tools in plain words, for templates that know none: Hermes's words, which many models know."""
 
 import json
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ For each function call, return a json object with function name and arguments wi
 
 
 def described(tool: Tool) -> dict[str, object]:
-    """Return a tool as chat templates and OpenAI's clients know it."""
+    """Return a tool in the structure of OpenAI's API, which chat templates expect."""
     function = {
         "name": tool.name,
         "description": tool.description,
@@ -37,7 +37,7 @@ def described(tool: Tool) -> dict[str, object]:
 
 
 def read_json(text: str) -> object:
-    """Return what a text is in JSON; the text itself, if it is none."""
+    """Return the value of a JSON text; the text itself if it is not valid JSON."""
     try:
         value: object = json.loads(text)
     except (ValueError, RecursionError):
@@ -46,13 +46,13 @@ def read_json(text: str) -> object:
 
 
 def plain_json(text: str) -> str:
-    """Return JSON in which every character stands for itself; other text as it is."""
+    """Return JSON without escapes for non-ASCII characters; any other text unchanged."""
     value = read_json(text)
     return text if value == text else json.dumps(value, ensure_ascii=False)
 
 
 def short_id(call_id: str) -> str:
-    """Return an id as Mistral's templates want it: nine letters and digits; others take any."""
+    """Return nine letters and digits for an id, as Mistral's templates demand; others take any."""
     end = call_id.rpartition("_")[2]
     if len(end) == _ID and end.isascii() and end.isalnum():
         return end
@@ -60,15 +60,15 @@ def short_id(call_id: str) -> str:
 
 
 def written(call: ToolCall) -> str:
-    """Return a call as Hermes writes it."""
+    """Return a call in Hermes's format."""
     name, arguments = call.name, json.dumps(read_json(call.arguments), ensure_ascii=False)
     return f"{HERMES.opens}{name}{HERMES.between}{arguments}{HERMES.closes}"
 
 
 def in_words(messages: Sequence[Message], tools: Sequence[Tool]) -> list[Message]:
-    """Return a conversation in which the system prompt offers the tools.
+    """Return a conversation with the tools in the system prompt.
 
-    Calls are the text of answers; results, of the user's messages.
+    Calls become text of their answers, and results become messages of the user.
     """
     said: list[Message] = []
     for message in messages:

@@ -1,74 +1,167 @@
-"""The text of a streaming answer: whole characters, and nothing that may begin a stop string."""
+"""The text of an answer under way, divided into its parts: thoughts, answer, calls."""
 
-import codecs
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby, repeat
+from operator import itemgetter
 
-from assistant.events import Token
+from assistant.calling.reader import CallReader
+from assistant.chat.thinking import Markers, PartPosition
+from assistant.chat.thought_reader import AnswerBeginning
+from assistant.chat.token_text import ending
+from assistant.events import Part, Token
+from assistant.marks import split
 
 
-class Detokenizer:
-    """Turn pieces into text as it becomes complete.
+class TextParts:
+    """Assign each character of an answer to a part, as soon as that is certain.
 
-    A character of several tokens appears with the last of them; bytes that are not UTF-8 become
-    U+FFFD.
+    Markers separate thoughts from the rest; calls are separated from that; and a stop string in
+    what then remains ends the answer. Text that may begin any of these is held back.
     """
 
-    def __init__(self, piece: Callable[[int], bytes]) -> None:
-        self._piece = piece
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    def __init__(self, markers: Markers, at: PartPosition, calls: CallReader | None) -> None:
+        self.stops: Sequence[str] = ()
+        """Strings that end the answer and are not part of it."""
+        self.stopped = False
+        """Whether a stop string has ended the answer."""
+        self._markers, self._at, self._calls = markers, at, calls
+        self._held = ""  # may begin a stop string
 
-    def decode(self, token: int) -> str:
-        """Return the text that `token` completes."""
-        return self._decoder.decode(self._piece(token))
+    @property
+    def now(self) -> Part:
+        """The part that more text would belong to."""
+        in_calls = self._at.place != "thought" and self._calls and self._calls.begun
+        return "call" if in_calls else self._at.part
 
-    def flush(self) -> str:
-        """Return what stands for an incomplete character at the end."""
-        return self._decoder.decode(b"", final=True)
+    def read(self, text: str) -> list[Part]:
+        """Take more text; return the parts of the characters that have become certain, in order."""
+        self._at, segments = self._markers.read(self._at, text)
+        return [part for segment in segments for part in self._of_segment(*segment)]
+
+    def flush(self) -> list[Part]:
+        """Return the parts of the characters that are held back, since no more text comes."""
+        at, self._at = self._at, replace(self._at, held="")
+        return [*self._of_segment(at.part, at.held), *self._of_held()]
+
+    def _of_segment(self, part: Part, text: str) -> Iterator[Part]:
+        if part != "answer":
+            yield from self._of_held()
+            yield from repeat(part, len(text))
+            return
+        text, calls = self._calls.read(text) if self._calls else (text, "")
+        yield from self._up_to_stop(text)
+        if calls:
+            yield from self._of_held()
+            yield from repeat("call", len(calls))
+
+    def _of_held(self) -> Iterator[Part]:
+        if self._calls:
+            yield from self._up_to_stop(self._calls.flush())
+        yield from repeat("answer", len(self._held))
+        self._held = ""
+
+    def _up_to_stop(self, text: str) -> Iterator[Part]:
+        if not self.stopped:
+            before, stop, self._held = split(self._held + text, self.stops)
+            yield from repeat("answer", len(before))
+            if stop:
+                self.stopped, self._held = True, ""
 
 
-class StopStrings:
-    """Hold back tokens whose text may turn out to be the beginning of a stop string.
+class AnswerText:
+    """Turn the tokens of an answer under way into tokens that belong to one part each.
 
-    Such a string ends an answer and is not a part of it.
+    Args:
+        beginning: where the answer begins, and how its tokens are decoded.
+        begun: the tokens of the answer that this one continues; they are read, not returned.
+        stops: strings that end the answer and are not part of it.
+        calls: the reader of its calls; None if it must not have any.
     """
 
-    def __init__(self, strings: Sequence[str]) -> None:
-        self._strings = [string for string in strings if string]
-        self._held: list[Token] = []
+    def __init__(
+        self,
+        beginning: AnswerBeginning,
+        begun: Iterable[int] = (),
+        stops: Sequence[str] = (),
+        calls: CallReader | None = None,
+    ) -> None:
+        self.said: dict[Part, str] = {"answer": "", "thought": "", "call": "", "marker": ""}
+        """The text returned so far, by parts."""
+        self.calls = calls
+        self._text, self._begun = beginning.text, b""  # bytes of an incomplete character
+        self._parts = TextParts(beginning.markers, beginning.at, calls)
+        self._tokens: list[Token] = []  # not returned yet
+        self._known: list[Part] = []  # of their characters, as far as they are certain
+        self._earlier = 0  # characters of `begun` that are still held back before them
+        for token in begun:
+            said = self.complete(token)
+            self._earlier += len(said) - len(self._parts.read(said))
+        self._parts.stops = stops
 
-    def pass_on(self, token: Token) -> tuple[list[Token], bool]:
-        """Take a token; return the tokens that are safe to show, and whether the answer is over."""
-        self._held.append(token)
-        text = "".join(held.text for held in self._held)
-        found = [at for string in self._strings if (at := text.find(string)) >= 0]
-        if found:
-            return self._release(min(found), cut=True), True
-        return self._release(len(text) - self._suspicious(text)), False
+    @property
+    def thinks(self) -> bool:
+        """Whether the next token comes within a thought."""
+        return self._parts.now == "thought"
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a stop string has ended the answer."""
+        return self._parts.stopped
+
+    def complete(self, token: int) -> str:
+        """Return the text that the next token completes."""
+        text, self._begun = self._text.after(self._begun, token)
+        return text
+
+    def add(self, token: Token) -> list[Token]:
+        """Take a token with the text that it completes; return the tokens that are certain now.
+
+        A token loses the text that belongs to a marker or comes after the start of a stop string.
+        One with text of two parts becomes two tokens.
+        """
+        self._tokens.append(token)
+        self._known += self._parts.read(token.text)
+        return self._told()
 
     def flush(self) -> list[Token]:
-        """Return the text held back, when the answer ended for another reason."""
-        held, self._held = self._held, []
-        return held
+        """Return the tokens that are held back, since no more come."""
+        self._known += [] if self.stopped else self._parts.flush()
+        return self._told()
 
-    def _suspicious(self, text: str) -> int:
-        """Return the length of the longest end of `text` that begins a stop string."""
-        return max(
-            (
-                length
-                for string in self._strings
-                for length in range(1, min(len(string), len(text) + 1))
-                if text.endswith(string[:length])
-            ),
-            default=0,
-        )
+    def end(self) -> tuple[str, str]:
+        """Return the whole text and thought of the answer.
 
-    def _release(self, length: int, cut: bool = False) -> list[Token]:
-        """Release the tokens that lie within the first `length` characters, the last one cut."""
-        released: list[Token] = []
-        while self._held and len(self._held[0].text) <= length:
-            length -= len(self._held[0].text)
-            released.append(self._held.pop(0))
-        if cut and self._held and length:
-            released.append(replace(self._held[0], text=self._held[0].text[:length]))
-        return released
+        They include U+FFFD for a character that was cut, and the text the part of an incomplete
+        call that this answer has written.
+        """
+        text, thought = self.said["answer"], self.said["thought"]
+        if self.calls and self.said["call"]:
+            text += self.calls.cut[-len(self.said["call"]) :]
+        cut = "" if self.stopped else ending(self._begun)
+        return (text, thought + cut) if self.thinks else (text + cut, thought)
+
+    def _told(self) -> list[Token]:
+        earlier = min(self._earlier, len(self._known))
+        self._earlier -= earlier
+        del self._known[:earlier]
+        told: list[Token] = []
+        while self._tokens and self._is_known(len(self._tokens[0].text)):
+            token = self._tokens.pop(0)
+            told += self._divided(token, self._known[: len(token.text)])
+            del self._known[: len(token.text)]
+        for token in told:
+            self.said[token.part] += token.text
+        return told
+
+    def _is_known(self, length: int) -> bool:
+        """Say whether so many characters are certain, or the last ones before a stop string."""
+        return length <= len(self._known) or (self.stopped and bool(self._known))
+
+    def _divided(self, token: Token, parts: Sequence[Part]) -> Iterator[Token]:
+        """Yield a token for each part of a token's text; one token if it has no text to show."""
+        letters = [each for each in zip(parts, token.text, strict=False) if each[0] != "marker"]
+        for part, said in groupby(letters, key=itemgetter(0)):
+            yield replace(token, part=part, text="".join(letter for _, letter in said))
+        if not letters:
+            yield replace(token, part="marker" if parts else self._parts.now)

@@ -1,4 +1,4 @@
-"""The context budget: how long texts are, and which turns a prompt still has room for."""
+"""The context budget: count tokens, and drop the turns that do not fit."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,7 +7,7 @@ from models.errors import ContextFull
 
 Encode = Callable[[Sequence[Message]], list[int]]
 
-# Slices have somewhat more tokens than the whole, so that what nearly fits is looked at in full.
+# Slices have slightly more tokens than the whole text, so that borderline texts are kept for `fit`.
 _CLEARLY = 1.25
 
 SLICE = 1 << 14
@@ -19,20 +19,20 @@ LONGEST_TOKEN = 256
 Tokenize = Callable[[str], list[int]]
 
 
-def without_hopeless(
+def drop_oversized(
     messages: Sequence[Message], tokenize: Tokenize, room: int
 ) -> tuple[Sequence[Message], int]:
-    """Drop the turns up to the last one that is far too long; return the rest and the number
-    dropped.
+    """Drop all turns up to the last oversized one; return the rest and the number of dropped ones.
 
-    `fit` would do so too, after it has tokenised everything: seconds for megabytes.
+    A turn is oversized if a text in it has far more tokens than `room`. `fit` would drop it, too,
+    but only after tokenising everything: seconds for megabytes.
 
     Raises:
-        ContextFull: the system prompt, the last question or a result after it is far too long.
+        ContextFull: the system prompt, the last question or a later result is oversized.
     """
     system, turns = _turns(messages)
 
-    def is_hopeless(turn: Sequence[Message]) -> bool:
+    def is_oversized(turn: Sequence[Message]) -> bool:
         # Templates may shorten answers, so their length says nothing.
         written = (message.content for message in turn if message.role != "assistant")
         most = int(room * _CLEARLY)
@@ -43,50 +43,65 @@ def without_hopeless(
     returned = [message for message in last if message.role == "tool"]
     parts = (system, "system prompt"), (asked, "question"), (returned, "result of the tools")
     for part, name in parts:
-        if is_hopeless(part):
+        if is_oversized(part):
             advice = "Have it return less" if part is returned else "Shorten it"
             characters = sum(len(message.content) for message in part)
             raise ContextFull(
                 f"The {name} has {characters} characters, and there is room for {room} tokens. "
                 f"{advice}, or make more room with --ctx."
             )
-    hopeless = [i for i, turn in enumerate(turns) if is_hopeless(turn)]
-    if not hopeless:
+    oversized = [i for i, turn in enumerate(turns) if is_oversized(turn)]
+    if not oversized:
         return messages, 0
-    dropped = hopeless[-1] + 1
+    dropped = oversized[-1] + 1
     return [*system, *(message for turn in turns[dropped:] for message in turn)], dropped
 
 
-def fit(messages: Sequence[Message], encode: Encode, room: int) -> tuple[list[int], int]:
+def fit(
+    messages: Sequence[Message], encode: Encode, room: int, encode_turn: Encode | None = None
+) -> tuple[list[int], int]:
     """Encode a conversation into at most `room` tokens; return them and the turns dropped.
 
     When a conversation outgrows the room, whole turns are dropped from its beginning until it takes
-    half, so that the next turns keep their prefix, and with it the caches. The system prompt and
-    the last question stay, with what tools have returned since. What is dropped depends only on
-    the conversation.
+    half. So the prompts of the next turns have the same prefix, and the caches stay valid. The
+    system prompt and the last question stay, with the results of tools after it. The choice
+    depends only on the conversation. `encode_turn` encodes a turn without the parts that every
+    prompt has, such as tools; by default it is `encode`.
 
     Raises:
-        ContextFull: the system prompt, the last question and those results are too long by
-            themselves.
+        ContextFull: the system prompt, the last question and its results alone do not fit.
     """
     tokens = encode(messages)
     if len(tokens) <= room:
         return tokens, 0
     system, turns = _turns(messages)
+    sizes = _sizes(turns, encode_turn or encode)
     frame = len(encode([*system, Message("user", "")]))  # what every prompt has
-    sizes = [len(encode([*system, *turn])) - frame for turn in turns]
-    first = _first_turn(turns, sizes, room - frame)
-    while first < len(turns):
+    first = _first_turn(sizes, room - frame)
+    while turns:
         kept = [message for turn in turns[first:] for message in turn]
-        if len(tokens := encode([*system, *kept])) <= room:
+        excess = len(tokens := encode([*system, *kept])) - room
+        if excess <= 0:
             return tokens, first
-        first += 1
+        if first == len(turns) - 1:
+            break
+        while excess > 0 and first < len(turns) - 1:
+            excess -= sizes[first]
+            first += 1
     returned = any(message.role == "tool" for message in (turns[-1] if turns else ()))
     raise ContextFull(
         f"The question {'and what tools returned take' if returned else 'takes'} {len(tokens)} "
         f"tokens, and there is room for {room}. "
         f"{'Have them return less' if returned else 'Shorten it'}, or make more room with --ctx."
     )
+
+
+def _sizes(turns: Sequence[Sequence[Message]], encode: Encode) -> list[int]:
+    """Return how many tokens each turn adds to a prompt."""
+    next_question = Message("user", "")  # so that a turn is encoded as it is before another
+    frame = len(encode([next_question]))
+    sizes = [len(encode([*turn, next_question])) - frame for turn in turns[:-1]]
+    return sizes + [len(encode(turn)) - frame for turn in turns[-1:]]
 
 
 def _turns(messages: Sequence[Message]) -> tuple[list[Message], list[list[Message]]]:
@@ -101,12 +116,14 @@ def _turns(messages: Sequence[Message]) -> tuple[list[Message], list[list[Messag
     return system, turns
 
 
-def _first_turn(turns: Sequence[object], sizes: Sequence[int], room: int) -> int:
-    """Replay the conversation: each time it overflows, forget turns until half the room is free."""
-    first = 0
-    for last in range(len(turns)):
-        if sum(sizes[first : last + 1]) > room:
-            while first < last and sum(sizes[first : last + 1]) > room // 2:
+def _first_turn(sizes: Sequence[int], room: int) -> int:
+    """Replay the conversation: at each overflow, drop turns until half of the room is free."""
+    first = taken = 0
+    for last, size in enumerate(sizes):
+        taken += size
+        if taken > room:
+            while first < last and taken > room // 2:
+                taken -= sizes[first]
                 first += 1
     return first
 

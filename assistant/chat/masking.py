@@ -1,9 +1,8 @@
 """Masks for one prompt, so that nothing a user typed can become a control token.
 
-Rendering the template and tokenising the result would let a message that contains the text of a
-control token end its own turn and speak as the system. So every such text in a message is masked
-before rendering; what then looks like a control token was written by the template, and what was
-masked is tokenised as the plain text it is.
+If a rendered template were tokenised as it is, a message with the text of a control token could end
+its own turn and speak as the system. So these texts are masked in messages before rendering. After
+that, all control tokens are the template's, and what was masked is tokenised as plain text.
 """
 
 import json
@@ -12,17 +11,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from assistant.request import Message, Tool
-from models.base import Vocab
 from models.errors import UsageError
+from models.native.vocab import Vocab
 
-# Characters that stand for nothing in anybody's text: for private use, and not characters at all.
+# Characters without a meaning: for private use, and noncharacters of Unicode.
 MEANINGLESS = (*range(0xE000, 0xF900), *range(0xFDD0, 0xFDF0), *range(0xF0000, 0xFFFFE))
 _TAGS = tuple(f"<{end}tool_{what}>" for end in ("", "/") for what in ("call", "response"))
-"""What some vocabularies have as tokens that are text; nobody's text may contain such a token."""
+"""Tags that are ordinary tokens in some vocabularies; messages must not contain these tokens."""
 
 
 class ControlTexts:
-    """The texts that must not become tokens of one vocabulary when somebody writes them."""
+    """The texts in messages that must not become single tokens of a vocabulary."""
 
     def __init__(self, vocab: Vocab) -> None:
         self.vocab = vocab
@@ -34,18 +33,23 @@ class ControlTexts:
 
 
 class Masking:
-    """Mask what users wrote in one prompt, and tokenise the prompt once it is rendered.
+    """Mask the texts of one prompt, and tokenise it after it is rendered.
 
-    `texts` is all that the prompt may contain. UsageError if they leave no character for masks.
+    Args:
+        controls: what is masked.
+        texts: all that the prompt may contain.
+
+    Raises:
+        UsageError: the texts leave no unused character for masks.
     """
 
     def __init__(self, controls: ControlTexts, texts: Iterable[str]) -> None:
         self._controls = controls
-        # Each surrounds the number of what it stands for.
+        # Two unused characters: each encloses the number of a control text, or of an answer.
         self._control, self._answer = _two_unused_characters("".join([*texts, *controls.names]))
 
     def answer(self, message: Message, index: int) -> Message:
-        """Mask a whole answer, calls and all: it keeps the tokens it was decoded as."""
+        """Mask a whole answer with its calls, so that it keeps the tokens it was decoded as."""
         return replace(message, content=f"{self._answer}{index}{self._answer}", calls=())
 
     def message(self, message: Message) -> Message:
@@ -58,13 +62,13 @@ class Masking:
         return replace(message, content=content, thought=thought, calls=calls)
 
     def tool(self, tool: Tool) -> Tool:
-        """Mask the control texts in what a tool's maker wrote."""
+        """Mask the control texts in a tool's name, description and schema."""
         return Tool(
             self._text(tool.name), self._text(tool.description), self._json(tool.parameters)
         )
 
     def tokenize(self, rendered: str, messages: Sequence[Message] = ()) -> list[int]:
-        """Return the tokens of a rendered prompt, with the answers among `messages` in place."""
+        """Return the tokens of a rendered prompt, with the masked answers' own tokens."""
         vocab = self._controls.vocab
         tokens: list[int] = []
         end = 0
@@ -88,12 +92,12 @@ class Masking:
         return f"{self._control}{self._controls.names.index(name)}{self._control}"
 
     def _plain(self, text: str) -> list[int]:
-        """Return the tokens of text without control tokens, and of what was masked in it."""
+        """Return the tokens of text, with what was masked in it, none of them a control token."""
         vocab, mask = self._controls.vocab, self._control
 
         def name(match: re.Match[str]) -> str:
             name = self._controls.names[int(match[1])]
-            # a tag is tokenised in two, lest it become a token
+            # A tag is tokenised in two pieces, so that it cannot become one token.
             return name if name in vocab.controls else f"{name[0]}{mask}{name[1:]}"
 
         parts = re.sub(rf"{mask}(\d+){mask}", name, text).split(mask)

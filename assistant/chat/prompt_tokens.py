@@ -1,51 +1,42 @@
-"""Conversations to tokens: the template rendered, thoughts and calls in their places."""
+"""Conversations to tokens, with the model's chat template, thoughts and tool calls."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import NamedTuple
 
 from assistant.calling.formats import HERMES, PROBE, PROBE_TOOL, CallFormat, find_format
 from assistant.calling.wording import in_words, plain_json
 from assistant.chat.masking import ControlTexts, Masking, is_token
 from assistant.chat.template import CHATML, NO_VARIABLES, PLAIN, ChatTemplate, Variables
-from assistant.chat.thinking import PartPosition, find_markers
-from assistant.chat.thought_end import AnswerStart, ThoughtBudget, ThoughtEnd
+from assistant.chat.thinking import NO_MARKERS, START, PartPosition, find_markers
+from assistant.chat.thought_reader import AnswerBeginning, ThoughtReader
+from assistant.chat.token_text import TokenText
 from assistant.request import Message, Request, Tool
-from models.base import Vocab
 from models.errors import ModelError
+from models.native.vocab import Vocab
 
 SWITCHES = ("enable_thinking", "thinking")
-"""What templates call the switch of thinking."""
+"""The variables by which templates switch thinking on or off."""
 EFFORT, BUDGET = "reasoning_effort", "thinking_budget"
-_TAIL = 24  # tokens at the end of a prompt that may open a thought
-
+_TAIL = 24  # last tokens of a prompt; an opening marker has at most 18 besides blanks
 
 NO_THOUGHTS = "This model does not think: its chat template has no mark for thoughts."
 NO_TOOLS = "This model's chat template knows no tools; they are put in words."
 NO_EFFORT = "This model's chat template takes no effort; it was left out."
 
 
-class Beginning(NamedTuple):
-    """Where an answer begins."""
-
-    start: int  # its place in the prompt: at the end, unless it is continued
-    before: PartPosition  # of the first token there
-    now: PartPosition  # after what there is of it
-
-
 class ChatTokens:
-    """Tokenise conversations for one vocabulary and its template."""
+    """Tokenise conversations for one model, by its vocabulary and chat template."""
 
     def __init__(self, vocab: Vocab) -> None:
         self._vocab = vocab
-        self.worded = False
-        """Whether the last prompt has put tools in words: the template does not know them."""
+        self.tools_in_words = False
+        """Whether the last prompt described tools in words, because its template cannot."""
         fallback = CHATML if "<|im_start|>" in vocab.controls else PLAIN
         self.template = ChatTemplate(vocab.template, fallback, vocab.bos_text, vocab.eos_text)
         self._controls = ControlTexts(vocab)
         self.markers = find_markers(vocab.template or "", partial(is_token, vocab))
-        """How the model marks its thoughts; None if it has none."""
+        """The markers of the model's thoughts."""
 
     def encode(
         self,
@@ -53,14 +44,17 @@ class ChatTokens:
         variables: Variables = NO_VARIABLES,
         tools: Sequence[Tool] = (),
     ) -> list[int]:
-        """Return the tokens of the prompt that asks for the next answer.
+        """Return the tokens of the prompt for the next answer.
 
-        Earlier answers keep the tokens they were decoded as: the same text may have others, and the
-        caches hold these. An answer at the end is left open, to be continued.
+        Earlier answers keep the tokens they were decoded as, which the caches hold; tokenising
+        their text could give others. An answer at the end is left open, to be continued.
+
+        Raises:
+            ModelError: the vocabulary has no token for any of it.
         """
         if messages and messages[-1].role == "assistant":
-            prompt = self.encode(messages[:-1], variables, tools)
-            return [*prompt, *self._begun(messages[-1], variables)]
+            begun = self._begun(messages[-1], variables)
+            return [*self.encode(messages[:-1], variables, tools), *begun]
         messages = [_with_plain_json(message) for message in messages]
         tools = [replace(tool, parameters=plain_json(tool.parameters)) for tool in tools]
         written = [text for message in messages for text in message.texts]
@@ -78,19 +72,13 @@ class ChatTokens:
 
     @property
     def calls(self) -> CallFormat:
-        """How the last prompt has told the model to write calls."""
-        return (not self.worded and self._own_calls) or HERMES
+        """The format of calls in the last prompt."""
+        return (not self.tools_in_words and self._own_calls) or HERMES
 
     @cached_property
     def _own_calls(self) -> CallFormat | None:
-        """How the template writes calls; None if it writes none, or they are not understood."""
+        """The template's own format of calls; None if it has none, or one that is not known."""
         return find_format(self.template.render_tools(PROBE, tools=(PROBE_TOOL,)) or "")
-
-    def mark_calls(self, token: int) -> str:
-        """Return the name of a control token that marks thoughts or calls; else nothing."""
-        name = self._vocab.text(token)
-        is_mark = any(name in text for text in self.calls.texts)
-        return name if name in self._vocab.controls and is_mark else self.mark(token)
 
     def _rendered(
         self,
@@ -99,7 +87,7 @@ class ChatTokens:
         tools: Sequence[Tool],
         masking: Masking,
     ) -> str:
-        """Render a conversation with masks; tools in words, where the template has none."""
+        """Render a masked conversation, with tools in words if the template loses any of them."""
 
         def masked(keeps: bool = True) -> list[Message]:
             return [
@@ -109,7 +97,7 @@ class ChatTokens:
                 for i, each in enumerate(messages)
             ]
 
-        self.worded = False
+        self.tools_in_words = False
         if not tools and not any(each.calls or each.role == "tool" for each in messages):
             return self.template.render(masked(), variables)
         offered = [masking.tool(tool) for tool in tools]
@@ -125,18 +113,23 @@ class ChatTokens:
                 and (not keeps or all(result in text for result in results))
             ):
                 return text + (form.begun if form.ended and text.endswith(form.ended) else "")
-        self.worded = True
+        self.tools_in_words = True
         return self.template.render(in_words(masked(), offered), variables)
 
     # Thoughts
 
     @property
+    def thinks(self) -> bool:
+        """Whether the model has marks for thoughts."""
+        return self.markers is not NO_MARKERS
+
+    @property
     def takes_effort(self) -> bool:
-        """Whether the template can tell the model how much to think."""
+        """Whether the template takes a reasoning effort."""
         return EFFORT in self.template.variables
 
     def variables(self, request: Request) -> Variables:
-        """Return what the template is to be told of the thinking that a request asks for."""
+        """Return the template's variables for the thinking that a request asks for."""
         wanted: dict[str, object] = {}
         if request.thinking != "auto":
             wanted |= dict.fromkeys(SWITCHES, request.thinking == "on")
@@ -146,84 +139,75 @@ class ChatTokens:
         return {name: wanted[name] for name in wanted if name in known and wanted[name] is not None}
 
     def remarks(self, request: Request) -> Iterator[str]:
-        """Yield what this model cannot do of the thinking that is asked for, in sentences."""
-        if request.thinking == "on" and self.markers is None:
+        """Yield what of a request cannot be done, in sentences."""
+        if self.template.notice:
+            yield self.template.notice
+        if request.thinking == "on" and not self.thinks:
             yield NO_THOUGHTS
         if request.effort and not self.takes_effort:
             yield NO_EFFORT
-        if request.tools and self.worded:
+        if request.tools and self.tools_in_words:
             yield NO_TOOLS
 
-    def beginning(self, request: Request, prompt: Sequence[int]) -> Beginning:
-        """Return where the answer to a prompt begins."""
+    def beginning(self, request: Request, prompt: Sequence[int]) -> AnswerBeginning:
+        """Return where the answer to a prompt begins, and how its tokens are decoded.
+
+        Control tokens that mark thoughts are decoded to their names, and so are those of calls if
+        the request has tools.
+        """
         last = request.messages[-1:] if request.continues else ()
         begun = [token for each in last for token in self._begun(each, self.variables(request))]
         start = len(prompt) - len(begun)
-        at = before = self._opened(prompt[:start])
-        if self.markers is not None:
-            for token in begun:
-                at, _ = self.markers.read(at, self.spell(token))
-        return Beginning(start, before, at)
+        named = self._named(self.calls.texts) if request.tools else {}
+        text = TokenText(self._vocab.piece, {**self._thought_names, **named})
+        return AnswerBeginning(text, self.markers, self._opened(prompt[:start]), start)
 
-    def budget(self, request: Request, beginning: Beginning) -> ThoughtBudget | None:
-        """Return what ends the thought of an answer; None where nothing is to end it.
+    def thoughts(self, request: Request, beginning: AnswerBeginning) -> ThoughtReader:
+        """Return the reader of an answer's thoughts, with the request's budget.
 
-        Where the template has no switch, a thought that is not wanted ends before its first token.
+        If thinking is off and the template has no switch for it, the budget is 0.
         """
-        tokens = request.thinking_budget
+        budget = request.thinking_budget
         if request.thinking == "off":
-            tokens = None if self.template.variables & {*SWITCHES, BUDGET} else 0
-        if tokens is None or self.markers is None:
-            return None
-        start, before, _ = beginning
-        closing = self._plain(self.markers.closes)
-        return ThoughtBudget(self.markers, self.spell, before, start, tokens, closing)
+            budget = None if self.template.variables & {*SWITCHES, BUDGET} else 0
+        closing = [] if budget is None else self._plain(self.markers.closes)
+        return ThoughtReader(beginning, closing, budget)
 
-    def answer_start(self, beginning: Beginning) -> AnswerStart:
-        """Return what finds the answer after the thought, if the prompt opens one."""
-        start, before, _ = beginning
-        if self.markers is None or before.place != "thought":
-            return lambda context: start
-        return ThoughtEnd(self.markers, self.spell, before, start)
-
-    def thought_first(self, request: Request, beginning: Beginning) -> tuple[str, str] | None:
-        """Return what stands around a thought that an answer may begin with, by itself."""
-        if self.markers is None or request.thinking == "off" or beginning.before.place != "start":
+    def thought_first(self, request: Request, beginning: AnswerBeginning) -> tuple[str, str] | None:
+        """Return the markers of a thought that the model may begin by itself; None for none."""
+        if not self.thinks or request.thinking == "off" or beginning.at.place == "thought":
             return None
         return self.markers.opens, self.markers.closes
 
-    def spell(self, token: int) -> str:
-        """Return the text of a token; its name, if it is a control token that marks thoughts."""
-        piece = self._vocab.piece(token).decode("utf-8", "replace")
-        return piece or self.mark(token)
+    @cached_property
+    def _thought_names(self) -> dict[int, str]:
+        return self._named([*self.markers.texts])
 
-    def mark(self, token: int) -> str:
-        """Return the name of a control token that marks thoughts; of all others, nothing."""
-        if self.markers is None:
-            return ""
-        name = self._vocab.text(token)
-        return name if any(name in mark for mark in self.markers.texts) else ""
+    def _named(self, marks: Sequence[str]) -> dict[int, str]:
+        """Return the names of the control tokens that occur in marks, by their ids."""
+        controls = self._vocab.controls.items()
+        return {token: name for name, token in controls if any(name in mark for mark in marks)}
+
+    def _said(self, tokens: Iterable[int]) -> str:
+        """Return the text of tokens, with the names of control tokens that mark thoughts."""
+        return TokenText(self._vocab.piece, self._thought_names).of(tokens)
 
     def _plain(self, text: str) -> list[int]:
-        """Return the tokens of what a template might write."""
+        """Return the tokens of a text that may hold control tokens, as a template's may."""
         return Masking(self._controls, [text]).tokenize(text)
 
     def _opened(self, prompt: Sequence[int]) -> PartPosition:
-        """Return where an answer begins: the prompt may have opened a thought already."""
-        if self.markers is None:
-            return PartPosition()
-        end = "".join(map(self.spell, prompt[-_TAIL:])).rstrip()
-        return (
-            PartPosition("thought", fresh=True)
-            if end.endswith(self.markers.opens.rstrip())
-            else PartPosition()
-        )
+        """Return the position after a prompt, which may have opened a thought."""
+        end = self._said(prompt[-_TAIL:]).rstrip()
+        opened = self.thinks and end.endswith(self.markers.opens.rstrip())
+        return PartPosition("thought", fresh=True) if opened else START
 
     def _begun(self, answer: Message, variables: Variables) -> Sequence[int]:
-        """Return the tokens of an answer that is continued."""
-        if answer.token_ids or self.markers is None or not answer.thought:
+        """Return the tokens of the answer at the end of a conversation, to be continued."""
+        if answer.token_ids or not (self.thinks and answer.thought):
             return answer.token_ids or self._vocab.tokenize(answer.content)
-        opened = self._opened(self.encode([Message("user", "?")], variables)).place == "thought"
+        prompt = self.template.render([Message("user", "?")], variables)
+        opened = prompt.rstrip().endswith(self.markers.opens.rstrip())
         begun = [*([] if opened else self._plain(self.markers.opens))]
         begun += self._vocab.tokenize(answer.thought)
         if answer.content:
@@ -232,11 +216,11 @@ class ChatTokens:
         return begun
 
     def _keeps_tokens(self, message: Message) -> bool:
-        """Say whether an answer is tokenised as it was decoded: no template has to look at it."""
-        if self.markers is None or not message.token_ids:
+        """Say whether an answer keeps its tokens: it has no thought, which templates may drop."""
+        if not (self.thinks and message.token_ids):
             return bool(message.token_ids) and "</think>" not in message.content
-        said = "".join(map(self.spell, message.token_ids))
-        return not message.thought and self.markers.closes not in said + message.content
+        said = self._said(message.token_ids) + message.content
+        return not message.thought and self.markers.closes not in said
 
 
 def _with_plain_json(message: Message) -> Message:

@@ -1,8 +1,10 @@
-"""Chat templates: a conversation as the text its model was trained on."""
+"""Chat templates: from a conversation to the text format that its model was trained on."""
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from itertools import groupby, takewhile
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -10,15 +12,14 @@ import jinja2
 from jinja2.ext import Extension
 from jinja2.nodes import Name, Node
 from jinja2.parser import Parser
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from assistant.calling.wording import described, read_json, short_id
-from assistant.chat.template_sandbox import TemplateSandbox, TooMuch, bounded
 from assistant.request import Message, Tool
 
 LONGEST_SOURCE = 256_000  # characters of a template
-MAX_ADDED = 64_000  # characters that a template may add to what was written
-LONGEST_S = 2.0
-MOST_MEMORY = 300_000_000  # bytes
+MAX_ADDED = 64_000  # characters that a template may add to what was written ...
+MAX_ADDED_PER_MESSAGE = 1_000  # ... and around each message; the longest marks known have some 60
 LONGEST_PROBLEM = 200  # characters, some of which a template may choose
 Variables = Mapping[str, object]
 NO_VARIABLES: Variables = MappingProxyType({})
@@ -35,44 +36,54 @@ PLAIN = (
 class ChatTemplate:
     """Render conversations with a model's own Jinja template, in a sandbox.
 
-    A file may have no template, or one that fails: then a built-in one is used, and `notice` says
-    so.
+    Without a template, or if it fails for every conversation, a built-in one is used for good. If
+    it fails for one conversation, the built-in one is used for that conversation only.
     """
 
     def __init__(self, source: str | None, fallback: str, bos: str = "", eos: str = "") -> None:
         self._fallback = _ENVIRONMENT.from_string(fallback)
         self._names = {"bos_token": bos, "eos_token": eos, "add_generation_prompt": True}
         self.notice: str | None = None
+        """How the last conversation was rendered differently, as a sentence; usually None."""
         self.variables: frozenset[str] = frozenset()
-        """The names that the template reads: what it can be told is among them."""
-        self._template = self._fallback
+        """The names of the variables that the template reads."""
+        self._own = self._fallback
+        self._given_up: str | None = None
+        """Why the model's own template is never used."""
+        self.fails = True
+        """Whether the last conversation was rendered by a built-in template."""
         if source is None:
-            self.notice = "This model has no chat template; a built-in one is used."
+            self._give_up("This model has no chat template; a built-in one is used.")
             return
         if len(source) > LONGEST_SOURCE:
-            self._give_up(f"it has more than {LONGEST_SOURCE // 1000} kB")
+            self._give_up(_failure(f"it has more than {LONGEST_SOURCE // 1000} kB"))
             return
         try:
-            with bounded(LONGEST_S, MOST_MEMORY):
-                tree = _ENVIRONMENT.parse(source)
-                names = {name.name for name in tree.find_all(Name) if name.ctx == "load"}
-                self._template = _ENVIRONMENT.from_string(tree)
-                self.variables = frozenset(names)
+            tree = _ENVIRONMENT.parse(source)
+            names = {name.name for name in tree.find_all(Name) if name.ctx == "load"}
+            self._own = _ENVIRONMENT.from_string(tree)
+            self.variables = frozenset(names)
+            self.fails = False
         # Compiling folds constants, so it runs a part of the program.
         except Exception as error:
-            self._give_up(str(error))
+            self._give_up(_failure(str(error)))
 
     def render(self, messages: Sequence[Message], variables: Variables = NO_VARIABLES) -> str:
         """Return the prompt whose continuation is the assistant's answer.
 
-        What a template leaves out, the system prompt or the question, would be lost in silence:
-        then the system prompt is put in front of the first question, or a built-in template used.
-        A template that does not take the values of `variables` is used without them.
+        If the template fails, or leaves out the system prompt or the question, it is tried again
+        with the system prompt in the first question, with messages of the same role joined, and
+        without `variables`. Then a built-in template is used.
         """
-        text, problem = self._own(messages, variables, ())
+        text, problem = self._rendered(messages, variables, ())
+        self.fails = text is None
         if text is not None:
             return text
-        self._give_up(problem)
+        if self._given_up is None:
+            if self._rendered(_SIMPLEST, NO_VARIABLES, ())[0] is None:
+                self._give_up(_failure(problem))
+            else:
+                self.notice = _failure(problem, " for this conversation")
         return self._render(self._fallback, messages)
 
     def render_tools(
@@ -81,37 +92,28 @@ class ChatTemplate:
         variables: Variables = NO_VARIABLES,
         tools: Sequence[Tool] = (),
     ) -> str | None:
-        """Return the prompt as the template writes tools, their calls and results.
+        """Return the prompt with tools, calls and results in the template's own format.
 
-        None if it fails, or leaves a tool or a result out.
+        None if the template fails, or leaves out a tool or a result.
         """
-        text, _ = (None, "") if self.fails else self._own(messages, variables, tools)
+        text, _ = self._rendered(messages, variables, tools)
         return text if text and all(tool.name in text for tool in tools) else None
 
-    def _own(
+    def _rendered(
         self, messages: Sequence[Message], variables: Variables, tools: Sequence[Tool]
     ) -> tuple[str | None, str]:
-        """Return what the model's own template writes, or what is wrong with that."""
-        problem = ""
-        ways = [(messages, variables), (_without_system(messages), variables)]
-        ways += [(each, NO_VARIABLES) for each, _ in ways if variables]
-        for conversation, told in ways:
+        """Return the prompt by the model's own template, or why there is none."""
+        problem, self.notice = "", self._given_up
+        variants = [] if self._given_up else _variants(messages, variables)
+        for conversation, told, notice in variants:
             try:
-                text = self._render(self._template, conversation, told, tools)
-            except TooMuch as error:
-                problem = str(error)
-                break
+                text = self._render(self._own, conversation, told, tools)
             # A template is a program by a stranger: it may fail with any error at all.
             except Exception as error:
                 problem = str(error)
                 continue
-            if all(message.content.strip() in text for message in _indispensable(messages)):
-                if conversation is not messages:
-                    self.notice = (
-                        "This model has no system prompt; yours is put in the first question."
-                    )
-                elif told is not variables:
-                    self.notice = f"The model's chat template refuses this value ({problem})."
+            if all(message.content.strip() in text for message in _required(messages)):
+                self.notice = notice.format(problem=problem[:LONGEST_PROBLEM]) or None
                 return text, ""
             problem = "it leaves out part of the conversation"
         return None, problem
@@ -130,27 +132,46 @@ class ChatTemplate:
         written = sum(len(text) for message in messages for text in message.texts)
         written += sum(len(text) for tool in tools for text in tool.texts)
         offered = {"tools": [described(tool) for tool in tools]} if tools else {}
-        with bounded(LONGEST_S, MOST_MEMORY + 8 * written):
-            text = template.render(messages=turns, **self._names, **variables, **offered)
-        if len(text) > 4 * written + MAX_ADDED:
-            raise TooMuch("it expands too much")
+        text = template.render(messages=turns, **self._names, **variables, **offered)
+        if len(text) > 4 * written + MAX_ADDED + MAX_ADDED_PER_MESSAGE * len(messages):
+            raise jinja2.TemplateError("it expands too much")
         return text
 
-    @property
-    def fails(self) -> bool:
-        """Whether a built-in template is used instead of the model's own."""
-        return self._template is self._fallback
+    def _give_up(self, why: str) -> None:
+        """Use the built-in template for all conversations."""
+        self._given_up = self.notice = why
 
-    def _give_up(self, problem: str) -> None:
-        self._template = self._fallback
-        why = problem[:LONGEST_PROBLEM]
-        self.notice = f"The model's chat template fails ({why}); a built-in one is used."
+
+def _failure(problem: str, where: str = "") -> str:
+    why = problem[:LONGEST_PROBLEM]
+    return f"The model's chat template fails ({why}); a built-in one is used{where}."
+
+
+_SIMPLEST = (Message("user", "?"),)
+"""If a template fails for this conversation, it fails for all."""
+_NO_SYSTEM = "This model has no system prompt; yours is put in the first question."
+_JOINED = "This model's chat template takes roles in turn; messages of the same role are joined."
+_REFUSED = "The model's chat template refuses this value ({problem})."
+_Variant = tuple[Sequence[Message], Variables, str]
+
+
+def _variants(messages: Sequence[Message], variables: Variables) -> list[_Variant]:
+    """Return the variants of a conversation to try in turn, each with the notice for the user."""
+    joined = _joined(messages)
+    variants: list[_Variant] = [
+        (messages, variables, ""),
+        (_without_system(messages), variables, _NO_SYSTEM),
+        (joined, variables, _JOINED),
+        (_without_system(joined), variables, _JOINED),
+    ]
+    without = [(each, NO_VARIABLES, notice or _REFUSED) for each, _, notice in variants]
+    return variants + without if variables else variants
 
 
 def _turn(message: Message, names: Mapping[str, str]) -> dict[str, object]:
-    """Return a message as templates know it; a thought is theirs to write down or leave out.
+    """Return a message in the form that templates expect; they may leave out its thought.
 
-    `names` are those of the tools that were called, by the ids of the calls.
+    `names` maps the ids of calls to the names of the tools.
     """
     turn: dict[str, object] = {"role": message.role, "content": message.content}
     if message.thought:  # by two names: Qwen's and most others', gpt-oss's and Liquid's
@@ -171,15 +192,33 @@ def _turn(message: Message, names: Mapping[str, str]) -> dict[str, object]:
 
 
 def _without_system(messages: Sequence[Message]) -> Sequence[Message]:
-    """Put the system prompt before the first user message, for templates without one."""
-    if len(messages) < 2 or messages[0].role != "system":
+    """Move the system prompt into the first question, for templates that have no system role."""
+    if [message.role for message in messages[:2]] != ["system", "user"]:
         return messages
     system, first, *rest = messages
     return [Message(first.role, f"{system.content}\n\n{first.content}"), *rest]
 
 
-def _indispensable(messages: Sequence[Message]) -> Sequence[Message]:
-    """Return the system prompt, the last message, and the results of its question."""
+def _joined(messages: Sequence[Message]) -> Sequence[Message]:
+    """Join adjacent messages of the same role, for templates that require alternating roles.
+
+    System messages after the first turn become the user's.
+    """
+    lead = len([*takewhile(lambda message: message.role == "system", messages)])
+    later = (replace(m, role="user") if m.role == "system" else m for m in messages[lead:])
+    joined: list[Message] = []
+    for role, group in groupby([*messages[:lead], *later], key=lambda message: message.role):
+        row = [*group]
+        if role != "tool" and not any(message.calls for message in row):
+            content = "\n\n".join(message.content for message in row)
+            thought = "\n\n".join(message.thought for message in row if message.thought)
+            row = [replace(row[0], content=content, thought=thought)]
+        joined += row
+    return joined
+
+
+def _required(messages: Sequence[Message]) -> Sequence[Message]:
+    """Return what a prompt must contain: system prompt, last message, and the tools' results."""
     system = [message for message in messages[:1] if message.role == "system"]
     asked = max((i for i, each in enumerate(messages) if each.role == "user"), default=0)
     results = [message for message in messages[asked:-1] if message.role == "tool"]
@@ -197,14 +236,14 @@ def _to_json(
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,
 ) -> str:
-    """Return JSON without Jinja's own escapes for HTML."""
+    """Return JSON; unlike Jinja's own filter, without escapes for HTML."""
     return json.dumps(
         value, ensure_ascii=False, indent=indent, separators=separators, sort_keys=sort_keys
     )
 
 
 class _Generation(Extension):
-    """Render what stands between `generation` and `endgeneration`, which marks text to train on."""
+    """Render the body of `generation` blocks, which mark text to train on, as it is."""
 
     tags = {"generation"}  # noqa: RUF012 - as its base has it
 
@@ -213,8 +252,8 @@ class _Generation(Extension):
         return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
 
-def _environment() -> TemplateSandbox:
-    environment = TemplateSandbox(
+def _environment() -> ImmutableSandboxedEnvironment:
+    environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _Generation]
     )
     environment.filters["tojson"] = _to_json

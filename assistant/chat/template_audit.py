@@ -30,24 +30,24 @@ _ROLES = re.compile(
 )
 _DATES = re.compile(r"(Cutting Knowledge|Today) Date: (\d\d )?\w{3,9} \d{4}")  # Llama's own
 PATIENCE_S = 20.0
-"""Seconds for all that a probe does; each rendering has its own bounds."""
-_FEW = 12  # letters that may be left of a template's words for roles
+"""Seconds for all that a probe does; an honest template takes a hundredth of one."""
+_FEW = 12  # letters of a template's own that may be words for roles which are not known
 _QUOTED = 160
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something that a template does."""
+    """One finding about a template."""
 
     text: str
     suspicious: bool
 
 
 def examine(header: gguf.Header) -> tuple[Remark, ...]:
-    """Return what there is to say of the chat template of a file, the suspicious first.
+    """Return the findings about a file's chat template, suspicious ones first.
 
-    What a template does only to conversations unlike the probe is not found; that it is not the
-    known one of its vocabulary is.
+    A template that treats only other conversations badly passes the probe; but it is still reported
+    as not being the published one.
     """
     if header.template is None:
         return ()
@@ -56,7 +56,7 @@ def examine(header: gguf.Header) -> tuple[Remark, ...]:
 
 
 def _probed(source: str) -> Iterator[Remark]:
-    """Probe a template in a separate process: some of what it can do, nothing else interrupts."""
+    """Probe a template in a separate process, which can be ended if it computes without end."""
     path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
     try:
         done = subprocess.run(
@@ -94,9 +94,9 @@ def probe(source: str) -> Iterator[Remark]:
 
 def _comparison(header: gguf.Header) -> Iterator[Remark]:
     """Yield whether the template is the one that is known for models of this vocabulary."""
-    fingerprint = gguf.fingerprint(header)
-    known = catalog.templates_of(fingerprint.tokens)
-    if fingerprint.template in known:
+    digests = header.prompt_digests
+    known = catalog.templates_of(digests.get("vocabulary"))
+    if digests.get("chat template") in known:
         yield Remark("It is the published one.", False)
     elif known:
         yield Remark("It is not the known template for models with this vocabulary.", True)

@@ -7,11 +7,11 @@ two loops over one list may take turns, a round at a time.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from assistant.decoding.model import Logits, Model
 from assistant.decoding.rules.rule import Rule, Verdict
+from assistant.decoding.sampling import Origin
 from assistant.decoding.sources.draft import Draft, Drafter, Plan, Proposal
 from assistant.decoding.warp import EMPTY, Row, Warp
-from assistant.events import Origin
-from models.base import Logits, Model
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,13 +9,16 @@ too, so that they resemble the target's; whatever they are, the verification is 
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from assistant.decoding.model import Logits
 from assistant.decoding.row import EMPTY, Ids, Row, one_hot
 from assistant.decoding.warp import Warp
-from models.base import Logits
-from models.errors import UsageError
 
 Placed = Callable[[Ids], Ids]
 """Tells where the target's tokens stand among the logits of a draft; ids without a place go."""
+
+
+class NothingAllowed(Exception):
+    """A form forbids every token, in a sentence."""
 
 
 class Mask(Protocol):
@@ -47,7 +50,11 @@ class Mask(Protocol):
 
 
 def by_form(warp: Warp, mask: Mask | None) -> Warp:
-    """Return how the target's logits become rows under a form."""
+    """Return how the target's logits become rows under a form.
+
+    Raises:
+        NothingAllowed: by the warp, where the form leaves no token.
+    """
     if mask is None:
         return warp
 
@@ -55,7 +62,7 @@ def by_form(warp: Warp, mask: Mask | None) -> Warp:
         if (only := mask.only(history)) is not None:
             return one_hot(only)
         if (allowed := mask.masked(logits, history)) is None:
-            raise UsageError("The form leaves no token that the model could say.")
+            raise NothingAllowed("The form leaves no token that the model could say.")
         return warp(allowed, history)
 
     return masked

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from assistant.decoding.model import Logits
 from assistant.decoding.row import EMPTY as EMPTY
 from assistant.decoding.row import Ids, Probs, everything, highest
 from assistant.decoding.row import Row as Row
 from assistant.decoding.row import one_hot as one_hot
-from assistant.request import Sampling as Sampling
-from models.base import Logits
+from assistant.decoding.sampling import Sampling as Sampling
 
 Warp = Callable[[Logits, Sequence[int]], Row]
 """`warp` with its sampling chosen: logits and history in, row out."""
@@ -41,7 +41,7 @@ def warp(logits: Logits, sampling: Sampling, history: Sequence[int]) -> Row:
         best = one_hot(int(np.argmax(logits)))
         return Row(best.ids, best.probs, margin(logits))
     if sampling.top_k:
-        return _row(logits, top_k(logits, sampling.top_k), 0.0, sampling)
+        return _row(logits, highest(logits, sampling.top_k), 0.0, sampling)
     return _row(logits, *_plausible(logits, sampling), sampling)
 
 
@@ -63,11 +63,6 @@ def penalise(logits: Logits, recent: Sequence[int], penalty: float) -> Logits:
     # Infinity would be no score any more, but what was minus infinity cannot be.
     logits[ids] = np.where(np.isfinite(scores), np.clip(penalised, -_LARGEST, _LARGEST), scores)
     return logits
-
-
-def top_k(logits: Logits, k: int) -> Ids:
-    """Return the ids of the `k` highest logits, ascending; the lowest ids among equals."""
-    return highest(logits, k or len(logits))
 
 
 def nucleus(weights: Probs, top_p: float, unseen: float = 0.0) -> npt.NDArray[np.bool_] | None:

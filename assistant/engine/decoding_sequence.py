@@ -1,14 +1,13 @@
-"""An answer being decoded: its text, randomness, draft sources, and how logits become rows."""
+"""An answer being decoded: its tokens, verification rule, draft sources and constraints."""
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
-from assistant.decoding.lookahead.policy import Control, Policy
-from assistant.decoding.mask import Mask
+from assistant.decoding.mask import Mask, by_form
+from assistant.decoding.model import DraftFailed
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.coupled import CoupledRule
@@ -16,45 +15,37 @@ from assistant.decoding.rules.rule import Rule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Plan, Source
-from assistant.decoding.sources.frequency import FrequencySource
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
 from assistant.decoding.warp import Warp, warp
-from assistant.events import Noticed, Reason, Stats, Stop
+from assistant.engine.answer import AnswerBuilder
+from assistant.engine.policy import Control, Policy
+from assistant.engine.sources.forced import Forced, forcing
+from assistant.engine.sources.frequency import FrequencySource
+from assistant.events import Noticed, Reason
 from assistant.request import Request
 from models.base import Logits
-from models.errors import DraftFailed
-
-
-class Ending(Protocol):
-    """What decides where an answer ends; see `assistant.engine.answer.AnswerBuilder`."""
-
-    stop: Stop | None
-    stats: Stats
-
-    @property
-    def tokens_left(self) -> int:
-        """How many tokens it may still have."""
-        ...
 
 
 @dataclass(slots=True, eq=False)
 class DecodingSequence:
-    """An answer under way."""
+    """One answer under way, and all that decides its next token."""
 
     number: int
     tokens: list[int]
-    """The prompt, and the answer so far."""
-    answer: Ending
+    """The prompt followed by the answer so far."""
+    answer: AnswerBuilder
     drafter: Cascade
     rule: Rule
     mask: Mask | None = None
-    """Of the form that it has to have."""
+    """What its form allows next; None without a form."""
+    forced: Forced | None = None
+    """Returns the token that must come next, if any; see `ThoughtReader.forced`."""
 
     @property
     def model(self) -> ModelSource | None:
-        """The draft model, if one is asked."""
+        """The draft model among its sources, if any."""
         sources = self.drafter.sources.values()
         return next((each for each in sources if isinstance(each, ModelSource)), None)
 
@@ -64,12 +55,12 @@ class DecodingSequence:
         return self.model.model.busy_s if self.model else 0.0
 
     def speculates(self, policy: Policy) -> bool:
-        """Say whether sources are asked at all; the first token does not wait for a draft."""
+        """Say whether a round asks its sources; the first token does not wait for a draft."""
         begun = self.answer.stats.generated_tokens
         return bool(policy.control.mode != "ars" and begun and self.drafter.sources)
 
     def reason(self, policy: Policy, plan: Plan) -> Reason:
-        """Return why a plan that has been carried out proposed what it did."""
+        """Return why the round of a plan proposed as many tokens as it did."""
         if policy.control.mode != "ars":
             if not self.drafter.sources:
                 return Reason.NO_SOURCE
@@ -77,8 +68,12 @@ class DecodingSequence:
                 return Reason.FIRST
         return policy.reason(plan)
 
+    def warp(self, warp: Warp) -> Warp:
+        """Return a warp of the target's logits that obeys the form and forced tokens."""
+        return by_form(forcing(warp, self.forced) if self.forced else warp, self.mask)
+
     def without_model(self, error: DraftFailed) -> Noticed:
-        """Ask a draft model that has failed no more."""
+        """Drop a draft model that has failed; return the notice for the user."""
         if self.model:
             del self.drafter.sources[self.model.name]
         self.drafter.failure = None
@@ -86,9 +81,10 @@ class DecodingSequence:
 
 
 def own_sources(sources: Sequence[Source]) -> Iterator[Source]:
-    """Yield what proposes for one of several answers.
+    """Yield the draft sources of one of several answers.
 
-    Sources that read a text are each answer's own; and the draft model has no place here.
+    Sources that learn from the text are copied, so that no answer is drafted from another. The
+    draft model holds one text and is left out.
     """
     for source in sources:
         match source:
@@ -103,10 +99,10 @@ def own_sources(sources: Sequence[Source]) -> Iterator[Source]:
 
 
 def rule_of(request: Request, number: int = 0) -> Rule:
-    """Return the chance of an answer: of a stream, or with a seed of each place's own.
+    """Return the verification rule of answer `number` of a request, with its randomness.
 
-    Several answers to one request are numbered from 0; with a seed, each has that of its number
-    more, and so it is the answer that this seed gives alone.
+    With a seed every position has random numbers of its own, and answer i equals a single answer
+    with the seed `seed + i`. Without one they come from a new generator.
     """
     if request.seed is not None:
         return CoupledRule(request.seed + number)
@@ -115,7 +111,7 @@ def rule_of(request: Request, number: int = 0) -> Rule:
 
 
 def warp_of(request: Request, control: Control) -> Warp:
-    """Return how logits become rows: as the request says, or as the user has changed it since."""
+    """Return a warp by the request's sampling, or by the one that the user has chosen since."""
 
     def warped(logits: Logits, history: Sequence[int]) -> Row:
         return warp(logits, control.sampling or request.sampling, history)

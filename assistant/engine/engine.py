@@ -1,83 +1,103 @@
-"""The one thread that owns the models: a job goes in, events come out."""
+"""The thread that owns the models: jobs go in, events come out."""
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from queue import Empty, SimpleQueue
 from threading import Thread
 
-from assistant.decoding.lookahead.policy import Control
-from assistant.engine.weights_pool import Pool
-from assistant.engine.workplace import Emit, Handler, Workplace
+from assistant.engine.engine_state import EngineState, Handler
+from assistant.engine.policy import Control
 from assistant.events import Failed
 from assistant.request import AnyJob, Request, Steer
 from models.errors import Bug, Cancelled, SpecchatError
 
 REST_S = 3.0
-"""Seconds without a job after which what took long to read is saved."""
+"""Seconds of rest after which the KV cache of a long prompt is saved."""
 
 
 class Engine:
     """Do one job at a time on a thread of its own, by the handler of its class.
 
-    On that thread `emit` is called with every event of a job but the last, and `over` with that
-    one; they must not block and must not raise. Methods may be called from any thread, one at a
-    time; all but `close` return immediately.
+    On that thread `send` is called with a job's number, an event of it, and whether that is the
+    last one. It may raise only TypeError, for an event that cannot be sent, and it may block.
+    Methods may be called from any thread, one at a time; all but `close` return immediately.
     """
 
-    def __init__(self, emit: Emit, over: Emit, handlers: Mapping[type, Handler]) -> None:
-        self._over, self._handlers = over, handlers
+    def __init__(
+        self, send: Callable[[int, object, bool], None], handlers: Mapping[type, Handler]
+    ) -> None:
+        self._send, self._handlers = send, handlers
+        self._number = 0  # of the job that was handed over last
         self._job: SimpleQueue[AnyJob | None] = SimpleQueue()  # handed over; never more than one
         self._control = Control()
-        self._place = Workplace(Pool(), self._control, emit)
+        self._steps: SimpleQueue[bool] = SimpleQueue()
+        self._state = EngineState(self._control, self._say, self._await_step)
         self._thread = Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
 
-    def give(self, job: AnyJob) -> None:
+    def give(self, number: int, job: AnyJob) -> None:
         """Do a job; the one before must be over."""
+        self._number, self._steps = number, SimpleQueue()
         self._control.cancel.lower()  # it may have been raised when that one was over already
         if isinstance(job, Request):
-            self.steer(Steer(job.mode, job.lookahead))
+            self.steer(number, Steer(job.mode, job.lookahead))
         self._job.put(job)
 
-    def steer(self, how: Steer) -> None:
-        """Change how the answer under way is decoded, from the next round on."""
-        control = self._control
-        control.mode, control.lookahead, control.sampling = how.mode, how.lookahead, how.sampling
+    def steer(self, number: int, how: Steer) -> None:
+        """Change how an answer is decoded, from the next round on, if it is the one under way."""
+        if number == self._number:
+            control = self._control
+            control.mode, control.lookahead = how.mode, how.lookahead
+            control.sampling = how.sampling
 
-    def cancel(self) -> None:
-        """Stop the job that is being done; what was decoded is kept."""
-        self._control.cancel.raise_()
+    def step(self, number: int) -> None:
+        """Grant one more step to a job that awaits its steps, if it is the one under way."""
+        if number == self._number:
+            self._steps.put(True)
+
+    def cancel(self, number: int) -> None:
+        """Stop a job, if it is the one under way; what was decoded is kept."""
+        if number == self._number:
+            self._control.cancel.raise_()
+            self._steps.put(False)
 
     def close(self) -> None:
         """Stop everything, free the models and wait until the thread is gone."""
-        self.cancel()
+        self.cancel(self._number)
         self._job.put(None)
         self._thread.join()
+
+    def _say(self, event: object, last: bool = False) -> None:
+        self._send(self._number, event, last)
+
+    def _await_step(self) -> bool:
+        return self._steps.get()
 
     def _run(self) -> None:
         while (job := self._next()) is not None:
             self._do(job)
-        self._place.free()
+        self._state.free()
 
     def _next(self) -> AnyJob | None:
         """Wait for a job."""
         try:
             return self._job.get(timeout=REST_S)
         except Empty:
-            if (assistant := self._place.assistant) and assistant.resuming:
+            if (assistant := self._state.assistant) and assistant.resuming:
                 assistant.resuming.keep()
             return self._job.get()
 
     def _do(self, job: AnyJob) -> None:
-        """Do a job, and say how it has ended."""
+        """Do a job and send its last event, whatever is raised."""
         try:
-            self._over(self._handlers[type(job)](job, self._place))
-        except Cancelled:
-            self._over(Failed("Loading was stopped.", "Cancelled"))
+            self._say(self._handlers[type(job)](job, self._state), last=True)
+        except Cancelled as error:
+            said = Failed(str(error) or "Loading was stopped.", Cancelled.__name__)
+            self._say(said, last=True)
         except SpecchatError as error:
-            self._over(Failed(str(error), type(error).__name__))
-        # A thread that dies of a bug leaves everybody waiting; the next job may well succeed.
+            self._say(Failed(str(error), type(error).__name__), last=True)
+        # If a bug ended the thread, every client would wait forever; the next job may succeed.
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             what = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
-            self._over(Failed(f"This is a bug in specchat: {what}.", Bug.__name__))
+            self._say(Failed(f"This is a bug in specchat: {what}.", Bug.__name__), last=True)

@@ -1,19 +1,21 @@
 """Which engine runs a file on this machine, and why."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 
-from assistant.decoding.lookahead.machine_cache import Records
 from assistant.engine import engine_trial
 from assistant.engine.engine_trial import EngineFigures
+from assistant.engine.machine_cache import Records
 from assistant.request import Setup
 from models import engines, rpc_servers
 from models.cancel import CancelFlag
 from models.engines import ENGINES, PACKAGES, EngineName
-from models.errors import ModelError
+from models.errors import ModelError, OtherEngine
+from models.files import headers
+from models.ik import support
 from models.machine import processor
 
 
@@ -26,15 +28,29 @@ class EngineChoice:
     figures: Mapping[EngineName, EngineFigures] = field(default_factory=dict)
 
 
-def choose(setup: Setup, cancel: CancelFlag, tell: Callable[[EngineName], None]) -> EngineChoice:
-    """Return the engine for a setup; `tell` hears of each that is tried before.
+def choose(setup: Setup) -> EngineChoice:
+    """Return the engine for a setup's target.
 
-    What the setup names is taken. Else it is the faster one of those that are installed, which is
-    found out once for every file, if that can be remembered.
+    It is the one that the setup names or needs, else the one that `compare` found faster for this
+    file, else ik_llama.cpp where it can run the file well, and llama.cpp where it cannot.
 
     Raises:
-        Cancelled: `cancel` was raised.
+        ModelError: there is no such file, or it is damaged.
     """
+    return needed(setup) or _known(setup) or _by_header(setup.target)
+
+
+def told_apart(setups: Sequence[Setup]) -> list[Setup]:
+    """Return setups that name their engines, if these differ: each engine needs a process."""
+    with suppress(ModelError):  # loading says which file is damaged
+        named = [replace(setup, engine=choose(setup).engine) for setup in setups]
+        if len({setup.engine for setup in named}) > 1:
+            return named
+    return [*setups]
+
+
+def needed(setup: Setup) -> EngineChoice | None:
+    """Return the engine that a setup leaves no choice about, if so."""
     if setup.engine != "auto":
         return EngineChoice(setup.engine, "You chose it.")
     if setup.heads:
@@ -43,23 +59,40 @@ def choose(setup: Setup, cancel: CancelFlag, tell: Callable[[EngineName], None])
         return EngineChoice("llama", "Only it can use GPUs and other machines.")
     if len(engines.installed()) < 2:
         return EngineChoice(engines.first(), "No other engine is installed.")
-    if setup.cache is None:
-        return EngineChoice("llama", "The measurements are not saved.")
-    return known(setup) or compare(setup, setup.cache, cancel, tell)
+    if setup.gpu_layers is None and engines.llama_uses_gpu():
+        return EngineChoice("llama", "It was built for a GPU.")
+    if setup.cache is None:  # it could not be remembered that the other one refuses a file
+        return EngineChoice("llama", "It runs most files, and nothing is remembered.")
+    return None
 
 
-def known(setup: Setup) -> EngineChoice | None:
-    """Return what was found out before for a setup's target and the engines that are installed."""
-    return _records(setup.cache).get(_key(setup)) if setup.cache else None
+def _by_header(target: Path) -> EngineChoice:
+    """Return ik_llama.cpp, unless it cannot run a file, or reads it in small batches only."""
+    header, title = headers.read(target), ENGINES["ik"]
+    if reason := support.refusal(header):
+        return EngineChoice("llama", f"{title} cannot run {target.name}: {reason}.")
+    if tokens := support.widest_batch(header):
+        return EngineChoice("llama", f"{title} reads at most {tokens} tokens of it at once.")
+    return EngineChoice("ik", "It is faster on CPUs.")
+
+
+def leave(setup: Setup, choice: EngineChoice, reason: str) -> None:
+    """Have llama.cpp run a setup's target from now on, where it is installed and not ruled out.
+
+    Raises:
+        OtherEngine: it can be tried at once, in another process.
+    """
+    if choice.engine != "ik" or needed(setup) or setup.cache is None:
+        return
+    with suppress(OSError):
+        _records(setup.cache).put(_key(setup), EngineChoice("llama", reason))
+        raise OtherEngine(reason)
 
 
 def compare(
     setup: Setup, folder: Path, cancel: CancelFlag, tell: Callable[[EngineName], None]
 ) -> EngineChoice:
     """Try all engines with a setup's target, and keep which is the fastest.
-
-    It is kept also when other programs were busy: they disturb all alike, and to compare before
-    every answer would cost more than a wrong choice. `specchat tune` compares again.
 
     Raises:
         Cancelled: `cancel` was raised.
@@ -90,6 +123,13 @@ def fastest(figures: Mapping[EngineName, EngineFigures], refusals: list[str]) ->
     ratio = figures[others[0]].answer_s / figures[best].answer_s
     reason = f"A typical answer takes {ENGINES[others[0]]} {ratio:.2f} times as long."
     return EngineChoice(best, reason, figures)
+
+
+def _known(setup: Setup) -> EngineChoice | None:
+    """Return what was found out before for a setup's target and the installed engines."""
+    with suppress(OSError):  # there is no such file: reading its header says so
+        return _records(setup.cache).get(_key(setup)) if setup.cache else None
+    return None
 
 
 def _records(folder: Path) -> Records[EngineChoice]:

@@ -6,25 +6,23 @@ suit this processor, or a file that it dies of, ends no more than that.
 
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 import msgspec
-import numpy as np
 
 from assistant.decoding.lookahead import theory
-from assistant.decoding.lookahead.cost_measurement import TARGET_LIMIT_S, time_target, varied
+from assistant.engine.cost_measurement import TARGET_LIMIT_S, time_target, varied
 from models import child_process
-from models.base import Logits, Model
 from models.cancel import CancelFlag
 from models.engines import ENGINES, EngineName
 from models.errors import Cancelled, ModelError, SpecchatError
 from models.native import loaded
 
-VERSION = 2
+VERSION = 3
 """Of the trial; choices that another one led to are made again."""
 LOOK_S = 0.05
 """Seconds between two looks whether the trial is to be stopped."""
@@ -34,10 +32,6 @@ PROMPT = 256
 N_CTX = 512
 ANSWER = 128
 """Tokens of a typical answer, and of what is read for it."""
-NARROW = 16
-ERROR = 0.5
-"""How far a row may be from that of narrow batches, against its own length. Rounding gives 0.05;
-the kernels of ik_llama.cpp for 32 and more tokens of Q4_1 weights give 1 and more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +89,8 @@ def _measured(
     engine: EngineName, path: Path, gpu_layers: int | None, threads: int | None
 ) -> EngineFigures:
     loaded.use(engine)
-    from models.native.library import WeightSettings
+    from assistant.engine.batch_check import limit_batch
+    from models.native.engine import WeightSettings
     from models.native.model import NativeModel
     from models.native.weights import Weights
 
@@ -103,36 +98,16 @@ def _measured(
         closing(Weights(path, WeightSettings(gpu_layers))) as weights,
         closing(NativeModel(weights, n_ctx=N_CTX, threads=threads)) as model,
     ):
-        tokens = varied(PROMPT, model.n_vocab)
+        limit_batch(model, None)
+        model.truncate(0)
+        busy_s, tokens = model.busy_s, varied(PROMPT, model.n_vocab)
         for end in range(CHUNK, PROMPT + 1, CHUNK):
             model.logits(tokens[:end], rows=0)
-            if model.busy_s > TARGET_LIMIT_S:
+            if model.busy_s - busy_s > TARGET_LIMIT_S:
                 break
         reading_s = model.seconds_a_token
         assert reading_s is not None
-        figures = EngineFigures(reading_s, time_target(model).seconds)
-        _compare_batches(model, tokens[:CHUNK])
-        return figures
-
-
-def _compare_batches(model: Model, tokens: Sequence[int]) -> None:
-    """Look whether tokens in one batch have the logits that they have in several.
-
-    Raises:
-        ModelError: they have not.
-    """
-    model.logits(tokens[1:2])  # which has the cache forget all others
-    wide = model.logits(tokens)[0].copy()
-    model.logits(tokens[1:2])
-    for end in range(NARROW, len(tokens) + 1, NARROW):
-        row = model.logits(tokens[:end])[0]
-    if _length(wide - row) > ERROR * _length(row):
-        raise ModelError(f"{len(tokens)} tokens in one batch have other logits than in several.")
-
-
-def _length(row: Logits) -> float:
-    """Return the length of logits, less what all of them have in common."""
-    return float(np.linalg.norm(row - row.mean()))
+        return EngineFigures(reading_s, time_target(model).seconds)
 
 
 if __name__ == "__main__":

@@ -1,50 +1,44 @@
-"""How the engine does its jobs, each by its class."""
+"""One handler for each class of job."""
 
 from assistant.chat import context
+from assistant.engine.engine_state import EngineState, Handler
 from assistant.engine.load import Loader
 from assistant.engine.race import run
 from assistant.engine.reply import Assistant
-from assistant.engine.workplace import Handler, Workplace
-from assistant.events import Answered, Counted, Finished, RaceOver, Ready
+from assistant.events import Answered, Counted, Finished, Ready
 from assistant.request import Count, Race, Request, Setup
 from models.errors import ModelError
 
 
-def _load(setup: Setup, place: Workplace) -> Ready:
-    place.free()
-    place.loader = Loader(setup, place.control, place.emit, place.pool)
-    place.assistant, ready = place.loader.load()
+def _load(setup: Setup, state: EngineState) -> Ready:
+    state.free()
+    state.loader = Loader(setup, state.control, state.emit)
+    state.assistant, ready = state.loader.load()
     return ready
 
 
-def _answer(request: Request, place: Workplace) -> Finished | Answered:
-    assistant = _loaded(place)
+def _answer(request: Request, state: EngineState) -> Finished | Answered:
+    assistant = _loaded(state)
     answer = assistant.reply if request.answers == 1 else assistant.replies
-    for event in answer(request, place.control):
+    for event in answer(request, state.control):
         if isinstance(event, Finished | Answered):
-            if place.loader:
-                place.loader.keep_learnt()  # before the last word: this process may end with it
+            if state.loader:
+                state.loader.keep_learnt()  # before the last word: this process may end with it
             return event
-        place.emit(event)
+        state.emit(event)
     raise AssertionError("an answer ends in one of them")
 
 
-def _race(race: Race, place: Workplace) -> RaceOver:
-    """Load the lanes' own models and free them afterwards; the loaded pair stays and is shared."""
-    run(race, place.pool, place.control, place.emit)
-    return RaceOver()
-
-
-def _count(count: Count, place: Workplace) -> Counted:
-    assistant = _loaded(place)
+def _count(count: Count, state: EngineState) -> Counted:
+    assistant = _loaded(state)
     n_ctx = assistant.target.n_ctx
     return Counted(count.label, context.count(count.text, assistant.vocab.tokenize, n_ctx))
 
 
-def _loaded(place: Workplace) -> Assistant:
-    if place.assistant is None:
+def _loaded(state: EngineState) -> Assistant:
+    if state.assistant is None:
         raise ModelError("No model is loaded, so there is nothing to answer with.")
-    return place.assistant
+    return state.assistant
 
 
-HANDLERS: dict[type, Handler] = {Setup: _load, Request: _answer, Race: _race, Count: _count}
+HANDLERS: dict[type, Handler] = {Setup: _load, Request: _answer, Race: run, Count: _count}

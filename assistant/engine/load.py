@@ -1,56 +1,53 @@
 """Load a pair of models into an assistant, or a target alone when the draft cannot serve it."""
 
-import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.controller import Controller
-from assistant.decoding.lookahead.machine_cache import (
+from assistant.decoding.mapping import Mapping
+from assistant.decoding.sources.draft import Source
+from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.suffix import SuffixSource
+from assistant.decoding.sources.tail import TailSource
+from assistant.engine import tuned_settings
+from assistant.engine.batch_check import limit_batch
+from assistant.engine.engine_choice import EngineChoice, choose, leave
+from assistant.engine.machine_cache import (
     cached_or_measured,
     known_acceptance,
     remember_acceptance,
     remember_attention,
 )
-from assistant.decoding.lookahead.policy import Control
-from assistant.decoding.sources.draft import Source
-from assistant.decoding.sources.frequency import RandomSource, bigram, unigram
-from assistant.decoding.sources.model import HeadSource, ModelSource
-from assistant.decoding.sources.ngram import NgramSource, Tables
-from assistant.decoding.sources.ngram_store import recalled, shipped
-from assistant.decoding.sources.suffix import SuffixSource
-from assistant.decoding.sources.tail import TailSource
-from assistant.engine import tuned_settings
-from assistant.engine.engine_choice import choose
+from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.engine.resume import Resuming
-from assistant.engine.weights_pool import Pool
+from assistant.engine.sources.frequency import RandomSource, bigram, unigram
+from assistant.engine.sources.heads import HeadSource
+from assistant.engine.sources.ngram import NgramSource, Tables
+from assistant.engine.sources.ngram_store import recalled, shipped
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
 from assistant.request import MOST_ANSWERS, Setup
 from models import pairing
-from models.engines import ENGINES, EngineName
-from models.errors import ModelError
+from models.errors import EngineRefused, ModelError
 from models.files import snapshots
 from models.files.checksum import known_sha256
 from models.gguf import read_vocabulary
-from models.gguf.summary import fingerprint
-from models.mapping import Mapping
+from models.mapping import shared_tokens
 from models.native import loaded
+from models.native.engine import WeightSettings
 from models.native.heads import HeadModel
-from models.native.library import WeightSettings
 from models.native.model import MAX_ROWS, NativeModel
-from models.native.weights import Weights
+from models.native.weights import Weights, shared
+from models.well_formed import well_formed
 
 
 class Loader:
     """Load what a setup names, and own it until closed."""
 
-    def __init__(
-        self, setup: Setup, control: Control, emit: Callable[[Event], None], pool: Pool
-    ) -> None:
+    def __init__(self, setup: Setup, control: Control, emit: Callable[[Event], None]) -> None:
         self._setup = setup
-        self._pool = pool
         self._cancel = control.cancel
         self._emit = emit
         self._resources = ExitStack()
@@ -64,13 +61,14 @@ class Loader:
             ModelError: the target cannot be used.
             Cancelled: it was stopped.
         """
-        choice = choose(self._setup, self._cancel, self._compares)
+        choice = choose(self._setup)
         loaded.use(choice.engine)
         with ExitStack() as opened:
-            target = self._open("target", self._setup.target, MAX_ROWS, opened)
+            target = self._target(choice, opened)
             draft, mapping, reason = self._draft(target, opened)
             source_of = HeadSource if self._setup.heads else ModelSource
-            model = source_of(draft, mapping) if draft and mapping else None
+            failures = (ModelError,)
+            model = source_of(draft, mapping, failures=failures) if draft and mapping else None
             sources = self._sources(target, model)
             controller = self._controller(target, draft, source_of.name)
             assistant = Assistant(target, target.weights.vocab, sources, controller)
@@ -87,7 +85,7 @@ class Loader:
             target.can_roll_back,
             choice.engine,
             choice.reason,
-            assistant.chat.markers is not None,
+            assistant.chat.thinks,
             assistant.chat.takes_effort,
         )
 
@@ -95,19 +93,27 @@ class Loader:
         """Free everything that was loaded."""
         self._resources.close()
 
-    def _compares(self, engine: EngineName) -> None:
-        what = f"{self._setup.target.name} with {ENGINES[engine]} to compare engines"
-        self._emit(Loading("target", what, 0.0))
+    def _target(self, choice: EngineChoice, opened: ExitStack) -> NativeModel:
+        """Load the target, or leave it to another engine."""
+        try:
+            target = self._open("target", self._setup.target, MAX_ROWS, opened)
+        except EngineRefused as error:
+            leave(self._setup, choice, str(error))
+            raise
+        if limit_batch(target, self._setup.cache):
+            title = target.weights.engine.title
+            leave(self._setup, choice, f"{title} misreads prompts of {self._setup.target.name}.")
+        return target
 
     def _open(self, role: Role, path: Path, max_rows: int, opened: ExitStack) -> NativeModel:
         setup = self._setup
         tuning = tuned_settings.found(path, setup.gpu_layers, setup.cache)
         weights = opened.enter_context(
-            self._pool.use(
+            shared(
                 path,
                 # A draft's step takes less time than the way to another machine.
                 WeightSettings(
-                    setup.gpu_layers, tuning.repack, at_home=role == "draft", heads=setup.heads
+                    setup.gpu_layers, tuning.repack, local_only=role == "draft", heads=setup.heads
                 ),
                 self._cancel,
                 lambda fraction: self._emit(Loading(role, path.name, fraction)),
@@ -129,7 +135,7 @@ class Loader:
     def _draft(
         self, target: NativeModel, opened: ExitStack
     ) -> tuple[NativeModel | HeadModel | None, Mapping | None, str | None]:
-        """Load the draft; return it and how it is to be understood, or why there is none."""
+        """Load the draft. Return it with its vocabulary mapping, or the reason it is unusable."""
         path = self._setup.draft
         if self._setup.heads:
             return self._heads(target, opened)
@@ -139,6 +145,7 @@ class Loader:
             try:
                 _check_rolls_back(target)
                 draft = self._open("draft", path, 1, refused)
+                limit_batch(draft, self._setup.cache)
                 _check_rolls_back(draft)
                 mapping = _mapping(target, draft)
                 draft.logits([0])  # one that computes no numbers is refused here
@@ -188,7 +195,7 @@ class Loader:
     def _tables(self, target: NativeModel) -> list[Tables]:
         """Return the tables of the user's own answers, if they are wanted, and of others'."""
         own = [recalled(_name(target))] if self._setup.recalls else []
-        others = shipped(fingerprint(target.weights.header).tokens)
+        others = shipped(target.weights.header.vocabulary)
         return [*own, others] if others else own
 
     def _controller(
@@ -213,8 +220,7 @@ class Loader:
 
 def _name(model: NativeModel | HeadModel) -> str:
     """Return what a model calls itself, or its file's name, as text that can be stored."""
-    stem = os.fsencode(model.weights.path.stem).decode("utf-8", "replace")
-    return model.weights.header.name or stem
+    return model.weights.header.name or well_formed(model.weights.path.stem)
 
 
 def _has_heads(weights: Weights) -> bool:
@@ -228,7 +234,7 @@ def _has_heads(weights: Weights) -> bool:
 def _check_rolls_back(model: NativeModel) -> None:
     if not model.can_roll_back:
         raise ModelError(
-            f"{model.weights.path.name} cannot roll back tokens with {model.weights.library.TITLE}."
+            f"{model.weights.path.name} cannot roll back tokens with {model.weights.engine.title}."
         )
 
 
@@ -242,7 +248,7 @@ def _mapping(target: NativeModel, draft: NativeModel) -> Mapping:
     if pairing.mismatch(ours.vocab, theirs.vocab) is None:
         return Mapping.by_number(target.n_vocab, draft.n_vocab)
     try:
-        return Mapping.between(read_vocabulary(ours.path), read_vocabulary(theirs.path))
+        return Mapping(*shared_tokens(read_vocabulary(ours.path), read_vocabulary(theirs.path)))
     except ModelError as error:
         names = f"{theirs.path.name} cannot draft for {ours.path.name}"
         raise ModelError(f"{names}: {error}.") from error

@@ -2,56 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from assistant.calling.grammar import closed
-from assistant.calling.reader import CallParts
+from assistant.calling.arguments import closed
+from assistant.calling.reader import CallReader
 from assistant.calling.wording import read_json
-from assistant.chat.context import fit, without_hopeless
+from assistant.chat.answer_text import AnswerText
+from assistant.chat.context import drop_oversized, fit
 from assistant.chat.prompt_tokens import ChatTokens
-from assistant.chat.thinking import PartReader
-from assistant.chat.thought_end import AnswerStart
 from assistant.decoding.lookahead.controller import TYPICAL_ANSWER, Controller
-from assistant.decoding.lookahead.policy import Control, Policy
+from assistant.decoding.model import Model
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
-from assistant.decoding.sources.forced import Forced, ForcedSource
-from assistant.decoding.sources.form import FormSource
 from assistant.decoding.sources.model import ModelSource
 from assistant.engine.answer import AnswerBuilder
 from assistant.engine.decoding_sequence import DecodingSequence, own_sources, rule_of, warp_of
+from assistant.engine.multi_sequence_model import MultiSequenceModel
+from assistant.engine.policy import Control, Policy
 from assistant.engine.resume import Resuming
 from assistant.engine.rounds import Rounds, SequenceRound, prefill
+from assistant.engine.sources.forced import Forced, ForcedSource
+from assistant.engine.sources.form import FormSource
 from assistant.engine.stopwatch import Clock, Stopwatch
 from assistant.events import (
     Answered,
+    AnswerEvent,
+    BatchEvent,
     Decoded,
     Finished,
     Noticed,
     OneOf,
     Prefilled,
     Prepared,
-    Spoken,
+    Stats,
     Stop,
-    Told,
 )
-from assistant.request import Request
-from models.base import Model, MultiSequenceModel, Vocab
+from assistant.request import Message, Request
 from models.errors import Cancelled
+from models.native.vocab import Vocab
 
 if TYPE_CHECKING:
-    from assistant.forms.forms import Forms
+    from assistant.forms.forms import Forms, MakeMask
     from assistant.forms.mask import FormMask
 
 
-class Assistant:
-    """A target, its draft sources, and what has been learnt about them.
+class PreparedPrompt(NamedTuple):
+    """The prompt of a request, ready to be read, and what is known of its answers before."""
 
-    Without sources every answer is autoregressive; without a controller, those of mode auto are.
+    tokens: list[int]
+    prepared: Prepared
+    remarks: list[str]  # what of the request cannot be done, in sentences
+    form: MakeMask | None  # of the answers, if they have a form or may call tools
+
+
+class Assistant:
+    """Answer requests with a target and its draft sources.
+
+    Without sources every answer is autoregressive; without a controller, so is mode auto.
     """
 
     def __init__(
@@ -66,15 +77,15 @@ class Assistant:
         self.sources = {source.name: source for source in sources}
         self.controller = controller
         self.resuming: Resuming | None = None
-        """What brings back conversations that the target has read before."""
+        """Restores saved caches of conversations that the target has read before."""
         self.several: MultiSequenceModel | None = None
-        """The target, where it can hold several texts side by side."""
+        """The target, if it can hold several sequences in one batch."""
         self.draft_name: str | None = None
-        """What the draft model is called, for the figures of answers."""
+        """The draft model's name, for the stats of answers."""
         self.engine: str | None = None
-        """Which library computes, for the same."""
+        """The name of the inference library, for the stats of answers."""
         self.chat = ChatTokens(vocab)
-        """How conversations become tokens."""
+        """Tokenises conversations as the target's chat template writes them."""
 
     @property
     def draft(self) -> Model | None:
@@ -84,7 +95,7 @@ class Assistant:
 
     def reply(
         self, request: Request, control: Control, clock: Clock = perf_counter
-    ) -> Iterator[Spoken]:
+    ) -> Iterator[AnswerEvent]:
         """Yield the events of one answer, `Prepared` first and `Finished` last.
 
         `control` may change the mode meanwhile, and stop the answer: what was decoded is kept, and
@@ -101,11 +112,11 @@ class Assistant:
 
     def replies(
         self, request: Request, control: Control, clock: Clock = perf_counter
-    ) -> Iterator[Told]:
-        """Yield the events of several answers, decoded together; `Answered` comes last.
+    ) -> Iterator[BatchEvent]:
+        """Yield the events of several answers to one request; `Answered` comes last.
 
-        They are numbered from 0. With a seed each is the answer that this seed and its number give.
-        A model that holds one text at a time gives them one after another.
+        Answers are numbered from 0. With a seed, answer i equals a single answer with `seed + i`.
+        A target that holds one sequence at a time gives them one after another.
 
         Raises:
             SpecchatError: the answers cannot begin, or cannot continue.
@@ -123,76 +134,100 @@ class Assistant:
         request: Request,
         control: Control,
         clock: Clock,
-    ) -> Iterator[Told]:
-        """Decode an answer from each of some `sources`."""
+    ) -> Iterator[BatchEvent]:
+        """Decode one answer for each list of draft sources."""
         stopwatch = Stopwatch(self.target, self.draft, clock)
-        masked = self._masked(request)
-        tokens, prepared = self._prompt(request)
-        remarks = [*self.chat.remarks(request)]
-        if self.chat.template.notice:
-            remarks.insert(0, self.chat.template.notice)
-        size = prepared.prompt_tokens, prepared.cached_tokens
-        beginning = self.chat.beginning(request, tokens)
-        if request.tools:
-            thought = self.chat.thought_first(request, beginning)
-            thinks = self.chat.markers is not None
-            masked, doubts = self._all_forms.calls(self.chat.calls, request, thought, thinks)
-            remarks += doubts
-        yield prepared
-        yield from map(Noticed, remarks)
-        budget = self.chat.budget(request, beginning)
-        forced = budget.forced if budget else None
-        # the first has the tokens that a snapshot is to be of
-        texts = [[*tokens] if i else tokens for i in range(len(sources))]
-        masks = [masked(text, self.chat.answer_start(beginning)) for text in texts]
-        answers = [
-            AnswerBuilder(
-                request,
-                self.vocab,
-                stopwatch,
-                *size,
-                PartReader(self.chat.markers, beginning.now),
-                self.chat.mark_calls if request.tools else self.chat.mark,
-                mask,
-                self._call_parts(request),
-            )
-            for mask in masks
-        ]
-        if len(answers) == 1:
-            answers[0].stats = replace(answers[0].stats, draft=self.draft_name)
-        for answer in answers:
-            answer.stats = replace(answer.stats, engine=self.engine)
-        drafters = [
-            self._drafter(each, mask, forced) for each, mask in zip(sources, masks, strict=True)
-        ]
+        prompt = self._prompt(request, control)
+        yield prompt.prepared
+        yield from map(Noticed, prompt.remarks)
         sequences = [
-            DecodingSequence(i, text, answer, drafter, rule_of(request, i), mask)
-            for i, (text, answer, drafter, mask) in enumerate(
-                zip(texts, answers, drafters, masks, strict=True)
-            )
+            self._sequence(number, own, prompt, request, stopwatch)
+            for number, own in enumerate(sources)
         ]
         policy, warp = Policy(control, self.controller), warp_of(request, control)
-        rounds = Rounds(target, sequences, policy, warp, clock, forced)
-        open_ = dict(enumerate(answers))
+        rounds, open_ = Rounds(target, sequences, policy, warp, clock), [*sequences]
         try:
-            yield from prefill(self.target, "target", tokens[:-1])  # the first round reads the last
-            for answer in answers:
-                answer.begin()
+            yield from prefill(self.target, "target", prompt.tokens[:-1])  # a round reads the last
+            for sequence in sequences:
+                sequence.answer.begin()
             for step in rounds:
                 if isinstance(step, SequenceRound):
-                    number = step.sequence.number
-                    yield OneOf(number, answers[number].add(step.round, step.forecast))
+                    answer = step.sequence.answer
+                    yield OneOf(step.sequence.number, answer.add(step.round, step.forecast))
                     yield from _endings(open_)
                 else:
                     yield step
         except Cancelled:
-            for answer in open_.values():
-                answer.stop = answer.stop or Stop.CANCELLED
+            for sequence in open_:
+                sequence.answer.stop = sequence.answer.stop or Stop.CANCELLED
         yield from _endings(open_)
-        generated = sum(answer.stats.generated_tokens for answer in answers)
+        generated = sum(each.answer.stats.generated_tokens for each in sequences)
         yield Answered(rounds.evaluations, generated, stopwatch.decode_s)
 
-    def _in_turn(self, request: Request, control: Control, clock: Clock) -> Iterator[Told]:
+    def _prompt(self, request: Request, control: Control) -> PreparedPrompt:
+        """Tokenise as many turns as fit, and prepare the target's cache for them.
+
+        Raises:
+            Cancelled: the user stopped it between the tokenising of two turns.
+            SpecchatError: the answer cannot begin.
+        """
+        form = self._forms.mask(request.form) if request.form else None
+        room = self._room(request)
+        messages, oversized = drop_oversized(request.messages, self.vocab.tokenize, room)
+        variables = self.chat.variables(request)
+        whole = partial(self.chat.encode, variables=variables, tools=request.tools)
+
+        def turn(messages: Sequence[Message]) -> list[int]:
+            if control.cancel.raised:
+                raise Cancelled("Stopped before it began.")
+            return self.chat.encode(messages, variables)
+
+        tokens, dropped = fit(messages, whole, room, turn)
+        remarks = [*self.chat.remarks(request)]
+        if request.tools:
+            thought = self.chat.thought_first(request, self.chat.beginning(request, tokens))
+            form, doubts = self._forms.calls(self.chat.calls, request, thought, self.chat.thinks)
+            remarks += doubts
+        if self.several:
+            self.several.settle(tokens)
+        if self.resuming:
+            self.resuming.begin(tokens, request.stored)
+        cached = min(self.target.cached(tokens), len(tokens) - 1)
+        return PreparedPrompt(
+            tokens, Prepared(len(tokens), cached, oversized + dropped), remarks, form
+        )
+
+    def _sequence(
+        self,
+        number: int,
+        sources: Sequence[Source],
+        prompt: PreparedPrompt,
+        request: Request,
+        stopwatch: Stopwatch,
+    ) -> DecodingSequence:
+        """Set up the decoding of one answer to a prompt."""
+        # A snapshot is taken of the list that `Resuming.begin` was given: the first answer's.
+        tokens = [*prompt.tokens] if number else prompt.tokens
+        beginning = self.chat.beginning(request, tokens)
+        thoughts = self.chat.thoughts(request, beginning)
+        forced = None if thoughts.budget is None else thoughts.forced
+        mask = prompt.form(tokens, thoughts.answer_start) if prompt.form else None
+        stats = Stats(
+            request.mode,
+            prompt_tokens=prompt.prepared.prompt_tokens,
+            cached_tokens=prompt.prepared.cached_tokens,
+            draft=self.draft_name if request.answers == 1 else None,
+            beside=request.answers - 1,
+            engine=self.engine,
+        )
+        begun, stops = tokens[beginning.start :], request.stop_strings
+        text = AnswerText(beginning, begun, stops, self._calls(request))
+        answer = AnswerBuilder(request, self.vocab, stopwatch, stats, text, mask)
+        drafter = self._drafter(sources, mask, forced)
+        rule = rule_of(request, number)
+        return DecodingSequence(number, tokens, answer, drafter, rule, mask, forced)
+
+    def _in_turn(self, request: Request, control: Control, clock: Clock) -> Iterator[BatchEvent]:
         yield Noticed("This model holds one text at a time, so the answers come one after another.")
         rounds = tokens = 0
         decode_s = 0.0
@@ -209,46 +244,27 @@ class Assistant:
                     decode_s += event.stats.decode_s
         yield Answered(rounds, tokens, decode_s)
 
-    def _prompt(self, request: Request) -> tuple[list[int], Prepared]:
-        """Return the tokens of the prompt, as many turns of it as fit, and make the cache ready."""
-        room = self._room(request)
-        messages, hopeless = without_hopeless(request.messages, self.vocab.tokenize, room)
-        variables = self.chat.variables(request)
-        encode = partial(self.chat.encode, variables=variables, tools=request.tools)
-        tokens, dropped = fit(messages, encode, room)
-        if self.several:
-            self.several.settle(tokens)
-        if self.resuming:
-            self.resuming.begin(tokens, request.stored)
-        cached = min(self.target.cached(tokens), len(tokens) - 1)
-        return tokens, Prepared(len(tokens), cached, hopeless + dropped)
-
-    def _masked(self, request: Request) -> Callable[[list[int], AnswerStart], FormMask | None]:
-        """Return what makes the mask of an answer, from its prompt and where it starts."""
-        if request.form is None:
-            return lambda tokens, start: None
-        return self._all_forms.mask(request.form)
-
     @cached_property
-    def _all_forms(self) -> Forms:
+    def _forms(self) -> Forms:
         from assistant.forms.forms import Forms  # with a library that few answers need
 
         return Forms(self.vocab, self.target.n_vocab)
 
-    def _call_parts(self, request: Request) -> CallParts | None:
-        """Return what tells the calls of an answer."""
+    def _calls(self, request: Request) -> CallReader | None:
+        """Return what reads the calls of an answer; None where it must not have any."""
         if not request.tools or request.tool_choice == "none":
             return None
         form = self.chat.calls
-        return CallParts(
+        return CallReader(
             replace(form, bare=form.bare and not request.form),
             {tool.name: closed(read_json(tool.parameters)) for tool in request.tools},
+            [call.id for each in request.messages[-1:] for call in each.calls],
         )
 
     def _drafter(
         self, sources: Sequence[Source], mask: FormMask | None, forced: Forced | None
     ) -> Cascade:
-        """Return what makes drafts; what is certain comes first."""
+        """Return the cascade of an answer's draft sources, those that are never wrong first."""
         own: list[Source] = []
         if self.target.can_roll_back:
             own += [ForcedSource(forced)] if forced else []
@@ -259,16 +275,16 @@ class Assistant:
         return [self.sources[name] for name in request.sources if name in self.sources]
 
     def _room(self, request: Request) -> int:
-        """Return how long a prompt may be, so that answers of some length fit after it."""
+        """Return the most tokens that a prompt may have, to leave room for the answers."""
         n_ctx = self.target.n_ctx
         answers = request.answers * (request.max_tokens or TYPICAL_ANSWER)
         return n_ctx - min(answers, n_ctx // 4)
 
 
-def _endings(open_: dict[int, AnswerBuilder]) -> Iterator[OneOf]:
-    """Yield the last words of answers that have ended, which are open no more."""
-    for number, answer in [*open_.items()]:
-        if answer.stop is not None:
-            del open_[number]
-            for event in answer.finish():
-                yield OneOf(number, event)
+def _endings(open_: list[DecodingSequence]) -> Iterator[OneOf]:
+    """Finish the answers that have stopped, and take them out of `open_`."""
+    for sequence in [*open_]:
+        if sequence.answer.stop is not None:
+            open_.remove(sequence)
+            for event in sequence.answer.finish():
+                yield OneOf(sequence.number, event)

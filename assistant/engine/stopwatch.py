@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from time import perf_counter
 
-from models.base import Model
+from assistant.decoding.model import Model
 
 Clock = Callable[[], float]
 """Seconds from some moment on. A lane of a race has one that stands still while others compute."""

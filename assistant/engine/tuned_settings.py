@@ -2,17 +2,16 @@
 
 from pathlib import Path
 
-from assistant.decoding.lookahead.machine_cache import Records
+from assistant.engine.machine_cache import Records
 from assistant.request import Tuning
 from models.native import loaded
-from models.native.library import speed_key
 
 
 def found(path: Path, gpu_layers: int | None, folder: Path | None) -> Tuning:
     """Return what was found best for a file on this machine, or the usual."""
     if folder is None or not path.exists():
         return Tuning()
-    return _records(folder).get(speed_key(loaded.library(), path, gpu_layers)) or Tuning()
+    return _records(folder).get(loaded.engine().speed_key(path, gpu_layers)) or Tuning()
 
 
 def keep(path: Path, gpu_layers: int | None, folder: Path, tuning: Tuning) -> None:
@@ -21,7 +20,7 @@ def keep(path: Path, gpu_layers: int | None, folder: Path, tuning: Tuning) -> No
     Raises:
         OSError: the folder cannot be written.
     """
-    _records(folder).put(speed_key(loaded.library(), path, gpu_layers), tuning)
+    _records(folder).put(loaded.engine().speed_key(path, gpu_layers), tuning)
 
 
 def _records(folder: Path) -> Records[Tuning]:

@@ -1,48 +1,48 @@
-"""Forms for the answers of one model."""
+"""Masks for answers with a form, and for answers that may call tools."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from llguidance import LLMatcher, regex_to_lark
+from llguidance import LLMatcher
 
-from assistant.calling.arguments import Schema
+from assistant.calling.arguments import ANY_OBJECT, Schema, closed
 from assistant.calling.formats import CallFormat
-from assistant.calling.grammar import ANY_OBJECT, CallGrammar, closed
+from assistant.calling.grammar import CallGrammar
 from assistant.calling.lark import LarkRules
 from assistant.calling.wording import read_json
-from assistant.forms.grammar import LIMITS, LONGEST_WHY, STYLE, compiled, matcher_of, named, reason
+from assistant.forms.grammar import LIMITS, STYLE, compiled, matcher_of, named, reason
 from assistant.forms.mask import FormMask, Start
 from assistant.forms.tokenizer import tokenizer_of
 from assistant.request import AnswerForm, Request, Tool
-from models.base import Vocab
 from models.errors import UsageError
+from models.native.vocab import Vocab
 
 if TYPE_CHECKING:
     from llguidance._lib import JsonCompileOptions
 
 MakeMask = Callable[[list[int], Start], FormMask]
-"""Makes the mask of an answer, from its prompt and what finds its start."""
+"""Makes the mask of an answer from its tokens and the function that finds its start."""
 _STYLE: JsonCompileOptions = {**STYLE, "lenient": True}
 _FORM = "form"
-_MOST_KNOWN = 1000  # schemas that are remembered
+_MOST_KNOWN = 1000  # tools whose schemas are remembered
 
 
 class Forms:
-    """Understand forms in a vocabulary of `n_vocab` tokens."""
+    """Compile the forms of answers for a vocabulary of `n_vocab` tokens."""
 
     def __init__(self, vocab: Vocab, n_vocab: int) -> None:
         self._stops, self._controls = vocab.stop_tokens, vocab.controls
         self._tokenizer = tokenizer_of(vocab, n_vocab)
         self._schemas: dict[tuple[Tool, CallFormat], tuple[Schema, str]] = {}
-        self._last: tuple[str, LLMatcher] | None = None  # of calls: most requests have the same
-        self._masks: list[FormMask] = []  # those of it, which share what was computed
+        # Most requests offer the same tools, so the last grammar of calls is kept.
+        self._last: tuple[str, LLMatcher] | None = None
+        self._masks: list[FormMask] = []  # made since; copies of a matcher share its lexer
 
     def mask(self, form: AnswerForm) -> MakeMask:
-        """Return what makes the mask of an answer.
+        """Compile a form; return what makes the masks of its answers.
 
         Raises:
             UsageError: the form cannot be used.
@@ -56,14 +56,14 @@ class Forms:
         thought: tuple[str, str] | None = None,
         thinks: bool = False,
     ) -> tuple[MakeMask, list[str]]:
-        """Return what makes the mask of an answer that may call tools, and remarks on these.
+        """Compile the calls that a request allows; return what makes masks, and remarks.
 
-        What cannot be enforced of a schema is left out, with a remark. `thought` is what stands
-        around a thought that may come first, of a model that `thinks`.
+        A schema that cannot be enforced is relaxed, with a remark. `thought` has the markers around
+        a thought that may come first, if the model `thinks`.
 
         Raises:
-            UsageError: the form of answers without calls cannot be used, or all is too large, or
-                the schema of a strict tool cannot be enforced.
+            UsageError: the form of answers without calls cannot be used, the grammar is too large,
+                or the schema of a strict tool cannot be enforced.
         """
         checked = {tool.name: self._schema(tool, form) for tool in request.tools}
         schemas = {name: schema for name, (schema, _) in checked.items()}
@@ -97,39 +97,37 @@ class Forms:
         return made
 
     def _schema(self, tool: Tool, form: CallFormat) -> tuple[Schema, str]:
-        """Return what can be enforced of the arguments of a tool, and a remark on the rest."""
-        known = (tool, form)
-        if known not in self._schemas:
+        """Return the schema that is enforced for a tool, and a remark if it is not the tool's own.
+
+        There is no remark on keywords that a syntax leaves to the tool's own validation.
+        """
+        if (tool, form) not in self._schemas:
             if len(self._schemas) >= _MOST_KNOWN:
                 self._schemas.clear()
-            schema = closed(read_json(tool.parameters))
-            wrong, why = self._doubts(schema, form)
+            schema, rules = closed(read_json(tool.parameters)), self._rules()
+            wrong, why = True, "it is not the schema of an object"
+            if schema is not ANY_OBJECT:
+                wrong, why = self._doubts(schema, form, rules)
+            left = f"{', '.join(sorted(rules.unenforced))} cannot be enforced"
+            if tool.strict and (why or rules.unenforced):
+                raise UsageError(f"The tool {tool.name} cannot be strict: {why or left}.")
             what = "any arguments" if wrong else "more than its schema allows"
             remark = f"The tool {tool.name} may be called with {what}: {why}." if why else ""
-            if remark and tool.strict:
-                raise UsageError(f"The tool {tool.name} cannot be strict: {why}.")
-            self._schemas[known] = ANY_OBJECT if wrong else schema, remark
-        return self._schemas[known]
+            self._schemas[tool, form] = ANY_OBJECT if wrong else schema, remark
+        return self._schemas[tool, form]
 
-    def _doubts(self, schema: Schema, form: CallFormat) -> tuple[bool, str]:
-        """Return whether nothing of a schema can be enforced, and why not all of it can."""
-        grammar = LLMatcher.grammar_from_json_schema(schema, overrides=_STYLE)
+    def _doubts(self, schema: Schema, form: CallFormat, rules: LarkRules) -> tuple[bool, str]:
+        """Return whether a schema cannot be enforced at all, and why not completely."""
+        try:
+            grammar = LLMatcher.grammar_from_json_schema(schema, overrides=_STYLE)
+            alone = CallGrammar(form, rules).answer({"f": schema}, "required", several=False)
+        except ValueError as error:
+            return True, reason(str(error))
         wrong, said = LLMatcher.validate_grammar_with_warnings(grammar, limits=LIMITS)
         if said or form.syntax == "json":
             return wrong, reason(said[0]) if said else ""
-        rules = self._rules()
-        alone = CallGrammar(form, rules).answer({"f": schema}, "required", several=False)
         _, why = compiled(alone, self._tokenizer)
-        return bool(why), reason(why) if why else rules.left_out[:LONGEST_WHY]
+        return bool(why), reason(why) if why else ""
 
     def _rules(self) -> LarkRules:
-        return LarkRules(self._controls, _STYLE, _understood)
-
-
-@lru_cache(_MOST_KNOWN)
-def _understood(pattern: str) -> str | None:
-    """Return a regular expression of JSON Schema's as grammars write it; None: they cannot."""
-    written = regex_to_lark(pattern, "dw")  # in which \d and \w are ASCII
-    grammar = LLMatcher.grammar_from_lark(f"start: TEXT\nTEXT: /{written}/")
-    wrong, _ = LLMatcher.validate_grammar_with_warnings(grammar, limits=LIMITS)
-    return None if wrong else written
+        return LarkRules(self._controls, _STYLE)

@@ -1,4 +1,4 @@
-"""Forms as llguidance understands them, or a sentence that says why it does not."""
+"""Forms compiled by llguidance, or a sentence that says why they cannot be."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LONGEST_WHY = 200  # characters of an explanation
 
 
 def matcher_of(form: AnswerForm, tokenizer: LLTokenizer) -> LLMatcher:
-    """Return what reads an answer by a form, at its beginning.
+    """Return a matcher of a form, before any token.
 
     Raises:
         UsageError: the form is wrong, too large, or allows nothing at all.
@@ -44,7 +44,7 @@ def matcher_of(form: AnswerForm, tokenizer: LLTokenizer) -> LLMatcher:
 
 
 def compiled(grammar: str, tokenizer: LLTokenizer) -> tuple[LLMatcher, str]:
-    """Return what reads an answer by a grammar, and why it cannot: nothing, if it can."""
+    """Return a matcher of a grammar, and the error that makes it useless; "" if there is none."""
     matcher = LLMatcher(tokenizer, grammar, log_level=0, limits=LIMITS)
     if not matcher.get_error():
         matcher.compute_bitmask()  # which finds out whether there is any way to begin
@@ -54,7 +54,7 @@ def compiled(grammar: str, tokenizer: LLTokenizer) -> tuple[LLMatcher, str]:
 
 
 def named(form: AnswerForm, name: str) -> dict[str, object]:
-    """Return a form as a part of a larger grammar, which knows it by a name.
+    """Return a form as a named part of a larger grammar, in llguidance's structure.
 
     Raises:
         UsageError: the form cannot be understood.
@@ -81,7 +81,7 @@ def _refused(form: AnswerForm, why: str) -> UsageError:
 
 
 def reason(why: str) -> str:
-    """Return the first line of an explanation that says something."""
+    """Return the first meaningful line of an error of llguidance's, shortened."""
     if found := next((said for kind, said in _KNOWN if why.startswith(kind)), None):
         why = f"{found}{why.partition(':')[2]}" if found.endswith(":") else found
     lines = [line.strip() for line in why.splitlines() if line.strip(" ^|")]
@@ -92,9 +92,10 @@ def reason(why: str) -> str:
 _KNOWN = (
     ("Unimplemented keys:", "it says what cannot be enforced:"),
     ("oneOf constraints", "of its oneOf more than one may hold; write anyOf"),
+    ("Value is not JSON serializable", "it has a number of more than 64 bits"),
     ("Resource ", "it refers to another file; put that into it"),
 )
-"""How explanations begin that are of no use to people, and what they are told."""
+"""The beginnings of errors that users would not understand, and what they are told instead."""
 _READERS: dict[FormKind, Callable[[str], str]] = {
     "schema": _schema,
     "regex": LLMatcher.grammar_from_regex,

@@ -1,4 +1,4 @@
-"""What a form allows after the tokens of an answer: `assistant.decoding.mask.Mask`."""
+"""The tokens that a form allows next; implements `assistant.decoding.mask.Mask`."""
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
@@ -14,19 +14,19 @@ from models.errors import UsageError
 from models.prefix import shared
 
 CONTROL = b"\xff"
-"""What llguidance writes before the number of a control token; no text has such a byte."""
+"""The byte before the number of a control token in llguidance's texts; UTF-8 has no such byte."""
 Start = Callable[[Sequence[int]], int | None]
-"""Returns the place in a context where an answer starts; None while it has not."""
+"""Returns the place in a context where the answer starts; None while a thought goes before it."""
 
 
 class TokenSet(NamedTuple):
-    """Tokens of a vocabulary: those listed, or all others. The list is the shorter of the two."""
+    """A set of tokens, stored as its members or as all others, whichever is shorter."""
 
     ids: Ids  # ascending
     others: bool
 
     def of(self, logits: Logits, placed: Placed | None) -> Logits:
-        """Return a copy of logits in which tokens that are not in the set have none."""
+        """Return a copy of logits that is -inf for tokens outside the set."""
         ids = placed(self.ids) if placed else self.ids
         if self.others:
             result = logits.copy()
@@ -39,11 +39,17 @@ class TokenSet(NamedTuple):
 
 
 class FormMask:
-    """Follow an answer with a matcher, forth and back.
+    """The mask of one answer.
 
-    The matcher is only a cache: what is allowed depends on the tokens alone. `tokens` are those of
-    the prompt, to which an answer is appended. The form begins where `start` finds that the answer
-    does; before that everything is allowed.
+    What is allowed depends on the tokens alone; the matcher is a cache that reads forward and rolls
+    back to follow the contexts it is asked about.
+
+    Args:
+        matcher: of the form, before any token.
+        tokenizer: of the vocabulary.
+        stop_tokens: the tokens that end an answer.
+        tokens: the prompt, to which the answer is appended.
+        start: finds where the form begins; everything is allowed before that.
     """
 
     def __init__(
@@ -55,13 +61,13 @@ class FormMask:
         start: Start,
     ) -> None:
         self.rows, self.seconds = 0, 0.0
-        """How many rows were masked, and the time that this has taken."""
+        """Masks computed so far, and the seconds that masking has taken."""
         self.failed = False
-        """Whether the form was too complex to continue, for copies of the matcher too."""
+        """Whether the form became too complex; copies of the matcher cannot continue either."""
         self._matcher, self._tokenizer, self._stops = matcher, tokenizer, stop_tokens
         self._tokens, self._start = tokens, start
-        self._read: list[int] = []  # by the matcher
-        self._sets: dict[int, TokenSet] = {}  # what may follow so many of them
+        self._read: list[int] = []  # tokens that the matcher has consumed
+        self._sets: dict[int, TokenSet] = {}  # allowed after so many of them
         self._bits = np.zeros(-(-tokenizer.vocab_size // 32), np.uint32)
         ends = np.array(sorted(stop_tokens), np.intp)
         self._ends = TokenSet(ends, False)
@@ -104,12 +110,12 @@ class FormMask:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing but the end may follow the answer."""
+        """Whether only the end may follow the answer so far."""
         return self._follow(self._tokens) and self._matcher.is_stopped()
 
     @property
     def is_complete(self) -> bool:
-        """Whether the answer has the form; what comes after a stop token is no part of it."""
+        """Whether the answer, up to its first stop token, has the form."""
         tokens = self._tokens
         start = self._start(tokens)
         places = range(len(tokens) if start is None else start, len(tokens))
@@ -117,7 +123,7 @@ class FormMask:
         return self._follow(tokens[:end]) and self._matcher.is_accepting()
 
     def _allowed(self, tokens: Sequence[int]) -> TokenSet | None:
-        """Return what may follow; None for everything, also after what the form forbids."""
+        """Return the allowed tokens; None for all, also after a token that the form forbids."""
         started = perf_counter()
         if not self._follow(tokens):
             begin = self._start(tokens)
@@ -139,7 +145,10 @@ class FormMask:
         return TokenSet(np.flatnonzero(~bits if others else bits), others)
 
     def _follow(self, tokens: Sequence[int]) -> bool:
-        """Have the matcher read an answer; False if it has not begun, has ended, or cannot be."""
+        """Bring the matcher to a context.
+
+        False if its answer has not begun, has ended, or holds a token that the form forbids.
+        """
         begin = self._start(tokens)
         if begin is None:
             return False

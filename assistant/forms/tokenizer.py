@@ -1,23 +1,22 @@
-"""A model's vocabulary, as llguidance wants to know it."""
+"""A model's vocabulary, described to llguidance."""
 
 from llguidance import LLTokenizer, TokenizerWrapper
 
-from models.base import Vocab
 from models.errors import UsageError
+from models.native.vocab import Vocab
 
 MARK = "\2"
-"""A character before a text, so that no tokenizer puts a space there."""
+"""A character put before a text, because some tokenizers add a space at its beginning."""
 SAMPLE = '{"name": "Zoë", "ages": [4, 12]}'
 
 
 def tokenizer_of(vocab: Vocab, n_vocab: int) -> LLTokenizer:
-    """Return the tokenizer of a vocabulary of `n_vocab` tokens. It takes about a second.
+    """Return llguidance's tokenizer of a vocabulary of `n_vocab` tokens; it takes about a second.
 
-    What a text shows nothing of, such as control tokens, is nothing that a form could ask for; and
-    a stop token is never text.
+    Control tokens and stop tokens have no text, so no form can ask for them by it.
 
     Raises:
-        UsageError: what it spells is not what it was given to spell.
+        UsageError: the vocabulary changes a text that is tokenised, or has no stop token.
     """
     spells = _Spells(vocab, n_vocab)
     if b"".join(spells.tokens[token] for token in spells(SAMPLE)) != SAMPLE.encode():
@@ -28,7 +27,7 @@ def tokenizer_of(vocab: Vocab, n_vocab: int) -> LLTokenizer:
 
 
 class _Spells:
-    """What `TokenizerWrapper` asks for; it finds the attributes by their names."""
+    """The attributes that `TokenizerWrapper` reads, by the names it expects."""
 
     bos_token_id = None
     special_token_ids: tuple[int, ...] = ()
@@ -42,7 +41,7 @@ class _Spells:
         self._vocab = vocab
 
     def __call__(self, text: str | bytes) -> list[int]:
-        """Return the tokens that the model has read such a text as."""
+        """Return the tokens of a text without the space that some tokenizers put before it."""
         text = text if isinstance(text, str) else text.decode("utf-8", "replace")
         tokens = self._vocab.tokenize(text)
         if b"".join(self.tokens[token] for token in tokens) == text.encode():

@@ -1,19 +1,16 @@
 """How the laboratories do their jobs."""
 
+from assistant.engine.engine_state import Handler
 from assistant.engine.handlers import HANDLERS as CORE
-from assistant.engine.workplace import Handler
-from assistant.lab.bench.environment import bandwidth
-from assistant.lab.bench.events import Gauged
 from assistant.lab.bench.trial_runner import TrialRunner
-from assistant.lab.protocol import Gauge, Lockstep, Prove, Tune
-from assistant.lab.prove.proof import Proof
+from assistant.lab.protocol import Lockstep, Prove, Tune
+from assistant.lab.prove.proof import prove
 from assistant.lab.tune.tune import Tuner
 
 HANDLERS: dict[type, Handler] = {
     **CORE,
-    Tune: lambda job, place: Tuner(job, place.control.cancel, place.emit).run(),
+    Tune: lambda job, state: Tuner(job, state.control.cancel, state.emit).run(),
     # Its models stay loaded for the next trials.
-    Lockstep: lambda job, place: place.kept(TrialRunner).measure(job),
-    Gauge: lambda job, place: Gauged(bandwidth(job.threads)),
-    Prove: lambda job, place: Proof(job, place.control, place.emit, place.pool).run(),
+    Lockstep: lambda job, state: state.get_or_create(TrialRunner).measure(job),
+    Prove: lambda job, state: prove(job, state.control, state.emit),
 }

@@ -1,25 +1,24 @@
 """The jobs and events of the laboratories' worker. Plain frozen values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from assistant.engine.engine_choice import EngineChoice
 from assistant.events import Event
-from assistant.lab.bench.events import Compared, Gauged
+from assistant.lab.bench.answers import Compared
 from assistant.process.protocol import Protocol
-from assistant.request import SAID_IS_KEPT, Job, Request, Sampling, Setup, Tuning
+from assistant.request import HasLanes, Job, LaneNumbers, Request, Sampling, Setup, by_engine
 
 
 @dataclass(frozen=True, slots=True)
 class Tune:
-    """Measure what evaluations cost with a setup, and which settings make them cheaper."""
+    """Compare engines and settings with a setup, and measure what evaluations cost."""
 
     setup: Setup
-    variants: tuple[Path, ...] = ()  # other files of the target's model
-    doing: ClassVar[str] = "measured this machine"
-    kept: ClassVar[str] = ""
+    failure_verb: ClassVar[str] = "measured this machine"
+    recovery_hint: ClassVar[str] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,6 @@ class Trial:
     setup: Setup
     system: str
     request: Request
-    profiled: tuple[str, ...] = ()  # draft sources to be judged along the answer, afterwards
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +42,16 @@ class Lockstep:
     """
 
     trials: tuple[Trial, ...]
-    doing: ClassVar[str] = "measured answers"
-    kept: ClassVar[str] = "What was measured so far is kept."
+    part: LaneNumbers | None = None  # which trials this process runs; None: all
+    failure_verb: ClassVar[str] = "measured answers"
+    recovery_hint: ClassVar[str] = "What was measured so far is kept."
 
-
-@dataclass(frozen=True, slots=True)
-class Gauge:
-    """Measure how fast this machine reads memory."""
-
-    threads: int | None = None  # None: one per physical core
-    doing: ClassVar[str] = "measured this machine"
-    kept: ClassVar[str] = SAID_IS_KEPT
+    def by_engine(self) -> dict[str, HasLanes]:
+        """Return the part of each engine that trials name; none of a part."""
+        if self.part is not None:
+            return {}
+        parts = by_engine([trial.setup for trial in self.trials])
+        return {engine: replace(self, part=part) for engine, part in parts.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,30 +61,18 @@ class Prove:
     setup: Setup
     sampling: Sampling = field(default_factory=Sampling)
     lookahead: int | None = None  # None: the usual one
-    seed: int = 0  # of all that is left to chance
+    seed: int = 0  # of the texts that have one
     thorough: bool = False
-    doing: ClassVar[str] = "compared SpS with ArS"
-    kept: ClassVar[str] = ""
+    failure_verb: ClassVar[str] = "compared SpS with ArS"
+    recovery_hint: ClassVar[str] = ""
 
 
-LabJob = Job | Tune | Lockstep | Gauge | Prove
+LabJob = Job | Tune | Lockstep | Prove
 """What the engine does where the laboratories are at hand."""
 
-
-Layer = Literal[
-    "enumeration",
-    "mistakes",
-    "noise",
-    "rollback",
-    "greedy",
-    "seed",
-    "turn",
-    "several",
-    "restored",
-    "sampling",
-]
-FALSE_ALARM = 1e-4
-"""The probability that all tests of samples together reject a correct pair."""
+Layer = Literal["mistakes", "noise", "greedy", "seed", "turn", "restored", "samples"]
+FALSE_ALARM = 1e-6
+"""The most that the probability is that samples reject a correct pair, all tests together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +81,9 @@ class Check:
 
     layer: Layer
     what: str
-    holds: bool | None  # None: it could not be tested, or is a measurement that nothing hangs on
+    holds: bool | None  # None: it could not be tested
     figures: Mapping[str, float] = field(default_factory=dict)
-    p_value: float | None = None  # of a test; corrected for all tests of samples, by Holm
+    p_value: float | None = None  # of samples: a bound, corrected for all tests of samples
     note: str = ""
 
 
@@ -111,10 +96,6 @@ class Proved:
     speculates: bool  # False: the target cannot roll back tokens, so nothing of it was compared
     seed: int
     seconds: float
-    times: Mapping[str, float] = field(default_factory=dict)  # seconds of each part
-
-
-OutlookSource = Literal["draft", "copying"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,45 +109,14 @@ class Measuring:
 
 @dataclass(frozen=True, slots=True)
 class SettingTrial:
-    """How one other setting did beside the usual ones, or another file beside the target's."""
+    """How one other setting did beside the usual ones."""
 
     what: str
-    role: Literal["target", "draft", "file"]
+    role: str  # target or draft
     ratios: Mapping[int, float] = field(default_factory=dict)  # of its seconds, by width
     ratio: float | None = None  # their geometric mean
     is_used: bool = False  # once this is kept
-    speedup: float | None = None  # of a file, when 8 of 10 proposals are accepted
     note: str = ""  # why it was not measured
-
-
-@dataclass(frozen=True, slots=True)
-class Payoff:
-    """From which acceptance rate a lookahead pays; None is never."""
-
-    lookahead: int
-    with_draft: float | None
-    copying: float | None  # proposals that take no time
-
-
-@dataclass(frozen=True, slots=True)
-class RateOutlook:
-    """What a source of an acceptance rate promises at its best lookahead, which may be 0."""
-
-    acceptance_rate: float
-    source: OutlookSource
-    lookahead: int
-    speedup: float
-
-
-@dataclass(frozen=True, slots=True)
-class Depth:
-    """What evaluations cost after so many tokens."""
-
-    tokens: int
-    verify: Mapping[int, float]  # seconds by width
-    draft: Mapping[int, float]  # seconds by tokens read; empty: no draft
-    payoffs: tuple[Payoff, ...]
-    outlooks: tuple[RateOutlook, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,14 +124,14 @@ class Tuned:
     """Everything that was found; if it is kept, it is in use from the next load on."""
 
     paths: tuple[Path, ...]  # of the target, and of the draft if there is one
-    tunings: tuple[Tuning, ...]  # what is used for each
     trials: tuple[SettingTrial, ...]
     is_kept: bool  # False: other programs were too busy for figures that last
-    depths: tuple[Depth, ...]
+    verify: Mapping[int, float]  # seconds of the target by width
+    draft: Mapping[int, float]  # seconds of the draft by tokens read; empty: there is none
     engine: EngineChoice
 
 
-LabEvent = Event | Measuring | Check | Tuned | Compared | Gauged | Proved
+LabEvent = Event | Measuring | Check | Tuned | Compared | Proved
 
 
 LAB = Protocol("assistant.lab.worker", LabJob, LabEvent)

@@ -1,39 +1,35 @@
-"""The engine's side of the pipes: commands in, events out."""
+"""The worker's side of the pipes: commands in, events out."""
 
 import os
 from collections.abc import Mapping
-from threading import Lock
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from assistant.engine.engine import Engine
-from assistant.engine.workplace import Handler
-from assistant.process.protocol import Begun, Command, Last, Ping, Pong, Protocol
-from assistant.process.wire import Codec, Frames, Garbled, framed
-from assistant.request import Cancel, Steer
-
-CHUNK = 65536
+from assistant.engine.engine_state import Handler
+from assistant.process import wire
+from assistant.process.protocol import Protocol
+from assistant.process.wire import Codec, Envelope, Garbled
+from assistant.request import Cancel, NextStep, Steer
 
 
 class Outlet:
     """The pipe that events leave by; any thread may send."""
 
-    def __init__(self, pipe: int, codec: Codec[Any]) -> None:
-        self._pipe, self._codec = pipe, codec
-        self._turn = Lock()
+    def __init__(self, pipe: int, codec: Codec) -> None:
+        self._pipe, self._codec = os.fdopen(pipe, "wb"), codec
 
-    def send(self, *said: object) -> None:
-        """Send messages, whole, before another thread's.
+    def send(self, envelope: Envelope) -> None:
+        """Send an envelope, whole, before another thread's.
 
         Raises:
-            TypeError: a part of them is no plain value, and nothing was sent.
+            TypeError: a part of it is no plain value, and nothing was sent.
         """
-        rest = memoryview(b"".join(framed(self._codec.encode(each)) for each in said))
-        with self._turn:
-            try:
-                while rest:
-                    rest = rest[os.write(self._pipe, rest) :]
-            except BrokenPipeError:
-                leave()
+        message = wire.framed(self._codec.encode(envelope))
+        try:
+            self._pipe.write(message)  # which takes turns
+            self._pipe.flush()
+        except BrokenPipeError:
+            leave()
 
 
 def serve(
@@ -44,15 +40,14 @@ def serve(
     `handlers` do the jobs of the protocol.
     """
     outlet = Outlet(events, protocol.messages)
-    engine = Engine(outlet.send, lambda end: outlet.send(Last(), end), handlers)
-    frames = Frames()
-    while data := os.read(commands, CHUNK):
-        try:
-            for message in frames.feed(data):
-                _obey(protocol.commands.decode(message), engine, outlet)
-        except Garbled as error:
-            os.write(2, f"garbled command: {error}\n".encode())
-            os._exit(1)
+    engine = Engine(lambda *said: outlet.send(Envelope(*said)), handlers)
+    pipe = os.fdopen(commands, "rb")
+    try:
+        while (message := wire.read(pipe)) is not None:
+            _obey(protocol.commands.decode(message), engine, outlet)
+    except Garbled as error:
+        os.write(2, f"garbled command: {error}\n".encode())
+        os._exit(1)
     leave()
 
 
@@ -61,14 +56,16 @@ def leave() -> NoReturn:
     os._exit(0)
 
 
-def _obey(command: Command, engine: Engine, outlet: Outlet) -> None:
-    match command:
-        case Steer():
-            engine.steer(command)
+def _obey(command: Envelope, engine: Engine, outlet: Outlet) -> None:
+    match command.content:
+        case None:
+            outlet.send(command)  # a sign of life, as it was asked for
+        case Steer() as how:
+            engine.steer(command.job, how)
+        case NextStep():
+            engine.step(command.job)
         case Cancel():
-            engine.cancel()
-        case Ping():
-            outlet.send(Pong())
-        case _:
-            outlet.send(Begun())
-            engine.give(command)
+            engine.cancel(command.job)
+        case job:
+            outlet.send(Envelope(command.job))  # it has begun
+            engine.give(command.job, job)

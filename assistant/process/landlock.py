@@ -1,6 +1,6 @@
-"""No connections for this process, whatever a file makes its native code do: Linux's Landlock.
+"""Forbid this process to open connections, even if a model file takes over its native code.
 
-Only where somebody asked for other machines may it connect, to their ports.
+Uses Landlock of Linux. Ports of machines that the user wants to compute layers stay allowed.
 
 Files are not restricted: another model may be loaded from anywhere later, and the drivers of
 graphics cards keep caches in places of their own.

@@ -1,4 +1,8 @@
-"""What the two processes say to each other: jobs one way, events the other, and signs of life."""
+"""What the two processes say to each other: jobs and orders one way, events the other.
+
+Everything travels in an `Envelope`. An empty one to the worker asks for a sign of life; an empty
+one from it is that sign, which the worker also gives when it begins a job.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,30 +10,7 @@ from typing import Any
 
 from assistant.events import Event
 from assistant.process.wire import Codec
-from assistant.request import AnyJob, Cancel, Job, Steer
-
-
-@dataclass(frozen=True, slots=True)
-class Ping:
-    """Give a sign of life."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pong:
-    """A sign of life."""
-
-
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """The job is being done."""
-
-
-@dataclass(frozen=True, slots=True)
-class Last:
-    """The event that comes next is the job's last one."""
-
-
-Command = AnyJob | Steer | Cancel | Ping
+from assistant.request import Cancel, Job, NextStep, Steer
 
 
 @dataclass(frozen=True)
@@ -41,14 +22,14 @@ class Protocol:
     events: Any  # a union of classes
 
     @cached_property
-    def commands(self) -> Codec[Any]:
+    def commands(self) -> Codec:
         """What goes to the worker."""
-        return Codec(self.jobs | Steer | Cancel | Ping)
+        return Codec(self.jobs | Steer | NextStep | Cancel)
 
     @cached_property
-    def messages(self) -> Codec[Any]:
+    def messages(self) -> Codec:
         """What comes from the worker."""
-        return Codec(self.events | Pong | Begun | Last)
+        return Codec(self.events)
 
 
 CHAT = Protocol("assistant.process.worker", Job, Event)

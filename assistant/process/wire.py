@@ -1,22 +1,26 @@
-"""Frozen values as bytes on a pipe and back: msgpack, tagged with the name of the value's class.
+"""Envelopes as bytes on a pipe and back: msgpack, with the name of the content's class.
 
-The length of each message goes before it, in four bytes. A codec is made from a union of classes
-and follows their annotations: a new event or job needs no line here. Paths, other libraries'
-numbers and broken text are values, too.
+The length of each comes first, in four bytes. A codec is made from a union of classes and follows
+their annotations: a new event or job needs no line here. Paths, other libraries' numbers and broken
+text are values, too.
 """
+
+from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Generic, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, get_args
 
 import msgspec
 
 from models.errors import UsageError
+from models.well_formed import well_formed
 
-Value = TypeVar("Value")
+if TYPE_CHECKING:  # the worker has no event loop
+    from asyncio import StreamReader
+
 MAX_FRAME_BYTES = 64 * 2**20
 """Bytes of the longest message: far more than any text that a model can read."""
 _HEAD = struct.Struct("<I")
@@ -30,6 +34,14 @@ class TooLong(ValueError):
     """A message that does not fit a frame."""
 
 
+class Envelope(NamedTuple):
+    """A job, an order about it, or one of its events."""
+
+    job: int  # its number
+    content: Any = None  # None: a sign of life, or the wish for one
+    last: bool = False  # whether the job has ended with this event
+
+
 def framed(message: bytes) -> bytes:
     """Return a message with its length before it.
 
@@ -41,71 +53,79 @@ def framed(message: bytes) -> bytes:
     return _HEAD.pack(len(message)) + message
 
 
-class Frames:
-    """Cut what comes out of a pipe, in whatever pieces, into messages."""
+def read(pipe: BinaryIO) -> bytes | None:
+    """Wait for the next message of a pipe; None when it has ended.
 
-    def __init__(self) -> None:
-        self._received = bytearray()
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """Take a piece; yield the messages that are whole now.
-
-        Raises:
-            Garbled: a length is beyond `MAX_FRAME_BYTES`, before memory is set aside for it.
-        """
-        self._received += data
-        while len(self._received) >= _HEAD.size:
-            (length,) = _HEAD.unpack_from(self._received)
-            if length > MAX_FRAME_BYTES:
-                raise Garbled(f"a message of {length:,} bytes")
-            end = _HEAD.size + length
-            if len(self._received) < end:
-                return
-            message = bytes(self._received[_HEAD.size : end])
-            del self._received[:end]
-            yield message
+    Raises:
+        Garbled: its length is beyond `MAX_FRAME_BYTES`.
+    """
+    head = pipe.read(_HEAD.size)
+    if len(head) < _HEAD.size:
+        return None
+    length = _length(head)
+    message = pipe.read(length)
+    return message if len(message) == length else None
 
 
-class Codec(Generic[Value]):
-    """Encode and decode the members of a union of dataclasses or structs."""
+async def receive(pipe: StreamReader) -> bytes:
+    """Wait for the next message of a pipe in an event loop.
+
+    Raises:
+        EOFError: the pipe has ended.
+        Garbled: its length is beyond `MAX_FRAME_BYTES`.
+    """
+    return await pipe.readexactly(_length(await pipe.readexactly(_HEAD.size)))
+
+
+def _length(head: bytes) -> int:
+    """Return the length of a message, before memory is set aside for it."""
+    (length,) = _HEAD.unpack(head)
+    if length > MAX_FRAME_BYTES:
+        raise Garbled(f"a message of {length:,} bytes")
+    return int(length)
+
+
+class Codec:
+    """Encode and decode envelopes whose content is of a union of dataclasses or structs."""
 
     def __init__(self, union: Any) -> None:
         self._members: dict[str, msgspec.msgpack.Decoder[Any]] = {
             kind.__name__: msgspec.msgpack.Decoder(kind, dec_hook=_from_plain)
             for kind in get_args(union)
         }
-        self._tagged = msgspec.msgpack.Decoder(tuple[str, msgspec.Raw])
+        self._envelope = msgspec.msgpack.Decoder(tuple[int, str, msgspec.Raw, bool])
 
-    def encode(self, value: Value) -> bytes:
-        """Return the bytes of a value; text that is not UTF-8 gets question marks.
+    def encode(self, envelope: Envelope) -> bytes:
+        """Return the bytes of an envelope; text that is not UTF-8 gets U+FFFD.
 
         Raises:
-            TypeError: it is not one of the union's, or a part of it is no plain value.
+            TypeError: its content is not one of the union's, or a part of it is no plain value.
             OverflowError: a number in it has more than 64 bits.
         """
-        tagged = type(value).__name__, value
-        if tagged[0] not in self._members:
-            raise TypeError(f"not one of {', '.join(self._members)}: {tagged[0]}")
+        job, content, last = envelope
+        kind = "" if content is None else type(content).__name__
+        if kind and kind not in self._members:
+            raise TypeError(f"not one of {', '.join(self._members)}: {kind}")
+        named = job, kind, content, last
         try:
-            return _encoder.encode(tagged)
+            return _encoder.encode(named)
         except UnicodeEncodeError:  # half a character, as a command line or a file name may hold
-            builtins = msgspec.to_builtins(tagged, builtin_types=(bytes,), enc_hook=_to_plain)
+            builtins = msgspec.to_builtins(named, builtin_types=(bytes,), enc_hook=_to_plain)
             return _encoder.encode(_readable(builtins))
 
-    def decode(self, data: bytes) -> Value:
-        """Return the value that `encode` was given.
+    def decode(self, data: bytes) -> Envelope:
+        """Return the envelope that `encode` was given.
 
         Raises:
-            Garbled: it is not one of the union's, to the type of every part.
+            Garbled: its content is not one of the union's, to the type of every part.
         """
         try:
-            name, payload = self._tagged.decode(data)
-            value: Value = self._members[name].decode(payload)
+            job, kind, payload, last = self._envelope.decode(data)
+            return Envelope(job, self._members[kind].decode(payload) if kind else None, last)
         # KeyError: no such class; ValueError: msgspec's errors, and text that is not UTF-8;
         # UsageError: a value that its class does not allow
         except (KeyError, ValueError, RecursionError, UsageError) as error:
             raise Garbled(f"{type(error).__name__}: {error}") from error
-        return value
 
 
 def _to_plain(value: Any) -> Any:
@@ -128,7 +148,7 @@ def _from_plain(kind: type[Any], value: Any) -> Any:
 def _readable(value: Any) -> Any:
     match value:
         case str():
-            return value.encode("utf-8", "replace").decode()
+            return well_formed(value)
         case dict():
             return {_readable(key): _readable(item) for key, item in value.items()}
         case list() | tuple():

@@ -1,10 +1,12 @@
-"""The process that computes: `python -m assistant.process.worker COMMANDS EVENTS PARENT`.
+"""The process that computes: `python -m assistant.process.worker PARENT`.
 
-Its three arguments are the ends of two pipes and the number of the process that asks. It never
-outlives that process, leaves no core file, opens no connection where the system can see to that
-(but to machines that are to compute layers), and keeps away from the terminal.
+Commands come by its standard input and events leave by its standard output; what libraries print
+goes to standard error. PARENT is the number of the process that asks. This one never outlives it,
+leaves no core file, opens no connection where the system can see to that (but to machines that are
+to compute layers), and keeps away from the terminal.
 """
 
+import os
 import resource
 import signal
 import sys
@@ -18,8 +20,10 @@ from models.errors import UsageError
 
 def main(serve: Callable[[int, int], NoReturn]) -> NoReturn:
     """Call `serve` with the pipes of commands and events, once this process is confined."""
-    commands, events, parent = map(int, sys.argv[1:4])
-    _confine(parent)
+    commands, events = os.dup(0), os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)  # before anything is imported that may print
+    _confine(int(sys.argv[-1]))
     serve(commands, events)
 
 

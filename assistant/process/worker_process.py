@@ -1,201 +1,207 @@
-"""A worker process, its pipes, and when its silence becomes a hang. For one thread."""
+"""One worker process: jobs go in, events come out, and a silence that lasts ends it."""
 
-import os
-import subprocess
-from collections import deque
+import asyncio
+from asyncio.subprocess import PIPE, Process
 from contextlib import suppress
 from time import monotonic
-from typing import Any
+from typing import Self
 
-from assistant.process.protocol import Command, Protocol
-from assistant.process.wire import Frames, framed
+from assistant.process import wire
+from assistant.process.protocol import Protocol
+from assistant.process.wire import Envelope, Garbled
+from assistant.request import AnyJob, Cancel, NextStep, Steer
+from assistant.service import EventStream
 from models import child_process
 
-CHUNK = 65536
-NOISE = 8192
+OUTPUT_BYTES = 8192
 """Bytes kept of what the worker writes to its standard output and error."""
 WORKER_TIMEOUT_S = 30.0
 """Seconds that a worker may take for a sign of life, and to stop when it is told to."""
-FAREWELL = 3.0
-"""Seconds that a worker has to go by itself once its commands have ended."""
+LOOKS = 6
+"""Into how many parts that time is cut. An event loop that was held up for long finds out in the
+next part that the worker has spoken meanwhile."""
+INBOX = 256
+"""Events read ahead of their stream; then the pipe fills, and the worker waits."""
+EXIT_GRACE_S = 3.0
+"""Seconds that a worker has to exit by itself once its commands have ended."""
+
+
+class WorkerDied(Exception):
+    """The process has ended, or had to be ended, before its job.
+
+    Args:
+        status: its exit status as `subprocess` has it; None if it cannot even be killed.
+        output_tail: what it wrote to its standard output and error last.
+        reason: why it was ended; empty if it ended by itself.
+    """
+
+    def __init__(self, status: int | None, output_tail: str, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.output_tail, self.reason = status, output_tail, reason
 
 
 class WorkerProcess:
-    """Start a worker; nothing of it blocks but `bury`.
+    """A process that computes, until `close`."""
 
-    Raises:
-        OSError: the system starts no process.
-    """
-
-    def __init__(self, protocol: Protocol) -> None:
-        self._protocol = protocol
-        read_commands, self.commands = os.pipe()
-        self.events, write_events = os.pipe()
-        try:
-            self._process = _start(protocol.worker, read_commands, write_events)
-        except OSError:
-            self._close(self.commands, self.events)
-            raise
-        finally:
-            self._close(read_commands, write_events)
-        assert self._process.stdout is not None
-        self.noise = self._process.stdout.fileno()
-        for pipe in (self.commands, self.events, self.noise):
-            os.set_blocking(pipe, False)
-        self._frames = Frames()
-        self._unsent: deque[memoryview] = deque()
-        self._noise = bytearray()
+    def __init__(self, process: Process, protocol: Protocol, patience_s: float) -> None:
+        self._process, self._protocol, self.patience_s = process, protocol, patience_s
+        self._readers: list[asyncio.Task[None]] = []
+        self._output = bytearray()
+        self._inbox: asyncio.Queue[Envelope | None] = asyncio.Queue(INBOX)  # None: it has ended
+        self._number = 0  # of the job
+        self._stop_by: float | None = None  # when the job has to have ended
+        self._reason = ""
+        self.job: AnyJob | None = None
+        """What it does now."""
+        self.has_begun = False
+        """Whether it has begun its last job."""
+        self.is_proven = False
+        """Whether it has ever ended a job."""
+        self.has_setup = False
+        """Whether it was given models to load."""
         self.has_spoken = False
         """Whether it has said anything."""
-        self.ended = False
-        """Whether everything that it will ever say has been received."""
+
+    @classmethod
+    async def start(cls, protocol: Protocol, patience_s: float) -> Self:
+        """Start a worker.
+
+        Raises:
+            OSError: the system starts no process.
+        """
+        process = await asyncio.create_subprocess_exec(
+            *child_process.command(protocol.worker),
+            start_new_session=True,
+            env=child_process.environment(),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+        )
+        worker = cls(process, protocol, patience_s)
+        for reading in (worker._read_events(), worker._read_output()):
+            worker._readers.append(asyncio.create_task(reading))
+        return worker
 
     @property
     def pid(self) -> int:
         """The number of the process."""
         return self._process.pid
 
-    @property
-    def congested(self) -> bool:
-        """Whether something waits to be sent."""
-        return bool(self._unsent)
-
-    def send(self, command: Command) -> None:
-        """Send a command, now or when the worker reads again.
+    async def do(self, job: AnyJob, stream: EventStream) -> object:
+        """Have a job done; put its events into a stream, but return the last one.
 
         Raises:
-            TooLong: it is longer than a message may be.
+            WorkerDied: the process has ended, by itself or because it hung.
+            TooLong: the job is longer than a message may be.
             OverflowError: a number in it has more than 64 bits.
         """
-        self._unsent.append(memoryview(framed(self._protocol.commands.encode(command))))
-        self.flush()
-
-    def flush(self) -> None:
-        """Send as much as the pipe takes."""
+        self._number += 1
+        self.has_begun, self._stop_by = False, None
+        self._send(job)
+        self.job = job
         try:
-            while self._unsent:
-                self._unsent[0] = self._unsent[0][os.write(self.commands, self._unsent[0]) :]
-                if not self._unsent[0]:
-                    self._unsent.popleft()
-        except BlockingIOError:
-            pass
-        except BrokenPipeError:  # the other pipe will end as well, after the last words
-            self._unsent.clear()
+            while True:
+                said = await self._next()
+                if said.job != self._number:
+                    continue
+                self.has_begun = True
+                if said.last:
+                    self.is_proven = True
+                    return said.content
+                if said.content is not None:
+                    await stream.room()
+                    stream.put(said.content)
+        finally:
+            self.job = None
 
-    def receive(self) -> list[Any]:
-        """Return what the worker has said since; nothing more after an end.
+    def cancel(self) -> None:
+        """Have the worker stop its job, in good time."""
+        self._stop_by = self._stop_by or monotonic() + self.patience_s
+        self._send(Cancel())
 
-        Raises:
-            Garbled: it has said something that is not a message.
+    def order(self, order: Steer | NextStep) -> None:
+        """Send an order about the job; one that cannot be sent is dropped."""
+        with suppress(OverflowError):
+            self._send(order)
+
+    async def close(self, grace_s: float = EXIT_GRACE_S) -> int | None:
+        """Wait until the process has exited, kill it if need be; return its exit status.
+
+        None is that of a process which even a kill does not end: the system is busy for it.
         """
-        try:
-            data = os.read(self.events, CHUNK)
-        except BlockingIOError:
-            return []
-        self.has_spoken |= bool(data)
-        self.ended = not data
-        return [self._protocol.messages.decode(message) for message in self._frames.feed(data)]
-
-    def listen(self) -> bytes | None:
-        """Take what it wrote to its standard output and error; empty is the end of it."""
-        try:
-            data = os.read(self.noise, CHUNK)
-        except BlockingIOError:
-            return None
-        self._noise += data
-        del self._noise[:-NOISE]
-        return data
-
-    @property
-    def last_words(self) -> str:
-        """What it wrote to its standard output and error last."""
-        return self._noise.decode("utf-8", "replace")
-
-    def kill(self) -> None:
-        """End it the hard way."""
-        self._process.kill()
-
-    def bury(self, patience: float = FAREWELL) -> int | None:
-        """Wait until it is gone, kill it if need be; return its exit status as Python has it.
-
-        None is a process that even a kill does not end: the system is busy for it.
-        """
-        self._close(self.commands)
-        try:
-            self._process.wait(patience)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(FAREWELL)
-        while self.listen():
-            pass
-        self._close(self.events)
-        assert self._process.stdout is not None
-        self._process.stdout.close()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        for seconds in (grace_s, EXIT_GRACE_S):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._process.wait()
+                    break
+            self.kill()
+        events, output = self._readers
+        events.cancel()  # nobody takes any more of them
+        await asyncio.wait([output], timeout=EXIT_GRACE_S)
+        output.cancel()  # if another process still holds the pipe
         return self._process.returncode
 
-    @staticmethod
-    def _close(*pipes: int) -> None:
-        for pipe in pipes:
-            os.close(pipe)
+    def kill(self) -> None:
+        """End the process the hard way."""
+        with suppress(ProcessLookupError):
+            self._process.kill()
 
+    def _send(self, content: object) -> None:
+        assert self._process.stdin is not None
+        message = self._protocol.commands.encode(Envelope(self._number, content))
+        self._process.stdin.write(wire.framed(message))
 
-class Watchdog:
-    """Decide when a busy worker is asked for a sign of life, and when it is given up.
+    async def _next(self) -> Envelope:
+        """Wait for what the worker says next, and for a sign of life if that takes long.
 
-    A pong comes from a thread that has nothing else to do, also while llama.cpp computes.
-    """
-
-    def __init__(self, patience: float = WORKER_TIMEOUT_S) -> None:
-        self._patience = patience
-        self._heard = monotonic()
-        self._asked: float | None = None
-        self._told_to_stop: float | None = None
-
-    @property
-    def interval(self) -> float:
-        """Seconds between two looks."""
-        return self._patience / 6
-
-    def heard(self) -> None:
-        """Note that the worker has said something."""
-        self._heard, self._asked = monotonic(), None
-
-    def told_to_stop(self) -> None:
-        """Note that the worker has to end its job soon."""
-        self._told_to_stop = self._told_to_stop or monotonic()
-
-    def job_over(self) -> None:
-        """Note that the job has ended."""
-        self._told_to_stop = None
-
-    @property
-    def wants_ping(self) -> bool:
-        """Whether it is time to ask for a sign of life, which is then taken as done."""
-        now = monotonic()
-        if self._asked is not None or now - self._heard < self.interval:
-            return False
-        self._asked = now
-        return True
+        Raises:
+            WorkerDied: it has ended, or was ended because it hung.
+        """
+        silent = 0
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.patience_s / LOOKS):
+                    said = await self._inbox.get()
+                    break
+            silent += 1
+            if silent == 1:
+                self._send(None)
+            elif silent > LOOKS:
+                raise await self._ended(f"it gave no sign of life for {self._patience}")
+        if said is None:
+            raise await self._ended(self._reason)
+        late = self._stop_by is not None and monotonic() > self._stop_by
+        if late and not said.last and self._inbox.empty():
+            raise await self._ended(f"it did not stop within {self._patience}")
+        return said
 
     @property
-    def complaint(self) -> str | None:
-        """Why the worker is given up, or None."""
-        now = monotonic()
-        if self._asked is not None and now - self._asked > self._patience:
-            return f"it gave no sign of life for {self._patience:.0f} seconds"
-        if self._told_to_stop is not None and now - self._told_to_stop > self._patience:
-            return f"it did not stop within {self._patience:.0f} seconds"
-        return None
+    def _patience(self) -> str:
+        return f"{self.patience_s:.0f} seconds, and was stopped"
 
+    async def _ended(self, reason: str) -> WorkerDied:
+        if reason:
+            self.kill()
+        status = await self.close()
+        return WorkerDied(status, self._output.decode("utf-8", "replace"), reason)
 
-def _start(worker: str, commands: int, events: int) -> subprocess.Popen[bytes]:
-    return child_process.start(
-        worker,
-        commands,
-        events,
-        bufsize=0,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        pass_fds=(commands, events),
-    )
+    async def _read_events(self) -> None:
+        assert self._process.stdout is not None
+        try:
+            while True:
+                message = await wire.receive(self._process.stdout)
+                self.has_spoken = True
+                await self._inbox.put(self._protocol.messages.decode(message))
+        except EOFError:
+            pass
+        except Garbled:
+            self._reason = "it sent an invalid message; restart specchat"
+        await self._inbox.put(None)
+
+    async def _read_output(self) -> None:
+        assert self._process.stderr is not None
+        while data := await self._process.stderr.read(OUTPUT_BYTES):
+            self._output += data
+            del self._output[:-OUTPUT_BYTES]

@@ -1,4 +1,1 @@
-"""The engine for other programs: OpenAI's chat completions over HTTP, on this machine alone.
-
-It listens where it is told to and connects to nothing. Nothing that passes through is kept.
-"""
+"""The engine for other programs on this machine: OpenAI's chat completions; nothing is kept."""

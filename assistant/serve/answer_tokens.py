@@ -1,7 +1,7 @@
 """The tokens of recent answers.
 
-Clients send answers back as text, which may be tokenised otherwise than it was decoded, and the
-caches hold the latter.
+Clients send answers back as text. Tokenising it again may give other tokens than were decoded, but
+the caches hold the decoded ones.
 """
 
 from collections import OrderedDict
@@ -13,44 +13,45 @@ import msgspec
 from assistant.events import Finished
 from assistant.request import Message, ToolCall
 
-MAX_ANSWERS_REMEMBERED = 64
-"""Answers whose tokens are remembered, in memory alone."""
-_Said = tuple[str, tuple[tuple[str, bytes], ...]]
+MAX_ANSWERS_REMEMBERED = 64  # in memory alone
+_AnswerKey = tuple[str, tuple[tuple[str, bytes], ...]]
 
 
 class AnswerTokens:
-    """Give answers that come back in a conversation the tokens that they had."""
+    """Find the tokens of an answer that a client sends back as text."""
 
     def __init__(self) -> None:
-        self._tokens: OrderedDict[_Said, tuple[int, ...]] = OrderedDict()
+        self._tokens: OrderedDict[_AnswerKey, tuple[int, ...]] = OrderedDict()
 
     def keep(self, answer: Finished) -> None:
-        """Remember an answer; of one with a thought, it is the template that writes it down."""
+        """Remember an answer, unless it has a thought: the template rewrites such an answer."""
         if answer.thought:
             return
-        said = _said(answer.text, answer.calls)
-        self._tokens[said] = answer.token_ids
-        self._tokens.move_to_end(said)
+        key = _answer_key(answer.text, answer.calls)
+        self._tokens[key] = answer.token_ids
+        self._tokens.move_to_end(key)
         if len(self._tokens) > MAX_ANSWERS_REMEMBERED:
             self._tokens.popitem(last=False)
 
     def recall(self, messages: Iterable[Message]) -> tuple[Message, ...]:
-        """Return a conversation whose answers have their tokens, where they are known."""
+        """Return a conversation with the tokens of its answers, where they are remembered."""
         return tuple(
-            replace(message, token_ids=self._tokens.get(_said(message.content, message.calls), ()))
+            replace(
+                message, token_ids=self._tokens.get(_answer_key(message.content, message.calls), ())
+            )
             if message.role == "assistant"
             else message
             for message in messages
         )
 
 
-def _said(text: str, calls: Sequence[ToolCall]) -> _Said:
-    """Return what tells answers apart: not the ids of calls, nor how their JSON is written."""
-    return text, tuple((call.name, _meant(call.arguments)) for call in calls)
+def _answer_key(text: str, calls: Sequence[ToolCall]) -> _AnswerKey:
+    """Return what identifies an answer: neither the ids of calls nor the layout of their JSON."""
+    return text, tuple((call.name, _canonical_json(call.arguments)) for call in calls)
 
 
-def _meant(arguments: str) -> bytes:
+def _canonical_json(arguments: str) -> bytes:
     try:
         return msgspec.json.encode(msgspec.json.decode(arguments), order="deterministic")
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    except (ValueError, RecursionError):
         return arguments.encode()

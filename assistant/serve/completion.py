@@ -1,10 +1,10 @@
-"""Chat completions: from the engine's events to what their clients are sent."""
+"""Turn the engine's events into what the clients of chat completions receive."""
 
 from collections.abc import AsyncIterator
 
 import msgspec
 
-from assistant.events import Decoded, Event, Finished, Loading, OneOf, Prefilled, Prepared, Token
+from assistant.events import Decoded, Event, Finished, Loading, OneOf, Prefilled, Prepared
 from assistant.serve.answer_deltas import AnswerDeltas, Object
 from assistant.serve.completion_objects import Completion
 from assistant.serve.completion_schema import CompletionRequest
@@ -20,19 +20,13 @@ async def whole(events: Events, asked: CompletionRequest, exchange: Exchange) ->
     Raises:
         Refusal: there is no answer.
     """
-    tokens: list[list[Token]] = [[] for _ in range(asked.request.answers)]
-    told = [AnswerDeltas() for _ in tokens]
-    ends: dict[int, Finished] = {}
+    exchange.answers = answers = [AnswerDeltas() for _ in range(asked.request.answers)]
     async for event in events:
-        match _told(event):
-            case number, Decoded(more):
-                tokens[number] += more
-                told[number].more(more)
+        match _numbered(event):
+            case number, Decoded() as round_:
+                answers[number].add(round_)
             case number, Finished() as end:
-                ends[number] = end
-                told[number].rest(end)
-    exchange.answers = _in_order(ends)
-    answers = [(told[number], ends[number], tokens[number]) for number in sorted(ends)]
+                answers[number].finish(end)
     return msgspec.json.encode(Completion(asked).whole(answers))
 
 
@@ -42,33 +36,32 @@ async def stream(
     """Yield answers as server-sent events; the first comes when the engine has begun one.
 
     Raises:
-        Refusal: before the first, there is no answer; later, the client is told within the stream.
+        Refusal: there is no answer. A later error is told within the stream.
     """
     reply, has_begun = Completion(asked), False
-    told = [AnswerDeltas() for _ in range(asked.request.answers)]
-    ends: dict[int, Finished] = {}
+    exchange.answers = answers = [AnswerDeltas() for _ in range(asked.request.answers)]
     try:
         async for event in events:
             match event:
                 case Prepared() if not has_begun:  # answers that come in turn are prepared in turn
                     has_begun = True
-                    yield b"".join(_data(reply.first(number)) for number in range(len(told)))
+                    yield b"".join(
+                        _data(reply.first_chunk(number)) for number in range(len(answers))
+                    )
                 case Loading() | Prefilled() if has_begun:
                     yield b": the question is being read\n\n"
-            match _told(event):
-                case number, Decoded(tokens) if tokens:
-                    first, *others = told[number].more(tokens)
-                    yield _data(reply.more(number, first, tokens))
+            match _numbered(event):
+                case number, Decoded() as round_ if round_.tokens or round_.calls:
+                    first, *others = answers[number].add(round_)
+                    yield _data(reply.chunk(number, first, round_.tokens))
                     for delta in others:
-                        yield _data(reply.more(number, delta))
+                        yield _data(reply.chunk(number, delta))
                 case number, Finished() as end:
-                    ends[number] = end
-                    for delta in told[number].rest(end):
-                        yield _data(reply.more(number, delta))
-                    yield _data(reply.last(number, told[number], end))
-        exchange.answers = _in_order(ends)
+                    for delta in answers[number].finish(end):
+                        yield _data(reply.chunk(number, delta))
+                    yield _data(reply.last_chunk(number, answers[number], end))
         if asked.wants_usage:
-            yield _data(reply.usage([end.stats for end in exchange.answers]))
+            yield _data(reply.usage_chunk([end.stats for end in exchange.ends]))
     # The status of a stream is out already; whoever reads it should hear why it ends.
     except Exception as error:
         if not has_begun:
@@ -79,18 +72,14 @@ async def stream(
     yield b"data: [DONE]\n\n"
 
 
-def _told(event: Event) -> tuple[int, Decoded | Finished] | None:
-    """Return what an answer says, and which of them; None for all else."""
+def _numbered(event: Event) -> tuple[int, Decoded | Finished] | None:
+    """Return the number of an answer and what it says; None for other events."""
     match event:
         case OneOf(number, said):
             return number, said
         case Decoded() | Finished():
             return 0, event
     return None
-
-
-def _in_order(ends: dict[int, Finished]) -> tuple[Finished, ...]:
-    return tuple(ends[number] for number in sorted(ends))
 
 
 def _data(value: Object) -> bytes:

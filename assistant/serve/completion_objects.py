@@ -1,7 +1,4 @@
-"""The objects that chat completions consist of: OpenAI's, whole and in chunks.
-
-In the field `specchat` is what OpenAI has no word for.
-"""
+"""OpenAI's objects for chat completions. The field `specchat` holds what OpenAI does not define."""
 
 import secrets
 import time
@@ -18,61 +15,57 @@ _STATS = tuple(name for name in STATS_FIELDS if name not in _ELSEWHERE)
 
 
 class Completion:
-    """The objects that answers consist of, as a whole or in chunks."""
+    """Make the objects of one completion: a whole one, or its chunks."""
 
     def __init__(self, asked: CompletionRequest) -> None:
         self._asked = asked
         self._id = f"chatcmpl-{secrets.token_hex(12)}"
         self._created = int(time.time())
 
-    def whole(self, answers: Sequence[tuple[AnswerDeltas, Finished, Sequence[Token]]]) -> Object:
-        """Return all answers as one object.
+    def whole(self, answers: Iterable[AnswerDeltas]) -> Object:
+        """Return the answers that have ended as one object.
 
-        What there is no word for is told beside the choices; of several, within each.
+        `specchat` stands beside the choices if there is one answer, within each if there are more.
         """
-        choices, owns = [], []
-        for number, (told, end, tokens) in enumerate(answers):
-            content = told.text or (None if told.calls else "")
-            message: Object = {"role": "assistant", "content": content, "refusal": None}
-            if told.thought:
-                message["reasoning_content"] = told.thought
-            if told.calls:
-                message["tool_calls"] = told.calls
-            why = self._reason(told, end)
-            choices.append(
-                {"index": number, "message": message, "logprobs": None, "finish_reason": why}
-            )
-            own = {"tokens": [_token(token) for token in tokens], **_end(end)}
-            owns.append({"specchat": own})
-        usage = _usage([end.stats for _, end, _ in answers])
-        if len(answers) == 1:
-            return self._object("chat.completion", choices, usage=usage, **owns[0])
-        each = [choice | own for choice, own in zip(choices, owns, strict=True)]
-        return self._object("chat.completion", each, usage=usage)
+        ended = [(number, each, each.end) for number, each in enumerate(answers) if each.end]
+        choices = [self._choice(*each) for each in ended]
+        own = {"specchat": choices[0].pop("specchat")} if len(choices) == 1 else {}
+        usage = _usage([end.stats for _, _, end in ended])
+        return self._object("chat.completion", choices, usage=usage, **own)
 
-    def first(self, number: int) -> Object:
-        """Return the chunk that says who speaks; there may be no text but calls."""
+    def first_chunk(self, number: int) -> Object:
+        """Return the chunk with the role; its text is null where tools may be called instead."""
         content = None if self._asked.request.tools else ""
         return self._chunk(number, {"role": "assistant", "content": content})
 
-    def more(self, number: int, delta: Object, tokens: Iterable[Token] = ()) -> Object:
-        """Return a chunk of an answer, with tokens of a round."""
+    def chunk(self, number: int, delta: Object, tokens: Iterable[Token] = ()) -> Object:
+        """Return a chunk with a delta, and the tokens that brought it."""
         own = {"tokens": [_token(token) for token in tokens]}
         return self._chunk(number, delta, specchat=own)
 
-    def last(self, number: int, told: AnswerDeltas, end: Finished) -> Object:
-        """Return the chunk that says why one ended."""
+    def last_chunk(self, number: int, told: AnswerDeltas, end: Finished) -> Object:
+        """Return the chunk with the reason why an answer ended."""
         return self._chunk(number, {}, self._reason(told, end), specchat=_end(end))
 
-    def usage(self, answers: Sequence[Stats]) -> Object:
-        """Return the chunk that counts the tokens of all answers."""
+    def usage_chunk(self, answers: Sequence[Stats]) -> Object:
+        """Return the chunk with the token counts of all answers."""
         return self._object("chat.completion.chunk", [], usage=_usage(answers))
 
     def _reason(self, told: AnswerDeltas, end: Finished) -> str:
-        """Return OpenAI's word for why an answer ended; a call that was named is no reason."""
+        """Return OpenAI's `finish_reason`: stop where the client itself named the call."""
         if told.calls and end.stop not in _REASONS and not self._asked.names_call:
             return "tool_calls"
         return _REASONS.get(end.stop, "stop")
+
+    def _choice(self, number: int, told: AnswerDeltas, end: Finished) -> Object:
+        content = told.text or (None if told.calls else "")
+        message: Object = {"role": "assistant", "content": content, "refusal": None}
+        message |= {"reasoning_content": told.thought} if told.thought else {}
+        message |= {"tool_calls": told.calls} if told.calls else {}
+        why = self._reason(told, end)
+        own = {"tokens": [_token(token) for token in told.tokens], **_end(end)}
+        choice = {"index": number, "message": message, "logprobs": None, "finish_reason": why}
+        return {**choice, "specchat": own}
 
     def _chunk(
         self, number: int, delta: Object, ended: str | None = None, **more: object
@@ -81,13 +74,8 @@ class Completion:
         return self._object("chat.completion.chunk", [choice], **more)
 
     def _object(self, kind: str, choices: list[Object], **more: object) -> Object:
-        names = {
-            "id": self._id,
-            "object": kind,
-            "created": self._created,
-            "model": self._asked.model,
-        }
-        return {**names, "choices": choices, **more}
+        names = {"id": self._id, "object": kind, "created": self._created}
+        return {**names, "model": self._asked.model, "choices": choices, **more}
 
 
 def _token(token: Token) -> Object:
@@ -100,7 +88,7 @@ def _end(end: Finished) -> Object:
 
 
 def _usage(answers: Sequence[Stats]) -> Object:
-    """Return the tokens of a prompt, and of all answers to it."""
+    """Return OpenAI's token counts: the prompt once, and all answers together."""
     prompt, cached = answers[0].prompt_tokens, answers[0].cached_tokens
     generated = sum(stats.generated_tokens for stats in answers)
     accepted = sum(stats.accepted for stats in answers)

@@ -1,4 +1,4 @@
-"""What a chat completion may ask for, checked word by word, and the request that it makes."""
+"""The body of a chat completion: parsed, checked field by field, and made a `Request`."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from assistant.request import MOST_ANSWERS, AnswerForm, Mode, Request
-from assistant.serve.messages_schema import Said, conversation
+from assistant.serve.messages_schema import IncomingMessage, conversation
 from assistant.serve.refusal import Refusal, refuse
 from assistant.serve.tools_schema import Choice, NamedFunction, Tools, offered
 from models.errors import UsageError
@@ -15,9 +15,11 @@ _Text = Annotated[str, msgspec.Meta(min_length=1)]
 _Stops = Annotated[tuple[_Text, ...], msgspec.Meta(max_length=16)]
 _Seed = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 _Count = Annotated[int, msgspec.Meta(ge=1, lt=2**31)]
+MOST_MESSAGES = 10_000  # more than any context holds; it takes a second to count their tokens
+_Messages = Annotated[list[IncomingMessage], msgspec.Meta(min_length=1, max_length=MOST_MESSAGES)]
 _Answers = Annotated[int, msgspec.Meta(ge=1, le=MOST_ANSWERS)]
 
-# What has no effect at these values is accepted there, and nowhere else.
+# Unsupported fields are accepted at these values, which have no effect, and at no others.
 _NEUTRAL: dict[str, tuple[object, ...]] = {
     "logprobs": (False,),
     "top_logprobs": (0,),
@@ -34,8 +36,8 @@ _NEUTRAL: dict[str, tuple[object, ...]] = {
     "service_tier": ("auto", "default"),
 }
 _INSTEAD = {"functions": "use tools", "function_call": "use tool_choice"}
+# These fields describe the client, and change no answer.
 _LABELS = {"user", "metadata", "safety_identifier", "prompt_cache_key"}
-"""What is about the one who asks, and changes no answer."""
 
 
 class _StreamOptions(msgspec.Struct, forbid_unknown_fields=True):
@@ -44,15 +46,15 @@ class _StreamOptions(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Speculation(msgspec.Struct, forbid_unknown_fields=True):
-    """How to decode; what OpenAI has no word for."""
+    """How to decode: fields that OpenAI does not define."""
 
     mode: Mode | None = None
     lookahead: Annotated[int, msgspec.Meta(ge=0, le=31)] | None = None
     thinking_budget: Annotated[int, msgspec.Meta(ge=0, lt=2**31)] | None = None
 
 
-class _TemplateWords(msgspec.Struct, forbid_unknown_fields=True):
-    """The variables of chat templates that mean something here, as other servers take them."""
+class _TemplateVariables(msgspec.Struct, forbid_unknown_fields=True):
+    """The variables of chat templates that have an effect here, named as in other servers."""
 
     enable_thinking: bool | None = None
 
@@ -76,9 +78,9 @@ class _JsonSchema(msgspec.Struct, tag_field="type", tag="json_schema", forbid_un
     json_schema: _NamedSchema
 
 
-class _Wanted(msgspec.Struct):
+class _CompletionBody(msgspec.Struct):
     model: str
-    messages: Annotated[list[Said], msgspec.Meta(min_length=1)]
+    messages: _Messages
     n: _Answers | None = None
     stream: bool | None = None
     stream_options: _StreamOptions | None = None
@@ -92,7 +94,7 @@ class _Wanted(msgspec.Struct):
     seed: _Seed | None = None
     stop: _Text | _Stops | None = None
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
-    chat_template_kwargs: _TemplateWords | None = None
+    chat_template_kwargs: _TemplateVariables | None = None
     specchat: _Speculation | None = None
     tools: Tools | None = None
     tool_choice: Choice | None = None
@@ -103,7 +105,7 @@ class _Wanted(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """A chat completion that was asked for."""
+    """A parsed chat completion."""
 
     model: str
     request: Request
@@ -112,70 +114,62 @@ class CompletionRequest:
     names_call: bool = False  # whether it says which function has to be called
 
 
-def understand(body: bytes, usual: Request) -> CompletionRequest:
-    """Return what a body asks for; `usual` has what it leaves open.
+def parse_completion(body: bytes, defaults: Request) -> CompletionRequest:
+    """Parse a body; `defaults` gives what it does not set.
 
     Raises:
-        Refusal: it is not JSON, or asks for what there is not.
+        Refusal: it is not JSON, or a field of it is unknown, unsupported or invalid.
     """
     wanted = _checked(body)
     options = wanted.stream_options or _StreamOptions()
     try:
-        request = _request(wanted, usual)
-    except UsageError as error:
-        raise Refusal(400, f"{error}.", "invalid_value", str(error).split()[0]) from error
-    return CompletionRequest(
-        wanted.model,
-        request,
-        bool(wanted.stream),
-        bool(options.include_usage),
-        isinstance(wanted.tool_choice, NamedFunction),
-    )
+        request = _request(wanted, defaults)
+    except (UsageError, ValueError) as error:
+        name = str(error).split()[0]
+        param = name if name in _CompletionBody.__struct_fields__ else None
+        raise Refusal(400, f"{error}.", "invalid_value", param) from error
+    streams, wants_usage = bool(wanted.stream), bool(options.include_usage)
+    names_call = isinstance(wanted.tool_choice, NamedFunction)
+    return CompletionRequest(wanted.model, request, streams, wants_usage, names_call)
 
 
-def _checked(body: bytes) -> _Wanted:
+def _checked(body: bytes) -> _CompletionBody:
     try:
         fields = msgspec.json.decode(body, type=dict[str, Any])
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise Refusal(400, f"The body is not a JSON object: {error}.", "invalid_json") from error
-    known = set(_Wanted.__struct_fields__)
-    for name in fields.keys() - known - _LABELS:
-        _pass(name, fields[name])
+    for name in fields.keys() - {*_CompletionBody.__struct_fields__} - _LABELS:
+        _check_unsupported(name, fields[name])
     try:
-        return msgspec.convert(fields, _Wanted)
+        return msgspec.convert(fields, _CompletionBody)
     except msgspec.ValidationError as error:
         where = str(error).rpartition("`$.")[2].rstrip("`") if "`$." in str(error) else None
         raise Refusal(400, f"{error}.", "invalid_value", where) from error
 
 
-def _pass(name: str, value: object) -> None:
-    """Let a field through that changes nothing."""
+def _check_unsupported(name: str, value: object) -> None:
+    """Refuse a field that is unknown, or that would have an effect which is not supported."""
     if name not in _NEUTRAL:
         raise Refusal(400, f"There is no parameter {name}.", "unknown_parameter", name)
-    if value is not None and not any(_same(value, neutral) for neutral in _NEUTRAL[name]):
-        instead = _INSTEAD.get(name, "leave it out")
-        what = f"{name} is not supported; {instead}."
-        raise Refusal(400, what, "unsupported_parameter", name)
+    if value is not None and value not in _NEUTRAL[name]:
+        why = f"{name} is not supported; {_INSTEAD.get(name, 'leave it out')}."
+        raise Refusal(400, why, "unsupported_parameter", name)
 
 
-def _same(value: object, neutral: object) -> bool:
-    return value == neutral and isinstance(value, bool) == isinstance(neutral, bool)
-
-
-def _request(wanted: _Wanted, usual: Request) -> Request:
+def _request(wanted: _CompletionBody, defaults: Request) -> Request:
     names = ("temperature", "top_k", "top_p", "min_p", "repeat_penalty")
     given = {name: getattr(wanted, name) for name in names if getattr(wanted, name) is not None}
     speculation = wanted.specchat or _Speculation()
     tools, choice = offered(wanted.tools or [], wanted.tool_choice)
     stops = (wanted.stop,) if isinstance(wanted.stop, str) else wanted.stop or ()
     return replace(
-        usual,
-        messages=conversation(wanted.messages, usual.messages),
-        sampling=replace(usual.sampling, **given),
-        mode=speculation.mode or usual.mode,
-        lookahead=usual.lookahead if speculation.lookahead is None else speculation.lookahead,
-        max_tokens=wanted.max_completion_tokens or wanted.max_tokens or usual.max_tokens,
-        seed=usual.seed if wanted.seed is None else wanted.seed,
+        defaults,
+        messages=conversation(wanted.messages, defaults.messages),
+        sampling=replace(defaults.sampling, **given),
+        mode=speculation.mode or defaults.mode,
+        lookahead=defaults.lookahead if speculation.lookahead is None else speculation.lookahead,
+        max_tokens=wanted.max_completion_tokens or wanted.max_tokens or defaults.max_tokens,
+        seed=defaults.seed if wanted.seed is None else wanted.seed,
         stop_strings=stops,
         answers=wanted.n or 1,
         form=_form(wanted),
@@ -186,32 +180,36 @@ def _request(wanted: _Wanted, usual: Request) -> Request:
     )
 
 
-def _form(wanted: _Wanted) -> AnswerForm | None:
+def _form(wanted: _CompletionBody) -> AnswerForm | None:
     match wanted.response_format:
         case _JsonObject(schema):
             schema = schema or {"type": "object"}
         case _JsonSchema(_NamedSchema(schema)):
             pass
         case _:
+            schema = None
+    try:
+        if schema is None:
             return None if wanted.grammar is None else AnswerForm("grammar", wanted.grammar)
-    if wanted.grammar is not None:
-        why = "An answer has one form: grammar or response_format, not both."
-        refuse(why, "grammar")
-    return AnswerForm("schema", msgspec.json.encode(schema).decode())
+        if wanted.grammar is not None:
+            refuse("An answer has one form: grammar or response_format, not both.", "grammar")
+        return AnswerForm("schema", msgspec.json.encode(schema).decode())
+    except UsageError as error:  # it is too long
+        refuse(f"{error}.", "grammar" if schema is None else "response_format")
 
 
-def _thinking(wanted: _Wanted, speculation: _Speculation) -> dict[str, Any]:
-    """Return what is asked of thinking; an effort of none switches it off."""
-    words, found = wanted.chat_template_kwargs or _TemplateWords(), dict[str, Any]()
-    if words.enable_thinking is not None:
-        found["thinking"] = "on" if words.enable_thinking else "off"
-    if wanted.reasoning_effort == "none":
-        found["thinking"] = "off"
-    elif wanted.reasoning_effort:
-        found["effort"] = _EFFORTS.get(wanted.reasoning_effort, wanted.reasoning_effort)
-    if speculation.thinking_budget is not None:
-        found["thinking_budget"] = speculation.thinking_budget
-    return found
+def _thinking(wanted: _CompletionBody, speculation: _Speculation) -> dict[str, Any]:
+    """Return the request's fields about thinking; the effort `none` switches it off."""
+    switch = (wanted.chat_template_kwargs or _TemplateVariables()).enable_thinking
+    effort = wanted.reasoning_effort
+    found = {
+        "thinking": None if switch is None else "on" if switch else "off",
+        "effort": _EFFORTS.get(effort or "", effort),
+        "thinking_budget": speculation.thinking_budget,
+    }
+    if effort == "none":
+        found |= {"thinking": "off", "effort": None}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 _EFFORTS = {"minimal": "low", "xhigh": "high"}

@@ -1,8 +1,10 @@
-"""Connections to the endpoint: uvicorn's HTTP/1.1, with an end to everybody's patience."""
+"""Connections to the endpoint: uvicorn's HTTP/1.1 with a time limit for every state."""
 
 import asyncio
 import sys
+from collections.abc import Callable
 from socket import socket
+from typing import cast
 
 import h11
 import msgspec
@@ -15,80 +17,80 @@ from assistant.serve.refusal import JSON, Refusal
 
 MAX_CONNECTIONS = 128
 MAX_HEAD_BYTES = 16_384
-PATIENCE_S = 60.0  # for a request to arrive whole, and for a client to take what it is sent
+TIMEOUT_S = 60.0  # for a request to arrive whole, and for a client to read what it is sent
+IDLE_CHECK_S = 0.5  # between two checks for idle connections
+STOP_TIMEOUT_S = 1.0  # for sending the last error to clients when the server stops
 
 
 class Connection(H11Protocol):
-    """One client. A silent one is not waited for; anything but HTTP is refused as JSON."""
+    """One client's connection: limited in time while it is idle; its errors are sent as JSON."""
+
+    connections: set["Connection"]  # type: ignore[assignment]  # uvicorn's, of which all are ours
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
-        """Wait for a request, unless there are too many who do."""
+        """Wait for a request; if there are too many connections, close the one longest idle."""
         super().connection_made(transport)
-        self._patience: asyncio.TimerHandle | None = None
+        self.idle_since = self.loop.time()
         if len(self.connections) > MAX_CONNECTIONS:
-            transport.close()
-        else:
-            self._wait()
+            idle = (each for each in self.connections if not each.is_busy)
+            longest = min(idle, key=lambda each: each.idle_since)
+            self.connections.discard(longest)
+            longest.transport.abort()
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
         super().on_response_complete()
-        self._wait()
+        self.idle_since = self.loop.time()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
-        super().connection_lost(exc)
-        self._end_wait()
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is being read or answered; both have time limits of their own."""
+        is_under_way = self.cycle is not None and not self.cycle.response_complete
+        return is_under_way and not self.transport.is_closing()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what h11 could not read; it is called while its error is handled."""
+        """Refuse what h11 could not parse. uvicorn calls this while it handles the error."""
         error = sys.exception()
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             status = getattr(error, "error_status_hint", 400)
             refusal = Refusal(status, f"This is not HTTP: {error}.", "unreadable")
             body = msgspec.json.encode(refusal.body)
-            headers = {**JSON, "content-length": str(len(body)), "connection": "close"}
-            for event in (
-                h11.Response(status_code=status, headers=[*headers.items()]),
-                h11.Data(data=body),
-                h11.EndOfMessage(),
-            ):
-                self.transport.write(self.conn.send(event) or b"")
+            fields = {**JSON, "content-length": f"{len(body)}", "connection": "close"}
+            head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+            self.transport.write(f"HTTP/1.1 {status} Refused\r\n{head}\r\n".encode() + body)
         self.transport.close()
 
-    def _wait(self) -> None:
-        self._end_wait()
-        self._patience = self.loop.call_later(PATIENCE_S, self._leave_the_idle)
 
-    def _end_wait(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
-
-    def _leave_the_idle(self) -> None:
-        if self.conn.their_state is h11.IDLE:  # not even the head of a request has come whole
-            self.transport.close()
+async def close_idle(connections: set[Connection]) -> None:
+    """Close connections that have been idle for too long; stray bytes do not prolong them."""
+    while True:
+        await asyncio.sleep(IDLE_CHECK_S)
+        for each in [*connections]:
+            idle_s = each.loop.time() - each.idle_since
+            if idle_s > TIMEOUT_S and not each.is_busy:
+                each.transport.abort()
 
 
-async def listen(app: ASGIApp, listening: socket, until: asyncio.Event) -> None:
-    """Serve an ASGI application until told to stop; answers under way are stopped then."""
+async def listen(
+    app: ASGIApp, listening: socket, until: asyncio.Event, stop: Callable[[], None]
+) -> None:
+    """Serve an ASGI application until an event; then `stop` ends the answers under way."""
     config = Config(
-        app,
-        interface="asgi3",
-        http=Connection,
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        log_level="critical",
-        proxy_headers=False,
-        h11_max_incomplete_event_size=MAX_HEAD_BYTES,
-    )
+        app, interface="asgi3", http=Connection, ws="none", lifespan="off", proxy_headers=False,
+        log_config=None, log_level="critical", h11_max_incomplete_event_size=MAX_HEAD_BYTES,
+    )  # fmt: skip
     config.load()
     state, loop = ServerState(), asyncio.get_running_loop()
     server = await loop.create_server(lambda: Connection(config, state, {}), sock=listening)
+    sweeping = loop.create_task(close_idle(cast(set[Connection], state.connections)))
     try:
         await until.wait()
     finally:
         server.close()
+        sweeping.cancel()
+        stop()
+        if state.tasks:
+            await asyncio.wait(state.tasks, timeout=STOP_TIMEOUT_S)
         for task in state.tasks:
             task.cancel()
         await asyncio.gather(*state.tasks, return_exceptions=True)

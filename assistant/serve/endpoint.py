@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -16,33 +16,21 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from assistant.events import Event, Failed, Finished, Noticed, Ready
+from assistant.events import Event, Failed, Noticed, Ready
 from assistant.request import Request
 from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.completion import stream, whole
-from assistant.serve.completion_schema import understand
-from assistant.serve.exchange import EngineJob, Exchange, body_of
+from assistant.serve.completion_schema import parse_completion
+from assistant.serve.exchange import Exchange, body_of
 from assistant.serve.guard import Guard
 from assistant.serve.refusal import JSON, Refusal, from_failure, refusal_of
-from assistant.service import Service
+from assistant.service import EventStream, Service
+from models.errors import Cancelled
 
-MAX_WAITING = 32
-"""Requests that may wait while one is answered."""
-MAX_NOTICES_REMEMBERED = 64
-"""Remarks of the engine that are not repeated, however often an agent asks with its tools."""
+MAX_WAITING = 32  # requests, while one is answered
+MAX_NOTICES_REMEMBERED = 64  # remarks are shown once, however often an agent causes them
+STOPPING = Failed("The server is being stopped.", Cancelled.__name__)
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"
-
-
-@dataclass(frozen=True, slots=True)
-class Served:
-    """A request that is over, for whoever watches."""
-
-    method: str
-    path: str
-    status: int
-    seconds: float
-    answers: tuple[Finished, ...] = ()
-    remark: str = ""  # why it was refused, or that its client left
 
 
 class Endpoint:
@@ -50,9 +38,9 @@ class Endpoint:
 
     Args:
         name: what clients call the target.
-        usual: what a request has that says nothing of it: the settings.
-        report: is called in the event loop with every request that is over.
-        notice: is called with what the engine remarks on answers.
+        defaults: the settings, which hold for what a request does not set.
+        report: called in the event loop with every exchange that has ended.
+        notice: called with each new remark of the engine.
     """
 
     def __init__(
@@ -60,18 +48,18 @@ class Endpoint:
         service: Service,
         name: str,
         ready: Ready,
-        usual: Request,
+        defaults: Request,
         guard: Guard,
-        report: Callable[[Served], None],
+        report: Callable[[Exchange], None],
         notice: Callable[[str], None],
     ) -> None:
-        self._service, self._usual, self._guard = service, usual, guard
+        self._service, self._defaults, self._guard = service, defaults, guard
         self._name, self._report, self._notice = name, report, notice
         self._card = _card(name, ready, int(time.time()))
         self._thinks = ready.thinks
         self._remembered = AnswerTokens()
         self._noticed = deque[str](maxlen=MAX_NOTICES_REMEMBERED)
-        self._jobs = 0  # that clients wait for
+        self._jobs = set[EventStream]()  # whose clients wait
         self._app = Starlette(
             routes=[
                 Route(CHAT, self._complete, methods=["POST"]),
@@ -82,13 +70,13 @@ class Endpoint:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, and report it when it is over."""
+        """Answer one request, and report the exchange when it has ended."""
         began = time.perf_counter()
-        exchange = Exchange(receive, send)
+        exchange = Exchange(scope, receive, send)
         scope["state"]["exchange"] = exchange
         try:
             refusal = self._guard.refusal(Headers(scope=scope))
-            app = self._app if refusal is None else _told(refusal, exchange)
+            app = self._app if refusal is None else _refused(refusal, exchange)
             await app(scope, exchange.receive, exchange.send)
         except asyncio.CancelledError:
             exchange.status, exchange.remark = 499, "stopped"
@@ -97,43 +85,49 @@ class Endpoint:
         except Exception:
             pass
         finally:
-            if exchange.job is not None:
-                exchange.job.cancel()
-                self._jobs -= 1
-            for answer in exchange.answers:
-                self._remembered.keep(answer)
-            seconds = time.perf_counter() - began
-            told = exchange.status, seconds, exchange.answers, exchange.remark
-            self._report(Served(scope["method"], scope["path"], *told))
+            if exchange.events is not None:
+                exchange.events.cancel()
+                self._jobs.discard(exchange.events)
+            for end in exchange.ends:
+                self._remembered.keep(end)
+            exchange.seconds = time.perf_counter() - began
+            self._report(exchange)
+
+    def stop(self) -> None:
+        """End all answers with an error, which their clients receive."""
+        for job in self._jobs:
+            job.end(STOPPING)
 
     async def _complete(self, http: HttpRequest) -> Response:
         exchange: Exchange = http.state.exchange
         kind = http.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":  # which a page cannot send to strangers unasked
+        if (
+            kind != "application/json"
+        ):  # which a web page cannot send to another site without permission
             raise Refusal(415, "The body must be application/json.", "unsupported_media_type")
-        asked = understand(await body_of(http), self._usual)
+        asked = parse_completion(await body_of(http), self._defaults)
         self._check(asked.model)
         self._check_thinking(asked.request)
         messages = self._remembered.recall(asked.request.messages)
         asked = replace(asked, request=replace(asked.request, messages=messages))
         events = self._events(asked.request, exchange)
         if not asked.streams:
-            return _json(await exchange.while_there(whole(events, asked, exchange)))
+            return _json(await exchange.while_connected(whole(events, asked, exchange)))
         chunks = stream(events, asked, exchange)
-        first = await exchange.while_there(anext(chunks))  # or its refusal, with a status
+        first = await exchange.while_connected(anext(chunks))  # or its refusal, with a status
         return StreamingResponse(
-            _from(first, chunks),
+            _prepended(first, chunks),
             media_type="text/event-stream",
             headers={"cache-control": "no-store"},
         )
 
     async def _events(self, request: Request, exchange: Exchange) -> AsyncIterator[Event]:
-        if self._jobs > MAX_WAITING:
+        if len(self._jobs) > MAX_WAITING:
             why = f"{MAX_WAITING} requests wait already; ask again later."
             raise Refusal(429, why, "queue_full", headers={"retry-after": "5"})
-        self._jobs += 1
-        exchange.job = job = EngineJob(self._service, request)
-        async for event in job.events():
+        exchange.events = self._service.do(request)
+        self._jobs.add(exchange.events)
+        async for event in exchange.events:
             if isinstance(event, Failed):
                 raise from_failure(event)
             if isinstance(event, Noticed) and event.text not in self._noticed:
@@ -149,8 +143,8 @@ class Endpoint:
         return _json(msgspec.json.encode(self._card))
 
     def _check_thinking(self, request: Request) -> None:
-        wanted = {"reasoning_effort": request.effort != self._usual.effort}
-        wanted["chat_template_kwargs"] = request.thinking == "on" != self._usual.thinking
+        wanted = {"reasoning_effort": request.effort != self._defaults.effort}
+        wanted["chat_template_kwargs"] = request.thinking == "on" != self._defaults.thinking
         for name in (name for name, asked in wanted.items() if asked and not self._thinks):
             why = f"This model does not think, so {name} is not supported; leave it out."
             raise Refusal(400, why, "unsupported_parameter", name)
@@ -162,10 +156,10 @@ class Endpoint:
 
 
 async def _refuse(http: HttpRequest, error: Exception) -> Response:
-    return _told(refusal_of(error), http.state.exchange)
+    return _refused(refusal_of(error), http.state.exchange)
 
 
-def _told(refusal: Refusal, exchange: Exchange) -> Response:
+def _refused(refusal: Refusal, exchange: Exchange) -> Response:
     exchange.remark = exchange.remark or str(refusal)
     body = msgspec.json.encode(refusal.body)
     return Response(body, refusal.status, headers={**JSON, **refusal.headers})
@@ -175,14 +169,14 @@ def _json(body: bytes) -> Response:
     return Response(body, headers=JSON)
 
 
-async def _from(first: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _prepended(first: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     yield first
     async for chunk in chunks:
         yield chunk
 
 
 def _card(name: str, ready: Ready, loaded: int) -> dict[str, Any]:
-    """Return what is said about the model that answers, which was loaded at a time."""
+    """Return OpenAI's description of the model, with the time at which it was loaded."""
     target, draft = ready.target, ready.draft
     own = {"name": target.name, "context": target.n_ctx, "draft": draft.name if draft else None}
     names = {"id": name, "object": "model", "created": loaded, "owned_by": "specchat"}

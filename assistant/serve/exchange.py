@@ -1,94 +1,85 @@
-"""One HTTP request and its answer, as they pass, and the job of the engine in between."""
+"""One HTTP request and its response."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
-from contextlib import suppress
-from typing import Any, TypeVar
+from collections.abc import Awaitable
+from typing import TypeVar
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.types import Message, Receive, Send
+from starlette.types import Message, Receive, Scope, Send
 
-from assistant.events import Event, Finished
-from assistant.request import AnyJob
+from assistant.events import Finished
 from assistant.serve import connection
-from assistant.serve.refusal import Refusal
-from assistant.service import Service
+from assistant.serve.answer_deltas import AnswerDeltas
+from assistant.serve.refusal import Refusal, shortened
+from assistant.service import EventStream
 
 MAX_BODY_BYTES = 8_388_608
 T = TypeVar("T")
 
 
-class EngineJob:
-    """Something that was given to the engine, whose events can be waited for."""
-
-    def __init__(self, service: Service, job: AnyJob) -> None:
-        self._loop, self._events = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
-        self.cancel = service.submit(job, self._hear).cancel
-        """Say that nobody waits for it any more; one that is over is none the worse for it."""
-
-    async def events(self) -> AsyncIterator[Event]:
-        """Yield what the engine says about it, its end last."""
-        while (event := await self._events.get()) is not None:
-            yield event
-
-    def _hear(self, event: Any) -> None:
-        with suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(self._events.put_nowait, event)
-
-
 class Exchange:
-    """Watch what passes; `receive` and `send` are ASGI's."""
+    """Record one request and its response; `receive` and `send` wrap ASGI's."""
 
-    def __init__(self, receive: Receive, send: Send) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
+        self.method, self.path = shortened(scope["method"]), shortened(scope["path"])
+        self.seconds = 0.0
         self.status = 0
-        self.answers: tuple[Finished, ...] = ()
+        self.answers: list[AnswerDeltas] = []
         self.remark = ""
-        """Why it was refused, or that its client left."""
-        self.job: EngineJob | None = None
-        """What was asked of the engine."""
+        """Why the request was refused, or that its client left; usually empty."""
+        self.events: EventStream | None = None
+        """The engine's events; None until it was asked."""
         self._is_over = False
 
+    @property
+    def ends(self) -> tuple[Finished, ...]:
+        """The ends of the answers so far."""
+        return tuple(each.end for each in self.answers if each.end is not None)
+
     async def receive(self) -> Message:
-        """Pass on what the client sends, and note that it leaves before it has its answer."""
+        """Pass on a message from the client; note if it leaves before its response is complete."""
         message = await self._receive()
         if message["type"] == "http.disconnect" and not self._is_over:
             self.status, self.remark = 499, "the client left"
         return message
 
     async def send(self, message: Message) -> None:
-        """Pass on what the client is sent.
+        """Pass on a message to the client.
 
         Raises:
-            TimeoutError: it does not take it.
+            TimeoutError: the client does not read it.
         """
         self.status = self.status or message.get("status", 0)
         self._is_over = message["type"] == "http.response.body" and not message.get("more_body")
         try:
-            async with asyncio.timeout(connection.PATIENCE_S):
+            async with asyncio.timeout(connection.TIMEOUT_S):
                 await self._send(message)
         except TimeoutError:
             self.status, self.remark = 499, "the client stopped reading"
             raise
 
-    async def while_there(self, answering: Awaitable[T]) -> T:
-        """Wait for an answer; it is cancelled when the client leaves.
+    async def while_connected(self, answering: Awaitable[T]) -> T:
+        """Wait for an answer; cancel it when the client disconnects.
 
         Raises:
-            ClientDisconnect: the client has left.
+            ClientDisconnect: it has disconnected.
         """
-        task, leaving = asyncio.ensure_future(answering), asyncio.ensure_future(self._leaving())
+        task, leaving = (
+            asyncio.ensure_future(answering),
+            asyncio.ensure_future(self._disconnected()),
+        )
         try:
             await asyncio.wait({task, leaving}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
                 raise ClientDisconnect
         finally:
-            for each in (task, leaving):
-                each.cancel()
+            task.cancel()
+            leaving.cancel()
             await asyncio.gather(task, leaving, return_exceptions=True)
         return task.result()
 
-    async def _leaving(self) -> None:
+    async def _disconnected(self) -> None:
         while (await self.receive())["type"] != "http.disconnect":
             pass
 
@@ -97,13 +88,13 @@ async def body_of(request: Request) -> bytes:
     """Return the body of a request.
 
     Raises:
-        Refusal: it is too large, or does not come.
+        Refusal: it is too large, or does not arrive in time.
         ClientDisconnect: the client has left.
     """
     body = bytearray()
     _refuse_size(int(request.headers.get("content-length", 0)))
     try:
-        async with asyncio.timeout(connection.PATIENCE_S):
+        async with asyncio.timeout(connection.TIMEOUT_S):
             async for chunk in request.stream():
                 body += chunk
                 _refuse_size(len(body))

@@ -1,43 +1,47 @@
-"""Who may ask: programs on this machine, and on others those that know the token.
+"""Access control: programs on this machine may ask, and others that have the token.
 
-A page in a browser is a program of strangers on this machine. It may send requests here, even under
-its own name that it has made to mean 127.0.0.1, so the names that it cannot forge are looked at:
-Host and Origin.
+A web page is a stranger's program on this machine. Its browser may send requests here, even to the
+page's own host name after DNS has rebound it to 127.0.0.1. So the two headers that a page cannot
+forge are checked: Host and Origin.
 """
 
 import ipaddress
+import re
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from assistant.serve.refusal import Refusal
+
+_HOST = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?"
+_ORIGIN = rf"[A-Za-z][A-Za-z0-9+.-]*://{_HOST}"
+_CLOSE = {"connection": "close"}  # a stranger's connection is not kept
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The rules for one address that is listened at."""
+    """The rules for the address at which the server listens."""
 
     host: str
     token: str | None
 
     def refusal(self, headers: Mapping[str, str]) -> Refusal | None:
-        """Say why a request with these headers, their names in lower case, is not let through.
+        """Return why a request with these headers is refused; None if it may pass.
 
-        It may come from a page in a browser, or lack the token.
+        The names of the headers are in lower case.
         """
-        if self.token is None and not is_local(_name(headers.get("host", ""))):
-            return Refusal(403, "The Host header must name this machine.", "foreign_host")
-        origin = headers.get("origin")
-        if origin is not None and not is_local(_name(origin)):
-            return Refusal(403, "Web pages of other sites may not ask.", "foreign_origin")
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if self.token is None and not _is_local_name(_HOST, host):
+            why = "The Host header must name this machine."
+            return Refusal(403, why, "foreign_host", headers=_CLOSE)
+        if origin is not None and not _is_local_name(_ORIGIN, origin):
+            why = "Web pages of other sites may not ask."
+            return Refusal(403, why, "foreign_origin", headers=_CLOSE)
         if self.token is not None and not self._is_known(headers.get("authorization", "")):
-            return Refusal(
-                401,
-                "The header Authorization: Bearer TOKEN is missing or wrong.",
-                "invalid_api_key",
-                headers={"www-authenticate": "Bearer"},
-            )
+            why = "The header Authorization: Bearer TOKEN is missing or wrong."
+            more = {"www-authenticate": "Bearer", **_CLOSE}
+            return Refusal(401, why, "invalid_api_key", headers=more)
         return None
 
     def _is_known(self, authorization: str) -> bool:
@@ -47,18 +51,13 @@ class Guard:
 
 
 def is_local(host: str) -> bool:
-    """Say whether a host is this machine by any of its loopback addresses."""
-    if host == "localhost":
-        return True
-    try:
+    """Whether a host is localhost or a loopback address."""
+    with suppress(ValueError):
         return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return host == "localhost"
 
 
-def _name(origin: str) -> str:
-    """Return the host of an origin, or of a Host header."""
-    try:
-        return urlsplit(origin if "//" in origin else f"//{origin}").hostname or ""
-    except ValueError:
-        return ""
+def _is_local_name(pattern: str, text: str) -> bool:
+    """Whether a header matches a pattern, and the host in it is this machine."""
+    found = re.fullmatch(pattern, text)
+    return found is not None and is_local(found[1].strip("[]").lower())

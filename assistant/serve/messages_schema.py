@@ -1,4 +1,4 @@
-"""The messages of a chat completion, checked, and the conversation that they are."""
+"""The messages of a chat completion: checked, and made a conversation."""
 
 from typing import Literal
 
@@ -7,8 +7,7 @@ import msgspec
 from assistant.request import Message, ToolCall
 from assistant.serve.refusal import refuse
 
-UNREADABLE = "unreadable"
-"""What arguments are called that are no JSON object."""
+UNREADABLE = "unreadable"  # the key under which arguments stand that are no JSON object
 
 
 class _Part(msgspec.Struct, forbid_unknown_fields=True):
@@ -19,18 +18,18 @@ class _Part(msgspec.Struct, forbid_unknown_fields=True):
 class _Function(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     arguments: str
-    provider_specific_fields: object = None  # as litellm writes answers down, here and below
+    provider_specific_fields: object = None  # litellm adds it to answers, here and below
 
 
 class _Call(msgspec.Struct, tag_field="type", tag="function", forbid_unknown_fields=True):
     id: str
     function: _Function
-    index: int | None = None  # as deltas have it, which some clients send back
+    index: int | None = None  # of deltas, which some clients send back
     provider_specific_fields: object = None
 
 
-class Said(msgspec.Struct, forbid_unknown_fields=True):
-    """One message, as it comes."""
+class IncomingMessage(msgspec.Struct, forbid_unknown_fields=True):
+    """One message as a client sends it."""
 
     role: Literal["system", "developer", "user", "assistant", "tool"]
     content: str | list[_Part] | None = None
@@ -39,17 +38,17 @@ class Said(msgspec.Struct, forbid_unknown_fields=True):
     reasoning_content: str | None = None
     tool_calls: list[_Call] | None = None
     tool_call_id: str | None = None
-    function_call: None = None  # of answers as OpenAI's client writes them down
+    function_call: None = None  # OpenAI's client adds it and the next two to answers
     audio: None = None
     annotations: list[object] | None = None
     provider_specific_fields: object = None
 
 
-def conversation(said: list[Said], system: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Return a conversation, after the usual system prompt unless it has its own.
+def conversation(said: list[IncomingMessage], system: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Return the conversation, preceded by `system` unless it has a system prompt of its own.
 
     Raises:
-        Refusal: a result is of no call, or the last calls have none.
+        Refusal: a result belongs to no call, or the last calls have no results.
     """
     unanswered: set[str] = set()
     for i, each in enumerate(said):
@@ -60,8 +59,8 @@ def conversation(said: list[Said], system: tuple[Message, ...]) -> tuple[Message
     return messages if messages[0].role == "system" else (*system, *messages)
 
 
-def _check(said: Said, where: str, unanswered: set[str]) -> None:
-    """Refuse calls and results that do not belong together; note those that wait for theirs."""
+def _check(said: IncomingMessage, where: str, unanswered: set[str]) -> None:
+    """Refuse calls and results that do not match; keep the ids of unanswered calls."""
     if said.tool_calls is not None and said.role != "assistant":
         refuse("Only an assistant's message has tool_calls.", f"{where}.tool_calls")
     if said.tool_calls:
@@ -80,32 +79,27 @@ def _check(said: Said, where: str, unanswered: set[str]) -> None:
 
 
 def _arguments(text: str) -> str:
-    """Return arguments as an object; some programs write none for an empty one.
+    """Return arguments as a JSON object: an empty text is {}, and invalid JSON is wrapped in one.
 
-    A model may have been cut within them, or may have written no JSON.
+    A model may have been cut within its arguments.
     """
     try:
-        is_object = isinstance(msgspec.json.decode(text or "{}"), dict)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        is_object = False
-    return (text or "{}") if is_object else msgspec.json.encode({UNREADABLE: text}).decode()
+        msgspec.json.decode(text or "{}", type=dict)
+    except (ValueError, RecursionError):
+        return msgspec.json.encode({UNREADABLE: text}).decode()
+    return text or "{}"
 
 
-def _message(said: Said) -> Message:
+def _message(said: IncomingMessage) -> Message:
     calls = tuple(
         ToolCall(call.function.name, _arguments(call.function.arguments), call.id)
         for call in said.tool_calls or ()
     )
+    parts = said.content if isinstance(said.content, list) else [_Part("text", said.content or "")]
     return Message(
         "system" if said.role == "developer" else said.role,
-        _text(said),
+        "".join(part.text for part in parts),
         thought=said.reasoning_content or "",
         calls=calls,
         call_id=said.tool_call_id or "",
     )
-
-
-def _text(said: Said) -> str:
-    if isinstance(said.content, list):
-        return "".join(part.text for part in said.content)
-    return said.content or ""

@@ -1,4 +1,4 @@
-"""What is refused, as OpenAI's clients expect to be told."""
+"""Errors in the form that OpenAI's clients expect."""
 
 from collections.abc import Mapping
 from typing import Any, NoReturn
@@ -9,10 +9,12 @@ from assistant.events import Failed
 from models.errors import Cancelled, ContextFull, EngineDied, UsageError
 
 JSON = {"content-type": "application/json", "cache-control": "no-store"}
+LONGEST_MESSAGE = 400  # characters; the longest of our own, for an engine that died, has about 350
+LONGEST_NAME = 200  # characters of a name or value that a client chose
 
 
 class Refusal(Exception):
-    """A request that gets no answer; the text says why and what to do."""
+    """An error response; the text says what is wrong and what to do."""
 
     def __init__(
         self,
@@ -22,10 +24,10 @@ class Refusal(Exception):
         param: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(shortened(message, LONGEST_MESSAGE))
         self.status = status
         self.code = code
-        self.param = param
+        self.param = param and shortened(param)
         self.headers = dict(headers or {})
 
     @property
@@ -36,17 +38,19 @@ class Refusal(Exception):
         return {"error": error}
 
 
-def refuse(why: str, param: str) -> NoReturn:
-    """Refuse the value of a parameter.
+def shortened(text: str, most: int = LONGEST_NAME) -> str:
+    """Return a text with its middle cut out if it has more than `most` characters."""
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
 
-    Raises:
-        Refusal: always.
-    """
+
+def refuse(why: str, param: str) -> NoReturn:
+    """Raise the refusal of a parameter's value."""
     raise Refusal(400, why, "invalid_value", param)
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """Return what a client is told of an error, whatever it is."""
+    """Return the error response for any exception."""
     match error:
         case Refusal():
             return error
@@ -56,18 +60,15 @@ def refusal_of(error: Exception) -> Refusal:
         case HTTPException(status_code=405, headers={"Allow": allowed} as headers):
             why = f"This path accepts only {allowed}."
             return Refusal(405, why, "method_not_allowed", headers=headers)
-        case HTTPException(status_code=status, detail=why, headers=headers):
-            return Refusal(status, f"{why}.", why.lower().replace(" ", "_"), headers=headers)
     # The next request may well succeed, and whoever asked should hear of it.
     return Refusal(500, f"This is a bug in specchat: {type(error).__name__}.", "bug")
 
 
 def from_failure(failed: Failed) -> Refusal:
-    """Return what a client is told when the engine could not answer."""
+    """Return the error response for a failure of the engine."""
     status, code = _STATUS.get(failed.kind, (500, "engine_failed"))
-    return Refusal(
-        status, failed.message, code, headers={"retry-after": "1"} if status == 503 else {}
-    )
+    headers = {"retry-after": "1"} if status == 503 else {}
+    return Refusal(status, failed.message, code, headers=headers)
 
 
 _STATUS = {

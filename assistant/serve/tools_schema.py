@@ -1,4 +1,4 @@
-"""The tools that a chat completion offers, checked, as OpenAI's clients describe them."""
+"""The tools of a chat completion: checked, and made `Tool`s."""
 
 from typing import Annotated, Any
 
@@ -8,8 +8,9 @@ from assistant.request import Tool, ToolChoice
 from assistant.serve.refusal import refuse
 
 MOST_TOOLS = 128
-LONGEST_TOOLS = 1_000_000
-"""Characters of all tools together; what is longer takes minutes to understand."""
+LONGEST_TOOLS = (
+    1_000_000  # characters of all together; what is longer takes minutes to parse_completion
+)
 _NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 _Name = Annotated[str, msgspec.Meta(pattern=r"\A[a-zA-Z0-9_-]{1,64}\Z")]
 
@@ -22,7 +23,7 @@ class _Function(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class FunctionTool(msgspec.Struct, tag_field="type", tag="function", forbid_unknown_fields=True):
-    """A function that may be called."""
+    """A function that the model may call."""
 
     function: _Function
 
@@ -32,7 +33,7 @@ class _Named(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class NamedFunction(msgspec.Struct, tag_field="type", tag="function", forbid_unknown_fields=True):
-    """The function that has to be called."""
+    """The function that the model has to call."""
 
     function: _Named
 
@@ -43,10 +44,10 @@ Offer = tuple[tuple[Tool, ...], ToolChoice]
 
 
 def offered(tools: list[FunctionTool], choice: Choice | None) -> Offer:
-    """Return the tools that may be called, and whether one has to be.
+    """Return the tools that the model may call, and whether it has to call one.
 
     Raises:
-        Refusal: what is offered cannot be called, or what has to be called is not offered.
+        Refusal: a tool is invalid, or the choice names one that is not there.
     """
     found = tuple(_tool(each.function, i) for i, each in enumerate(tools))
     names = [tool.name for tool in found]

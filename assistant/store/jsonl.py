@@ -1,4 +1,4 @@
-"""Conversations as JSON lines, which keep everything and can be read back.
+"""Export and import of conversations as JSON lines, without any loss.
 
 A conversation's JSON lines are one for itself, `{"specchat": 1, "title": ...}`, and one for each
 message on any branch, `{"id": 1, "parent": null, "role": "user", "content": ...}`; an answer's
@@ -8,19 +8,21 @@ messages, too. Several conversations may follow one another.
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Annotated
 
 import msgspec
 
 from assistant.events import Stats
 from assistant.request import ToolCall
-from assistant.store.values import Attachment, FullConversation, Record, Role, State
+from assistant.store.values import INTERRUPTED, Attachment, FullConversation, Record, Role, State
 from assistant.tokens import Trace
 from models.errors import StorageError
 
 FORMAT = 2
-"""What is written for a conversation with calls; one without has 1, as before there were any."""
-# JSON leaves these as they are; escaped, they command no terminal that shows the file.
+"""The format number of a conversation with tool calls; one without has 1."""
+_NEWER = "A newer specchat exported this (format {}). Update specchat."
+# JSON does not escape these; unescaped, they could control a terminal that shows the file.
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 _Time = Annotated[float, msgspec.Meta(ge=0, lt=253_402_300_800)]  # before the year 10000
@@ -61,7 +63,7 @@ class _Kind(msgspec.Struct):
 
 
 def lines(whole: FullConversation) -> Iterator[str]:
-    """Yield a conversation as JSON lines, without line ends."""
+    """Yield the JSON lines of a conversation, without line ends."""
     version = FORMAT if any(message.calls for message in whole.messages) else 1
     yield _json(_Head(version, *(getattr(whole, name) for name in _Head.__struct_fields__[1:])))
     for message in whole.messages:
@@ -70,7 +72,7 @@ def lines(whole: FullConversation) -> Iterator[str]:
 
 
 def read(text: Iterable[str | bytes]) -> Iterator[FullConversation]:
-    """Yield the conversations of JSON lines; StorageError says which line is not one."""
+    """Yield the conversations in an export; StorageError has the number of a damaged line."""
     head: _Head | None = None
     found: list[_Line] = []
     for number, line in enumerate(text, 1):
@@ -80,30 +82,30 @@ def read(text: Iterable[str | bytes]) -> Iterator[FullConversation]:
             if (version := msgspec.json.decode(line, type=_Kind).specchat) is not None:
                 if head:
                     yield _whole(head, found)
-                head, found = _head(line, version), []
+                if version > FORMAT:
+                    raise StorageError(_NEWER.format(version))
+                head, found = msgspec.json.decode(line, type=_Head), []
             elif head is None:
                 raise ValueError("it belongs to no conversation")
             else:
                 found.append(msgspec.json.decode(line, type=_Line))
-        except (msgspec.MsgspecError, ValueError) as error:
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise StorageError(f"Line {number} is not from a specchat export: {error}.") from error
     if head:
         yield _whole(head, found)
 
 
-def _head(line: str | bytes, version: int) -> _Head:
-    if version > FORMAT:
-        raise StorageError(f"A newer specchat exported this (format {version}). Update specchat.")
-    return msgspec.json.decode(line, type=_Head)
-
-
 def _whole(head: _Head, found: list[_Line]) -> FullConversation:
-    names = _Line.__struct_fields__[:-1]
-    records = tuple(Record(**{name: getattr(line, name) for name in names}) for line in found)
     fields = {name: getattr(head, name) for name in _Head.__struct_fields__[1:]}
-    return FullConversation(
-        **fields, messages=records, traces={line.id: line.steps for line in found}
-    )
+    traces = {line.id: line.steps for line in found}
+    return FullConversation(**fields, messages=tuple(map(_record, found)), traces=traces)
+
+
+def _record(line: _Line) -> Record:
+    record = Record(**{name: getattr(line, name) for name in _Line.__struct_fields__[:-1]})
+    if record.state == "streaming":  # it was exported before it ended
+        return replace(record, state="failed", stop=INTERRUPTED)
+    return record
 
 
 def _json(value: msgspec.Struct) -> str:

@@ -1,4 +1,4 @@
-"""A conversation as Markdown to read: the branch it is on, with YAML front matter."""
+"""Export of a conversation's selected branch as Markdown, with YAML front matter."""
 
 import json
 import re
@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from assistant.store.values import Attachment, FullConversation, Record
 
 _WHO = {"user": "You", "assistant": "Assistant", "system": "System", "tool": "Tool"}
-# What may not stand in YAML as it is.
+# Characters that YAML allows only escaped.
 _UNSEEN = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
 def markdown(whole: FullConversation) -> str:
-    """Return the branch that a conversation is on as a Markdown document."""
+    """Return the selected branch of a conversation as a Markdown document."""
     path = _path(whole)
     models = dict.fromkeys(message.model for message in path if message.model)
     front = {
@@ -38,7 +38,7 @@ def _path(whole: FullConversation) -> list[Record]:
 
 
 def _quoted(text: str) -> str:
-    # A JSON string is a YAML string, except for these.
+    # Apart from these characters, a JSON string is a YAML string.
     quoted = json.dumps(text, ensure_ascii=False)
     return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
 

@@ -1,33 +1,39 @@
-"""Messages in the database: read as records, added, and where their conversation is now.
-
-All of it happens in a transaction of the caller's.
-"""
+"""Messages in the database; every function runs in the caller's transaction."""
 
 import sqlite3
 from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
 
-from assistant.store.database import storable
-from assistant.store.packing import (
-    pack_attachments,
-    pack_calls,
-    pack_ids,
-    pack_stats,
-    pack_trace,
-    unpack_attachments,
-    unpack_calls,
-    unpack_ids,
-    unpack_stats,
-)
-from assistant.store.values import Attachment, Record, derive
+from assistant.store import packing
+from assistant.store.values import Record, title_from
 from assistant.tokens import Trace
 from models.errors import StorageError
+from models.well_formed import well_formed
 
-_COLUMNS = (
-    "id, parent, role, content, created, state, token_ids, attachments, stop, stats, model, "
-    "thought, calls, seconds, conversation"
-)
-# Along the parents from a message to the start; those of a damaged file need not have one.
-_UP = """WITH RECURSIVE up (id, parent, depth) AS (
+_COLUMNS = [each.name for each in fields(Record) if each.name not in ("id", "siblings")]
+# Conversions to and from columns; values without one are stored as they are.
+_PACK: dict[str, Callable[[Any], Any]] = {
+    "content": well_formed,
+    "thought": well_formed,
+    "model": well_formed,
+    "token_ids": packing.pack_ids,
+    "attachments": packing.pack_attachments,
+    "stats": packing.pack_stats,
+    "calls": packing.pack_calls,
+}
+_UNPACK: dict[str, Callable[[Any], Any]] = {
+    "token_ids": packing.unpack_ids,
+    "attachments": packing.unpack_attachments,
+    "stats": packing.unpack_stats,
+    "calls": packing.unpack_calls,
+}
+_SELECT = f"SELECT id, conversation, {', '.join(_COLUMNS)} FROM message"
+_INSERT = f"""INSERT INTO message (conversation, {", ".join(_COLUMNS)})
+    VALUES (?{", ?" * len(_COLUMNS)})"""
+# The ancestors of a message. In a damaged file, parents may form a cycle; ids must decrease.
+_ANCESTORS = """WITH RECURSIVE up (id, parent, depth) AS (
     SELECT id, parent, 0 FROM message WHERE id = ?
     UNION ALL SELECT m.id, m.parent, depth + 1 FROM message m JOIN up ON m.id = up.parent
     WHERE m.id < up.id)"""
@@ -35,155 +41,129 @@ _UP = """WITH RECURSIVE up (id, parent, depth) AS (
 
 def record(sql: sqlite3.Connection, message: int) -> Record:
     """Return a message."""
-    row = sql.execute(f"SELECT {_COLUMNS} FROM message WHERE id = ?", (message,)).fetchone()
-    if row is None:
-        raise gone("message", message)
-    found = sql.execute(
-        "SELECT id FROM message WHERE conversation = ? AND parent IS ? AND hidden IS NULL "
-        "ORDER BY id",
-        (row["conversation"], row["parent"]),
-    )
-    return _record(row, tuple(id_ for (id_,) in found))
+    rows = sql.execute(f"{_SELECT} WHERE id = ?", (message,)).fetchall()
+    if not rows:
+        raise not_found("message", message)
+    return _records(sql, rows)[0]
 
 
 def path(sql: sqlite3.Connection, conversation: int) -> tuple[Record, ...]:
-    """Return the messages from the start of a conversation to where it is now."""
+    """Return the messages from the root of a conversation to its leaf."""
     row = sql.execute("SELECT leaf FROM conversation WHERE id = ?", (conversation,)).fetchone()
     if row is None:
-        raise gone("conversation", conversation)
+        raise not_found("conversation", conversation)
     return path_to(sql, row["leaf"])
 
 
 def path_to(sql: sqlite3.Connection, message: int) -> tuple[Record, ...]:
-    """Return the messages from the start of a conversation to one of it."""
+    """Return the messages from the root of a conversation to a message."""
     rows = sql.execute(
-        f"{_UP} SELECT {_COLUMNS} FROM message JOIN (SELECT id, depth FROM up) USING (id) "
-        "ORDER BY depth DESC",
+        f"{_ANCESTORS} {_SELECT} JOIN (SELECT id, depth FROM up) USING (id) ORDER BY depth DESC",
         (message,),
     ).fetchall()
     return _records(sql, rows)
 
 
 def tree(sql: sqlite3.Connection, conversation: int) -> tuple[Record, ...]:
-    """Return every message of a conversation on any branch, each after its parent."""
+    """Return the messages of all branches of a conversation, each after its parent."""
     rows = sql.execute(
-        f"SELECT {_COLUMNS} FROM message WHERE conversation = ? AND hidden IS NULL ORDER BY id",
+        f"{_SELECT} WHERE conversation = ? AND hidden IS NULL ORDER BY id",
         (conversation,),
     ).fetchall()
     return _records(sql, rows)
 
 
 def conversation_of(sql: sqlite3.Connection, message: int) -> int:
-    """Return which conversation a message belongs to."""
+    """Return the id of the conversation that a message belongs to."""
     row = sql.execute("SELECT conversation FROM message WHERE id = ?", (message,)).fetchone()
     if row is None:
-        raise gone("message", message)
+        raise not_found("message", message)
     return int(row[0])
 
 
-def gone(what: str, id_: int) -> StorageError:
-    """Return the error for something that is not there, or not any more."""
+def not_found(what: str, id_: int) -> StorageError:
+    """Return the error for an unknown conversation or message."""
     return StorageError(f"There is no {what} {id_}; it may have been deleted for good.")
 
 
 def _records(sql: sqlite3.Connection, rows: list[sqlite3.Row]) -> tuple[Record, ...]:
-    if not rows:
-        return ()
     siblings: defaultdict[int | None, list[int]] = defaultdict(list)
     for parent, id_ in sql.execute(
         "SELECT parent, id FROM message WHERE conversation = ? AND hidden IS NULL ORDER BY id",
-        (rows[0]["conversation"],),
+        (rows[0]["conversation"] if rows else None,),
     ):
         siblings[parent].append(id_)
-    return tuple(_record(row, tuple(siblings[row["parent"]])) for row in rows)
-
-
-def _record(row: sqlite3.Row, siblings: tuple[int, ...]) -> Record:
-    return Record(
-        row["id"],
-        row["parent"],
-        row["role"],
-        row["content"],
-        row["created"],
-        row["state"],
-        unpack_ids(row["token_ids"]),
-        unpack_attachments(row["attachments"]),
-        row["stop"],
-        unpack_stats(row["stats"]),
-        row["model"],
-        siblings,
-        row["thought"],
-        unpack_calls(row["calls"]),
-        row["seconds"],
+    return tuple(
+        Record(
+            row["id"],
+            siblings=tuple(siblings[row["parent"]]),
+            **{name: _UNPACK.get(name, _same)(row[name]) for name in _COLUMNS},
+        )
+        for row in rows
     )
 
 
-def insert(sql: sqlite3.Connection, conversation: int, record: Record, owner: str | None) -> int:
-    """Add a message to a conversation, whatever the id and the siblings in the record."""
-    texts = tuple(
-        Attachment(storable(each.name), storable(each.text)) for each in record.attachments
-    )
-    made = sql.execute(
-        "INSERT INTO message (conversation, parent, role, content, created, state, owner, "
-        "token_ids, attachments, stop, stats, model, thought, calls, seconds) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            conversation,
-            record.parent,
-            record.role,
-            storable(record.content),
-            record.created,
-            record.state,
-            owner,
-            pack_ids(record.token_ids),
-            pack_attachments(texts),
-            record.stop,
-            pack_stats(record.stats),
-            storable(record.model),
-            storable(record.thought),
-            pack_calls(record.calls),
-            record.seconds,
-        ),
-    )
-    return made.lastrowid or 0
+def insert(sql: sqlite3.Connection, conversation: int, record: Record) -> int:
+    """Add a message to a conversation, and return its id; those in the record are ignored."""
+    values = [_PACK.get(name, _same)(getattr(record, name)) for name in _COLUMNS]
+    return sql.execute(_INSERT, (conversation, *values)).lastrowid or 0
 
 
-def append(sql: sqlite3.Connection, conversation: int, new: Record, owner: str | None) -> Record:
-    """Add a message and make it the one where the conversation is now."""
+def change(sql: sqlite3.Connection, message: int, **values: Any) -> Record:
+    """Set columns of a message, by name, and return the message."""
+    packed = [_PACK.get(name, _same)(value) for name, value in values.items()]
+    names = ", ".join(f"{name} = ?" for name in values)
+    if sql.execute(f"UPDATE message SET {names} WHERE id = ?", (*packed, message)).rowcount == 0:
+        raise not_found("message", message)
+    return record(sql, message)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def append(sql: sqlite3.Connection, conversation: int, new: Record) -> Record:
+    """Add a message, make it the leaf of its conversation, and return it."""
     if new.parent is not None and conversation_of(sql, new.parent) != conversation:
         raise StorageError(f"Message {new.parent} belongs to another conversation.")
-    title = derive(storable(new.content)) if new.role == "user" else ""
-    # Also when another instance deleted it meanwhile: what was sent shall be found again.
+    title = title_from(well_formed(new.content)) if new.role == "user" else ""
+    # A message brings back a conversation that another program has deleted meanwhile.
     known = sql.execute(
         "UPDATE conversation SET deleted = NULL, updated = ?, "
         "title = CASE WHEN title = '' THEN ? ELSE title END WHERE id = ?",
         (new.created, title, conversation),
     )
     if known.rowcount == 0:
-        raise gone("conversation", conversation)
-    id_ = insert(sql, conversation, new, owner)
-    # What it follows is seen again, if it was hidden.
+        raise not_found("conversation", conversation)
+    id_ = insert(sql, conversation, new)
+    # Its ancestors may have been hidden meanwhile: show them again.
     sql.execute(
-        f"{_UP} UPDATE message SET hidden = NULL "
+        f"{_ANCESTORS} UPDATE message SET hidden = NULL "
         "WHERE hidden IS NOT NULL AND id IN (SELECT id FROM up)",
         (id_,),
     )
-    stand_at(sql, conversation, id_)
+    set_leaf(sql, conversation, id_)
     return record(sql, id_)
 
 
-def stand_at(sql: sqlite3.Connection, conversation: int, leaf: int | None) -> None:
-    """Note where a conversation is now."""
+def set_leaf(sql: sqlite3.Connection, conversation: int, leaf: int | None) -> None:
+    """Set the message at which a conversation stands."""
     sql.execute("UPDATE conversation SET leaf = ? WHERE id = ?", (leaf, conversation))
 
 
+def trace_parts(sql: sqlite3.Connection, message: int) -> list[bytes]:
+    """Return the packed parts of a trace, in order."""
+    query = "SELECT packed FROM trace WHERE message = ? ORDER BY part"
+    return [packed for (packed,) in sql.execute(query, (message,))]
+
+
 def keep_trace(sql: sqlite3.Connection, message: int, steps: Trace, more: bool) -> None:
-    """Keep how an answer was decoded; `more` of it adds to what is kept."""
+    """Store steps of a trace: append them (`more`), or replace what is stored."""
     if not more:
         sql.execute("DELETE FROM trace WHERE message = ?", (message,))
     if steps:
         sql.execute(
             "INSERT INTO trace SELECT ?1, coalesce(max(part), -1) + 1, ?2 FROM trace "
             "WHERE message = ?1",
-            (message, pack_trace(steps)),
+            (message, packing.pack_trace(steps)),
         )

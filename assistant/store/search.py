@@ -1,16 +1,16 @@
-"""Conversations as a list, whole or as far as they hold what is searched for."""
+"""The list of conversations, all or those that match a search."""
 
 import re
 import sqlite3
 from itertools import groupby, islice
 
-from assistant.store.database import storable
 from assistant.store.values import ChatSummary
+from models.well_formed import well_formed
 
 _MAX_WORDS = 32  # each costs a look-up
 _MAX_WORD = 200
 _BEFORE, _AFTER = 30, 90  # characters of a snippet
-# Scripts that put no spaces between words, which the index would take for one long word.
+# Scripts without spaces between words: the index would take a sentence for one word.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 
 _LISTED = """
@@ -19,7 +19,7 @@ _LISTED = """
     FROM (SELECT id, title, created, updated, pinned, {hit} AS hit FROM conversation {joined}
         WHERE deleted IS NULL ORDER BY pinned DESC, updated DESC, id DESC LIMIT ? OFFSET ?) page
     ORDER BY pinned DESC, updated DESC, id DESC"""
-# Which conversations match, and the newest message in each that does.
+# The conversations that match, each with its newest matching message.
 _INDEXED = """JOIN (SELECT conversation, max(message) AS message FROM (
     SELECT conversation, id AS message FROM message_text CROSS JOIN message
         ON message.id = message_text.rowid WHERE message_text MATCH ? AND hidden IS NULL
@@ -36,7 +36,7 @@ def listed(
     sql: sqlite3.Connection, search: str, limit: int, offset: int
 ) -> tuple[ChatSummary, ...]:
     """Return conversations, pinned ones first, then the newest."""
-    search = storable(search).replace("\0", " ").strip()
+    search = well_formed(search).replace("\0", " ").strip()
     if not search:
         rows = sql.execute(_LISTED.format(hit="NULL", joined=""), (limit, offset))
         return tuple(_summary(row, "") for row in rows)
@@ -47,7 +47,7 @@ def listed(
 
 
 def prompts(sql: sqlite3.Connection, limit: int) -> tuple[str, ...]:
-    """Return what the user sent last, oldest first, nothing twice in a row."""
+    """Return the last `limit` questions, oldest first, without repetitions in a row."""
     rows = sql.execute(
         "SELECT content FROM message CROSS JOIN conversation c ON c.id = conversation "
         "WHERE role = 'user' AND hidden IS NULL AND deleted IS NULL "
@@ -58,12 +58,12 @@ def prompts(sql: sqlite3.Connection, limit: int) -> tuple[str, ...]:
 
 
 def expression(search: str) -> str | None:
-    """Return what to ask the index for; None when it cannot find the like of it."""
+    """Return the FTS5 query for a search; None if the index cannot answer it."""
     parts = [part[:_MAX_WORD] for part in search.split()]
     parts = [part for part in parts if any(map(str.isalnum, part))][:_MAX_WORDS]
     if not parts or _UNSPACED.search(search):
         return None
-    # In quotation marks nothing means anything to the index but the words themselves.
+    # In quotation marks, words are never taken for operators of FTS5.
     return " ".join('"{}"'.format(part.replace('"', '""')) for part in parts) + "*"
 
 
@@ -73,7 +73,7 @@ def _summary(row: sqlite3.Row, snippet: str) -> ChatSummary:
 
 
 def _snippet(sql: sqlite3.Connection, search: str, message: int | None) -> str:
-    """Return the text around the first of the words, or the beginning where it is not found."""
+    """Return the text around the first word of the search, or the beginning of the message."""
     row = sql.execute("SELECT content, thought FROM message WHERE id = ?", (message,)).fetchone()
     if row is None:
         return ""

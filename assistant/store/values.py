@@ -1,4 +1,4 @@
-"""What the store gives out: plain frozen values, and names for what has none of its own."""
+"""The values that the store takes and returns, and the names of its states and notes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ Role = Literal["system", "user", "assistant", "tool"]
 State = Literal["streaming", "complete", "stopped", "failed"]
 
 INTERRUPTED = "interrupted"
-"""The `stop` of an answer or a call whose program ended before it did."""
+"""The `stop` of an answer or a call during which the program ended."""
 REFUSED, CANCELLED = "refused", "cancelled"
-"""The `stop` of a call that the user did not allow, or ended."""
+"""The `stop` of a call that the user refused, and of one that the user cancelled."""
 TO_CONVERSATION, TO_MESSAGE = "unfinished, conversation ", "unfinished, message "
-"""How the names of unsent texts begin, before the number of what they belong to."""
+"""Prefixes of the keys under which unsent texts are noted; the id follows."""
 _MAX_TITLE = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that was read or a long text that was pasted, along with what a user says."""
+    """A file, or a long text that was pasted, that belongs to a question."""
 
     name: str
     text: str
@@ -30,10 +30,10 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A message as it is kept."""
+    """A stored message."""
 
     id: int
-    parent: int | None  # the message that it follows; None at the start of a conversation
+    parent: int | None  # None: the root of a conversation
     role: Role
     content: str
     created: float  # seconds since 1970
@@ -43,15 +43,15 @@ class Record:
     stop: str | None = None
     stats: Stats | None = None
     model: str = ""
-    siblings: tuple[int, ...] = ()  # those that follow the same message, oldest first, with this
-    thought: str = ""  # before an answer, apart from it
-    calls: tuple[ToolCall, ...] = ()  # that an answer asks for; of a result, the one it is of
-    seconds: float = 0.0  # that a call took
+    siblings: tuple[int, ...] = ()  # all with the same parent, oldest first, this one included
+    thought: str = ""  # what the model thought before the answer
+    calls: tuple[ToolCall, ...] = ()  # of an answer: what it calls; of a result: its call
+    seconds: float = 0.0  # how long a call ran
 
 
 @dataclass(frozen=True, slots=True)
 class ChatSummary:
-    """A conversation as a list shows it."""
+    """A row in the list of conversations."""
 
     id: int
     title: str
@@ -59,8 +59,8 @@ class ChatSummary:
     updated: float
     pinned: bool
     messages: int
-    snippet: str = ""  # where the search matched
-    found: int | None = None  # the message that it matched; None: the title alone
+    snippet: str = ""  # the text around a match of the search
+    found: int | None = None  # the matching message; None: only the title matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,38 +68,28 @@ class FullConversation:
     """A conversation with all of its branches."""
 
     title: str
-    named: bool  # by a user, not by its first message
+    named: bool  # whether the user gave the title
     system: str
     created: float
     updated: float
     pinned: bool
-    leaf: int | None  # the message at which the conversation is
+    leaf: int | None  # the last message of the selected branch
     messages: tuple[Record, ...]  # each after its parent
-    traces: Mapping[int, Trace]  # how the answers among them were decoded
+    traces: Mapping[int, Trace]  # by the ids of answers
 
 
 @dataclass(frozen=True, slots=True)
-class StoredAnswer:
-    """A stored answer and its figures."""
-
-    created: float  # seconds since 1970
-    model: str  # the target
-    content: str
-    stats: Stats
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """Where a conversation is that was to be added."""
+class Imported:
+    """A conversation after an import: its id, and whether it was added or already stored."""
 
     number: int
-    is_new: bool  # False: it was there already
+    is_new: bool
 
 
-def derive(text: str) -> str:
-    """Return a title: the first line of a message that says something, shortened at a word."""
+def title_from(text: str) -> str:
+    """Return the first line of a text that is not blank, cut at a word to 60 characters."""
     line = next((line for line in text.splitlines() if line.strip()), "")
-    # Of a huge line, a little is looked at.
+    # A huge line is not split into words as a whole.
     words = " ".join(line[: 10 * _MAX_TITLE].split())
     if len(words) <= _MAX_TITLE:
         return words
@@ -109,9 +99,10 @@ def derive(text: str) -> str:
 
 
 def unsent(conversation: int | None, message: int | None) -> str:
-    """Return the name of the note for what was not sent to a conversation, or in a message's place.
+    """Return the key of the note that holds an unsent text.
 
-    It goes for good when the conversation or the message does.
+    The text is a new question in a conversation, in a new one (None), or an edited `message`.
+    The note is removed together with the conversation or the message.
     """
     if message is not None:
         return f"{TO_MESSAGE}{message}"

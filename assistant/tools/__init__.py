@@ -1,1 +1,1 @@
-"""Tools: those of specchat, those of MCP servers, and which of them may run."""
+"""The tools that a model may call: built-in ones, those of MCP servers, and approvals."""

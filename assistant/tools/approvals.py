@@ -1,8 +1,10 @@
-"""Which tools may run without being asked about again."""
+"""The tools that the user has allowed to run without being asked again."""
 
 import json
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from assistant.tools.values import OfferedTool
 from models.errors import StorageError
@@ -10,14 +12,15 @@ from models.files.disk import write_private
 
 Approval = Literal["conversation", "always"]
 _Key = tuple[str, str, str]
+_FILE = msgspec.json.Decoder(dict[str, list[dict[str, str]]])
 
 
 class Approvals:
-    """What the user allowed: for one conversation in memory, or always, in a file.
+    """Approvals of tools: for one conversation, in memory, or for always, in a file.
 
-    An approval is for a server's tool with exactly its fingerprint: with another description,
-    schema or command it is another tool. The file is read at each question, so what another
-    window revokes is revoked here.
+    An approval holds for a tool with exactly this fingerprint: if its description, schema or
+    command changes, it is another tool. The file is read at each check, so an approval that
+    another window revokes is revoked here.
     """
 
     def __init__(self, path: Path) -> None:
@@ -26,17 +29,17 @@ class Approvals:
 
     @property
     def problem(self) -> str:
-        """Why nothing is approved always, if the file cannot be used; usually empty."""
+        """Why the file of approvals cannot be used; usually empty."""
         return self._read()[1]
 
     def approved(self, tool: OfferedTool, conversation: int) -> Approval | None:
-        """Return how a tool was approved; None: it has to be asked about."""
+        """Return how a tool was approved; None if the user has to be asked."""
         if (conversation, _key(tool)) in self._here:
             return "conversation"
         return "always" if _key(tool) in self._read()[0] else None
 
     def allow(self, tool: OfferedTool, how: Approval, conversation: int) -> None:
-        """Let a tool run unasked from now on.
+        """Approve a tool.
 
         Raises:
             StorageError: the file cannot be written.
@@ -44,12 +47,11 @@ class Approvals:
         if how == "conversation":
             self._here.add((conversation, _key(tool)))
         else:
-            self._write(
-                {key for key in self._read()[0] if key[:2] != _key(tool)[:2]} | {_key(tool)}
-            )
+            others = {key for key in self._read()[0] if key[:2] != _key(tool)[:2]}
+            self._write(others | {_key(tool)})
 
     def revoke(self, tool: OfferedTool) -> None:
-        """Ask again before a tool runs, in each conversation and whatever it was before.
+        """Revoke all approvals of a tool: in each conversation, and with any fingerprint.
 
         Raises:
             StorageError: the file cannot be written.
@@ -62,30 +64,25 @@ class Approvals:
 
     def _read(self) -> tuple[set[_Key], str]:
         try:
-            entries = json.loads(self._path.read_bytes())["always"]
-            keys = {(each["server"], each["tool"], each["fingerprint"]) for each in entries}
-            if all(isinstance(part, str) for key in keys for part in key):
-                return keys, ""
+            entries = _FILE.decode(self._path.read_bytes())["always"]
+            return {(each["server"], each["tool"], each["fingerprint"]) for each in entries}, ""
         except FileNotFoundError:
             return set(), ""
         except OSError as error:
             return set(), f"{self._path} cannot be read ({error.strerror}): no tool is approved."
-        except (ValueError, LookupError, TypeError, RecursionError):
-            pass
-        return set(), f"{self._path} is damaged: no tool is approved. Approve again, or delete it."
+        except (ValueError, LookupError, RecursionError):
+            why = "is damaged: no tool is approved. Approve again, or delete it."
+            return set(), f"{self._path} {why}"
 
     def _write(self, keys: set[_Key]) -> None:
-        names = ("server", "tool", "fingerprint")
-        entries = [dict(zip(names, key, strict=True)) for key in sorted(keys)]
+        entries = [{"server": s, "tool": t, "fingerprint": f} for s, t, f in sorted(keys)]
         try:
             if self._read()[1]:
                 self._path.replace(self._path.with_suffix(".damaged"))
             write_private(self._path, json.dumps({"always": entries}, indent=1))
         except OSError as error:
-            said = (
-                f"{self._path} cannot be written ({error.strerror}). Approvals stay as they were."
-            )
-            raise StorageError(said) from error
+            why = f"cannot be written ({error.strerror}). Approvals stay as they were."
+            raise StorageError(f"{self._path} {why}") from error
 
 
 def _key(tool: OfferedTool) -> _Key:

@@ -1,4 +1,4 @@
-"""The tools that need no server: read a file, list a folder, search one."""
+"""The built-in tools: read a file, list a folder, search one."""
 
 import asyncio
 import hashlib
@@ -11,11 +11,14 @@ from time import monotonic
 from typing import Any
 
 from assistant.request import Tool
-from assistant.tools.folders import Folders, NotThere, entries, is_folder
-from assistant.tools.limits import ENTRIES, FILE_BYTES, MATCHES, SEARCH_S, bounded
+from assistant.tools.folders import Folders, UnreadablePath, entries, is_folder
 from assistant.tools.servers import BUILT_IN
-from assistant.tools.values import OfferedTool, ServerReport, ToolResult
+from assistant.tools.values import OfferedTool, ServerReport, ToolResult, tool_result
+from models.well_formed import well_formed
 
+FILE_BYTES = 1_000_000  # of a file that are read
+SEARCH_S = 10.0  # that a search may take
+MATCHES = 200  # lines that a search returns
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "integer", "minimum": 1}
 _TOOLS: dict[str, tuple[str, dict[str, object], list[str]]] = {
@@ -35,7 +38,7 @@ _TOOLS: dict[str, tuple[str, dict[str, object], list[str]]] = {
 
 
 class Files:
-    """Tools that read the folders which the user named; without folders there are none."""
+    """The built-in tools, for the folders that the user named; without folders there are none."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = Folders(folders)
@@ -44,19 +47,18 @@ class Files:
         self.reports = (ready,) if folders else ()
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
-        """Call one of them; what goes wrong is a result."""
+        """Call a tool by its name; an error is returned as a failed result."""
         what = name.removeprefix(f"{BUILT_IN}__")
         _, known, required = _TOOLS[what]
         wrong = [key for key, value in arguments.items() if not _fits(value, known.get(key))]
         if missing := [key for key in required if key not in arguments] + wrong:
-            return ToolResult(f"These arguments are missing or wrong: {missing}.", failed=True)
+            return tool_result(f"These arguments are missing or wrong: {missing}.", failed=True)
         stop = Event()
-        works: dict[str, Callable[..., str]]
-        works = {"read": self._read, "list": self._list, "search": self._search}
+        work: Callable[..., str] = getattr(self, f"_{what}")
         try:
-            return bounded(await asyncio.to_thread(works[what], stop, **arguments))
-        except NotThere as error:
-            return ToolResult(str(error), failed=True)
+            return tool_result(await asyncio.to_thread(work, stop, **arguments))
+        except UnreadablePath as error:
+            return tool_result(str(error), failed=True)
         finally:
             stop.set()
 
@@ -65,14 +67,14 @@ class Files:
         folders = ", ".join(map(str, self._folders.roots))
         description = f"{what} Folders that may be read: {folders}"
         schema = json.dumps({"type": "object", "properties": properties, "required": required})
-        fingerprint = hashlib.sha256(f"{name} {description} {schema}".encode()).hexdigest()
-        tool = Tool(f"{BUILT_IN}__{name}", description, schema)
+        fingerprint = hashlib.sha256(os.fsencode(f"{name} {description} {schema}")).hexdigest()
+        tool = Tool(f"{BUILT_IN}__{name}", well_formed(description), schema)
         return OfferedTool(tool, BUILT_IN, read_only=True, fingerprint=fingerprint)
 
     def _read(self, stop: Event, path: str, first_line: int = 1, lines: int = 1_000_000) -> str:
         with self._folders.opened(path) as file:
             if is_folder(file):
-                raise NotThere(f"{path} is a folder: list it.")
+                raise UnreadablePath(f"{path} is a folder: list it.")
             content, size = _content(file), os.fstat(file).st_size
         if content is None:
             return f"[{path} is no text: {size:,} bytes]"
@@ -83,24 +85,18 @@ class Files:
     def _list(self, stop: Event, path: str = "") -> str:
         with self._folders.opened(self._place(path)) as folder:
             if not is_folder(folder):
-                raise NotThere(f"{path} is a file: read it.")
-            found = entries(folder)
-            said = [_entry(each) for each in found]
-        if len(found) == ENTRIES:
-            said.append(f"[only {ENTRIES:,} entries were read]")
-        return "\n".join(said) or "[empty]"
+                raise UnreadablePath(f"{path} is a file: read it.")
+            return "\n".join(map(_entry, entries(folder))) or "[empty]"
 
     def _search(self, stop: Event, text: str, path: str = "") -> str:
         if not text.strip():
-            raise NotThere("There is no text to search for.")
+            raise UnreadablePath("There is no text to search for.")
         found: list[str] = []
         ends, wanted = monotonic() + SEARCH_S, text.casefold()
         place = self._place(path)
         for name in self._walk(place):
             if stop.is_set() or monotonic() > ends or len(found) >= MATCHES:
-                found.append(
-                    f"[stopped after {SEARCH_S:g} s or {MATCHES} lines: search within less]"
-                )
+                found.append(f"[stopped after {SEARCH_S:g} s or {MATCHES} lines: search less]")
                 break
             found += self._matches(name, wanted)
         return "\n".join(found) or "[nothing found]"
@@ -109,7 +105,7 @@ class Files:
         try:
             with self._folders.opened(name) as file:
                 content = None if is_folder(file) else _content(file)
-        except NotThere:
+        except UnreadablePath:
             return []
         return [
             f"{name}:{number}: {line.strip()[:300]}"
@@ -118,7 +114,7 @@ class Files:
         ]
 
     def _walk(self, place: str) -> Iterator[str]:
-        """Name the files of a folder; yields the folders, too, so that a caller can stop."""
+        """Yield the paths in a folder, also of its folders, so that a caller can stop early."""
         waiting = [place]
         while waiting:
             yield (here := waiting.pop())
@@ -127,7 +123,7 @@ class Files:
                     inner = entries(folder) if is_folder(folder) else []
                     names = [(os.path.join(here, each.name), each.is_dir(follow_symlinks=False))
                              for each in inner if not each.name.startswith(".")]  # fmt: skip
-            except NotThere:
+            except UnreadablePath:
                 if here == place:
                     raise
                 continue
@@ -136,12 +132,12 @@ class Files:
 
     def _place(self, path: str) -> str:
         if not path and len(self._folders.roots) > 1:
-            raise NotThere(f"Choose a path: {', '.join(map(str, self._folders.roots))}.")
+            raise UnreadablePath(f"Choose a path: {', '.join(map(str, self._folders.roots))}.")
         return path or str(self._folders.roots[0])
 
 
 def _content(file: int) -> str | None:
-    """Return the text of an open file, or of its beginning; None: it is none."""
+    """Return the text of an open file, at most `FILE_BYTES` of it; None if it is no text."""
     content = b""
     while part := os.read(file, FILE_BYTES - len(content)):
         content += part
@@ -151,11 +147,9 @@ def _content(file: int) -> str | None:
 def _entry(entry: os.DirEntry[str]) -> str:
     if entry.is_dir(follow_symlinks=False):
         return f"{entry.name}/"
-    if entry.is_symlink():
-        return f"{entry.name} [link]"
-    if not entry.is_file(follow_symlinks=False):
-        return f"{entry.name} [no file]"
-    return f"{entry.name} ({entry.stat(follow_symlinks=False).st_size:,} bytes)"
+    if entry.is_file(follow_symlinks=False):
+        return f"{entry.name} ({entry.stat(follow_symlinks=False).st_size:,} bytes)"
+    return f"{entry.name} [{'link' if entry.is_symlink() else 'no file'}]"
 
 
 def _fits(value: object, wanted: object) -> bool:

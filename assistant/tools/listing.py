@@ -1,91 +1,53 @@
-"""Which tools of a server can be offered, under which names, and why others cannot."""
+"""From the tools that a server lists to those that a request can hold."""
 
 import hashlib
 import json
 import re
-from dataclasses import dataclass
-from typing import Any
-
-from mcp_types import Tool as ListedTool
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from assistant.request import Tool
-from assistant.tools.limits import (
-    DESCRIPTION_CHARACTERS,
-    NAME_CHARACTERS,
-    SCHEMA_CHARACTERS,
-    SCHEMA_DEPTH,
-)
-from assistant.tools.servers import ServerSettings, lookalike
+from assistant.tools.servers import ServerSettings
 from assistant.tools.values import OfferedTool
 
-_NAME = re.compile(r"[a-zA-Z0-9_-]+")
-_TOLD = 5
+if TYPE_CHECKING:  # it takes a second to load
+    from mcp_types import Tool as ListedTool
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # OpenAI's rule for names
+LONGEST = 20_000  # characters of a tool: some 6,000 tokens, most of the usual context
 
 
-@dataclass(frozen=True, slots=True)
-class ToolListing:
-    """The tools of a server that can be offered."""
-
-    tools: tuple[OfferedTool, ...]
-    own_names: dict[str, str]  # the server's for a tool, by the one that the model sees
-    problem: str  # which others there are, and why they cannot; empty: none
-
-
-def listing(server: ServerSettings, tools: list[ListedTool], more: str = "") -> ToolListing:
-    """Choose among what a server lists; `more` says what was not even read."""
-    offered: dict[str, OfferedTool] = {}
-    own_names: dict[str, str] = {}
-    alike: dict[str, str] = {}
+def usable_tools(
+    server: ServerSettings, listed: "Sequence[ListedTool]"
+) -> tuple[dict[OfferedTool, str], str]:
+    """Return the usable tools, each with the server's own name, and why others are left out."""
+    tools: dict[str, tuple[OfferedTool, str]] = {}
     refused: list[str] = []
-    for listed in tools:
+    for each in listed:
         # Servers may use dots and slashes, models may not.
-        name = f"{server.name}__{re.sub('[./]', '_', listed.name)}"
-        reason = _unusable(name, listed)
-        if not reason and (other := alike.get(lookalike(name))):
-            reason = f"its name imitates {other}"
-        if reason:
-            refused.append(f"{listed.name[:NAME_CHARACTERS]!r}: {reason}")
+        name = f"{server.name}__{re.sub('[./]', '_', each.name)}"
+        if not _NAME.fullmatch(name):
+            refused.append(f"{each.name[:64]!r} has a name that models cannot write")
+        elif name in tools:
+            refused.append(f"{each.name!r} has the name of another tool")
+        elif len(each.description or "") + len(_json(each.input_schema)) > LONGEST:
+            refused.append(f"{each.name!r} describes itself in more than {LONGEST:,} characters")
         else:
-            offered[name] = _offered(server, name, listed)
-            own_names[name], alike[lookalike(name)] = listed.name, name
-    if len(refused) > _TOLD:
-        refused[_TOLD:] = [f"{len(refused) - _TOLD} more"]
-    problems = [f"Left out: {'; '.join(refused)}." if refused else "", more]
-    return ToolListing(tuple(offered.values()), own_names, " ".join(filter(None, problems)))
+            tools[name] = _offered(server, name, each), each.name
+    refused[5:] = [f"{len(refused) - 5} more"] if refused[5:] else []
+    problem = f"Left out: {'; '.join(refused)}." if refused else ""
+    return dict(tools.values()), problem or "It has no tools." * (not tools)
 
 
-def _unusable(name: str, listed: ListedTool) -> str:
-    if not _NAME.fullmatch(name) or not listed.name:
-        return "its name has other characters than letters, digits, hyphens and underscores"
-    if len(name) > NAME_CHARACTERS:
-        return f"its name is too long ({NAME_CHARACTERS} characters with the server's)"
-    if len(listed.description or "") > DESCRIPTION_CHARACTERS:
-        return f"its description is too long ({DESCRIPTION_CHARACTERS:,} characters are the most)"
-    if _depth(listed.input_schema) > SCHEMA_DEPTH:
-        return f"its schema nests too deep ({SCHEMA_DEPTH} levels are the most)"
-    if len(_text(listed.input_schema)) > SCHEMA_CHARACTERS:
-        return f"its schema is too long ({SCHEMA_CHARACTERS:,} characters are the most)"
-    return ""
-
-
-def _depth(value: Any) -> int:
-    depth, level = 0, [value]
-    while level:
-        depth += 1
-        lists = [each.values() if isinstance(each, dict) else each for each in level]
-        level = [inner for each in lists for inner in each if isinstance(inner, dict | list)]
-    return depth
-
-
-def _offered(server: ServerSettings, name: str, listed: ListedTool) -> OfferedTool:
+def _offered(server: ServerSettings, name: str, listed: "ListedTool") -> OfferedTool:
     notes = listed.annotations
     said = [listed.name, listed.title, listed.description, listed.input_schema,
             notes and notes.model_dump(mode="json")]  # fmt: skip
-    fingerprint = hashlib.sha256(f"{server.identity}{_text(said)}".encode()).hexdigest()
+    fingerprint = hashlib.sha256(f"{server.identity}{_json(said)}".encode()).hexdigest()
     description = (listed.description or listed.title or "").replace("\0", "\ufffd")
-    tool = Tool(name, description, _text(listed.input_schema))
+    tool = Tool(name, description, _json(listed.input_schema))
     return OfferedTool(tool, server.name, bool(notes and notes.read_only_hint), fingerprint)
 
 
-def _text(value: Any) -> str:
+def _json(value: Any) -> str:
     return json.dumps(value, sort_keys=True)

@@ -1,150 +1,144 @@
-"""A server's life: started when it is needed, reported when it fails, ended with specchat."""
+"""The life cycle of a server: started on demand, reported if it fails, stopped at the end."""
 
 import asyncio
+import os
 import sys
-from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from importlib import import_module
+from math import inf
+from tempfile import TemporaryFile
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from assistant.tools.limits import CALL_S, RETRY_S, START_S, STOP_S
-from assistant.tools.server_errors import ErrorTail, ServerStopped
+from assistant.tools.listing import usable_tools
 from assistant.tools.servers import ServerSettings
-from assistant.tools.values import OfferedTool, ServerReport, ServerState, ToolResult
+from assistant.tools.values import (
+    OfferedTool,
+    ServerReport,
+    ServerState,
+    ServerStopped,
+    ToolResult,
+    tool_result,
+)
 
 if TYPE_CHECKING:
     from assistant.tools.session import Session
 
-ENDING_S = 5 * STOP_S
-Returned = TypeVar("Returned")
+START_S = 60.0  # to start, or to list tools; some servers are downloaded first
+RETRY_S = 60.0  # after which a server that did not start is tried again
+CALL_S = 120.0  # in which a call has to return
+ERROR_BYTES = 65_536  # shown of the end of standard error
 
 
 class Server:
-    """One server, in a task of its own, because its connection must be left where it was made."""
+    """One server. Its connection lives in one task, because that task has to close it, too."""
 
     def __init__(self, settings: ServerSettings, refused: str = "") -> None:
         self.settings = settings
-        self.tools: tuple[OfferedTool, ...] = ()
         self._state: ServerState = "failed" if refused else "off"
-        self._problem = self._refused = refused
-        self._errors = ErrorTail()
-        self._task: asyncio.Task[None] | None = None
-        self._settled = self._stopping = asyncio.Event()
+        self._problem, self._errors = refused, ""
+        self._tools: dict[OfferedTool, str] = {}  # with the server's names for them
+        self._left_out = ""
         self._session: Session | None = None
-        self._not_before = 0.0
-        self._listing = asyncio.Lock()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._life: asyncio.Task[None] | None = None
+        self._started = self._stopping = asyncio.Event()
+        self._not_before = inf if refused else 0.0
 
     def report(self) -> ServerReport:
-        """Return how it is."""
-        name, errors = self.settings.name, str(self._errors)
-        problem = self.settings.without_secrets(self._problem)
-        return ServerReport(name, self._state, problem, self.tools, errors)
+        """Return the state of the server."""
+        problem = self.settings.without_secrets(self._problem or self._left_out)
+        tools = tuple(self._tools) if self._session else ()
+        return ServerReport(self.settings.name, self._state, problem, tools, self._errors)
 
-    async def ready(self) -> bool:
-        """Start it unless it runs; say whether it does. Cancelling leaves it starting."""
-        if self._refused:
-            return False
-        if self._task is None or self._task.done():
-            if monotonic() < self._not_before:
-                return False
-            self._settled, self._stopping = asyncio.Event(), asyncio.Event()
-            self._task = asyncio.create_task(self._live(self._settled, self._stopping))
-        await self._settled.wait()
-        return self._session is not None
+    async def offered(self) -> tuple[OfferedTool, ...]:
+        """Start the server unless it runs; return its tools, or none if it fails."""
+        ran = self._session is not None
+        try:
+            if not (session := await self._ready()):
+                return ()
+            async with asyncio.timeout(START_S):
+                listed = await session.list_tools()
+            self._tools, self._left_out = usable_tools(self.settings, listed)
+            return tuple(self._tools)
+        except TimeoutError:
+            await self._fail(f"It did not list its tools within {START_S:g} s, so it was stopped.")
+            return ()
+        except ServerStopped as error:
+            await self._fail(str(error))
+            return await self.offered() if ran else ()  # an idle server may have ended
 
-    async def learn(self, anew: bool = False) -> bool:
-        """Start it unless it runs, and list its tools again if they changed; say whether it runs.
-
-        With `anew` they are listed also where a server cannot say by itself that they changed.
-        """
-        async with self._listing:
-            if not await self.ready() or not self._session or not self._session.is_stale(anew):
-                return self._session is not None
-            session = self._session
-            why = await self._within(session.list_tools(), START_S, "It did not list its tools")
-            if not why and self._session is session:
-                self.tools, self._problem = session.listing.tools, session.listing.problem
-            elif why and self._state != "failed":
-                await self.stop()
-                self._state, self._problem = "failed", why
-            return self._session is not None
-
-    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
-        """Call a tool by the name that the model sees; what goes wrong is a result."""
-        result: ToolResult | str = f"{self.settings.name} does not run. {self._problem}"
-        if self._session:
-            work = self._session.call(name, arguments)
-            result = await self._within(work, CALL_S, f"{name} did not return")
-        if isinstance(result, str):
-            result = ToolResult(result, failed=True)
+    async def call(self, allowed: OfferedTool, arguments: dict[str, Any]) -> ToolResult | None:
+        """Call a tool; an error is a failed result. None: the tool has changed since."""
+        offered = await self.offered()
+        if not self._session:
+            said = f"{self.settings.name} does not run. {self.report().problem}"
+            return tool_result(said, failed=True)
+        if allowed not in offered:
+            return None
+        try:
+            async with asyncio.timeout(CALL_S):
+                result = await self._session.call(self._tools[allowed], arguments)
+        except TimeoutError:
+            said = f"{allowed.tool.name} did not return within {CALL_S:g} s."
+            result = tool_result(said, failed=True)
+        except ServerStopped as error:
+            await self._fail(str(error))
+            said = f"{self.settings.name} did not answer. {self._problem}"
+            result = tool_result(said, failed=True)
         return replace(result, text=self.settings.without_secrets(result.text))
 
     async def stop(self) -> None:
-        """End it and all that it started."""
-        if self._task and not self._task.done():
-            if not self._settled.is_set():
-                self._task.cancel()
+        """End the server and all processes of its group."""
+        if self._life and not self._life.done():
+            if not self._started.is_set():
+                self._life.cancel()
             self._stopping.set()
-            await asyncio.wait({self._task})
+            await asyncio.wait({self._life})
 
-    async def _live(self, settled: asyncio.Event, stopping: asyncio.Event) -> None:
+    async def _fail(self, problem: str) -> None:
+        await self.stop()  # the task may find a better reason
+        self._state, self._problem = "failed", self._problem or problem
+
+    async def _ready(self) -> "Session | None":
+        """Start the server unless it runs. Cancelling the wait does not stop the start."""
+        if self._life is None or self._life.done():
+            if monotonic() < self._not_before:
+                return None
+            self._started, self._stopping = asyncio.Event(), asyncio.Event()
+            self._life = asyncio.create_task(self._run(self._started, self._stopping))
+        await self._started.wait()
+        return self._session
+
+    async def _run(self, started: asyncio.Event, stopping: asyncio.Event) -> None:
         self._state, self._problem = "starting", ""
-        try:
-            async with AsyncExitStack() as stack:
-                async with asyncio.timeout(START_S):
-                    # Loading the package takes a second, in which the screen must not stand still.
-                    module = await asyncio.to_thread(import_module, "assistant.tools.session")
-                    connected = module.connected(self.settings, self._errors)
-                    session: Session = await stack.enter_async_context(connected)
-                self._session, self.tools = session, session.listing.tools
-                self._state, self._problem = "ready", session.listing.problem
-                settled.set()
-                await stopping.wait()
-            self._state = "off"
-        except asyncio.CancelledError:
-            self._state = "off"
-        except TimeoutError:
-            self._fail(f"It did not start within {START_S:g} seconds.", settled)
-        except ImportError as error:  # it is missing, or too old
-            command = f'{sys.executable} -m pip install "mcp>=2.3,<3"'
-            self._fail(f"MCP servers need a package ({error}): {command}", settled)
-        except ServerStopped as error:
-            self._fail(str(error), settled)
-        finally:
-            self._session, self.tools = None, ()
-            settled.set()
-
-    def _fail(self, problem: str, settled: asyncio.Event) -> None:
-        self._state, self._problem = "failed", problem
-        if not settled.is_set():  # it may not start the next time either
-            self._not_before = monotonic() + RETRY_S
-
-    async def _within(
-        self, work: Coroutine[Any, Any, Returned], seconds: float, otherwise: str
-    ) -> Returned | str:
-        """Return what a session returns, or why it does not; if it takes too long, end it."""
-        # Not awaited when it is cancelled: telling the server may take as long as the server likes.
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._end_task)
-        try:
-            await asyncio.wait({task}, timeout=seconds)
-            if task.done():
-                return task.result()
-            await self.stop()
-            self._problem = f"{otherwise} within {seconds:g} s, so it was stopped."
-            return self._problem
-        except ServerStopped as error:
-            assert self._task
-            await asyncio.wait({self._task}, timeout=ENDING_S)  # after which it knows the reason
-            return f"{self.settings.name} did not answer. {self._problem or error}"
-        finally:
-            task.cancel()
-
-    def _end_task(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled():
-            task.exception()  # it was told, or nobody waits for it
+        with TemporaryFile() as errors:
+            try:
+                async with AsyncExitStack() as stack:
+                    async with asyncio.timeout(START_S):
+                        # Loading the package takes a second: the screen must not stand still.
+                        module = await asyncio.to_thread(import_module, "assistant.tools.session")
+                        connecting = module.connected(self.settings, errors)
+                        self._session = await stack.enter_async_context(connecting)
+                    self._state = "ready"
+                    started.set()
+                    await stopping.wait()
+                self._state = "off"
+            except asyncio.CancelledError:
+                self._state = "off"
+            except TimeoutError:
+                self._problem = f"It did not start within {START_S:g} seconds."
+            except ImportError as error:  # it is missing, or too old
+                command = f'{sys.executable} -m pip install "mcp>=2.3,<3"'
+                self._problem = f"MCP servers need a package ({error}): {command}"
+            except ServerStopped as error:
+                self._problem = str(error)
+            finally:
+                errors.seek(max(0, errors.seek(0, os.SEEK_END) - ERROR_BYTES))
+                self._errors = errors.read().decode("utf-8", "replace").replace("\0", "").strip()
+                self._session = None
+                if self._problem:
+                    self._state = "failed"
+                if not started.is_set():  # it may not start the next time either
+                    self._not_before = monotonic() + RETRY_S * bool(self._problem)
+                started.set()

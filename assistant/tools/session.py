@@ -1,169 +1,148 @@
-"""A connection to a server, through the official package. Loaded when a server is started."""
+"""A connection to a server, made with the official package, which takes a second to import."""
 
-import asyncio
+import json
 import logging
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Generator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, BinaryIO, cast
 
-from httpx2 import HTTPError
+import httpx2
+import mcp_types as types
 from mcp import Client, MCPError
-from mcp.client import ClientSession, Transport
-from mcp_types import (
-    CONNECTION_CLOSED,
-    CallToolRequest,
-    CallToolRequestParams,
-    CallToolResult,
-    ErrorData,
-    Implementation,
-    PaginatedRequestParams,
-)
-from mcp_types import Tool as ListedTool
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from pydantic import ValidationError
 
-from assistant.tools.http_transport import http_streams
-from assistant.tools.incoming import watched
-from assistant.tools.limits import PAGES, PROBLEM_CHARACTERS, TOOLS
-from assistant.tools.listing import ToolListing, listing
-from assistant.tools.results import result_of
-from assistant.tools.server_errors import ErrorTail, ServerStopped
 from assistant.tools.servers import ServerSettings
-from assistant.tools.stdio_transport import process_streams
-from assistant.tools.values import ToolResult
+from assistant.tools.values import ServerStopped, ToolResult, tool_result
 
-_CLOSED = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
-"""What the package says then; servers use that number for errors of their own."""
-for _name in ("mcp", "client"):  # what the package would write onto the screen
+INHERITED = ("LANG", "LC_ALL", "TMPDIR")  # in addition to the package's; others may be secret
+# The package's error for a closed connection; servers use the same code for their own errors.
+_CLOSED = types.ErrorData(code=types.CONNECTION_CLOSED, message="Connection closed")
+_UNKNOWN = "It wants to know who asks (HTTP 401): are its headers in config.toml, and still valid?"
+for _name in ("mcp", "client"):  # or the package would log to the screen
     logging.getLogger(_name).addHandler(logging.NullHandler())
     logging.getLogger(_name).propagate = False
 
 
 class Session:
-    """A server that answers."""
+    """An open connection to a server. The caller limits how long it waits."""
 
-    def __init__(
-        self, server: ServerSettings, session: ClientSession, changed: asyncio.Event
-    ) -> None:
-        self._server, self._session, self._changed = server, session, changed
-        self.listing = ToolListing((), {}, "It has no tools.")
+    def __init__(self, server: ServerSettings, client: Client) -> None:
+        self._server, self._client = server, client
 
-    def is_stale(self, anew: bool) -> bool:
-        """Whether the server has said that its tools have changed.
-
-        A server of a protocol by which it says so only to who subscribed may always have other
-        ones: with `anew`, its tools count as changed.
-        """
-        silent = self._session.protocol_version in MODERN_PROTOCOL_VERSIONS
-        return self._changed.is_set() or (anew and silent)
-
-    async def list_tools(self) -> str:
-        """Learn its tools; return why it does not list them, if it refuses.
-
-        What it says of changes meanwhile counts the next time.
+    async def list_tools(self) -> list[types.Tool]:
+        """Return all tools of the server.
 
         Raises:
-            ServerStopped: the connection has ended.
+            ServerStopped: it does not list them.
         """
-        capabilities = self._session.server_capabilities
-        if not capabilities or not capabilities.tools:
-            return ""
-        self._changed.clear()
+        tools: list[types.Tool] = []
+        cursor = None
         try:
-            self.listing = listing(self._server, *await _listed(self._session))
-        except MCPError as error:
-            if error.error == _CLOSED:
-                raise ServerStopped(_short(error.message)) from error
-            return f"It refused to list its tools: {_short(error.message)}"
-        except (ValidationError, RecursionError) as error:
-            return _reason(error, self._server)
-        return ""
+            while self._client.server_capabilities.tools:
+                page = await self._client.list_tools(cursor=cursor)
+                tools += page.tools
+                if not (cursor := page.next_cursor):
+                    break
+        except Exception as error:  # the package raises many kinds
+            raise ServerStopped(failure_reason(error, self._server)) from error
+        return tools
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
-        """Call a tool by the name that the model sees.
+        """Call a tool by the server's own name.
 
         Raises:
-            ServerStopped: the connection has ended.
+            ServerStopped: the connection has ended, or the result is invalid.
         """
-        own = self.listing.own_names.get(name)
-        if own is None:  # it was there a moment ago
-            return ToolResult(f"There is no tool named {name} any more.", failed=True)
-        params = CallToolRequestParams(name=own, arguments=arguments)
+        asked = types.CallToolRequest(
+            params=types.CallToolRequestParams(name=name, arguments=arguments)
+        )
         try:
-            # The package's own method also checks results by the server's schema, and a regular
-            # expression in that may take forever.
-            asked = CallToolRequest(params=params)
-            return result_of(await self._session.send_request(asked, CallToolResult))
-        except MCPError as error:
-            if error.error == _CLOSED:
-                raise ServerStopped(_short(error.message)) from error
-            return ToolResult(f"The server refused: {_short(error.message)}", failed=True)
-        except (ValidationError, RecursionError):
-            said = "What the server returned is not a result: it breaks the protocol, or asks back."
-            return ToolResult(said, failed=True)
+            # The package's `call_tool` would also check results against the server's schema.
+            returned = await self._client.session.send_request(asked, types.CallToolResult)
+        except Exception as error:
+            if isinstance(error, MCPError) and error.error != _CLOSED:
+                return tool_result(f"The server refused: {error.message}", failed=True)
+            raise ServerStopped(failure_reason(error, self._server)) from error
+        parts = [_part(each) for each in returned.content]
+        if not parts and returned.structured_content is not None:
+            parts = [json.dumps(returned.structured_content, ensure_ascii=False)]
+        return tool_result("\n".join(parts), failed=returned.is_error)
 
 
 @asynccontextmanager
-async def connected(server: ServerSettings, errors: ErrorTail) -> AsyncIterator[Session]:
-    """Start or contact a server. What is within is cancelled when the connection ends.
+async def connected(server: ServerSettings, errors: BinaryIO) -> AsyncIterator[Session]:
+    """Start or contact a server; its standard error goes to a file.
 
     Raises:
-        ServerStopped: it does not start, ended, or broke the protocol or a limit.
+        ServerStopped: it does not start, or cannot be reached any more.
     """
-    transport: Transport = http_streams(server) if server.url else process_streams(server, errors)
-    changed = asyncio.Event()
-    # It is told of nothing that it could ask for: no sampling, no roots, no questions to the user.
-    client = Client(
-        watched(transport, changed),
-        cache=None,
-        client_info=Implementation(name="specchat", version="0"),
+    usual = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    process = StdioServerParameters(
+        command=server.command, args=[*server.args], env=usual | dict(server.env),
+        cwd=server.cwd or None, encoding_error_handler="replace",
+    )  # fmt: skip
+    timeout = httpx2.Timeout(30.0, read=300.0)  # as the package has it
+    http = httpx2.AsyncClient(auth=_Headers(server), trust_env=False, timeout=timeout)
+    transport = (
+        # Ending the session would wait for the server.
+        streamable_http_client(server.url, http_client=http, terminate_on_close=False)
+        if server.url
+        else stdio_client(process, cast(Any, errors))
     )
+    # No capabilities are offered: a server cannot ask for answers, folders or input.
+    us = types.Implementation(name="specchat", version="0")
     try:
-        async with client:
-            session = Session(server, client.session, changed)
-            if why := await session.list_tools():
-                raise ServerStopped(why)
-            yield session
+        async with http, Client(transport, cache=None, client_info=us) as client:
+            yield Session(server, client)
     except Exception as error:
-        raise ServerStopped(_reason(error, server)) from error
+        raise ServerStopped(failure_reason(error, server)) from error
 
 
-async def _listed(session: ClientSession) -> tuple[list[ListedTool], str]:
-    tools: list[ListedTool] = []
-    cursor = None
-    for _ in range(PAGES):
-        page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor))
-        tools += page.tools[: TOOLS + 1 - len(tools)]
-        cursor = page.next_cursor
-        if not cursor or len(tools) > TOOLS:
-            break
-    more = f"It lists more than {TOOLS} tools; the others are left out." if tools[TOOLS:] else ""
-    if cursor and not more:
-        more = f"Its list has more than {PAGES} pages; the others are left out."
-    return tools[:TOOLS], more
+class _Headers(httpx2.Auth):
+    """Add a server's headers to requests to its scheme, host and port, and to no others."""
+
+    def __init__(self, server: ServerSettings) -> None:
+        self._server = server
+
+    def auth_flow(self, request: httpx2.Request) -> Generator[Any, Any, None]:
+        ours, theirs = httpx2.URL(self._server.url), request.url
+        if (theirs.scheme, theirs.host, theirs.port) == (ours.scheme, ours.host, ours.port):
+            request.headers.update(self._server.headers)
+        response = yield request
+        if response.status_code == 401:
+            raise ServerStopped(_UNKNOWN)
 
 
-def _reason(error: BaseException, server: ServerSettings) -> str:
-    leaves = _leaves(error)
-    stopped = [each for each in leaves if isinstance(each, ServerStopped)]
-    match (stopped or leaves)[0]:
-        case ServerStopped() as found:
-            return str(found)
+def failure_reason(error: BaseException, server: ServerSettings) -> str:
+    """Return why a server cannot be used, as a sentence."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    match error:
+        case ServerStopped():
+            return str(error)
+        case MCPError() if error.error == _CLOSED:
+            return "It ended, or closed its output."
         case MCPError(message=message):
-            return f"It refused to start: {_short(message)}"
-        case HTTPError() as found:
-            return f"Nothing usable answers at {server.url} ({_short(str(found))})."
-        case OSError() as found:
-            return f"It cannot be started: {found.strerror or found}."
-        case found:
-            return f"It breaks the protocol ({type(found).__name__})."
+            return f"It refused: {message}"
+        case httpx2.HTTPError():
+            return f"Nothing usable answers at {server.url} ({error})."
+        case FileNotFoundError(filename=name):
+            return f"There is no {name}. Install it, or change command or cwd."
+        case OSError() | ValueError() if not isinstance(error, ValidationError):
+            return f"It cannot be started ({error})."
+    return f"It breaks the protocol ({type(error).__name__})."
 
 
-def _leaves(error: BaseException) -> list[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        return [leaf for each in error.exceptions for leaf in _leaves(each)]
-    return [error]
-
-
-def _short(text: str) -> str:
-    return text[:PROBLEM_CHARACTERS].replace("\0", "\ufffd")
+def _part(block: types.ContentBlock) -> str:
+    match block:
+        case (
+            types.TextContent(text=text)
+            | types.EmbeddedResource(resource=types.TextResourceContents(text=text))
+        ):
+            return text
+        case types.ResourceLink(uri=uri):
+            return f"[resource {uri}]"
+    return f"[{block.type}, left out]"

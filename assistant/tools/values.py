@@ -1,58 +1,76 @@
-"""What is known of tools, and what they return."""
+"""Values of the tools room: tools, the states of servers, results."""
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from assistant.request import Tool, ToolCall
+from models.well_formed import well_formed
 
+if TYPE_CHECKING:
+    from assistant.store.values import State
+
+RESULT_CHARACTERS = 12_000  # about 4,000 tokens, half of the usual context
 ServerState = Literal["off", "starting", "ready", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedTool:
-    """A tool of a server, as the model and the user see it."""
+    """A tool as the model and the user see it."""
 
     tool: Tool  # its name is the server's, two underscores, and its own
     server: str
     read_only: bool  # as its server says
-    fingerprint: str  # of all that its server says of it: an approval is for exactly that
+    fingerprint: str  # a hash of the description, the schema and the command
 
 
 @dataclass(frozen=True, slots=True)
 class ServerReport:
-    """How a server is."""
+    """The state of a server."""
 
     name: str
     state: ServerState
     problem: str  # why it failed, in a sentence
     tools: tuple[OfferedTool, ...]
-    errors: str  # the end of what it wrote to its standard error
+    errors: str  # the end of its standard error
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a call returned, cut to a length that a context can hold."""
+    """How a call ended: what it returned, or why it returned nothing."""
 
     text: str
-    failed: bool = False
-    left_out: int = 0  # characters
+    state: "State" = "complete"
+    stop: str | None = None  # why it is not complete
+
+    @property
+    def failed(self) -> bool:
+        """Whether the call failed."""
+        return self.state == "failed"
+
+
+def tool_result(text: str, failed: bool = False) -> ToolResult:
+    """Return a result, cut to fit a context, without nulls and lone surrogates."""
+    kept, rest = text[:RESULT_CHARACTERS], len(text) - RESULT_CHARACTERS
+    kept = well_formed(kept).replace("\0", "\ufffd")
+    kept += f"\n[{rest:,} more characters were left out]" if rest > 0 else ""
+    return ToolResult(kept, "failed", "failed") if failed else ToolResult(kept)
+
+
+class ServerStopped(Exception):
+    """A server cannot be used any more; the message says why."""
 
 
 class Toolbox(Protocol):
-    """Tools that can be called, from one event loop. Servers are started when they are needed."""
+    """Tools that can be called from one event loop. Servers are started on demand."""
 
     async def offered(self) -> tuple[OfferedTool, ...]:
-        """Return the tools there are; a server that fails has none, and `reports` says why."""
-        ...
+        """Return all tools; a server that fails has none, and `reports` says why."""
 
-    async def call(self, call: ToolCall) -> ToolResult:
-        """Call a tool. It never raises: what went wrong is a result. Cancelling ends the call."""
-        ...
+    async def call(self, call: ToolCall, allowed: OfferedTool) -> ToolResult | None:
+        """Call a tool; an error is a failed result. None: the tool has changed since."""
 
     def reports(self) -> tuple[ServerReport, ...]:
-        """Return how each server is."""
-        ...
+        """Return the state of each server."""
 
     async def close(self) -> None:
         """Stop all servers."""
-        ...

@@ -53,6 +53,7 @@ def check(reference: str, progress: Report = silent, cancel: CancelFlag | None =
 
 
 def _promised(reference: str, path: Path) -> str | None:
+    """Return the sha256 that the catalogue or the file's name in the hub's cache promises."""
     wanted = resolve(reference)
     by_catalogue = wanted.sha256 if isinstance(wanted, GGUF) else None
     return by_catalogue or named_sha256(path)
@@ -66,27 +67,26 @@ def _verify(
         remember(path, digest)
         return digest
     wanted = resolve(reference)
-    complaint = (
-        f"{path} is damaged: its sha256 is {digest[:12]}…, not {str(promised)[:12]}…"
-        f"{_changed(path, wanted)}"
-    )
+    complaint = f"{path} is damaged: its sha256 is {digest[:12]}…, not {str(promised)[:12]}…"
     if isinstance(wanted, Path):
         raise ModelError(f"{complaint}. It is not used; replace it.")
+    complaint += _changed(path, wanted)
     discard(path)
     raise ModelError(
         f"{complaint}. It was removed; fetch it again with: specchat models pull {reference}"
     )
 
 
-def _changed(path: Path, wanted: GGUF | Path) -> str:
-    """Say which parts that steer the model changed; damage would rarely hit only those."""
-    published = PUBLISHED.get(wanted.name) if isinstance(wanted, GGUF) else None
+def _changed(path: Path, wanted: GGUF) -> str:
+    """Say which parts that shape prompts changed; damage would rarely hit only those."""
+    published = PUBLISHED.get(wanted.name)
     if published is None:
         return ""
     try:
-        parts = header.fingerprint(header.read(path)).differing(published)
+        found = header.read(path).prompt_digests
     except ModelError:
         return ""  # it is no longer even a model
+    parts = [f"its {part}" for part in published if found.get(part) != published[part]]
     return f"; {' and '.join(parts)} differ from what was published" if parts else ""
 
 
@@ -137,7 +137,7 @@ def remember(path: Path, digest: str) -> None:
     records = {name: record for name, record in _records().items() if os.path.exists(name)}
     records[str(path.resolve())] = (*_stamp(path), digest)
     with suppress(OSError):  # a cache that cannot be written costs a second checksum, nothing else
-        write_json(_place(), records)
+        write_json(cache_dir() / "checksums.json", records)
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
@@ -145,9 +145,5 @@ def _stamp(path: Path) -> tuple[int, int, int]:
     return status.st_size, status.st_mtime_ns, status.st_ino
 
 
-def _place() -> Path:
-    return cache_dir() / "checksums.json"
-
-
 def _records() -> _Records:
-    return read_json(_place(), _Records) or {}
+    return read_json(cache_dir() / "checksums.json", _Records) or {}

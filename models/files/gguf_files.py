@@ -18,7 +18,7 @@ _NAMED = re.compile(rf"(?:.*[-._/])?({_KINDS})\.gguf", re.IGNORECASE)
 
 
 def gguf_files(folder: Path) -> Iterator[Path]:
-    """Yield the GGUF models below a folder, in order; a split one by its first part."""
+    """Yield the GGUF models below a folder, sorted; of a split model, the first part."""
     for parent, names in tree(folder):
         yield from (parent / name for name in models_among(names) if os.path.isfile(parent / name))
 
@@ -41,11 +41,6 @@ def is_model(name: str) -> bool:
 def _holds_weights(name: str) -> bool:
     whole = name.lower().endswith(".gguf") and not name.startswith(".")
     return whole and "mmproj" not in name.lower()
-
-
-def is_whole(path: Path) -> bool:
-    """Whether all parts of a model exist."""
-    return all(map(os.path.isfile, parts_of(path)))
 
 
 def parts_of(path: Path) -> list[Path]:

@@ -13,13 +13,13 @@ from models.files.disk import write_private
 from models.files.places import cache_dir
 from models.gguf import Header
 
-VERSION = 1
+VERSION = 4
 """Of `Header`, and of what is refused: records of other versions are not found."""
 LEAST = 16 << 20
 """Bytes of a file below which its header is short, and read every time."""
 LONGEST = 256_000
 """Bytes of a record; longer headers are read every time."""
-MOST = 64
+MOST = 256
 """Records kept; the oldest goes first."""
 
 

@@ -34,13 +34,13 @@ def cached(gguf: GGUF) -> Path | None:
         return None
     for snapshot in _snapshots(storage(gguf.repo), gguf.revision):
         path = snapshot / gguf.file
-        if os.path.isfile(path) and _is_it(path, gguf, snapshot.name):
+        if os.path.isfile(path) and _matches(path, gguf, snapshot.name):
             return path
     return None
 
 
-def _is_it(path: Path, gguf: GGUF, revision: str) -> bool:
-    """Whether it is the same file: another revision may hold other bytes under the same name."""
+def _matches(path: Path, gguf: GGUF, revision: str) -> bool:
+    """Whether a cached file is the wanted one: revisions may hold other bytes under one name."""
     if gguf.sha256 is None:
         return gguf.revision in (None, revision)
     promised = named_sha256(path)

@@ -33,7 +33,9 @@ def resolve(reference: str) -> GGUF | Path:
 def locate(reference: str) -> Path:
     """Return where a model is: given by a path, by its name in the catalogue, or by `repo:file`.
 
-    Raises `ModelMissing`, whose text says how to fetch it, when it is not on this machine.
+    Raises:
+        ModelMissing: it is not on this machine; the text says how to fetch it.
+        ModelError: the path is not a file.
     """
     wanted = resolve(reference)
     if isinstance(wanted, GGUF):
@@ -95,7 +97,7 @@ def _guess(reference: str) -> str:
 
 
 def _alike(name: str) -> str | None:
-    """Return the name to use here for the model whose own name contains this one; the shortest.
+    """Return the reference of the model with the shortest name that contains this one, or None.
 
     Ollama's `llama3.2` is `ollama:llama3.2:latest` on the command line, LM Studio's and Jan's
     models go by the paths of their files.

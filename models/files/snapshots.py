@@ -1,8 +1,9 @@
-"""KV snapshots on disk: what a model has read, so that it need not read it again. A file is a magic
-number, a checksum of the rest, its owner, two lengths, the token ids and the state. Anything else
-is not a snapshot. All are in one private folder of limited size: those unused for longest are
-removed first. The folder is held open, and once discarded it accepts no more files: what was
-computed before a deletion leaves nothing on disk.
+"""Snapshots of the KV cache on disk, so that a conversation need not be read again.
+
+A file is a magic number, a checksum of the rest, the identity of its owner, two lengths, the token
+ids and the state. All are in one private folder of limited size, from which the least recently used
+are removed first. The folder is held open: once it was discarded no file can be added, so nothing
+computed before a deletion reaches the disk after it.
 """
 
 import errno

@@ -1,4 +1,4 @@
-"""Where this and other programs keep model files, and which are there. Nothing is changed."""
+"""The model files of this and other programs: where they are kept, and which there are."""
 
 import json
 import os
@@ -6,13 +6,13 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from models import catalog
 from models.catalog import GGUF
 from models.files import layout
-from models.files.gguf_files import gguf_files, is_whole, tree
+from models.files.gguf_files import gguf_files, tree
+from models.files.model_file import ModelFile
 from models.files.places import models_dir
 
 _JAN_PATH = re.compile(r"^model_path:[ \t]*['\"]?([^'\"\r\n]+)", re.MULTILINE)
@@ -23,34 +23,23 @@ _DIGEST = re.compile(r"sha256[:-]([0-9a-f]{64})")
 _DEFAULT_TAG = "latest"
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A file that some program keeps as a model, and its name there."""
-
-    path: Path
-    name: str
-    reference: str  # what to call it on the command line
-    store: str
-    gguf: GGUF | None = None  # its entry in the catalogue
-
-
-def stored(folders: Iterable[Path] = ()) -> Iterator[Stored]:
+def stored(folders: Iterable[Path] = ()) -> Iterator[ModelFile]:
     """Yield the models of every program, and those in `folders`; one may come more than once."""
     yield from _ours()
     yield from _in("llama.cpp", _llama_cpp())
     for name, path in _ollama():
-        yield Stored(path, name, f"{OLLAMA}{name}", "Ollama")
+        yield ModelFile(path, name, f"{OLLAMA}{name}", "Ollama")
     yield from _in("LM Studio", _lm_studio())
     yield from _jan()
     yield from _in("GPT4All", _shared("nomic.ai/GPT4All"))
     yield from _in("folder", folders)
 
 
-def installed() -> list[Stored]:
+def installed() -> list[ModelFile]:
     """Return the models specchat finds by itself, each once, without parts of split ones."""
-    found: dict[Path, Stored] = {}
+    found: dict[Path, ModelFile] = {}
     for model in _ours():
-        if is_whole(model.path):
+        if model.is_whole:
             found.setdefault(model.path.resolve(), model)
     return list(found.values())
 
@@ -63,21 +52,21 @@ def find(gguf: GGUF) -> Path | None:
     return layout.cached(gguf)
 
 
-def _ours() -> Iterator[Stored]:
+def _ours() -> Iterator[ModelFile]:
     """Yield the models of the catalogue, then all in the hub's cache and in our own folder."""
     for gguf in catalog.FILES.values():
         if path := find(gguf):
             store = "Hugging Face" if gguf.repo else "specchat"
-            yield Stored(path, gguf.name, gguf.name, store, gguf)
+            yield ModelFile(path, gguf.name, gguf.name, store, gguf)
     for repo, file, path in layout.scan():
-        yield Stored(path, f"{repo}:{file}", f"{repo}:{file}", "Hugging Face")
+        yield ModelFile(path, f"{repo}:{file}", f"{repo}:{file}", "Hugging Face")
     yield from _in("specchat", [models_dir()])
 
 
-def _in(store: str, folders: Iterable[Path]) -> Iterator[Stored]:
+def _in(store: str, folders: Iterable[Path]) -> Iterator[ModelFile]:
     for folder in folders:
         for path in gguf_files(folder):
-            yield Stored(path, path.relative_to(folder).as_posix(), str(path), store)
+            yield ModelFile(path, path.relative_to(folder).as_posix(), str(path), store)
 
 
 def _llama_cpp() -> list[Path]:
@@ -145,7 +134,7 @@ def _lm_studio() -> list[Path]:
     return [place / "models" for place in homes]
 
 
-def _jan() -> Iterator[Stored]:
+def _jan() -> Iterator[ModelFile]:
     """Yield Jan's models: a folder each, with the file's place in `model.yml`."""
     for data in (*_shared("Jan/data"), Path.home() / "jan"):
         for models in (data / "llamacpp/models", data / "models"):
@@ -153,14 +142,14 @@ def _jan() -> Iterator[Stored]:
             yield from _in("Jan", [models])
 
 
-def _named_in_notes(data: Path, models: Path) -> Iterator[Stored]:
+def _named_in_notes(data: Path, models: Path) -> Iterator[ModelFile]:
     for folder, names in tree(models):
         if "model.yml" in names and (told := _JAN_PATH.search(_note(folder / "model.yml"))):
             path = data / told[1].strip()
             name = folder.relative_to(models).as_posix()
             with suppress(ValueError):  # a null character in what the note says
                 if os.path.isfile(path) and path.name.lower().endswith(".gguf"):
-                    yield Stored(path, name, str(path), "Jan")
+                    yield ModelFile(path, name, str(path), "Jan")
 
 
 def _shared(folder: str) -> list[Path]:

@@ -4,11 +4,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from models import gguf
-from models.errors import ModelError, ModelMissing
+from models.errors import ModelMissing
+from models.files import headers
 from models.files.gguf_files import is_label, is_model
+from models.files.model_file import ModelFile
 from models.files.places import hub_cache, models_dir
 from models.files.stores import installed
+from models.gguf import Header
 
 _PACKAGING = {"gguf", "awq", "gptq", "fp16"}  # words that makers add to the name of a model
 
@@ -22,13 +24,13 @@ def variant(target: Path, label: str) -> Path:
         ModelMissing: there is no such file here; the text says where specchat looked, and what to
             do.
     """
-    wanted = gguf.read(target)
+    wanted = headers.read(target)
     if _has(wanted, label):
         return target
-    for path in _candidates(target, label):
-        header = _header(path)
+    for model in _candidates(target, label):
+        header = model.header
         if header and _has(header, label) and _identity(header) == _identity(wanted):
-            return path
+            return model.path
     places = ", ".join(map(str, (target.parent, hub_cache(), models_dir())))
     raise ModelMissing(
         f"There is no {label.upper()} file of {wanted.name or target.name} in {places}. "
@@ -42,35 +44,29 @@ def siblings(target: Path) -> list[Path]:
     Raises:
         ModelError: `target` itself cannot be read.
     """
-    identity = _identity(gguf.read(target))
+    identity = _identity(headers.read(target))
     found = {target.resolve(): target}
-    for path in _candidates(target, ""):
-        if (header := _header(path)) and _identity(header) == identity:
-            found.setdefault(path.resolve(), path)
+    for model in _candidates(target, ""):
+        if model.header and _identity(model.header) == identity:
+            found.setdefault(model.path.resolve(), model.path)
     return [path for path in found.values() if path != target]
 
 
-def _candidates(target: Path, label: str) -> Iterator[Path]:
+def _candidates(target: Path, label: str) -> Iterator[ModelFile]:
     """Yield the other models here, likely names first: reading a header takes time."""
-    neighbours = sorted(path for path in target.parent.glob("*.gguf") if path.is_file())
-    others = dict.fromkeys([*neighbours, *(model.path for model in installed())])
+    beside = sorted(path for path in target.parent.glob("*.gguf") if path.is_file())
+    others = dict.fromkeys([*beside, *(model.path for model in installed())])
     paths = [path for path in others if path != target and is_model(path.name)]
-    yield from sorted(paths, key=lambda path: label.lower() not in path.name.lower())
+    for path in sorted(paths, key=lambda path: label.lower() not in path.name.lower()):
+        yield ModelFile(path, path.name, str(path), "file")
 
 
-def _header(path: Path) -> gguf.Header | None:
-    try:
-        return gguf.read(path)
-    except ModelError:
-        return None
-
-
-def _has(header: gguf.Header, label: str) -> bool:
+def _has(header: Header, label: str) -> bool:
     kind, wanted = (header.file_type or "").lower(), label.lower()
     return kind == wanted or kind.startswith(f"{wanted}_")
 
 
-def _identity(header: gguf.Header) -> tuple[object, ...]:
+def _identity(header: Header) -> tuple[object, ...]:
     """Return what all quantisations of a model share; a nameless one is only like itself."""
     shape = header.layers, header.number("embedding_length"), header.n_vocab
     return header.architecture, *shape, _plain(header.name) or header.path

@@ -1,14 +1,15 @@
-"""The header of a GGUF file: what describes a model, and what it takes to run it."""
+"""The header of a GGUF file: what describes a model."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from models.errors import ModelError
-from models.gguf import limits
 from models.gguf.opening import reading
 from models.gguf.tensors import Tensors, read_tensors
 from models.gguf.values import Length, Malformed, Stream, Value
+from models.gguf.vocabulary import TOKENS
 
 _MAX_VALUES = 10_000
 _MAX_TENSORS = 65_536
@@ -18,8 +19,25 @@ _FILE_TYPE_NAMES = """0:F32 1:F16 2:Q4_0 3:Q4_1 7:Q8_0 8:Q5_0 9:Q5_1 10:Q2_K 11:
 22:IQ3_XS 23:IQ3_XXS 24:IQ1_S 25:IQ4_NL 26:IQ3_S 27:IQ3_M 28:IQ2_S 29:IQ2_M 30:IQ4_XS 31:IQ1_M
 32:BF16 36:TQ1_0 37:TQ2_0 38:MXFP4 39:NVFP4 40:Q1_0"""
 _FILE_TYPES = dict(entry.split(":") for entry in _FILE_TYPE_NAMES.split())
-_NODES_PER_TENSOR = {"lfm2": 5, "lfm2moe": 6, "nemotron_h": 6, "nemotron_h_moe": 6}
-"""Nodes that a graph has for each tensor, besides the states it keeps; measured, and rounded up."""
+_MAX_SCALE = 12
+_RECURRENT = ("ssm.", "wkv.", "shortconv.", "kda.")
+MERGES = "tokenizer.ggml.merges"
+SERVES = "specchat.slim.target"
+RECIPE, SOURCE = "specchat.slim.recipe", "specchat.slim.source"
+SOURCE_SHA256 = "specchat.slim.source_sha256"
+_EMBEDS = "an embedding model, which generates no text"
+_NOT_YET = "a kind of draft that llama.cpp does not let other programs run yet"
+_FLAWS = {
+    "eagle3": f"an EAGLE-3 head, {_NOT_YET}",
+    "dflash": f"a DFlash block, {_NOT_YET}",
+    "gemma4-assistant": f"a Gemma 4 assistant, {_NOT_YET}",
+    "mmproj": "an image projector, part of another model",
+    "adapter": "an adapter, part of another model",
+    "imatrix": "an importance matrix, not a model",
+    "clip": "an image projector, part of another model",
+    "t5": "an encoder-decoder model, which specchat does not run",
+    "t5encoder": _EMBEDS,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +74,7 @@ class Header:
     @property
     def n_vocab(self) -> int | None:
         """How many tokens the vocabulary has."""
-        tokens = self.metadata.get("tokenizer.ggml.tokens")
+        tokens = self.metadata.get(TOKENS)
         return tokens.count if isinstance(tokens, Length) else self.number("vocab_size")
 
     @property
@@ -96,59 +114,58 @@ class Header:
             return 0
         per_head = self._head_size("key") + self._head_size("value")
         cached = 2 * max(self._heads() or (0,)) * per_head
-        return cached + 4 * self._size("embedding_length")
+        return cached + 4 * (self.number("embedding_length") or 0)
 
     @property
-    def state_bytes(self) -> int:
-        """Bytes of the recurrent state of one text, at 32 bits a number; 0 where there is none.
+    def is_recurrent(self) -> bool:
+        """Whether some layers have a state instead of keys and values."""
+        prefixes = tuple(f"{self.architecture}.{name}" for name in _RECURRENT)
+        return any(key.startswith(prefixes) for key in self.metadata)
 
-        As llama.cpp has it: what a convolution still looks at, and what is carried from token to
-        token. That of kinds whose layout is not known here is not counted.
+    @property
+    def scale(self) -> str | None:
+        """The number of parameters, such as "1.5B": as stated, or counted if it is not split."""
+        label = self._text("general.size_label")
+        if label and len(label) <= _MAX_SCALE:
+            return label
+        count = self.tensors.parameters
+        if self.metadata.get("split.count") or not count:
+            return None
+        return f"{count / 1e9:.1f}B" if count >= 1e9 else f"{count / 1e6:.0f}M"
+
+    @property
+    def serves(self) -> str | None:
+        """The target that it was made to draft for; see `models.slim`."""
+        return self._text(SERVES)
+
+    @property
+    def flaw(self) -> str | None:
+        """What the file is if it is no chat model, such as "an embedding model"; else None."""
+        architecture = self.architecture or ""
+        for kind in (self._text("general.type"), architecture):
+            if kind in _FLAWS:
+                return _FLAWS[kind]
+        if "bert" in architecture or self.number("pooling_type"):
+            return _EMBEDS
+        if self.vocabulary is None:
+            return "not a language model: it has no vocabulary"
+        return None if self.tensors.count else "a vocabulary without weights"
+
+    @property
+    def vocabulary(self) -> str | None:
+        """A digest of the tokens in order: equal digests mean equal vocabularies."""
+        return self._digest(TOKENS)
+
+    @property
+    def prompt_digests(self) -> dict[str, str]:
+        """Digests of the parts that shape prompts, as far as it has them, by what they are.
+
+        They are small compared with the weights, and easy to change without them.
         """
-        inner, state = self._size("ssm.inner_size"), self._size("ssm.state_size")
-        convolved = inner + 2 * self._size("ssm.group_count") * state
-        carried = max(0, self._size("ssm.conv_kernel") - 1) * convolved + inner * state
-        width, kept = self._size("embedding_length"), self._size("shortconv.l_cache")
-        if kept:
-            carried = (kept - 1) * width
-        if head := self._size("wkv.head_size"):
-            carried = width * (head + (self.number("token_shift_count") or 2))
-        return 4 * carried * self._recurrent_layers()
-
-    @property
-    def plane_room(self) -> int:
-        """For how many tokens of a batch llama.cpp's graph can keep the states before them.
-
-        It makes room for so many nodes a tensor, and ends the process where they are too few. Each
-        state takes three in every layer that has one.
-        """
-        tensors = self._number("split.tensors.count") or self.tensors.count
-        nodes = _NODES_PER_TENSOR.get(self.architecture or "")
-        free = max(1024, (8 if nodes else 32) * tensors) - (nodes or 6) * tensors
-        return max(0, free // (3 * max(1, self._recurrent_layers())) - 1)
-
-    def _size(self, key: str) -> int:
-        return self.number(key) or 0
-
-    def _recurrent_layers(self) -> int:
-        """Return how many layers have a state, in a file where some have one."""
-        layers = self.layers or 0
-        if self.architecture in ("qwen35", "qwen35moe", "qwen3next"):
-            return layers - layers // (self.number("full_attention_interval") or 4)
-        heads = self.metadata.get(f"{self.architecture}.attention.head_count_kv")
-        if not isinstance(heads, tuple):
-            return layers
-        networks = self.metadata.get(f"{self.architecture}.feed_forward_length")
-        if self.architecture not in ("nemotron_h", "nemotron_h_moe") or not isinstance(
-            networks, tuple
-        ):
-            return heads.count(0)
-        return list(zip(heads, networks, strict=False)).count((0, 0))
-
-    @property
-    def head_size(self) -> int:
-        """How many numbers a key of one attention head has; 0 if the file does not say."""
-        return self._head_size("key")
+        template = self.template and hashlib.sha256(self.template.encode()).hexdigest()
+        parts = "vocabulary", "merges", "chat template"
+        digests = self.vocabulary, self._digest(MERGES), template
+        return {part: digest for part, digest in zip(parts, digests, strict=True) if digest}
 
     def number(self, key: str) -> int | None:
         """Return an integer of the architecture's own metadata."""
@@ -171,6 +188,10 @@ class Header:
     def _number(self, key: str) -> int | None:
         value = self.metadata.get(key)
         return value if isinstance(value, int) else None
+
+    def _digest(self, key: str) -> str | None:
+        value = self.metadata.get(key)
+        return value.digest if isinstance(value, Length) else None
 
     def _text(self, key: str) -> str | None:
         value = self.metadata.get(key)
@@ -196,7 +217,6 @@ def _read(path: Path, stream: Stream) -> Header:
     if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
         raise Malformed(f"its alignment is {repr(alignment)[:40]}")
     header = Header(path, stream.size, version, read_tensors(stream, tensors, alignment), metadata)
-    limits.check(metadata, header.head_size)
     if header.number("nextn_predict_layers") and not header.tensors.has_first_block:
         raise Malformed("it holds nothing but prediction heads, a part of another model")
     return header

@@ -20,8 +20,6 @@ _NAMES = """0:F32 1:F16 2:Q4_0 3:Q4_1 6:Q5_0 7:Q5_1 8:Q8_0 10:Q2_K 11:Q3_K 12:Q4
 16:IQ2_XXS 17:IQ2_XS 18:IQ3_XXS 19:IQ1_S 20:IQ4_NL 21:IQ3_S 22:IQ2_S 23:IQ4_XS 29:IQ1_M 30:BF16
 34:TQ1_0 35:TQ2_0 39:MXFP4 40:NVFP4"""
 _KIND_NAMES = dict(entry.split(":") for entry in _NAMES.split())
-_NEVER_WEIGHTS = (9, 15, 24, 25, 26, 27, 28)  # for products, 64-bit integers
-_F32 = 0  # required by llama.cpp for every vector
 _MAX_WEIGHTS = 1 << 48
 _HEAD_PARTS = tuple(f".nextn.{name}.weight" for name in ("eh_proj", "enorm", "hnorm"))
 _FIRST = "blk.0.attn_norm.weight"
@@ -63,6 +61,8 @@ class Tensors:
     matrices: Mapping[int, int]  # bytes of the matrices, by their type
     heads: int = 0  # blocks that predict the token after the next one
     has_first_block: bool = True
+    row_lengths: frozenset[tuple[int, int]] = frozenset()
+    """Of all tensors with rows: their types, and how many weights such a row has."""
 
 
 def read_tensors(stream: Stream, count: int, alignment: int) -> Tensors:
@@ -78,11 +78,12 @@ def read_tensors(stream: Stream, count: int, alignment: int) -> Tensors:
         matrices[tensor.kind] += tensor.size if tensor.is_matrix else 0
     parameters = sum(prod(tensor.shape) for tensor in tensors)
     names = {tensor.name for tensor in tensors}
-    return Tensors(count, parameters, dict(+matrices), _heads(names), _FIRST in names)
+    rows = frozenset((tensor.kind, tensor.shape[0]) for tensor in tensors if len(tensor.shape) > 1)
+    return Tensors(count, parameters, dict(+matrices), _heads(names), _FIRST in names, rows)
 
 
 def _heads(names: Iterable[str]) -> int:
-    """Count the blocks that have all that makes them a head."""
+    """Count the blocks that have every tensor of a prediction head."""
     return min(sum(name.endswith(part) for name in names) for part in _HEAD_PARTS)
 
 
@@ -100,8 +101,6 @@ def _read(stream: Stream) -> Tensor:
     kind, offset = stream.number("<I"), stream.number("<Q")
     if not 0 < prod(shape) < _MAX_WEIGHTS or offset > stream.size:
         raise Malformed(f"the tensor {name!r} has an impossible shape or place")
-    if kind in _NEVER_WEIGHTS or (len(shape) == 1 and kind != _F32):
-        raise Malformed(f"the tensor {name!r} is of type {kind}, which such weights never have")
     # For a type newer than this table only the beginning can be checked.
     block, _ = _BLOCKS.get(kind, (_MAX_WEIGHTS, 1))
     if shape[0] % block and kind in _BLOCKS:

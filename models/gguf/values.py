@@ -1,8 +1,9 @@
-"""The primitive values of a GGUF file. Nothing read can make this use much memory or time."""
+"""The primitive values of a GGUF file, read in bounded memory and time."""
 
 import hashlib
 import os
 import struct
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -33,9 +34,7 @@ class Length:
     """A long array or text; only its length is kept."""
 
     count: int
-    distinct: int | None = None  # how many strings of an array differ
     digest: str | None = None  # of an array's strings: equal if all are, in order
-    has_bytes: bool = False  # whether there is a string for every byte, as SentencePiece writes it
 
 
 class Stream:
@@ -111,14 +110,10 @@ class Stream:
         return list(struct.unpack(f"<{count}i", self._bytes(4 * count)))
 
     def _summed_up(self, count: int) -> Length:
-        """Skip strings and count the distinct ones by their hash, because they may be long."""
+        """Skip strings, and digest them."""
         start = self.position
-        hashes = {hash(text.partition(b"\0")[0]) for text in self.strings(count)}  # as C reads them
-        has_bytes = all(
-            hash(b"<0x%02X>" % byte) in hashes or hash(bytes([byte])) in hashes
-            for byte in range(256)
-        )
-        return Length(count, len(hashes), self._digest(start, self.position), has_bytes)
+        deque(self.strings(count), maxlen=0)
+        return Length(count, self._digest(start, self.position))
 
     def strings(self, count: int) -> Iterator[bytes]:
         """Yield the strings of an array of `count`; the file ends up after them."""
@@ -148,7 +143,7 @@ class Stream:
         return rest + block
 
     def _take(self, count: int) -> None:
-        """Count bytes of text and refuse more than any model has: files may be sparse."""
+        """Count bytes of text, and refuse more than any model has: sparse files can be huge."""
         self._text += count
         if self._text > _MAX_ALL_TEXT:
             raise Malformed(f"its header has more than {_MAX_ALL_TEXT >> 20} MB of text")

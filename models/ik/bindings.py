@@ -64,34 +64,29 @@ def llama_memory_clear(context: int, _data: bool) -> None:
     llama_memory_seq_rm(context, -1, -1, -1)
 
 
-_state_size = _bound("llama_state_seq_get_size", size, pointer, c_int32, c_uint32)
-_state_get = _bound("llama_state_seq_get_data", size, pointer, _bytes, size, c_int32, c_uint32)
-_state_set = _bound("llama_state_seq_set_data", size, pointer, _bytes, size, c_int32, c_uint32)
+def _with_flags(name: str, *arguments: Any) -> Any:
+    """Return a function of states with its last parameter, which llama.cpp's lacks, set to 0."""
+    function = _bound(name, size, pointer, *arguments, c_uint32)
+    return lambda *given: function(*given, 0)
 
 
-def llama_state_seq_get_size(context: int, sequence: int) -> int:
-    """Return how many bytes a sequence's state has."""
-    return int(_state_size(context, sequence, 0))
+def _of_vocabulary(name: str, result: Any, *arguments: Any) -> Any:
+    """Return a function of the vocabulary that takes the model instead, and looks it up."""
+    function = _bound(name, result, pointer, *arguments)
+    return lambda model, *given: function(_vocab_of(model), *given)
 
 
-def llama_state_seq_get_data(context: int, data: Any, length: int, sequence: int) -> int:
-    """Copy a sequence's state; return its size."""
-    return int(_state_get(context, data, length, sequence, 0))
+llama_state_seq_get_size = _with_flags("llama_state_seq_get_size", c_int32)
+llama_state_seq_get_data = _with_flags("llama_state_seq_get_data", _bytes, size, c_int32)
+llama_state_seq_set_data = _with_flags("llama_state_seq_set_data", _bytes, size, c_int32)
 
-
-def llama_state_seq_set_data(context: int, data: Any, length: int, sequence: int) -> int:
-    """Set a sequence's state; return how many bytes were read."""
-    return int(_state_set(context, data, length, sequence, 0))
-
-
-# The vocabulary. Where the fork takes the model, so does this: its vocabulary has no other use.
 _vocab_of = _bound("llama_model_get_vocab", pointer, pointer)
-_type = _bound("llama_vocab_type", c_int, pointer)
-_count = _bound("llama_vocab_n_tokens", c_int32, pointer)
-_adds_bos = _bound("llama_vocab_get_add_bos", c_bool, pointer)
-_text = _bound("llama_vocab_get_text", c_char_p, pointer, c_int32)
-_tokenize = _bound(
-    "llama_vocab_tokenize", c_int32, pointer, c_char_p, c_int32, _tokens, c_int32, c_bool, c_bool
+llama_vocab_type = _of_vocabulary("llama_vocab_type", c_int)
+llama_vocab_n_tokens = _of_vocabulary("llama_vocab_n_tokens", c_int32)
+llama_vocab_get_add_bos = _of_vocabulary("llama_vocab_get_add_bos", c_bool)
+llama_vocab_get_text = _of_vocabulary("llama_vocab_get_text", c_char_p, c_int32)
+llama_tokenize = _of_vocabulary(
+    "llama_vocab_tokenize", c_int32, c_char_p, c_int32, _tokens, c_int32, c_bool, c_bool
 )
 llama_vocab_bos = _bound("llama_token_bos", c_int32, pointer)
 llama_vocab_eos = _bound("llama_token_eos", c_int32, pointer)
@@ -103,40 +98,5 @@ llama_token_to_piece = _bound(
 
 
 def llama_model_get_vocab(model: int) -> int:
-    """Return the model itself, which is what the functions below take."""
+    """Return the model itself, which is what all functions of the vocabulary take here."""
     return model
-
-
-def llama_vocab_type(model: int) -> int:
-    """Return the kind of vocabulary; 0 is none."""
-    return int(_type(_vocab_of(model)))
-
-
-def llama_vocab_n_tokens(model: int) -> int:
-    """Return how many tokens there are."""
-    return int(_count(_vocab_of(model)))
-
-
-def llama_vocab_get_add_bos(model: int) -> bool:
-    """Return whether a prompt must begin with its token."""
-    return bool(_adds_bos(_vocab_of(model)))
-
-
-def llama_vocab_get_text(model: int, token: int) -> bytes:
-    """Return the name of a token."""
-    text: bytes = _text(_vocab_of(model), token)
-    return text
-
-
-def llama_tokenize(
-    model: int,
-    text: bytes,
-    length: int,
-    tokens: Any,
-    room: int,
-    add_special: bool,
-    parse_special: bool,
-) -> int:
-    """Write the tokens of a text; return how many, or minus the needed number."""
-    vocab = _vocab_of(model)
-    return int(_tokenize(vocab, text, length, tokens, room, add_special, parse_special))

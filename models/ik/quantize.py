@@ -10,7 +10,7 @@ from models.machine import physical_cores
 
 
 def become(source: str, place: str, kind: str) -> None:
-    """Go on as the program that comes with the package, which ends when this would have ended.
+    """Replace this process with the `llama-quantize` of the package, by exec.
 
     Raises:
         OSError: it cannot be run.
@@ -24,7 +24,7 @@ def become(source: str, place: str, kind: str) -> None:
 
 
 if __name__ == "__main__":
-    source, place, kind, _layers, parent = sys.argv[1:]
+    source, place, kind, parent = sys.argv[1:]
     child_process.die_with(int(parent))
     try:
         become(source, place, kind)

@@ -1,4 +1,4 @@
-"""What llama.cpp computes on: this machine's devices, and others' through its RPC backend."""
+"""The devices that llama.cpp computes on, here and on other machines through its RPC backend."""
 
 import ctypes
 import socket

@@ -7,6 +7,7 @@ import llama_cpp.llama_cpp as c
 
 from models.errors import ModelError
 from models.gguf.header import Header
+from models.native.engine import HeadFunctions
 
 ARCHITECTURES = {
     "bailingmoe3",
@@ -27,22 +28,7 @@ CHAINS = ("mimo2", "step35")
 """Those that may have several heads; with the others it stops the process."""
 
 
-class Heads:
-    """The functions, as `models.native.library.HeadFunctions` describes them."""
-
-    def __init__(self, extensions: Any) -> None:
-        self._extensions = extensions
-
-    def give_states(self, context: Any, of_all: bool) -> None:
-        """Have a context give out states: of all tokens of a batch, or of those with logits."""
-        self._extensions.llama_set_embeddings_nextn(context, True, not of_all)
-
-    def states(self, context: Any) -> Any:
-        """Return a pointer to the states of the last batch, one row after the other."""
-        return self._extensions.llama_get_embeddings_nextn(context)
-
-
-def functions(header: Header) -> Heads:
+def functions(header: Header) -> HeadFunctions:
     """Return how the heads in a file are run.
 
     Raises:
@@ -59,14 +45,18 @@ def functions(header: Header) -> Heads:
 
 
 @cache
-def _functions() -> Heads:
+def _functions() -> HeadFunctions:
     try:
         from llama_cpp import llama_cpp_ext
     except (ImportError, AttributeError) as error:  # a symbol that this build does not export
         raise ModelError(
             f"This build of llama.cpp cannot run prediction heads: {error}."
         ) from error
-    return Heads(llama_cpp_ext)
+
+    def give_states(context: Any, of_all: bool) -> None:
+        llama_cpp_ext.llama_set_embeddings_nextn(context, True, not of_all)
+
+    return HeadFunctions(give_states, llama_cpp_ext.llama_get_embeddings_nextn)
 
 
 def set_context_type(params: Any) -> None:

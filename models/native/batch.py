@@ -63,7 +63,7 @@ class Batch:
         self.struct.n_tokens = end
 
     def is_within(self, n_vocab: int) -> bool:
-        """Say whether all tokens are in a vocabulary; with others a library may read anywhere."""
+        """Say whether all tokens are below `n_vocab`; others make a library read out of bounds."""
         tokens = self._token[: self.struct.n_tokens]
         return bool(tokens.min() >= 0 and tokens.max() < n_vocab)
 

@@ -1,4 +1,4 @@
-"""One context over loaded weights, and the tokens that each sequence of its cache holds."""
+"""One context over loaded weights: a KV cache that is only a cache, and the tokens it holds."""
 
 import ctypes
 from collections.abc import Collection, Sequence
@@ -8,9 +8,9 @@ import numpy as np
 from models.base import Logits
 from models.cancel import CancelFlag
 from models.errors import Cancelled, ContextFull, ModelError
-from models.native import complaints, state
+from models.native import native_log, state
 from models.native.batch import SEQUENCE, Batch, Part
-from models.native.library import ContextSettings
+from models.native.engine import ContextSettings
 from models.native.recurrent import RecurrentState
 from models.native.states import States
 from models.native.weights import Weights
@@ -22,6 +22,10 @@ NO_ROOM, ABORTED = 1, 2  # what llama_decode returns
 class Context:
     """A context, its KV cache, and the batch that it evaluates. For one thread.
 
+    The KV cache is only a cache: `held` names the tokens that it holds, and callers say how many of
+    them to keep (`truncate`) before they append (`evaluate`). So a rollback, an abort, another
+    conversation and a switch of modes are one operation. Lengths are absolute.
+
     Sequences share the cells of the cache: a common beginning is stored once, and space that one
     does not use is free for the others.
 
@@ -31,10 +35,10 @@ class Context:
 
     def __init__(self, weights: Weights, settings: ContextSettings, cancel: CancelFlag) -> None:
         self.weights = weights
-        self._library = weights.library
-        self._c = self._library.c
+        self._engine = weights.engine
+        self._c = self._engine.c
         self._cancel = cancel
-        self._abort_callback = complaints.strlen_as_abort_callback()  # C keeps only its address
+        self._abort_callback = native_log.strlen_as_abort_callback()  # C keeps only its address
         self._handle = self._open(settings)
         self._memory = self._c.llama_get_memory(self._handle)
         self.n_ctx = int(self._c.llama_n_ctx(self._handle))
@@ -55,15 +59,15 @@ class Context:
         """All settings that determine the bytes of its cache, as text."""
 
     def _open(self, settings: ContextSettings) -> int:
-        params = self._library.context_params(settings)
-        fields = self._library.CACHE_FIELDS
+        params = self._engine.context_params(settings)
+        fields = self._engine.cache_fields
         self._fields = " ".join(f"{name}={getattr(params, name)}" for name in fields)
-        complaints.forget()
+        native_log.clear()
         handle: int | None = self._c.llama_init_from_model(self.weights.handle, params)
         if not handle:
             raise ModelError(
-                f"{self._library.TITLE} cannot make a context of {settings.n_ctx} tokens for "
-                f"{self.weights.path}: {complaints.said()}. Try a smaller --ctx."
+                f"{self._engine.title} cannot make a context of {settings.n_ctx} tokens for "
+                f"{self.weights.path}: {native_log.last_errors()}. Try a smaller --ctx."
             )
         address = ctypes.c_void_p(self._cancel.address)
         self._c.llama_set_abort_callback(handle, self._abort_callback, address)
@@ -73,30 +77,30 @@ class Context:
         if self._heads is None:
             return None
         is_target = settings.use != "heads"
-        self._heads.give_states(self._handle, of_all=is_target)
+        self._heads.give_states(self._handle, is_target)
         if not is_target:
             return None
         return States(self._heads, self._handle, self.n_ctx, self.state_width)
 
     @property
     def newest_state(self) -> Logits:
-        """The state of the last token that had logits, shape (1, width). Of heads alone."""
+        """The state of the last token that had logits, shape (1, width). For heads only."""
         assert self._heads
         pointer = self._heads.states(self._handle)
         return np.ctypeslib.as_array(pointer, shape=(1, self.state_width))
 
     @property
     def is_open(self) -> bool:
-        """Whether it has not been closed."""
+        """Whether it is still open."""
         return bool(self._handle)
 
     def evaluate(self, *parts: Part) -> None:
         """Append parts to their sequences, in one batch.
 
         Raises:
-            Cancelled: the cancel flag was raised; the cache is as it was, that of a recurrent model
-                as far as it can go back.
-            ContextFull: there are no cells left for them; the cache is as it was.
+            Cancelled: the cancel flag was raised; the cache is as before, or shorter if the model
+                is recurrent and cannot roll back that far.
+            ContextFull: there are no cells left for them; the cache is as before.
             ModelError: the library could not evaluate the batch; the cache is empty.
         """
         lengths = [len(self.held[part.sequence]) for part in parts]
@@ -104,9 +108,9 @@ class Context:
         count = sum(len(part.tokens) for part in parts)
         if not self._batch.is_within(self.weights.vocab.size):
             raise self._failure(count, "one is not in its vocabulary")
-        complaints.forget()
+        native_log.clear()
         code = self._c.llama_decode(self._handle, self._batch.struct)
-        if code == 0 and self._cancel.raised and self._library.aborts_in_silence():
+        if code == 0 and self._cancel.raised and self._engine.aborts_in_silence:
             code = ABORTED
         if code == 0:
             for part in parts:
@@ -119,7 +123,7 @@ class Context:
         # After an abort the cache is unchanged or can be restored; after an error nothing is
         # certain.
         if self.recurrent and code == ABORTED:
-            self.recurrent.spoil()
+            self.recurrent.mark_broken()
             self.truncate(lengths[0])
         elif code not in (NO_ROOM, ABORTED) or not all(
             self._c.llama_memory_seq_rm(self._memory, part.sequence, length, -1)
@@ -130,10 +134,10 @@ class Context:
             raise Cancelled
         if code == NO_ROOM:
             raise ContextFull(f"A context of {self.n_ctx} tokens has no room for {count} more.")
-        raise self._failure(count, f"{complaints.said()} (code {code})")
+        raise self._failure(count, f"{native_log.last_errors()} (code {code})")
 
     def _failure(self, count: int, reason: str) -> ModelError:
-        title, path = self._library.TITLE, self.weights.path
+        title, path = self._engine.title, self.weights.path
         return ModelError(f"{title} could not evaluate {count} tokens with {path}: {reason}.")
 
     def rows(self, count: int) -> Logits:
@@ -157,7 +161,7 @@ class Context:
         return logits
 
     def truncate(self, length: int, sequence: int = SEQUENCE) -> None:
-        """Forget all but the first `length` tokens; more of them, if it cannot go back there."""
+        """Keep the first `length` tokens, or fewer if the model cannot roll back exactly there."""
         if self.recurrent:
             self._go_back(self.recurrent, length)
             return
@@ -179,12 +183,12 @@ class Context:
             self.clear()
 
     def keep(self) -> None:
-        """Be able to go back to what the first sequence holds now."""
+        """Make it possible to roll back to what the first sequence holds now."""
         if self.recurrent:
             self.recurrent.copy(len(self.held[SEQUENCE]))
 
     def reach(self, tokens: Sequence[int]) -> int:
-        """Return how many of `tokens` the first sequence holds, or can go back to."""
+        """Return how many leading `tokens` the first sequence holds, or can be rolled back to."""
         held = self.held[SEQUENCE]
         common = shared(held, tokens)
         return self.recurrent.reach(len(held), common) if self.recurrent else common
@@ -205,7 +209,7 @@ class Context:
         self.held[sequence] += tokens[: known[source]]
 
     def settle(self, tokens: Sequence[int]) -> None:
-        """Hold only the first sequence, with the most that any has in common with `tokens`."""
+        """Keep only the first sequence, with the longest prefix of `tokens` in any of them."""
         if any(self.held[SEQUENCE + 1 :]):
             self.align(SEQUENCE, tokens, len(tokens))
             self.forget_all_but({SEQUENCE})

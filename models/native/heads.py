@@ -10,7 +10,7 @@ from models.cancel import CancelFlag
 from models.errors import ContextFull
 from models.native.batch import BATCH, SEQUENCE, Part
 from models.native.context import Context
-from models.native.library import ContextSettings
+from models.native.engine import ContextSettings
 from models.native.model import NativeModel
 from models.prefix import shared
 
@@ -52,7 +52,7 @@ class HeadModel:
         self._sound = 0  # so many positions were read with the target's states
         self._own: int | None = None  # the position whose state it has itself
 
-    def logits(self, tokens: Sequence[int], rows: int = 1, fillers: int = 0) -> Logits:
+    def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
         """Return the logits that follow the last token; see `models.base`."""
         if len(tokens) > self.n_ctx:
             raise ContextFull(f"{len(tokens)} tokens do not fit into a context of {self.n_ctx}.")
@@ -78,13 +78,13 @@ class HeadModel:
         return self._context.held[SEQUENCE]
 
     def _known(self, tokens: Sequence[int]) -> range:
-        """Return the positions whose states the target gave; all if it gave none: any will do."""
+        """Return the positions whose states the target computed; all positions if it has none."""
         return self._target.states_of(tokens) or range(len(tokens))
 
     def _kept(self, tokens: Sequence[int]) -> int:
-        """Return up to which position what was read still holds.
+        """Return the length of `tokens` that need not be read again.
 
-        What was read with a state of its own is read again once the target's is there.
+        A token that was read with the head's own state is read again once the target's is known.
         """
         before = len(self._before)
         if shared(self._before, tokens) < before:
@@ -93,7 +93,7 @@ class HeadModel:
         return min(kept, self._sound) if self._known(tokens).stop >= self._sound else kept
 
     def _read(self, tokens: Sequence[int], rows: int) -> None:
-        """Read what the cache lacks: what the target knows in batches, and the rest one by one."""
+        """Read what the cache lacks: in batches where the target's states are known."""
         known = self._known(tokens)
         kept = min(self._kept(tokens), len(tokens) - rows)
         if kept > known.stop and kept - 1 != self._own:
@@ -114,7 +114,7 @@ class HeadModel:
             kept = end
 
     def _begin(self, tokens: Sequence[int], known: range) -> int:
-        """Forget everything; return where to begin: not before the first state that is known."""
+        """Clear the cache; return the position to begin at, not before the first known state."""
         self._context.clear()
         first = known.start + 1 if known.start else 0
         start = max(0, min(max(first, len(tokens) - WINDOW), len(tokens) - 1))

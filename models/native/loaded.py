@@ -11,9 +11,9 @@ from typing import cast
 from models import child_process
 from models.engines import ENGINES, PACKAGES, EngineName, first, installed, missing
 from models.errors import ModelError, OtherEngine, SpecchatError, UsageError
-from models.native.library import Library
+from models.native.engine import EngineLibrary
 
-_loaded: tuple[EngineName, Library] | None = None
+_loaded: tuple[EngineName, EngineLibrary] | None = None
 
 
 def in_use() -> EngineName | None:
@@ -21,7 +21,7 @@ def in_use() -> EngineName | None:
     return _loaded[0] if _loaded else None
 
 
-def use(name: EngineName) -> Library:
+def use(name: EngineName) -> EngineLibrary:
     """Load an engine into this process.
 
     Raises:
@@ -36,7 +36,7 @@ def use(name: EngineName) -> Library:
         raise OtherEngine(f"This process runs {ENGINES[_loaded[0]]} and cannot also load {name}.")
     if not _loaded:
         try:
-            found = cast(Library, import_module(f"models.{name}.library"))
+            found: EngineLibrary = import_module(f"models.{name}.library").engine()
         except (ImportError, OSError, RuntimeError) as error:
             if name not in installed():
                 raise ModelError(missing(name)) from error
@@ -47,13 +47,13 @@ def use(name: EngineName) -> Library:
     return _loaded[1]
 
 
-def library() -> Library:
+def engine() -> EngineLibrary:
     """Return the library that this process has loaded; the first one by default."""
     return use(in_use() or first())
 
 
-def trouble(name: EngineName) -> str | None:
-    """Return why an engine cannot be loaded, tried in another process; None if it can."""
+def load_error(name: EngineName) -> str | None:
+    """Try to load an engine in another process; return why that fails, or None."""
     with child_process.start(__name__, name, stdout=DEVNULL, stderr=PIPE) as process:
         _, complained = process.communicate()
     if process.returncode == 0:

@@ -1,7 +1,7 @@
-"""Tokens in, logits out: one context over loaded weights, its KV cache kept out of sight."""
+"""Tokens in, logits out: one context over loaded weights. The KV cache is not visible outside."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import accumulate
 from threading import Lock
 from time import perf_counter
@@ -12,9 +12,9 @@ from models.errors import ContextFull, ModelError
 from models.machine import physical_cores
 from models.native.batch import BATCH, SEQUENCE, Part
 from models.native.context import Context
-from models.native.library import ContextSettings
+from models.native.engine import ContextSettings
 from models.native.weights import Weights
-from models.planes import planes
+from models.rollback import rollback_slots
 
 MAX_ROWS = 32
 MIN_TOKENS_TIMED = 32  # minimum of tokens, to measure how fast a prompt is read
@@ -51,33 +51,31 @@ class NativeModel:
     ) -> None:
         self.weights = weights
         self.n_vocab = weights.vocab.size
-        self.max_rows = min(max_rows, MAX_ROWS)
-        holds_several = weights.library.holds_several_texts() and not weights.is_recurrent
+        self.batch = weights.engine.widest_batch(weights.header) or BATCH
+        """How many tokens are evaluated at once, at most."""
+        self.max_rows = min(max_rows, MAX_ROWS, self.batch)
+        holds_several = weights.engine.holds_several_texts and not weights.is_recurrent
         self.most_texts = max(1, min(texts, self.max_rows)) if holds_several else 1
         self._inside = Lock()
-        self.threads = threads = _checked_threads(threads)
-        self.conditions = f"{weights.conditions} threads={threads} flash={flash_attention}"
+        self.threads, self._flash_attention = _checked_threads(threads), flash_attention
         self._context = Context(
             weights,
             ContextSettings(
                 _checked_ctx(n_ctx, weights),
                 self.max_rows,
                 self.most_texts,
-                threads,
+                self.threads,
                 flash_attention,
                 "target with heads" if heads else "target",
-                planes(weights.header, self.max_rows) if weights.is_recurrent else 0,
+                rollback_slots(weights.header, self.max_rows) if weights.is_recurrent else 0,
             ),
             CancelFlag() if cancel is None else cancel,
         )
-        build, settings = weights.library.build(), self._context.cache_format
-        self.cache_identity = f"{self.conditions} {build} {settings}"
-        """Everything a state depends on besides the tokens, except the file's name."""
         # A library pads the context to a multiple of 256; more than was trained for is useless.
         self.n_ctx = min(self._context.n_ctx, weights.n_ctx_train)
         self.decided = 0
         recurrent = self._context.recurrent
-        self.rollback = recurrent.planes if recurrent else None
+        self.rollback = recurrent.slots if recurrent else None
         self.busy_s = 0.0
         self._read, self._read_s = 0, 0.0  # tokens without logits, and the seconds they took
         try:
@@ -85,6 +83,23 @@ class NativeModel:
         except BaseException:  # nobody else could free what was opened
             self.close()
             raise
+
+    @property
+    def conditions(self) -> str:
+        """What its speed depends on, as text."""
+        how = f"threads={self.threads} flash={self._flash_attention}"
+        limit = "" if self.batch == BATCH else f" batch={self.batch}"
+        return f"{self.weights.conditions} {how}{limit}"
+
+    @property
+    def cache_identity(self) -> str:
+        """What a snapshot depends on, as text, apart from its tokens and the file's name."""
+        return f"{self.conditions} {self.weights.engine.build()} {self._context.cache_format}"
+
+    def limit_batch(self, tokens: int) -> None:
+        """Evaluate at most `tokens` tokens at once from now on."""
+        self.batch = min(self.batch, tokens)
+        self.max_rows = min(self.max_rows, tokens)
 
     def _warm_up(self) -> bool:
         """Touch every weight once, and find out whether the cache can forget its last tokens."""
@@ -98,15 +113,13 @@ class NativeModel:
             self._context.clear()
         return rolls_back
 
-    def logits(self, tokens: Sequence[int], rows: int = 1, fillers: int = 0) -> Logits:
+    def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
         """Return the logits that follow each of the last `rows` tokens; see `models.base`."""
         self._check(tokens, rows)
-        fillers = self._fillers(fillers, rows, len(tokens))
         with self._computing():
             # Only tokens of the last batch have logits, so the last `rows` are evaluated in it.
             self._context.truncate(min(self.cached(tokens), len(tokens) - rows))
-            self._extend([*tokens, *list(tokens[-1:]) * fillers], rows + fillers)
-            self._context.truncate(len(tokens))
+            self._extend(tokens, rows)
             return self._context.rows(rows)
 
     def logits_of(self, texts: Mapping[int, SequenceTokens]) -> dict[int, Logits]:
@@ -118,9 +131,6 @@ class NativeModel:
         if not 0 < sum(text.rows for text in texts.values()) <= self.max_rows:
             raise ValueError(f"the texts' rows must be in 1..{self.max_rows} together")
         with self._computing():
-            if fillers := sum(text.fillers for text in texts.values()):
-                with suppress(ContextFull):  # fillers take no room from others
-                    return self._rows_of(texts, fillers)
             try:
                 return self._rows_of(texts)
             except ContextFull:  # texts no longer asked for are kept while there is room
@@ -129,7 +139,7 @@ class NativeModel:
                 return self._rows_of(texts)
 
     def settle(self, tokens: Sequence[int]) -> None:
-        """Hold only one text, the one that has most in common with `tokens`."""
+        """Keep one text: the one with the longest common prefix with `tokens`."""
         with self._computing():
             self._context.settle(tokens)
 
@@ -162,7 +172,7 @@ class NativeModel:
         return states.known(self.cached(tokens)) if states else range(0)
 
     def states_at(self, positions: range) -> Logits:
-        """Return the states at positions, shape (positions, width); any where none is known."""
+        """Return the states at positions, shape (positions, width); undefined where unknown."""
         assert self._context.states
         return self._context.states.at(positions)
 
@@ -183,7 +193,7 @@ class NativeModel:
 
     @property
     def restores_in_part(self) -> bool:
-        """Whether a state is only the end of the cache, without what left the window."""
+        """Whether a snapshot lacks the tokens that have left the sliding window."""
         return self.weights.sliding_window > 0
 
     def state(self) -> memoryview:
@@ -193,7 +203,7 @@ class NativeModel:
 
     def restore(self, tokens: Sequence[int], copy: memoryview) -> bool:
         """Fill the cache with what `state` returned when it held `tokens`; say whether that worked.
-        If not, it is empty afterwards. Pass only what `state` returned.
+        If not, the cache is empty afterwards. Pass only what `state` returned.
         """
         with self._inside:
             return self._context.restore(tokens, copy)
@@ -203,52 +213,36 @@ class NativeModel:
         with self._inside:
             self._context.truncate(length)
 
-    def _rows_of(self, texts: Mapping[int, SequenceTokens], fillers: int = 0) -> dict[int, Logits]:
+    def _rows_of(self, texts: Mapping[int, SequenceTokens]) -> dict[int, Logits]:
         parts = [self._part(number, text) for number, text in texts.items()]
-        count, last = sum(part.rows for part in parts), parts[-1].sequence
-        tokens = texts[last].tokens
-        if fillers := self._fillers(fillers, count, len(tokens)):
-            filled = [*parts[-1].tokens, *list(tokens[-1:]) * fillers]
-            self._context.evaluate(*parts[:-1], Part(filled, len(filled), last))
-            self._context.truncate(len(tokens), last)
-        else:
-            self._context.evaluate(*parts)
+        self._context.evaluate(*parts)
+        *_, count = ends = [*accumulate(part.rows for part in parts)]
         rows = self._context.rows(count)
-        ends = accumulate(part.rows for part in parts)
         return {
             part.sequence: rows[end - part.rows : end]
             for part, end in zip(parts, ends, strict=True)
         }
 
     def _part(self, number: int, text: SequenceTokens) -> Part:
-        """Have the cache hold a text except its last tokens, and return those."""
+        """Evaluate a text up to its last `rows` tokens; return those, still to be evaluated."""
         known = len(text.tokens) - text.rows
         self._context.align(number, text.tokens, known)
         while (start := len(self._context.held[number])) < known:
-            self._evaluate(text.tokens[start : min(known, start + BATCH)], 0, number)
+            self._evaluate(text.tokens[start : min(known, start + self.batch)], 0, number)
         return Part(text.tokens[known:], text.rows, number)
 
-    def _fillers(self, wanted: int, rows: int, length: int) -> int:
-        """Return how many fillers a batch of `rows` has, at the end of a text of some length.
-
-        They repeat the last token, so that a mixture of experts needs no other experts, and ask for
-        logits too, so that the batch takes as long as one with proposals.
-        """
-        room = min(wanted, self.max_rows - rows, self.n_ctx - length)
-        return max(0, room) if self.rollback is None else 0
-
     def _extend(self, tokens: Sequence[int], rows: int) -> None:
-        """Evaluate what is missing, and keep a state to go back to where that will be needed.
+        """Evaluate the tokens that the cache lacks. A recurrent model copies its state on the way.
 
-        Of a batch that is verified, all but the first token may be taken back. After the decided
-        tokens of a draft come others that may be; it reads them in the same batch if it can.
+        In a verify batch all tokens but the first may be rolled back, so the copy is made before
+        it. In a draft's text the tokens after the decided ones may be, so it is made there.
         """
         held = self._context.held[SEQUENCE]
         verifies = self.rollback is not None and rows - 1 > self.rollback
         while (missing := len(tokens) - len(held)) > 0:
             start = len(held)
-            if missing > BATCH:
-                self._evaluate(tokens[start : start + min(BATCH, missing - rows)], rows=0)
+            if missing > self.batch:
+                self._evaluate(tokens[start : start + min(self.batch, missing - rows)], rows=0)
                 continue
             if verifies or start <= self.decided < len(tokens):
                 self._context.keep()
@@ -260,7 +254,7 @@ class NativeModel:
         """Append at most one batch to the cache."""
         started = perf_counter()
         self._context.evaluate(Part(tokens, rows, number))
-        if rows == 0 and len(tokens) >= MIN_TOKENS_TIMED:
+        if rows == 0 and len(tokens) >= min(MIN_TOKENS_TIMED, self.batch):
             self._read += len(tokens)
             self._read_s += perf_counter() - started
 

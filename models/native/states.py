@@ -1,4 +1,4 @@
-"""The states of tokens: what the layers of a target made of each, which its heads read."""
+"""Hidden states of a target's tokens, which its prediction heads read."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,11 +7,11 @@ import numpy as np
 
 from models.base import Logits
 from models.native.batch import SEQUENCE, Part
-from models.native.library import HeadFunctions
+from models.native.engine import HeadFunctions
 
 
 class States:
-    """A row for each token of a context's first sequence, as far as they are known.
+    """The hidden states of a context's first sequence: a row for each token where it is known.
 
     Args:
         functions: the library's.
@@ -35,7 +35,7 @@ class States:
         return self._rows[positions.start : positions.stop]
 
     def take(self, parts: Sequence[Part], lengths: Sequence[int]) -> None:
-        """Take those of a batch that was evaluated after so many tokens of each sequence."""
+        """Store the states of an evaluated batch; `lengths` are its sequences' before it."""
         part, first = parts[0], lengths[0]
         if len(parts) > 1 or part.sequence != SEQUENCE:
             self.forget()
@@ -47,5 +47,5 @@ class States:
         self._rows[first : self._end] = np.ctypeslib.as_array(pointer, shape=(count, self.width))
 
     def forget(self) -> None:
-        """Know none."""
+        """Drop all states."""
         self._start = self._end = 0

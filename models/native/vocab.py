@@ -17,16 +17,13 @@ ENDINGS = {
 
 
 def has_tokens(c: Any, model: int | None) -> bool:
-    """Say whether loaded weights have a vocabulary; without one a library ends the process."""
+    """Say whether loaded weights have a vocabulary; without one the library aborts the process."""
     vocab = c.llama_model_get_vocab(model)
     return bool(c.llama_vocab_type(vocab) != NO_VOCABULARY)
 
 
-class NativeVocab:
-    """The vocabulary of loaded weights; see `models.base.Vocab`.
-
-    It lives as long as the weights do.
-    """
+class Vocab:
+    """The vocabulary of loaded weights: text to tokens and back. It lives as long as they do."""
 
     def __init__(self, c: Any, model: int | None) -> None:
         self._c = c
@@ -36,14 +33,18 @@ class NativeVocab:
         attributes = map(c.llama_vocab_get_attr, repeat(self._vocab), range(self.size))
         controls = [token for token, known in enumerate(attributes) if known & CONTROL]
         self.controls = {self.text(token): token for token in controls}
+        """The control tokens, by their text."""
         self.stop_tokens = self._stop_tokens()
+        """The tokens by which the model ends its turn."""
         bos = c.llama_vocab_bos(self._vocab)
         self.bos: int | None = bos if c.llama_vocab_get_add_bos(self._vocab) else None
+        """The token that a prompt begins with, if it must."""
         self.bos_text = self.text(bos) if bos >= 0 else ""
         eos = c.llama_vocab_eos(self._vocab)
         self.eos_text = self.text(eos) if eos >= 0 else ""
         template = c.llama_model_chat_template(model, None)
         self.template = template.decode("utf-8", "replace") if template else None
+        """The Jinja chat template of the file."""
 
     def _attributes(self, token: int) -> int:
         return int(self._c.llama_vocab_get_attr(self._vocab, token))

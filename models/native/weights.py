@@ -3,19 +3,19 @@
 import ctypes
 import os
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from models import engines
 from models.cancel import CancelFlag
-from models.errors import Cancelled, ModelError
+from models.errors import Cancelled, EngineRefused, ModelError
 from models.files import headers
-from models.native import complaints, loaded
-from models.native.library import USUAL, HeadFunctions, Library, WeightSettings, speed_key
-from models.native.vocab import NativeVocab, has_tokens
+from models.native import loaded, native_log
+from models.native.engine import USUAL, EngineLibrary, HeadFunctions, WeightSettings
+from models.native.vocab import Vocab, has_tokens
 
 _DONTNEED = 4  # MADV_DONTNEED
 _LARGE = 1 << 20
@@ -31,7 +31,8 @@ class Weights:
         progress: called with the fraction that is loaded; must not raise.
 
     Raises:
-        ModelError: the file is not a model that the library can run; the text has its reason.
+        EngineRefused: the library cannot run the file; the text has its reason.
+        ModelError: the file is not a complete GGUF file, or not a language model.
         Cancelled: `cancel` was raised.
     """
 
@@ -43,40 +44,39 @@ class Weights:
         cancel: CancelFlag | None = None,
         progress: Callable[[float], None] = lambda fraction: None,
     ) -> None:
-        self.library = loaded.library()
+        self.engine = loaded.engine()
         self.path = path
         self.header = headers.read(path)  # refuses all but complete GGUF files
-        if reason := self.library.refusal(self.header):
-            refused = f"{self.library.TITLE} cannot run {path}: {reason}."
-            raise ModelError(refused + engines.without_llama())
-        params = self.library.model_params(settings)
-        key = speed_key(self.library, path, settings.gpu_layers)
+        if reason := self.engine.refusal(self.header):
+            raise _refused(self.engine, f"run {path}: {reason}")
+        params = self.engine.model_params(settings)
+        key = self.engine.speed_key(path, settings.gpu_layers)
         self.conditions = f"{key} repack={settings.repack}"
         started = perf_counter()
         cancel = CancelFlag() if cancel is None else cancel
-        self.handle: int | None = _load(self.library, path, params, cancel, progress)
+        self.handle: int | None = _load(self.engine, path, params, cancel, progress)
         if not settings.vocab_only:
             release_mapped_pages()
         self.load_s = perf_counter() - started
-        c = self.library.c
+        c = self.engine.c
         try:
             self._check(settings)
         except ModelError:
             self.close()
             raise
-        self.vocab = NativeVocab(c, self.handle)
+        self.vocab = Vocab(c, self.handle)
         self.n_ctx_train = int(c.llama_model_n_ctx_train(self.handle))
-        self.sliding_window = self.library.sliding_window(self.handle)
+        self.sliding_window = self.engine.sliding_window(self.handle)
         self.is_recurrent = bool(
             c.llama_model_is_recurrent(self.handle) or c.llama_model_is_hybrid(self.handle)
         )
 
     def _check(self, settings: WeightSettings) -> None:
-        if not has_tokens(self.library.c, self.handle):
+        if not has_tokens(self.engine.c, self.handle):
             raise ModelError(f"{self.path} has no vocabulary; it is not a language model.")
         if settings.vocab_only:
             return
-        if self.library.c.llama_model_has_encoder(self.handle):
+        if self.engine.c.llama_model_has_encoder(self.handle):
             raise ModelError(
                 f"{self.path} is an encoder-decoder model; specchat runs decoder models."
             )
@@ -87,17 +87,52 @@ class Weights:
         Raises:
             ModelError: it has none, or the library cannot run them.
         """
-        return self.library.heads(self.header)
+        if self.engine.heads is None:
+            name = self.header.path.name
+            raise ModelError(
+                f"{self.engine.title} runs no prediction heads ({name}); use --engine llama."
+            )
+        return self.engine.heads(self.header)
 
     def close(self) -> None:
         """Free the memory; every context must be closed before."""
         if self.handle:
-            self.library.c.llama_model_free(self.handle)
+            self.engine.c.llama_model_free(self.handle)
             self.handle = None
 
 
+_in_memory: dict[tuple[Path, WeightSettings], tuple[Weights, int]] = {}
+"""The weights that this process shares, and how many use them."""
+
+
+@contextmanager
+def shared(
+    path: Path,
+    settings: WeightSettings,
+    cancel: CancelFlag,
+    progress: Callable[[float], None] = lambda fraction: None,
+) -> Iterator[Weights]:
+    """Load a file, unless it is in memory; it is freed when its last user has left. For one thread.
+
+    Raises what `Weights` raises.
+    """
+    key = path.resolve(), settings
+    if key not in _in_memory:
+        _in_memory[key] = Weights(path, settings, cancel=cancel, progress=progress), 0
+    weights, users = _in_memory[key]
+    _in_memory[key] = weights, users + 1
+    try:
+        yield weights
+    finally:
+        weights, users = _in_memory.pop(key)
+        if users > 1:
+            _in_memory[key] = weights, users - 1
+        else:
+            weights.close()
+
+
 def _load(
-    library: Library,
+    engine: EngineLibrary,
     path: Path,
     params: Any,
     cancel: CancelFlag,
@@ -112,23 +147,28 @@ def _load(
             progress(fraction)
         return not cancel.raised
 
-    callback = library.c.llama_progress_callback(report)
+    callback = engine.c.llama_progress_callback(report)
     params.progress_callback = callback
     params.progress_callback_user_data = ctypes.c_void_p()
-    complaints.forget()
-    handle: int | None = library.c.llama_model_load_from_file(os.fsencode(path), params)
+    native_log.clear()
+    handle: int | None = engine.c.llama_model_load_from_file(os.fsencode(path), params)
     if handle:
         return handle
     if cancel.raised:
         raise Cancelled
-    refused = f"{library.TITLE} cannot load {path}: {complaints.said()}."
-    raise ModelError(refused + engines.without_llama())
+    raise _refused(engine, f"load {path}: {native_log.last_errors()}")
+
+
+def _refused(engine: EngineLibrary, what: str) -> EngineRefused:
+    """Return the error for a file that the library cannot run, with what the user can do."""
+    return EngineRefused(f"{engine.title} cannot {what}.{engines.without_llama()}")
 
 
 def release_mapped_pages() -> None:
-    """Give back the pages of mapped files; they stay in the system's cache. Loading touches all of
-    a file, also the weights that are then kept rearranged elsewhere; those pages would count as
-    used until the process ends. Only on Linux.
+    """Release the pages of mapped files, which stay in the system's cache. Only on Linux.
+
+    Loading touches the whole file. Weights that are kept rearranged elsewhere would otherwise count
+    twice as memory of this process.
     """
     if sys.platform != "linux":
         return

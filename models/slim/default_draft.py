@@ -1,7 +1,7 @@
-"""The default pair's draft, made faster after the download: in seconds, and without sample text.
-The tokens it keeps are known beforehand and shipped with the program: a bit for each of its
-vocabulary, eight in a byte, compressed with zlib; `python -m tests.tools.public_text.vocabulary`
-chose them.
+"""The default pair's draft, made faster after the download: in seconds, without sample text.
+
+The tokens that it keeps are shipped with the program as a compressed list of bits, one for each
+token of the vocabulary. `python -m tests.tools.public_text.vocabulary` chose them.
 """
 
 import zlib
@@ -16,12 +16,9 @@ from models.drafts import made_here, mark
 from models.errors import ModelError, SpecchatError
 from models.files.discovery import identify
 from models.files.progress import Progress, Report
-from models.slim.vocabulary import counts_for
-from models.slim.workshop import Recipe, workshop
+from models.slim import slim_draft
 
 TOKENS = Path(__file__).with_name("default_tokens.zlib")
-KIND = "Q4_0"
-"""What it is requantised to: it costs two points of acceptance and halves the time of a step."""
 
 
 def kept() -> tuple[npt.NDArray[np.intp], int]:
@@ -58,7 +55,6 @@ def make() -> Path:
     pair = catalog.DEFAULT
     target, draft = identify(pair.target.name), identify(pair.draft.name)
     ids, size = kept()
-    if draft.summary is None or draft.summary.n_vocab != size:
+    if draft.header is None or draft.header.n_vocab != size:
         raise ModelError(f"{draft.path} has a different vocabulary from {pair.draft.name}.")
-    with workshop(draft.path, lambda: counts_for(ids, size)) as making:
-        return making.keep(Recipe(KIND, len(ids)), mark(target))
+    return slim_draft.make(draft.path, ids, mark(target))

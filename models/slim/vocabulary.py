@@ -39,13 +39,6 @@ def kept(vocabulary: FileVocabulary, counts: npt.NDArray[np.int64], size: int) -
     return np.sort(ids[used[ids]])
 
 
-def counts_for(ids: Ids, size: int) -> npt.NDArray[np.int64]:
-    """Return counts, for a vocabulary of `size`, for which `kept` keeps exactly these tokens."""
-    counts = np.zeros(size, np.int64)
-    counts[ids] = PRIOR
-    return counts
-
-
 def without(values: Mapping[str, bytes], ids: Ids, n_vocab: int) -> dict[str, bytes]:
     """Return the metadata of a file with only the tokens `ids`.
 

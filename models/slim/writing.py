@@ -63,10 +63,8 @@ def write(
     values: Mapping[str, bytes],
     ids: Ids | None = None,
     matrices: tuple[str, ...] = (),
-    changed: FileLayout | None = None,
 ) -> None:
-    """Write a file with other metadata, and only the rows `ids` of some matrices. The tensors of
-    `changed` replace those of the same names.
+    """Write a file with other metadata, and only the rows `ids` of some matrices.
 
     Raises:
         ModelError: the file has tensors of a type that is newer than this program.
@@ -76,14 +74,12 @@ def write(
         if not tensor.size:
             raise ModelError(f"{layout.path} has weights of type {tensor.kind}, unknown here.")
     rows = {name: ids for name in matrices if ids is not None}
-    taken = {tensor.name: (changed, tensor) for tensor in changed.tensors} if changed else {}
-    pieces = [taken.get(tensor.name, (layout, tensor)) for tensor in layout.tensors]
-    table = _table([tensor for _, tensor in pieces], rows, layout.alignment)
+    table = _table(layout.tensors, rows, layout.alignment)
     digest = hashlib.sha256()
     with place.open("wb") as file:
         file.write(_header(layout, values, table, "0" * 64))
-        for (home, old), new in zip(pieces, table, strict=True):
-            for piece in _pieces(home, old, rows.get(old.name)):
+        for old, new in zip(layout.tensors, table, strict=True):
+            for piece in _pieces(layout, old, rows.get(old.name)):
                 digest.update(piece)
                 file.write(piece)
             padding = bytes(-new.size % layout.alignment)

@@ -14,9 +14,9 @@ from typing import Any, cast
 from assistant.decoding.loops import autoregressive, speculative
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.noise import Noise
-from assistant.lab.prove.law import LateUniforms, law
 from tests.exact.enumeration import Case
 from tests.exact.exact_rows import Exact, exact_array
+from tests.exact.law import LateUniforms, law
 
 LEVELS = (Exact(1), Exact(3))
 """What a number may be: far enough apart for any token to win."""

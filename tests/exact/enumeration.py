@@ -11,8 +11,8 @@ from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.draft import Drafter
-from assistant.lab.prove.law import distance, law
 from tests.exact.exact_rows import keep_all
+from tests.exact.law import distance, law
 from tests.exact.planners import ControllerPlanner, FixedPlanner, Planners, WhimsicalPlanner
 from tests.exact.shipped_sources import SHORT_START, SOURCES, START, by_counts, cascade
 from tests.exact.toy import Toy, best_two, chain_rule, repeats_halved

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from assistant.lab.prove.law import distance
 from tests.exact.coupling import brief, differing
 from tests.exact.enumeration import CONTROLLER, FIXED, RULES, WHIMS, cases
+from tests.exact.law import distance
 from tests.exact.shipped_sources import SOURCES
 
 EVERY = list(cases())

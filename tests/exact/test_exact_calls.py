@@ -10,18 +10,18 @@ from unittest.mock import patch
 import pytest
 
 from assistant.calling.formats import CallFormat
-from assistant.decoding.lookahead.policy import Control, Policy
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.form import FormSource
 from assistant.engine.decoding_sequence import DecodingSequence
+from assistant.engine.policy import Control, Policy
 from assistant.engine.rounds import Rounds
+from assistant.engine.sources.form import FormSource
 from assistant.forms.forms import Forms
-from assistant.lab.prove.law import distance, law
 from assistant.request import Message, Request, Tool
 from tests.assistant.forms.spelt import Words
 from tests.exact.exact_rows import keep_all
+from tests.exact.law import distance, law
 from tests.exact.random_plan import Parrot
 from tests.exact.test_exact_forms import START, ExactMask
 from tests.exact.toy import Toy, best_two, chain_rule

@@ -1,90 +1,165 @@
-"""The law of answers whose thought is ended by force, by exact enumeration of `Rounds`.
+"""The law of answers whose thoughts are ended by force, by exact enumeration of `Rounds`.
 
-It is that of ArS with the same forcing, whoever proposes, and wherever in a round the budget ends.
+It is that of ArS with the same forcing, whoever proposes, and wherever in a round a budget ends; a
+form that begins after the thought has the law of masked ArS.
 """
 
-from itertools import pairwise
+from functools import cache
 from types import SimpleNamespace
 
 import pytest
 
-from assistant.chat.thinking import PartPosition, find_markers
-from assistant.chat.thought_end import ThoughtBudget
-from assistant.decoding.lookahead.policy import Control, Policy
+from assistant.chat.thinking import FAMILIES, PartPosition, find_markers
+from assistant.chat.thought_reader import AnswerBeginning, ThoughtReader
+from assistant.chat.token_text import TokenText
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.forced import ForcedSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.decoding_sequence import DecodingSequence
+from assistant.engine.policy import Control, Policy
 from assistant.engine.rounds import Rounds
-from assistant.lab.prove.law import distance, law
+from assistant.engine.sources.forced import ForcedSource
+from assistant.engine.sources.form import FormSource
+from assistant.forms.grammar import matcher_of
+from assistant.request import AnswerForm
+from tests.assistant.forms.spelt import Words
 from tests.exact.exact_rows import keep_all, row_of
-from tests.exact.test_exact_rounds import START, by_every_rule
-from tests.exact.toy import Toy, chain_rule
+from tests.exact.law import distance, law
+from tests.exact.test_exact_forms import ExactMask
+from tests.exact.test_exact_rounds import by_every_rule
+from tests.exact.toy import Toy, best_two, chain_rule
 from tests.exact.toy_sources import modelled_by
 
-CLOSING = (1, 0)
-MARKERS = find_markers("</think>", lambda text: False)
-SPELT = ("ink>", "</th", "hm")
-"""So the first two tokens end a thought where they follow one another, in that order."""
+PROMPT = (1,)
+THINK = find_markers("</think>", lambda text: False)
+AGAIN = FAMILIES[1]  # Gemma 4's
+FIRST = (b"ink>", b"</th", b"hm"), (1, 0)  # spelt so that 1, 0 ends the thought
+COMES_AGAIN = (b"<|channel>thought\n", b"<channel|>", b"hm"), (1,)  # 0 begins one, 1 ends it
 
 
-def budget(tokens):
-    at = PartPosition("thought")
-    return ThoughtBudget(MARKERS, SPELT.__getitem__, at, len(START), tokens, CLOSING)
+def reader(markers, budget):
+    spelt, closing = FIRST if markers is THINK else COMES_AGAIN
+    text, at = TokenText(spelt.__getitem__), PartPosition("thought")
+    return ThoughtReader(AnswerBeginning(text, markers, at, len(PROMPT)), closing, budget)
 
 
-def by_definition(tokens):
-    """Return the warp that ends a thought after so many tokens, written down for this toy."""
+def thinks(markers, answer):
+    """Return whether an answer is in a thought, and how much of it was, written for these toys."""
+    thought, within = 0, True
+    for place, token in enumerate(answer):
+        thought += within
+        if markers is AGAIN:
+            within = token == 0 or (within and token == 2)
+        else:
+            within = within and not (token == 0 and [*answer[:place]][-1:] == [1])
+    return within, thought
+
+
+def by_definition(markers, budget):
+    """Return the warp that ends a thought after so many tokens, and that many of all thoughts."""
 
     def forced_or_kept(logits, history):
-        answer = [*history[len(START) :]]
-        place = len(answer) - tokens
-        over = (1, 0) in pairwise(answer[:tokens])
-        if over or not 0 <= place < len(CLOSING) or (1, 0) in pairwise(answer):
+        answer = history[len(PROMPT) :]
+        within, thought = thinks(markers, answer)
+        if not within or thought < budget:
             return keep_all(logits, history)
-        return row_of([int(token == CLOSING[place]) for token in range(len(logits))])
+        begun = markers is THINK and len(answer) > 0 and answer[-1] == 1
+        return row_of([int(token == (0 if begun else 1)) for token in range(len(logits))])
 
     return forced_or_kept
 
 
-def said(target, drafter, rule, forced, length, lookahead, lookaheads):
-    text, policy = list(START), Policy(Control("sps", lookahead), None)
-    under_way = SimpleNamespace(generated_tokens=1)
-    answer = SimpleNamespace(stats=under_way, stop=None, tokens_left=99)
-    sequence = DecodingSequence(0, text, answer, drafter, rule)
-    rounds = iter(Rounds(target, [sequence], policy, keep_all, lambda: 0.0, forced))
-    while len(text) < len(START) + length:
-        lookaheads.add(next(rounds).round.proposed)
-    return tuple(text[len(START) :][:length])
+def said(target, rule, thoughts, sources, context, length, lookahead, warp=keep_all, form=None):
+    """Return the next tokens of an answer under way."""
+    text, policy = list(context), Policy(Control("sps", lookahead), None)
+    answer = SimpleNamespace(stats=SimpleNamespace(generated_tokens=1), stop=None, tokens_left=99)
+    mask = form and form(text, thoughts.answer_start)
+    drafter = Cascade(*(source(mask) for source in sources), mask=mask)
+    sequence = DecodingSequence(0, text, answer, drafter, rule, mask, thoughts.forced)
+    rounds = iter(Rounds(target, [sequence], policy, warp, lambda: 0.0))
+    while len(text) < len(context) + length:
+        next(rounds)
+    return tuple(text[len(context) :][:length])
+
+
+def model(n_vocab, style="full"):
+    return lambda mask: modelled_by(Toy(n_vocab, 8, style), n_vocab)
 
 
 @by_every_rule
-@pytest.mark.parametrize("sources", ["model", "forced, suffix, model"])
-@pytest.mark.parametrize(("n_vocab", "tokens", "lookahead", "length"), [(2, 1, 2, 4), (3, 0, 1, 3)])
+@pytest.mark.parametrize("copies", [False, True])
+@pytest.mark.parametrize(
+    ("markers", "n_vocab", "begun", "budget", "lookahead", "length"),
+    [
+        (THINK, 2, (), 1, 2, 4),
+        (THINK, 3, (), 0, 1, 3),
+        (THINK, 2, (0, 0), 1, 2, 4),  # stopped within its thought, and continued with less
+        (THINK, 2, (0, 1), 0, 2, 4),  # within the marker
+        (AGAIN, 3, (2, 2, 1), 1, 1, 3),  # a thought comes again
+        (AGAIN, 3, (2, 1, 0), 2, 2, 2),
+    ],
+)
 def test_a_thought_that_is_ended_by_force_has_the_law_of_ars_with_the_same_forcing(
-    rule, sources, n_vocab, tokens, lookahead, length
+    rule, copies, markers, n_vocab, begun, budget, lookahead, length
 ):
-    target, lookaheads = Toy(n_vocab, 3), set()
+    target, context = Toy(n_vocab, 3), (*PROMPT, *begun)
 
     def run(rng):
-        forced = budget(tokens).forced
-        kinds = {
-            "forced": ForcedSource(forced),
-            "suffix": SuffixSource(),
-            "model": modelled_by(Toy(n_vocab, 8), n_vocab),
-        }
-        drafter = Cascade(*(kinds[name] for name in sources.split(", ")))
-        return said(target, drafter, rule(rng), forced, length, lookahead, lookaheads)
+        thoughts = reader(markers, budget)
+        forced = [lambda mask: ForcedSource(thoughts.forced), lambda mask: SuffixSource()]
+        sources = [*(forced if copies else ()), model(n_vocab)]
+        return said(target, rule(rng), thoughts, sources, context, length, lookahead)
 
-    expected = chain_rule(target, length, by_definition(tokens), START)
+    expected = chain_rule(target, length, by_definition(markers, budget), context)
     assert distance(law(run), expected) == 0
-    assert lookahead in lookaheads
+
+
+WORDS = Words("a", "b", "</think>", single=False)
+END = 2
+
+
+@cache
+def matcher():
+    return matcher_of(AnswerForm("regex", "ab?a"), WORDS.tokenizer())
+
+
+def form_mask(text, start):
+    stops = frozenset({WORDS.stop})
+    return ExactMask(matcher().deep_copy(), WORDS.tokenizer(), stops, text, start)
+
+
+def after_the_thought(context):
+    return context.index(END) + 1 if END in context else None
+
+
+def masked_by_definition(budget):
+    def masked(logits, history):
+        history = list(history)
+        if END not in history and len(history) - len(PROMPT) == budget:
+            return row_of([int(token == END) for token in range(len(logits))])
+        return best_two(form_mask([], after_the_thought).masked(logits, history), history)
+
+    return masked
+
+
+@by_every_rule
+@pytest.mark.parametrize("sources", [[model(4, "zeros")], [FormSource, model(4, "zeros")]])
+@pytest.mark.parametrize("budget", [None, 1])
+def test_a_form_that_begins_where_a_thought_ends_has_the_law_of_masked_ars(rule, sources, budget):
+    target = Toy(4, 3)
+
+    def run(rng):
+        at = PartPosition("thought")
+        beginning = AnswerBeginning(TokenText(WORDS.piece), THINK, at, len(PROMPT))
+        thoughts = ThoughtReader(beginning, (END,), budget)
+        return said(target, rule(rng), thoughts, sources, PROMPT, 3, 2, best_two, form_mask)
+
+    assert distance(law(run), chain_rule(target, 3, masked_by_definition(budget), PROMPT)) == 0
 
 
 def test_what_is_forced_costs_no_evaluation_of_its_own():
-    forced = budget(3).forced
-    source = ForcedSource(forced)
-    assert source.offer([*START, 2, 2], 4) is None
-    assert source.offer([*START, 2, 2, 2], 4).tokens == CLOSING
-    assert source.offer([*START, 2, 2, 2], 1).tokens == CLOSING[:1]
-    assert source.offer([*START, 2, 2, 2, 1], 4).tokens == CLOSING[1:]
+    source = ForcedSource(reader(THINK, 3).forced)
+    assert source.offer([*PROMPT, 2, 2], 4) is None
+    assert source.offer([*PROMPT, 2, 2, 2], 4).tokens == (1, 0)
+    assert source.offer([*PROMPT, 2, 2, 2], 1).tokens == (1,)
+    assert source.offer([*PROMPT, 2, 2, 2, 1], 4).tokens == (0,)
+    assert source.offer([*PROMPT, 2, 2, 1], 4).tokens == (0,)

@@ -9,21 +9,21 @@ from types import SimpleNamespace
 
 import pytest
 
-from assistant.decoding.lookahead.policy import Control, Policy
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.form import FormSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.decoding_sequence import DecodingSequence
+from assistant.engine.policy import Control, Policy
 from assistant.engine.rounds import Rounds
+from assistant.engine.sources.form import FormSource
 from assistant.forms.grammar import matcher_of
 from assistant.forms.mask import FormMask
-from assistant.lab.prove.law import distance, law
 from assistant.request import AnswerForm
 from tests.assistant.forms.spelt import Words
 from tests.exact.coupling import Coupled, Numbers
 from tests.exact.exact_rows import exact_array
+from tests.exact.law import distance, law
 from tests.exact.random_plan import Parrot
 from tests.exact.toy import Toy, best_two, chain_rule, repeats_halved
 from tests.exact.toy_sources import modelled_by

@@ -8,21 +8,21 @@ from types import SimpleNamespace
 
 import pytest
 
-from assistant.decoding.lookahead.policy import Control, Policy
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.decoding_sequence import DecodingSequence
+from assistant.engine.policy import Control, Policy
 from assistant.engine.rounds import Rounds, SequenceRound
 from assistant.events import Noticed
-from assistant.lab.prove.law import distance, law
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests import tiny
 from tests.engine import llama_alone
 from tests.exact.coupling import Coupled, Numbers
 from tests.exact.exact_rows import keep_all, normalised
+from tests.exact.law import distance, law
 from tests.exact.toy import Toy, chain_rule
 from tests.exact.toy_sources import FailsAfter, modelled, modelled_by
 from tests.models.test_llama_cache import assert_same
@@ -127,7 +127,7 @@ class FromFile(Toy):
         self._seen = {}
         self.rollback, self.max_rows = self._model.rollback, max_rows
 
-    def logits(self, tokens, rows=1, fillers=0):
+    def logits(self, tokens, rows=1):
         self._model.decided = self.decided
         found = self._model.logits([*tokens], rows)
         ends = range(len(tokens) - rows + 1, len(tokens) + 1)

@@ -7,15 +7,15 @@ from fractions import Fraction
 import pytest
 
 from assistant.decoding.draw import draw
-from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.loops import autoregressive, speculative
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.draft import Fixed
 from assistant.decoding.sources.model import ModelSource
-from assistant.lab.prove.law import law
-from models.mapping import Mapping
 from tests.exact.exact_rows import keep_all, row_of
+from tests.exact.law import law
 from tests.exact.toy import Toy, best_two, chain_rule, completed, repeats_halved
 from tests.exact.toy_sources import STEPWISE, modelled
 

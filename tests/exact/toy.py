@@ -57,7 +57,7 @@ class Toy:
             weights[random.randrange(self.n_vocab)] = 1
         return weights
 
-    def logits(self, tokens: Sequence[int], rows: int = 1, fillers: int = 0) -> Any:
+    def logits(self, tokens: Sequence[int], rows: int = 1) -> Any:
         """Return the last `rows` laws, as a model returns logits."""
         result = np.empty((rows, self.n_vocab), object)
         for i in range(rows):

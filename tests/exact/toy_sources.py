@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, cast
 
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Draft, Proposal, Rows
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import EMPTY, Row, one_hot
 from models.errors import ModelError
-from models.mapping import Mapping
 from tests.exact.exact_rows import row_of
 from tests.exact.toy import Toy
 
@@ -124,7 +124,7 @@ class KeepsThenStops(Stepwise):
 class FailsAfter(Toy):
     """A model that computes nothing after token 0, once something was drawn."""
 
-    def logits(self, tokens: Sequence[int], rows: int = 1, fillers: int = 0) -> Any:
+    def logits(self, tokens: Sequence[int], rows: int = 1) -> Any:
         """Return laws, or fail."""
         if len(tokens) > 1 and tokens[-1] == 0:
             raise ModelError("It computes no numbers after token 0.")
@@ -138,7 +138,8 @@ def modelled(draft: Toy, n_vocab: int = 3) -> Cascade:
 
 def modelled_by(draft: Toy, n_vocab: int = 3) -> ModelSource:
     """Return a source that asks a model, for a target of `n_vocab` tokens."""
-    return ModelSource(cast(Any, draft), Mapping.by_number(n_vocab, draft.n_vocab))
+    mapping = Mapping.by_number(n_vocab, draft.n_vocab)
+    return ModelSource(cast(Any, draft), mapping, failures=(ModelError,))
 
 
 STEPWISE = (

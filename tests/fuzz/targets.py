@@ -1,5 +1,6 @@
 """What is fuzzed: each takes any bytes, and may refuse them only as its own errors do."""
 
+import io
 import os
 import random
 from collections.abc import Callable, Iterator
@@ -9,15 +10,16 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from assistant.chat.template import CHATML, ChatTemplate
-from assistant.events import Failed, Lap, Loading
+from assistant.events import Failed, LaneEvent, Loading
 from assistant.lab.protocol import LAB
-from assistant.process.protocol import Begun
-from assistant.process.wire import MAX_FRAME_BYTES, Frames, Garbled, framed
+from assistant.process import wire
+from assistant.process.wire import MAX_FRAME_BYTES, Envelope, Garbled, framed
 from assistant.request import Count, Message, Request, Setup
 from assistant.store import Store
 from assistant.store.jsonl import lines, read
 from models import gguf
 from models.errors import ModelError, StorageError, UsageError
+from models.rollback import rollback_slots
 from tests.assistant.store.talks import talk
 from tests.hostile_gguf import mutants
 from tui.settings import config_file as config
@@ -45,7 +47,8 @@ def _header(data: bytes) -> object:
         os.truncate(path, len(data) + WEIGHTS)
     with suppress(ModelError):
         gguf.read_vocabulary(path)
-    return gguf.summarise(path)
+    header = gguf.read(path)
+    return header.flaw, header.scale, header.prompt_digests, rollback_slots(header, 32)
 
 
 def _headers() -> Iterator[bytes]:
@@ -88,7 +91,8 @@ def _configs() -> Iterator[bytes]:
 
 
 def _framed(data: bytes) -> object:
-    for message in Frames().feed(data):
+    pipe = io.BytesIO(data)
+    while (message := wire.read(pipe)) is not None:
         for codec in (LAB.messages, LAB.commands):
             with suppress(Garbled):
                 codec.decode(message)
@@ -98,9 +102,9 @@ def _framed(data: bytes) -> object:
 def _messages() -> Iterator[bytes]:
     request = Request((Message("user", "Why?", (1, 2)),), stop_strings=("a",), seed=1)
     for command in (Setup(Path("a.gguf")), request, Count("a", "b")):
-        yield framed(LAB.commands.encode(command))
-    for said in (Loading("target", "a", 0.5), Lap(1, 0.5, Failed("a", "Bug")), Begun()):
-        yield framed(LAB.messages.encode(said))
+        yield framed(LAB.commands.encode(Envelope(1, command)))
+    for said in (Loading("target", "a", 0.5), LaneEvent(1, 0.5, Failed("a", "Bug")), None):
+        yield framed(LAB.messages.encode(Envelope(1, said, True)))
 
 
 def _rendered(data: bytes) -> object:
@@ -122,7 +126,7 @@ def _templates() -> Iterator[bytes]:
 
 TARGETS = {
     "template": Target(
-        _rendered, (), _templates, (b"{{", b"}}", b"{%", b"%}", b"messages", b"|join", b" * 9999")
+        _rendered, (), _templates, (b"{{", b"}}", b"{%", b"%}", b"messages", b"|join")
     ),
     "header": Target(
         _header, (ModelError,), _headers, (b"llama", b"\xff" * 8, b"\0" * 8, b"tokenizer.ggml.")

@@ -7,7 +7,7 @@ from collections import namedtuple
 import pytest
 
 from models import machine
-from models.native.library import WeightSettings
+from models.native.engine import WeightSettings
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests.models.test_llama_cache import assert_same

@@ -10,8 +10,7 @@ from models.errors import StorageError
 from models.files import checksum
 from models.files.discovery import discover, identify
 from models.gguf import read_vocabulary
-from models.slim import default_draft, workshop
-from models.slim.workshop import Recipe
+from models.slim import default_draft, slim_draft
 from tests import tiny
 from tests.tools.public_text.vocabulary import packed
 
@@ -73,8 +72,7 @@ def test_it_is_made_once_and_the_same_bytes_each_time(pair, said):
 def test_a_draft_that_was_measured_here_is_neither_replaced_nor_passed_over(pair, said):
     shipped = default_draft.make()
     source = identify("small").path
-    with workshop.workshop(source, lambda: np.arange(SIZE)) as making:
-        own = making.keep(Recipe(tokens=340), mark(identify("big")))
+    own = slim_draft.make(source, np.arange(340), mark(identify("big")))
     assert own.stat().st_size > shipped.stat().st_size
     target = identify("big")
     assert best_draft(target, discover())[0].path == made_here(target).path == own
@@ -87,7 +85,7 @@ def no_room(*arguments):
 
 def test_where_it_cannot_be_made_the_draft_serves_and_the_reason_is_said(pair, said, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr(workshop, "require_room", no_room)
+        patched.setattr(slim_draft, "require_room", no_room)
         assert default_draft.made(said.append) is None
     assert "There is no room. The draft is used as downloaded." in sentences(said)
     with monkeypatch.context() as patched:

@@ -115,7 +115,7 @@ def test_the_draft_that_the_catalogue_lists_is_preferred(tmp_path, monkeypatch):
 def test_without_any_that_serves_the_one_to_fetch_is_named(large, monkeypatch):
     assert best_draft(large, [])[1] == "No model on this machine can draft for large.gguf."
     known = GGUF("tiny-draft", None, "x.gguf", None, 1000, None, "MIT")
-    vocabulary = large.summary.vocabulary
+    vocabulary = large.header.vocabulary
     monkeypatch.setitem(catalog.DRAFT_OF_VOCABULARY, vocabulary, known)
     assert "specchat models pull tiny-draft" in best_draft(large, [])[1]
 
@@ -124,5 +124,5 @@ def test_without_any_that_serves_the_one_to_fetch_is_named(large, monkeypatch):
 def test_vocabularies_in_the_catalogue_are_those_of_the_real_files(default_pair, smollm2, gemma3):
     for path in (default_pair[1], smollm2, gemma3):
         found = identify(str(path))
-        draft = catalog.DRAFT_OF_VOCABULARY[found.summary.vocabulary]
+        draft = catalog.DRAFT_OF_VOCABULARY[found.header.vocabulary]
         assert draft.file == path.name

@@ -11,6 +11,7 @@ from models.gguf.header import _FILE_TYPES
 from models.gguf.tensors import _BLOCKS
 from models.native.model import NativeModel
 from models.native.weights import Weights
+from models.rollback import state_bytes
 from tests import tiny
 from tests.engine import llama_alone
 
@@ -63,9 +64,9 @@ def test_the_size_of_a_state_is_what_the_library_keeps(tmp_path, kind):
     weights = Weights(tiny.write(tmp_path / "model.gguf", kind))
     model = NativeModel(weights, n_ctx=256, threads=1)
     model.logits([1, 2, 3], rows=0)
-    c, handle = weights.library.c, model._context._handle
+    c, handle = weights.engine.c, model._context._handle
     partial = c.llama_state_seq_get_size_ext(handle, 0, 1) if model._context.recurrent else 0
-    assert 0 <= partial - weights.header.state_bytes < 200  # lengths and types beside the numbers
+    assert 0 <= partial - state_bytes(weights.header) < 200  # lengths and types beside the numbers
     model.close()
     weights.close()
 

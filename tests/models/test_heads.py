@@ -10,8 +10,8 @@ from models.drafts import Pairing, best_draft
 from models.errors import ModelError
 from models.files.discovery import identify
 from models.gguf import read
+from models.native.engine import WeightSettings
 from models.native.heads import WINDOW, HeadModel
-from models.native.library import WeightSettings
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests import tiny

@@ -1,19 +1,19 @@
-"""Files that mean no good: refused in a sentence, loaded, or at the worst the end of a worker.
+"""Files that mean no good: refused by the reader in a sentence, or the end of a worker at worst.
 
 `SPECCHAT_HOSTILE=5000` tries that many mutated files instead of 100, or 500 in a thorough run.
 """
 
 import os
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from assistant.events import Failed, Ready
+from assistant.events import Failed, Finished, Ready
 from assistant.request import Setup
 from models import gguf
 from models.errors import ModelError
 from tests.assistant.process.driving import ask, running
+from tests.engine import ENGINE
 from tests.hostile_gguf import handmade, mutants
 from tests.hostile_texts import ALL
 
@@ -26,7 +26,7 @@ def files(tmp_path_factory) -> list[Path]:
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "sound").mkdir()
     sound = mutants.bases(folder / "sound")
-    made = [*mutants.mutants(sound, COUNT), *handmade.cases(sound)]
+    made = [*mutants.mutants(sound, COUNT), *handmade.cases(sound[0])]
     paths = [folder / f"{name.replace(' ', '_')}.gguf" for name, _ in made]
     for path, (_, data) in zip(paths, made, strict=True):
         path.write_bytes(data)
@@ -45,27 +45,6 @@ def refusals(files) -> dict[Path, str]:
     return found
 
 
-@pytest.fixture(scope="module")
-def outcomes(files, refusals, tiny_target) -> dict[Path, Ready | Failed]:
-    """How loading ends, in an engine's process, for the files that are not refused."""
-    found: dict[Path, Ready | Failed] = {}
-    with running() as (engine, heard):
-        for path in files:
-            if path not in refusals:
-                engine.submit(Setup(path, n_ctx=512, threads=1, measure=False))
-                end = heard.end()
-                if isinstance(end, Ready):
-                    engine.submit(ask("<|im_end|> é\0\x7f 漢" * 3, max_tokens=4))
-                    said = heard.end()
-                    end = said if isinstance(said, Failed) else end
-                found[path] = end
-        engine.submit(Setup(tiny_target, n_ctx=512, threads=1))
-        heard.until(Ready)
-    print(len(files), "files,", len(refusals), "refused by the reader, and of the others")
-    print(Counter(getattr(outcome, "kind", "Ready") for outcome in found.values()))
-    return found
-
-
 def check_sentence(message: str, path: Path) -> None:
     assert str(path) in message or path.name in message, message
     assert len(message.replace(str(path), "")) < LONGEST, message
@@ -81,21 +60,25 @@ def test_whatever_is_refused_is_refused_in_a_plain_sentence_that_names_the_file(
 
 def test_sound_files_are_not_refused(files, refusals):
     sound = [path for path in files if path.name.startswith("fine")]
-    assert len(sound) >= 8
+    assert len(sound) >= 7
     assert not refusals.keys() & set(sound)
 
 
-def test_next_to_nothing_that_passes_kills_a_worker(outcomes):
-    missed = [path for path, end in outcomes.items() if getattr(end, "kind", "") == "EngineDied"]
-    print(len(missed), "missed:", [path.name for path in missed])
-    assert len(missed) * 1000 <= len(outcomes)
-
-
-def test_whatever_passes_is_loaded_or_ends_in_a_sentence(outcomes):
-    ends = {path: end for path, end in outcomes.items() if isinstance(end, Failed)}
-    kinds = {end.kind for end in ends.values()}
-    assert {"ModelError"} <= kinds <= {"ModelError", "ContextFull", "EngineDied"}
-    assert len(ends) < len(outcomes)
-    for end in ends.values():
-        assert "bug" not in end.message.lower()
-        assert len(end.message) < 4 * LONGEST
+def test_a_file_that_ends_the_engine_is_named_in_a_sentence_and_the_next_one_answers(
+    tmp_path, tiny_target
+):
+    (sound, *_) = mutants.bases(tmp_path)
+    with running() as (engine, heard):
+        for name, data in handmade.killers(sound):
+            path = tmp_path / f"{name}.gguf"
+            path.write_bytes(data)
+            gguf.read(path)  # nothing is wrong with how it is written
+            engine.submit(Setup(path, n_ctx=512, threads=1, measure=False, engine=ENGINE))
+            end = heard.end()
+            assert isinstance(end, Failed)
+            assert end.kind in {"EngineDied", "EngineRefused"}
+            check_sentence(end.message, path)
+        engine.submit(Setup(tiny_target, n_ctx=512, threads=1, measure=False, engine=ENGINE))
+        heard.until(Ready)
+        engine.submit(ask("Why?", max_tokens=4))
+        assert heard.until(Finished).stats.generated_tokens == 4

@@ -16,7 +16,7 @@ from models.errors import Cancelled
 from models.native.batch import BATCH
 from models.native.model import NativeModel
 from models.native.weights import Weights
-from models.planes import planes
+from models.rollback import rollback_slots
 from tests import tiny
 from tests.engine import ENGINE, llama_alone
 from tests.hostile_texts import ALL
@@ -114,7 +114,7 @@ RECURRENT = {"lfm2": 31, "qwen35": 6, "nemotron_h": 2, "mamba": 0}
 @pytest.mark.parametrize("role", ["target", "draft"])
 @pytest.mark.parametrize("kind", RECURRENT)
 def test_recurrent_models_too(tmp_path, kind, role):
-    """Up to 7 tokens are rejected, which the planes of some do not reach, nor of any draft."""
+    """Up to 7 tokens are rejected, which the slots of some do not reach, nor of any draft."""
     with tiny_model(tmp_path, kind, max_rows=32 if role == "target" else 1) as model:
         assert model.weights.is_recurrent
         assert model.can_roll_back
@@ -127,7 +127,7 @@ def test_recurrent_models_too(tmp_path, kind, role):
 def test_a_deep_model_keeps_no_more_states_than_its_graph_has_room_for(tmp_path, layers):
     """llama.cpp ends the process where they are too many: 29, with either."""
     path = tiny.write(tmp_path / "deep.gguf", "lfm2", seed=3, layers=layers)
-    assert planes(gguf.read(path), 32) == 18
+    assert rollback_slots(gguf.read(path), 32) == 18
     with (
         closing(Weights(path)) as weights,
         closing(NativeModel(weights, n_ctx=1024, threads=1)) as model,
@@ -156,7 +156,7 @@ def test_what_was_rejected_is_not_read_again_nor_what_came_before_it(tmp_path, k
 
 @llama_alone
 @pytest.mark.parametrize("kind", ["lfm2", "qwen35", "nemotron_h"])
-def test_only_the_tokens_of_the_last_batch_are_taken_back_by_planes(tmp_path, kind):
+def test_only_the_tokens_of_the_last_batch_are_taken_back_by_slots(tmp_path, kind):
     """llama.cpp would take back more, of a batch before, and compute something else."""
     with tiny_model(tmp_path, kind) as model:
         for batches in ([1, 1], [3, 1], [1, 2], [3, 2]):
@@ -178,7 +178,7 @@ def test_only_the_tokens_of_the_last_batch_are_taken_back_by_planes(tmp_path, ki
 @llama_alone
 @pytest.mark.parametrize("kind", ["lfm2", "qwen35"])
 def test_a_copy_of_what_was_taken_back_is_not_gone_back_to(tmp_path, kind):
-    """The planes go back to before a copy; then the text goes on differently, and further back."""
+    """The slots go back to before a copy; then the text goes on differently, and further back."""
     with tiny_model(tmp_path, kind) as model:
         tokens = random_tokens(random.Random(7), 40)
         model.logits([*tokens, 1], rows=0)

@@ -201,17 +201,17 @@ def test_llama_cpp_writes_nothing_to_the_terminal(tiny_target, strange):
 
 
 def test_bindings_that_lay_out_structures_otherwise_are_refused(monkeypatch):
-    library = loaded.library()
-    real = library.c.llama_context_default_params
+    engine = loaded.engine()
+    real = engine.c.llama_context_default_params
 
     def other():
         params = real()
         params.n_batch += 1
         return params
 
-    monkeypatch.setattr(library.c, "llama_context_default_params", other)
-    with pytest.raises(ModelError, match=library.PACKAGE.command):
-        library._check_layout()
+    monkeypatch.setattr(engine.c, "llama_context_default_params", other)
+    with pytest.raises(ModelError, match=engine.package.command):
+        engine.start()
 
 
 def test_a_model_that_computes_no_numbers_is_refused_by_name(tmp_path):
@@ -225,9 +225,3 @@ def test_a_model_that_computes_no_numbers_is_refused_by_name(tmp_path):
         pytest.raises(ModelError, match=f"{path} computes invalid numbers"),
     ):
         model.logits([1, 2])
-
-
-def test_a_vocabulary_with_the_same_text_twice_is_refused(tmp_path):
-    path = tiny.write(tmp_path / "twice.gguf", controls=(*tiny.CONTROLS, "A"))
-    with pytest.raises(ModelError, match=str(path)):
-        Weights(path)

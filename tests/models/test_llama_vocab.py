@@ -4,13 +4,13 @@ import random
 
 import pytest
 
-from models.native.library import WeightSettings
-from models.native.vocab import NativeVocab
+from models.native.engine import WeightSettings
+from models.native.vocab import Vocab
 from models.native.weights import Weights
 from tests import tiny
 
 
-def spoken(vocab: NativeVocab, tokens) -> bytes:
+def spoken(vocab: Vocab, tokens) -> bytes:
     return b"".join(map(vocab.piece, tokens))
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from models import memory
 from models.files.discovery import identify
+from models.rollback import rollback_slots, state_bytes
 from tests import tiny
 
 ROOT = Path(__file__).parents[2]
@@ -18,8 +19,8 @@ import sys
 from pathlib import Path
 from models.native.model import NativeModel
 from models.native.weights import Weights
-from models.native.loaded import library
-library()
+from models.native.loaded import engine
+engine()
 import psutil
 before = psutil.Process().memory_info().rss
 keep = []
@@ -45,15 +46,15 @@ def model(tmp_path):
 
 
 def test_the_cache_grows_with_the_context_up_to_what_the_model_was_made_for(model):
-    per_token = model.summary.kv_bytes_per_token
-    at = [memory.estimate(model.summary, model.size, n) for n in (256, 1256, 4096, 1_000_000)]
+    per_token = model.header.kv_bytes_per_token
+    at = [memory.estimate(model.header, model.size, n) for n in (256, 1256, 4096, 1_000_000)]
     assert at[1].cache - at[0].cache == 1000 * per_token
     assert at[2] == at[3]
 
 
 def test_a_draft_takes_less_than_the_same_file_as_target_and_a_pair_both(model, tmp_path):
-    target = memory.estimate(model.summary, model.size, 512)
-    draft = memory.estimate(model.summary, model.size, 512, drafts=True)
+    target = memory.estimate(model.header, model.size, 512)
+    draft = memory.estimate(model.header, model.size, 512, drafts=True)
     assert draft.needed < target.needed
     assert memory.of_pair(model, model, 512) == target + draft
     assert memory.of_pair(model, None, 512) == target
@@ -66,10 +67,10 @@ def test_states_to_go_back_to_are_counted_and_take_a_tenth_of_the_weights_at_mos
     tmp_path, kind, back
 ):
     model = identify(str(tiny.write(tmp_path / "model.gguf", kind)))
-    state = model.summary.state_bytes
-    assert memory.taken_back(model.summary, model.size) == back
-    assert memory.taken_back(model.summary, model.size, drafts=True) == 0
-    assert memory.estimate(model.summary, model.size, 512).states == (2 + back) * state
+    state = state_bytes(model.header)
+    assert rollback_slots(model.header, memory.ROWS, model.size) == back
+    assert rollback_slots(model.header, 1, model.size) == 0
+    assert memory.estimate(model.header, model.size, 512).states == (2 + back) * state
     assert back * state <= 0.1 * model.size
     assert bool(state) == (kind != "llama")
 

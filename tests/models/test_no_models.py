@@ -59,7 +59,7 @@ FILES = {
 
 
 def check_refused(path: Path, kind: str) -> None:
-    for use in (gguf.read, gguf.summarise, gguf.read_vocabulary, Weights):
+    for use in (gguf.read, gguf.read_vocabulary, Weights):
         with pytest.raises(ModelError) as caught:
             use(path)
         message = str(caught.value)

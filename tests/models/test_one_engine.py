@@ -1,11 +1,12 @@
 """With one engine alone, what only the other can do says so, with the command that installs it."""
 
+from dataclasses import replace
+
 import pytest
 
 from assistant.engine.engine_choice import choose
 from assistant.request import Setup
 from models import engines
-from models.cancel import CancelFlag
 from models.errors import ModelError
 from models.native import loaded, weights
 from models.native.quantize import quantize
@@ -21,10 +22,8 @@ def ik_alone(monkeypatch):
 
 
 def test_it_is_chosen_and_for_a_gpu_the_other_one_that_is_not_there(ik_alone, tmp_path):
-    setup = Setup(tmp_path / "any.gguf", cache=tmp_path)
-    assert choose(setup, CancelFlag(), lambda name: None).engine == "ik"
-    setup = Setup(tmp_path / "any.gguf", gpu_layers=1)
-    assert choose(setup, CancelFlag(), lambda name: None).engine == "llama"
+    assert choose(Setup(tmp_path / "any.gguf", cache=tmp_path)).engine == "ik"
+    assert choose(Setup(tmp_path / "any.gguf", gpu_layers=1)).engine == "llama"
 
 
 def test_an_engine_that_is_not_there_is_told_with_its_command(ik_alone, monkeypatch):
@@ -43,18 +42,14 @@ def test_an_engine_that_is_not_there_is_told_with_its_command(ik_alone, monkeypa
 
 def test_a_file_that_is_refused_is_one_for_the_other(ik_alone, tmp_path, monkeypatch):
     path = tiny.write(tmp_path / "m.gguf")
-    monkeypatch.setattr(loaded.library(), "refusal", lambda header: "it is too new")
+    refusing = replace(loaded.engine(), refusal=lambda header: "it is too new")
+    monkeypatch.setattr(loaded, "_loaded", (ENGINE, refusing))
     with pytest.raises(ModelError, match=r"cannot run .*m\.gguf: it is too new\. " + COMMAND):
         weights.Weights(path)
     monkeypatch.undo()
     path.write_bytes(path.read_bytes().replace(b"output_norm.weight", b"output_norn.weight"))
     with pytest.raises(ModelError, match=r"cannot load .*m\.gguf: .*\.$"):
         weights.Weights(path)
-
-
-def test_layers_are_left_out_by_the_other_alone(ik_alone, tmp_path):
-    with pytest.raises(ModelError, match=f"cannot be requantised. {COMMAND}"):
-        quantize(tmp_path / "a.gguf", tmp_path / "b.gguf", "Q4_0", dropped=[1])
 
 
 @needs_both

@@ -21,6 +21,7 @@ DAY = (
     "tests/models/test_llama_guards.py",
     "tests/models/test_llama_state.py",
     "tests/models/test_conditions.py",
+    "tests/models/test_wide_batches.py",
     "tests/assistant/engine/test_real_models.py",
 )
 THOROUGH = (
@@ -79,11 +80,11 @@ with TemporaryDirectory() as folder, tiny_model(Path(folder), texts=4) as model:
 def test_another_version_of_it_is_refused_before_its_structures_are_read():
     script = """
 import models.ik.library as library
-library.package_version = lambda name: "9"
+library.version = lambda name: "9"
 library.c.llama_context_default_params = None
 from models.errors import ModelError
 try:
-    library.start()
+    library.engine()
 except ModelError as error:
     print(error)
 """

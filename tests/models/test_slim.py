@@ -3,23 +3,23 @@
 import errno
 import hashlib
 import os
+import shutil
 import struct
-from contextlib import contextmanager
 from dataclasses import replace
 
 import gguf as reference
 import numpy as np
 import pytest
 
+from assistant.decoding.mapping import Mapping
 from models.errors import ModelError, StorageError
-from models.gguf import FileVocabulary, read, read_vocabulary, summarise
-from models.gguf.summary import RECIPE, SOURCE, SOURCE_SHA256
+from models.gguf import FileVocabulary, read, read_vocabulary
+from models.gguf.header import RECIPE, SERVES, SOURCE, SOURCE_SHA256
 from models.gguf.vocabulary import UNUSED
-from models.mapping import Mapping
-from models.native.library import WeightSettings
+from models.mapping import shared_tokens
+from models.native.engine import WeightSettings
 from models.native.weights import Weights
-from models.slim import vocabulary, writing
-from models.slim.workshop import Recipe, spaced, workshop
+from models.slim import slim_draft, vocabulary, writing
 from models.slim.writing import read_layout
 from tests import tiny
 
@@ -42,10 +42,15 @@ def source(request, tmp_path):
     return tiny.write(tmp_path / "source.gguf", request.param, words=WORDS)
 
 
-@contextmanager
-def making(source):
-    with workshop(source, lambda: COUNTS) as made:
-        yield made
+@pytest.fixture
+def unquantised(monkeypatch):
+    """Keep the weights as they are."""
+    monkeypatch.setattr(slim_draft, "quantize", lambda old, new, kind: shutil.copy(old, new))
+
+
+def made(source, tokens=KEPT):
+    ids = vocabulary.kept(read_vocabulary(source), COUNTS, tokens)
+    return slim_draft.make(source, ids, "a target, 5 bytes")
 
 
 def tensors(path):
@@ -60,19 +65,19 @@ def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_tokens_that_are_kept_have_the_same_logits_they_had(models, source, open_model):
-    with making(source) as made:
-        path = made.make(Recipe(tokens=KEPT))
-        whole, part = open_model(source), open_model(path)
-        mapping = Mapping.between(read_vocabulary(source), read_vocabulary(path))
+def test_tokens_that_are_kept_have_the_same_logits_they_had(
+    models, source, open_model, unquantised
+):
+    path = made(source)
+    whole, part = open_model(source), open_model(path)
+    mapping = Mapping(*shared_tokens(read_vocabulary(source), read_vocabulary(path)))
     assert part.n_vocab == mapping.size == KEPT
     expected = whole.logits(TEXT)[0][mapping.named(np.arange(KEPT))]
     assert np.array_equal(mapping.shared(part.logits(mapping.known(TEXT))[0]), expected)
 
 
 def test_rows_are_those_of_frequent_words_and_of_all_that_is_indispensable(models, source):
-    with making(source) as made:
-        kept = read_vocabulary(made.make(Recipe(tokens=KEPT)))
+    kept = read_vocabulary(made(source))
     words = [kept.piece(token).decode() for token in range(259, kept.size)]
     assert words == [f" word{i}" for i in FREQUENT]
     assert [kept.piece(byte) for byte in range(256)] == [bytes([byte]) for byte in range(256)]
@@ -80,8 +85,13 @@ def test_rows_are_those_of_frequent_words_and_of_all_that_is_indispensable(model
 
 
 def test_what_is_indispensable_is_kept_however_few_are_asked_for(models, source):
-    with making(source) as made:
-        assert summarise(made.make(Recipe(tokens=10))).n_vocab == 259
+    assert read(made(source, 10)).n_vocab == 259
+
+
+def test_a_small_vocabulary_is_kept_whole(models, source):
+    path = made(source, 64_000)
+    assert path.name == "source-slim-q4_0.gguf"
+    assert read(path).n_vocab == read(source).n_vocab
 
 
 def test_words_that_were_never_counted_are_kept_by_their_numbers():
@@ -98,31 +108,34 @@ def test_padding_is_never_kept():
     assert vocabulary.kept(whole, np.arange(11), 11).tolist() == list(range(10))
 
 
-def test_metadata_follow_the_tokens_and_all_else_stays(models, source):
-    with making(source) as made:
-        path = made.make(Recipe(tokens=KEPT))
-        before, after = read(source), read(path)
-        changed = {key for key in before.metadata if before.metadata[key] != after.metadata[key]}
-        token = "tokenizer.ggml."
-        sizes = {f"{before.architecture}.vocab_size"}
-        assert changed == {f"{token}tokens", f"{token}token_type", f"{token}merges"} | sizes
-        assert after.number("vocab_size") == KEPT
-        old, new = tensors(source), tensors(path)
-        rows = [*range(259), *(259 + i for i in FREQUENT)]
-        for name in old:
-            trimmed = name in vocabulary.MATRICES
-            expected = old[name].data[rows] if trimmed else old[name].data
-            assert np.array_equal(new[name].data, expected), name
+def test_metadata_follow_the_tokens_and_all_else_stays(models, source, unquantised):
+    path = made(source)
+    before, after = read(source), read(path)
+    noted = {RECIPE, SOURCE, SOURCE_SHA256, SERVES, writing.CHECKSUM, "general.name"}
+    keys = (before.metadata.keys() | after.metadata.keys()) - noted
+    changed = {key for key in keys if before.metadata.get(key) != after.metadata.get(key)}
+    token = "tokenizer.ggml."
+    sizes = {f"{before.architecture}.vocab_size"}
+    assert changed == {f"{token}tokens", f"{token}token_type", f"{token}merges"} | sizes
+    assert after.number("vocab_size") == KEPT
+    old, new = tensors(source), tensors(path)
+    rows = [*range(259), *(259 + i for i in FREQUENT)]
+    for name in old:
+        trimmed = name in vocabulary.MATRICES
+        expected = old[name].data[rows] if trimmed else old[name].data
+        assert np.array_equal(new[name].data, expected), name
 
 
 def test_text_is_tokenised_by_what_is_left(models, source):
-    with making(source) as made:
-        weights = Weights(made.make(Recipe(tokens=KEPT)), WeightSettings(vocab_only=True))
-    assert (
-        b"".join(map(weights.vocab.piece, weights.vocab.tokenize("déjà vu"))) == "déjà vu".encode()
-    )
+    weights = Weights(made(source), WeightSettings(vocab_only=True))
+    pieces = map(weights.vocab.piece, weights.vocab.tokenize("déjà vu"))
+    assert b"".join(pieces) == "déjà vu".encode()
     assert weights.vocab.eos_text == "<|im_end|>"
     weights.close()
+
+
+def test_tokens_with_low_numbers_are_the_most_frequent_of_a_vocabulary(source):
+    assert slim_draft.most_frequent(source, 280).tolist() == list(range(280))
 
 
 def spelt(*texts):
@@ -163,43 +176,22 @@ def test_vocabulary_that_is_no_list_of_pieces_is_left_alone():
         vocabulary.without(values, np.array([0]), 1)
 
 
-def test_weights_are_requantised_and_layers_left_out(models, tmp_path):
-    source = tiny.write(tmp_path / "source.gguf", layers=8, words=WORDS)
-    with making(source) as made:
-        path = made.make(Recipe("Q4_0", KEPT, spaced(8, 2)))
-        kinds = {t.tensor_type.name for t in tensors(path).values() if len(t.shape) > 1}
-        assert kinds == {"Q4_0"}
-        assert read(path).layers == 6
-        assert summarise(path).n_vocab == KEPT
-        kept = [i for i in range(8) if i not in spaced(8, 2)]
-        for new, old in enumerate(kept):
-            name = "blk.{}.attn_norm.weight"
-            before, after = tensors(source)[name.format(old)], tensors(path)[name.format(new)]
-            assert np.array_equal(before.data, after.data)
-
-
-def test_layers_are_left_out_of_the_middle_evenly():
-    assert spaced(24, 1) == (12,)
-    assert spaced(24, 3) == (8, 12, 16)
-    for layers in range(8, 100):
-        for count in range(1, layers // 8 + 1):
-            dropped = spaced(layers, count)
-            assert len(set(dropped)) == count
-            assert layers // 4 <= dropped[0] <= dropped[-1] < layers - layers // 4
+def test_all_matrices_are_requantised(models, source):
+    kinds = {t.tensor_type.name for t in tensors(made(source)).values() if len(t.shape) > 1}
+    assert kinds == {"Q4_0"}
 
 
 def test_what_is_kept_says_how_it_was_made_and_can_be_checked(models, source):
     before = digest(source)
-    with making(source) as made:
-        place = made.keep(Recipe("Q4_0", KEPT), "a target, 5 bytes")
+    place = made(source)
     assert place == models / "source-slim-q4_0-290.gguf"
     assert list(models.iterdir()) == [place]
     assert digest(source) == before == field(place, SOURCE_SHA256)
     assert field(place, SOURCE) == "source.gguf"
     assert field(place, RECIPE) == "Q4_0, 290 tokens"
-    assert summarise(place).serves == "a target, 5 bytes"
-    behind = place.read_bytes()[read_layout(place).data :]
-    assert field(place, writing.CHECKSUM) == hashlib.sha256(behind).hexdigest()
+    assert read(place).serves == "a target, 5 bytes"
+    data = place.read_bytes()[read_layout(place).data :]
+    assert field(place, writing.CHECKSUM) == hashlib.sha256(data).hexdigest()
 
 
 def test_licence_goes_with_the_weights(models, tmp_path):
@@ -208,8 +200,7 @@ def test_licence_goes_with_the_weights(models, tmp_path):
     licensed = tmp_path / "licensed.gguf"
     values = {**layout.values, "general.license": writing.text("apache-2.0")}
     writing.write(layout, licensed, values)
-    with making(licensed) as made:
-        header = read(made.keep(Recipe("Q4_0", KEPT), ""))
+    header = read(made(licensed))
     assert (header.metadata["general.license"], header.name) == ("apache-2.0", "Tiny slim")
 
 
@@ -217,25 +208,24 @@ def full(*arguments, **options):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_full_disk_is_one_sentence_and_leaves_nothing(models, source, monkeypatch):
-    monkeypatch.setattr(writing, "_pieces", full)
-    with pytest.raises(StorageError, match="No space left"), making(source) as made:
-        made.make(Recipe(tokens=KEPT))
+def interrupted(*arguments):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("moment", ["_pieces", "_table"])
+@pytest.mark.parametrize(
+    ("trouble", "error"), [(full, StorageError), (interrupted, KeyboardInterrupt)]
+)
+def test_what_ends_it_leaves_nothing_and_it_can_be_made_again(
+    models, source, monkeypatch, moment, trouble, error
+):
+    with monkeypatch.context() as patched:
+        patched.setattr(writing, moment, trouble)
+        with pytest.raises(error) as told:
+            made(source)
+    assert error is KeyboardInterrupt or f"{models}: No space left" in str(told.value)
     assert list(models.iterdir()) == []
-
-
-def test_what_failed_half_way_is_made_again(models, source, monkeypatch):
-    def half(*arguments):
-        yield b"half"
-        full()
-
-    whole = writing._pieces
-    with making(source) as made:
-        monkeypatch.setattr(writing, "_pieces", half)
-        with pytest.raises(StorageError):
-            made.make(Recipe(tokens=KEPT))
-        monkeypatch.setattr(writing, "_pieces", whole)
-        assert summarise(made.make(Recipe(tokens=KEPT))).n_vocab == KEPT
+    assert read(made(source)).n_vocab == KEPT
 
 
 def test_what_llama_cpp_refuses_is_one_sentence_and_leaves_nothing(models, tmp_path):
@@ -243,34 +233,20 @@ def test_what_llama_cpp_refuses_is_one_sentence_and_leaves_nothing(models, tmp_p
     layout = read_layout(source)
     values = {**layout.values, "general.architecture": writing.text("fancynet")}
     writing.write(layout, tmp_path / "exotic.gguf", values)
-    refused = pytest.raises(ModelError, match=r"cannot requantise .*exotic\.gguf: .*fancynet")
-    with refused, making(tmp_path / "exotic.gguf") as made:
-        made.make(Recipe("Q4_0"))
+    with pytest.raises(ModelError, match=r"cannot requantise .*exotic\.gguf: .*fancynet"):
+        slim_draft.make(tmp_path / "exotic.gguf", np.arange(259), "")
     assert list(models.iterdir()) == []
 
 
-@pytest.mark.parametrize("moment", ["counting", "writing"])
-def test_interrupt_leaves_nothing(models, source, monkeypatch, moment):
-    def interrupted(*arguments):
-        raise KeyboardInterrupt
-
-    if moment == "writing":
-        monkeypatch.setattr(writing, "_pieces", interrupted)
-    count = interrupted if moment == "counting" else lambda: COUNTS
-    with pytest.raises(KeyboardInterrupt), workshop(source, count) as made:
-        made.keep(Recipe(tokens=KEPT), "")
-    assert list(models.iterdir()) == []
-
-
-def test_what_a_killed_workshop_left_is_removed_by_a_later_one(models, source):
+def test_what_a_killed_program_left_is_removed_later(models, source):
     stale, fresh = models / ".slim-stale", models / ".slim-fresh"
     for folder in (stale, fresh):
         folder.mkdir(parents=True)
         (folder / "q4_0.part").write_bytes(b"half")
     os.utime(stale, (0, 0))
-    with making(source):
-        assert not stale.exists()
-        assert fresh.exists()  # its workshop may be open
+    made(source)
+    assert not stale.exists()
+    assert fresh.exists()  # it may be in use
 
 
 def test_weights_of_a_type_unknown_here_are_not_guessed_at(models, source):

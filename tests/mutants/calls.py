@@ -2,14 +2,15 @@
 
 from functools import partial
 
+from assistant.calling import arguments
 from assistant.calling.arguments import JsonArguments
+from assistant.calling.elements import XmlRules
 from assistant.calling.grammar import CallGrammar
-from assistant.calling.lark import LarkRules
 from assistant.chat.masking import Masking
 from tests.assistant.calling import called
 from tests.assistant.calling import test_call_grammar as grammar
 from tests.assistant.calling import test_call_reader as reading
-from tests.assistant.calling import test_texts as texts
+from tests.assistant.calling import test_schemas as schemas
 from tests.assistant.chat import test_tool_prompts as prompts
 from tests.exact import test_exact_calls as exact
 from tests.mutants.mutant import Mutant
@@ -28,8 +29,12 @@ READ = partial(
     *reading.ANSWERS[0],
     4,
 )
-FITS = partial(
-    texts.test_a_text_fits_its_schema, *texts.SYNTAXES[0], {"minLength": 2}, ["ab"], ["a"]
+LISTED = partial(
+    schemas.test_a_text_is_one_of_those_that_its_schema_lists_and_else_any,
+    *schemas.SYNTAXES[0],
+    {"enum": ["x"]},
+    ["x"],
+    ["xx"],
 )
 MASKED = partial(
     prompts.test_nothing_of_tools_their_calls_or_results_becomes_a_control_token,
@@ -52,11 +57,20 @@ MUTANTS = (
         free_or_not,
     ),
     Mutant(
-        "leave out what the schema says of a text",
-        LarkRules.up_to,
-        "for pattern in patterns",
-        "for pattern in ()",
-        FITS,
+        "take a tool's properties for all that it may be given, whatever else its schema says",
+        arguments.is_closed,
+        "_OPEN & schema.keys() or ",
+        "",
+        partial(
+            grammar.test_a_tool_is_given_what_its_schema_names_unless_that_says_more, {"anyOf": []}
+        ),
+    ),
+    Mutant(
+        "let a text be any though its schema lists some",
+        XmlRules._text,
+        'if texts else "any_text"',
+        'if False else "any_text"',
+        LISTED,
     ),
     Mutant(
         "end arguments at a brace within a text",

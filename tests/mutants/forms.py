@@ -4,8 +4,10 @@ from functools import partial
 
 from assistant.decoding import mask
 from assistant.decoding.rules.token import TokenRule
-from assistant.engine.rounds import Rounds
+from assistant.engine.decoding_sequence import DecodingSequence
 from assistant.forms.mask import FormMask
+from assistant.forms.tokenizer import _Spells
+from tests.assistant.forms import test_mask as masks
 from tests.exact import test_exact_forms as forms
 from tests.exact.toy import best_two, repeats_halved
 from tests.mutants.mutant import Mutant
@@ -33,9 +35,9 @@ MUTANTS = (
     ),
     Mutant(
         "mask the rows of a draft alone",
-        Rounds._verified,
-        "by_form(self._target_warp, each.mask)",
-        "self._target_warp",
+        DecodingSequence.warp,
+        "self.mask",
+        "None",
         CUT,
     ),
     Mutant(
@@ -44,6 +46,27 @@ MUTANTS = (
         "mask.masked(logits, history)",
         "mask.masked(logits, history[:-1])",
         CUT,
+    ),
+    Mutant(
+        "a token that ends answers is text of a form",
+        _Spells.__init__,
+        'b"" if i in stops else vocab.piece(i)',
+        "vocab.piece(i)",
+        masks.test_a_token_that_ends_answers_is_never_text_of_a_form,
+    ),
+    Mutant(
+        "the end of a form is proposed",
+        FormMask.only,
+        "None if allowed.ids[0] in self._stops else",
+        "",
+        masks.test_the_end_is_never_proposed_though_nothing_else_may_follow,
+    ),
+    Mutant(
+        "let everything through where the form leaves nothing",
+        mask.by_form,
+        'raise NothingAllowed("The form leaves no token that the model could say.")',
+        "return warp(logits, history)",
+        masks.test_a_form_that_leaves_no_token_the_model_could_say_is_told,
     ),
     Mutant(
         "forget what was read after a rejection, but go on from there",

@@ -1,4 +1,4 @@
-"""Mutants of what may be lost, and of how wide a batch is."""
+"""Mutants of what may be lost."""
 
 from functools import partial
 
@@ -6,15 +6,10 @@ from assistant.decoding.lookahead.budget import Budget
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.cost_curve import Curve
 from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
-from models.native.model import NativeModel
 from tests.assistant.decoding.lookahead import test_budget as budgets
 from tests.assistant.decoding.lookahead import test_controller as controllers
 from tests.assistant.decoding.lookahead.machines import FLAT
-from tests.assistant.engine import test_filled_rounds as filled
-from tests.models import test_llama_fillers as fillers
 from tests.mutants.mutant import Mutant
-
-BOOKED = filled.test_a_batch_that_is_faster_when_full_is_filled_and_booked_as_wide_as_it_was
 
 MUTANTS = (
     Mutant(
@@ -46,25 +41,11 @@ MUTANTS = (
         budgets.test_a_debt_beyond_the_allowance_makes_it_pause_until_the_answer_is_long_enough,
     ),
     Mutant(
-        "the cost of a filled batch is booked on the width that was asked for",
+        "what was evaluated again is not booked",
         Controller._compare,
-        "answers + proposed + others",
+        "answers + proposed + again",
         "answers + proposed",
-        partial(BOOKED, 1, 2, 3, 4),
-    ),
-    Mutant(
-        "fillers stay in the cache",
-        NativeModel.logits,
-        "self._context.truncate(len(tokens))",
-        "pass",
-        partial(fillers.test_the_rows_and_the_cache_are_as_without_fillers, kind="llama"),
-    ),
-    Mutant(
-        "fillers stay in the cache of several texts",
-        NativeModel._rows_of,
-        "self._context.truncate(len(tokens), last)",
-        "pass",
-        fillers.test_texts_side_by_side_are_as_without_fillers,
+        controllers.test_an_evaluation_is_booked_at_the_width_it_had_with_what_was_evaluated_again,
     ),
     Mutant(
         "what has to be evaluated again costs nothing",

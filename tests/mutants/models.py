@@ -5,7 +5,7 @@ from functools import partial
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.model import ModelSource
 from assistant.engine.resume import Resuming
-from models.mapping import Mapping
+from models.mapping import shared_tokens
 from models.native import state
 from models.native.recurrent import RecurrentState
 from tests.assistant.engine import test_resuming as resuming
@@ -30,7 +30,7 @@ MUTANTS = (
     ),
     Mutant(
         "ids of a mapping do not ascend",
-        Mapping.between.__func__,  # type: ignore[attr-defined]
+        shared_tokens,
         "sorted(pairs.items())",
         "pairs.items()",
         mapping.test_ids_ascend_wherever_the_control_tokens_are_so_that_each_can_be_looked_up,
@@ -50,12 +50,12 @@ MUTANTS = (
         partial(MORE_TOKENS, held=states.TOKENS[:-1]),
     ),
     Mutant(
-        "planes that an earlier batch has left are gone back to",
+        "slots that an earlier batch has left are gone back to",
         RecurrentState.evaluated,
-        "min(self.planes, count - 1)",
-        "self.planes",
+        "min(self.slots, count - 1)",
+        "self.slots",
         partial(
-            caches.test_only_the_tokens_of_the_last_batch_are_taken_back_by_planes, kind="qwen35"
+            caches.test_only_the_tokens_of_the_last_batch_are_taken_back_by_slots, kind="qwen35"
         ),
     ),
     Mutant(
@@ -67,9 +67,9 @@ MUTANTS = (
     ),
     Mutant(
         "a state that was stopped half-way is gone on with",
-        RecurrentState.spoil,
-        "self._fresh = -1",
-        "self._fresh = 0",
+        RecurrentState.mark_broken,
+        "self._filled = -1",
+        "self._filled = 0",
         partial(caches.test_a_cancelled_recurrent_model_goes_back_or_begins_again, kind="lfm2"),
     ),
 )

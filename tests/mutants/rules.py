@@ -226,8 +226,8 @@ COUPLED_RULE = (
     Mutant(
         "the noise is uniform, not exponential",
         Noise.exponentials,
-        "-np.log((words + 0.5) * 2.0**-53)",
-        "(words + 0.5) * 2.0**-53",
+        "-np.log((words + 0.5) * _BELOW)",
+        "(words + 0.5) * _BELOW",
         coupled.test_draws_along_the_positions_have_the_law_of_the_row,
     ),
     Mutant(

@@ -1,11 +1,17 @@
 """Mutants of what turns tokens into text, and text into tokens, and of the cache."""
 
-from assistant.chat.answer_text import Detokenizer, StopStrings
+from functools import partial
+
+from assistant import marks
+from assistant.chat import context
 from assistant.chat.masking import Masking
+from assistant.chat.prompt_tokens import ChatTokens
+from assistant.chat.token_text import TokenText
 from assistant.engine.answer import AnswerBuilder
 from models.native.context import Context
 from models.native.model import NativeModel
 from tests.assistant.chat import test_chat_tokens as chat
+from tests.assistant.chat import test_context as contexts
 from tests.assistant.chat import test_stops as stops
 from tests.assistant.engine import test_answer as answers
 from tests.models import test_llama_cache as cache
@@ -49,16 +55,40 @@ MUTANTS = (
         chat.test_no_control_text_in_a_message_becomes_a_control_token,
     ),
     Mutant(
+        "a prompt begins twice where its template writes the beginning",
+        ChatTokens.encode,
+        "tokens[:1] != [self._vocab.bos]",
+        "True",
+        partial(
+            chat.test_a_prompt_begins_with_one_token_that_begins_texts_whether_its_template_writes_it,
+            "<s>",
+        ),
+    ),
+    Mutant(
+        "an answer keeps the tokens of its thought in later prompts",
+        ChatTokens._keeps_tokens,
+        "self.markers.closes not in said",
+        "True",
+        chat.test_an_answer_with_reasoning_goes_through_the_template,
+    ),
+    Mutant(
+        "a conversation that has outgrown its room loses a turn with every question",
+        context._first_turn,
+        "> room // 2",
+        "> room",
+        contexts.test_after_a_cut_several_turns_follow_without_another,
+    ),
+    Mutant(
         "characters of several tokens are decoded one token at a time",
-        Detokenizer.decode,
-        "return self._decoder.decode(self._piece(token))",
-        'return self._piece(token).decode("utf-8", "replace")',
+        TokenText.after,
+        'codecs.utf_8_decode(begun + piece, "replace", False)',
+        'codecs.utf_8_decode(piece, "replace", True)',
         answers.test_a_character_of_several_tokens_appears_with_the_last_of_them,
     ),
     Mutant(
         "what may begin a stop string is shown at once",
-        StopStrings._suspicious,
-        "text.endswith(string[:length])",
+        marks.split,
+        "text.endswith(mark[:n])",
         "False",
         stops.test_a_stop_string_across_tokens_is_never_shown,
     ),

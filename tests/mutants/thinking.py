@@ -4,18 +4,29 @@ from functools import partial
 
 from assistant.chat.masking import Masking
 from assistant.chat.thinking import Markers
-from assistant.chat.thought_end import ThoughtBudget
+from assistant.chat.thought_reader import ThoughtReader
 from assistant.decoding.loops import verified
 from assistant.decoding.rules.token import TokenRule
-from assistant.decoding.sources.forced import ForcedSource
+from assistant.engine.answer import AnswerBuilder
+from assistant.engine.decoding_sequence import DecodingSequence
 from assistant.engine.rounds import Rounds
+from assistant.engine.sources.forced import ForcedSource
 from tests.assistant.chat import test_thinking as thoughts
+from tests.assistant.engine import test_answer as answers
 from tests.exact import test_exact_forcing as exact
 from tests.mutants.mutant import Mutant
 
 LAW = exact.test_a_thought_that_is_ended_by_force_has_the_law_of_ars_with_the_same_forcing
-drafted = partial(LAW, TokenRule, "model", 2, 1, 2, 4)
-copied = partial(LAW, TokenRule, "forced, suffix, model", 2, 1, 2, 4)
+drafted = partial(LAW, TokenRule, False, exact.THINK, 2, (), 1, 2, 4)
+copied = partial(LAW, TokenRule, True, exact.THINK, 2, (), 1, 2, 4)
+continued = partial(LAW, TokenRule, False, exact.THINK, 2, (0, 0), 1, 2, 4)
+begun = partial(LAW, TokenRule, False, exact.THINK, 2, (0, 1), 0, 2, 4)
+then_a_form = partial(
+    exact.test_a_form_that_begins_where_a_thought_ends_has_the_law_of_masked_ars,
+    TokenRule,
+    [exact.model(4, "zeros")],
+    None,
+)
 talked_about = partial(
     thoughts.test_thought_and_answer_are_distinguished_wherever_the_text_is_cut,
     thoughts.THINK,
@@ -28,23 +39,37 @@ talked_about = partial(
 MUTANTS = (
     Mutant(
         "a thought is ended one token late",
-        ThoughtBudget.forced,
-        "place = thought - self._tokens",
-        "place = thought - self._tokens - 1",
+        ThoughtReader.forced,
+        "state.thought >= self.budget",
+        "state.thought > self.budget",
         drafted,
     ),
     Mutant(
+        "the end of a thought is counted from its budget",
+        ThoughtReader.forced,
+        "self._closing[state.closing]",
+        "self._closing[min(state.thought - self.budget, len(self._closing) - 1)]",
+        continued,
+    ),
+    Mutant(
+        "a closing marker begins again with every token",
+        ThoughtReader._after,
+        "if within else 0",
+        "if within and state.closing else 0",
+        begun,
+    ),
+    Mutant(
         "the end of a thought is proposed, and the target's rows are not forced",
-        Rounds._verified,
-        "self._target_warp",
-        "self._warp",
+        DecodingSequence.warp,
+        "forcing(warp, self.forced) if self.forced else warp",
+        "warp",
         copied,
     ),
     Mutant(
         "a thought is ended in rounds without proposals alone",
         Rounds._verified,
-        "self._target_warp",
-        "self._warp if draft.proposals else self._target_warp",
+        "each.warp(self._warp)",
+        "self._warp if draft.proposals else each.warp(self._warp)",
         drafted,
     ),
     Mutant(
@@ -55,11 +80,18 @@ MUTANTS = (
         drafted,
     ),
     Mutant(
-        "what was read of another draft is taken for this one's",
-        ThoughtBudget._read,
-        "self._known.get(answer[:known], (self._begin, 0))",
-        "next(reversed(self._known.values()), (self._begin, 0))",
-        thoughts.test_what_is_forced_depends_on_the_tokens_alone_in_whatever_order_it_is_asked,
+        "what a rejected draft had of a thought is kept",
+        ThoughtReader.state,
+        "del self._read[same:], self._states[same + 1 :]",
+        "pass",
+        then_a_form,
+    ),
+    Mutant(
+        "a stop token within a thought is overlooked",
+        AnswerBuilder.add,
+        "ends = sampled.id in self._stop_tokens",
+        "ends = sampled.id in self._stop_tokens and not self._text.thinks",
+        answers.test_a_stop_token_within_a_thought_ends_the_answer_there,
     ),
     Mutant(
         "only the first token of an end is proposed",
@@ -71,7 +103,7 @@ MUTANTS = (
     Mutant(
         "a marker that an answer talks about begins a thought",
         Markers.read,
-        "not (marker and end == blank)",
+        "before.strip() or not marker",
         "not marker",
         talked_about,
     ),

@@ -6,15 +6,17 @@ import re
 import select
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import indent
+from typing import Any
 
 from tests.hostile_texts import OWN, leaks
 from tests.patience import WAIT_S
-from tests.terminal.terminal import ROOT, TINY, Terminal
+from tests.terminal.terminal import ROOT, TINY, Terminal, shell
 
 DOWN, CONTROL_UP, CONTROL_HOME = "\x1b[6~", "\x1b[1;5A", "\x1b[1;5H"
 WIDE = (240, 120)
@@ -29,9 +31,9 @@ UNGUARDED = (
 class Recording(Terminal):
     """A terminal that only listens: what was painted since it was last asked, as text."""
 
-    def __init__(self, home: Path, *arguments: str, size: tuple[int, int] = WIDE) -> None:
+    def __init__(self, home: Path, *arguments: str, **options: Any) -> None:
         self._heard = 0
-        super().__init__(home, *arguments, size=size)
+        super().__init__(home, *arguments, **options)
 
     @property
     def text(self) -> str:
@@ -75,16 +77,15 @@ class Recording(Terminal):
 
 @contextmanager
 def recorded(
-    home: Path, *arguments: str, site: str = UNGUARDED, size: tuple[int, int] = WIDE
+    home: Path,
+    *arguments: str,
+    site: str = UNGUARDED,
+    size: tuple[int, int] = WIDE,
+    **options: Any,
 ) -> Iterator[Recording]:
-    """Run the app with some code of the test's own in front."""
-    before = dict(os.environ)
-    os.environ |= customised(home, site)
-    try:
-        terminal = Recording(home, *arguments, *TINY, size=size)
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
+    """Run the app with some code of the test's own in front; `options` are the terminal's."""
+    options |= customised(home, site)
+    terminal = Recording(home, *arguments, *TINY, size=size, **options)
     try:
         yield terminal
     finally:
@@ -139,23 +140,25 @@ def run_each(home: Path, commands: Iterable[Sequence[str]]) -> list[tuple[int, b
     return [(int(code), said) for said, code in zip(parts[::2], parts[1::2], strict=True)]
 
 
-def run(home: Path, *arguments: str, **variables: str) -> tuple[int, bytes]:
+def run(
+    home: Path, *arguments: str, size: tuple[int, int] = WIDE, **variables: str
+) -> tuple[int, bytes]:
     """Run a command whose output and errors go to a terminal; return its exit code and them.
 
     Its standard input is empty, so that no app opens.
     """
-    return _run(home, "from tui.__main__ import main; main()", *arguments, **variables)
+    return _run(home, "from tui.__main__ import main; main()", *arguments, size=size, **variables)
 
 
-def _run(home: Path, code: str, *arguments: str, **variables: str) -> tuple[int, bytes]:
+def _run(
+    home: Path, code: str, *arguments: str, size: tuple[int, int] = WIDE, **variables: str
+) -> tuple[int, bytes]:
     master, slave = os.openpty()
+    termios.tcsetwinsize(slave, size[::-1])
     process = subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
         stdin=subprocess.DEVNULL, stdout=slave, stderr=slave, cwd=ROOT,
-        env={
-            **os.environ, "TERM": "xterm-256color", "SPECCHAT_HOME": str(home / "home"),
-            "SPECCHAT_MODELS": str(home / "models"), "HF_HUB_CACHE": str(home / "hub"), **variables,
-        },
+        env=shell(home) | variables,
     )  # fmt: skip
     os.close(slave)
     seen = b""

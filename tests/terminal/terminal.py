@@ -4,7 +4,6 @@ import os
 import pty
 import re
 import select
-import struct
 import subprocess
 import sys
 import termios
@@ -13,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from fcntl import ioctl
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pyte
@@ -31,27 +31,39 @@ ESCAPE, QUIT = "\x1b", "\x11"
 F = ("", "\x1bOP", "\x1bOQ", "\x1bOR", "\x1bOS", "\x1b[15~", "\x1b[17~")  # the function keys
 
 
+def shell(home: Path) -> dict[str, str]:
+    """Return the variables of a shell that still tells the size its terminal once had."""
+    return {
+        **os.environ,
+        "COLUMNS": "150",
+        "LINES": "50",
+        "ESCDELAY": "20",  # ms after which Escape is known to begin no sequence
+        "SPECCHAT_HOME": str(home / "home"),
+        "HF_HUB_CACHE": str(home / "hub"),
+        "SPECCHAT_MODELS": str(home / "models"),
+    }
+
+
 class Terminal:
     """The program in a terminal of its own, its screen and its keys."""
 
-    def __init__(self, home: Path, *arguments: str, size: tuple[int, int] = (100, 30)) -> None:
+    def __init__(
+        self,
+        home: Path,
+        *arguments: str,
+        size: tuple[int, int] = (100, 30),
+        cwd: Path = ROOT,
+        **variables: str,
+    ) -> None:
         self.master, self.slave = pty.openpty()
         self._screen = pyte.Screen(*size)
         self._stream = pyte.ByteStream(self._screen)
         self.seen = b""
         self.resize(*size)
-        environment = {
-            **os.environ,
-            "TERM": "xterm-256color",
-            "ESCDELAY": "20",  # ms after which Escape is known to begin no sequence
-            "SPECCHAT_HOME": str(home / "home"),
-            "HF_HUB_CACHE": str(home / "hub"),
-            "SPECCHAT_MODELS": str(home / "models"),
-        }
         self.process = subprocess.Popen(
             [sys.executable, "-c", "from tui.__main__ import main; main()", *arguments],
             stdin=self.slave, stdout=self.slave, stderr=self.slave,
-            cwd=ROOT, env=environment, start_new_session=True,
+            cwd=cwd, env=shell(home) | variables, start_new_session=True,
             preexec_fn=lambda: ioctl(0, termios.TIOCSCTTY, 0),
         )  # fmt: skip
 
@@ -59,7 +71,7 @@ class Terminal:
         os.write(self.master, keys.encode())
 
     def resize(self, columns: int, lines: int) -> None:
-        ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        termios.tcsetwinsize(self.slave, (lines, columns))
         self._screen.resize(lines, columns)
 
     @property
@@ -136,8 +148,8 @@ class Terminal:
 
 
 @contextmanager
-def opened(home: Path, *arguments: str, size: tuple[int, int] = (100, 30)) -> Iterator[Terminal]:
-    terminal = Terminal(home, *arguments, *TINY, size=size)
+def opened(home: Path, *arguments: str, **options: Any) -> Iterator[Terminal]:
+    terminal = Terminal(home, *arguments, *TINY, **options)
     try:
         yield terminal
     finally:

@@ -10,29 +10,39 @@ import pytest
 
 from tests.hostile_texts import ALL
 from tests.patience import WAIT_S
+from tests.terminal.recording import run
 from tests.terminal.terminal import BROKEN, DONE, ESCAPE, READY, F, gone, opened, streaming
 from tui.chat.screen import KEEP_EVERY
 
 SIZES = 200 if ALL else 40
+OUTCOME = "SpS was"
 
 
-def test_a_user_chats_and_quits(tmp_path: Path, models: list[str]) -> None:
-    with opened(tmp_path, *models, "--max-tokens", "20") as terminal:
-        terminal.shows("Ask something", READY)
-        terminal.press("Why is the sky blue?\r")
+def test_a_user_types_at_once_chats_races_and_quits(tmp_path: Path, models: list[str]) -> None:
+    with opened(tmp_path, *models, "--max-tokens", "30", size=(120, 40)) as terminal:
+        terminal.press("Why is the sky blue?")  # before there is a screen
+        terminal.shows("│ Why is the sky blue?", READY)
+        terminal.press("\r")
         terminal.shows("Why is the sky blue?", DONE)
-        terminal.press("And the grass?\r")
-        terminal.until(lambda screen: "And the grass?" in screen and screen.count(DONE) >= 2)
+        terminal.press("Which is faster?" + F[4])
+        terminal.shows("ArS", "SpS", "Which is faster?")
+        terminal.shows(OUTCOME)
+        terminal.press(ESCAPE)
+        terminal.shows(DONE)
+        terminal.press("\r")
+        terminal.until(lambda screen: "Which is faster?" in screen and screen.count(DONE) >= 2)
         terminal.quit()
 
 
-def test_what_is_typed_before_there_is_a_screen_is_in_the_prompt(
-    tmp_path: Path, models: list[str]
-) -> None:
-    with opened(tmp_path, *models) as terminal:
-        terminal.press("Typed at once")
-        terminal.shows("│ Typed at once", READY)
-        terminal.quit()
+def test_a_race_from_the_command_line_is_shown_and_left(tmp_path: Path, models: list[str]) -> None:
+    race = ["race", "Which is faster?", *models, "--max-tokens", "30"]
+    with opened(tmp_path, *race, size=(120, 40)) as terminal:
+        terminal.shows("ArS", "SpS", "Which is faster?")
+        terminal.shows(OUTCOME)
+        workers = terminal.workers()
+        terminal.press(ESCAPE)
+        assert terminal.end() == 0
+        assert gone(workers)
 
 
 @pytest.mark.parametrize("key", ["", F[1], F[2], F[3], F[5], F[6]])
@@ -77,6 +87,20 @@ def test_forty_sizes_a_second_while_it_answers(tmp_path: Path, slow: list[str]) 
         terminal.press(ESCAPE)
         terminal.shows("stopped")
         terminal.quit()
+
+
+def test_the_size_is_the_terminals_and_not_what_a_shell_still_says(
+    tmp_path: Path, models: list[str]
+) -> None:
+    with opened(tmp_path, *models, COLUMNS="40", LINES="10") as terminal:
+        for size in ((100, 30), (60, 20), (120, 40)):
+            terminal.resize(*size)
+            os.kill(terminal.process.pid, signal.SIGWINCH)
+            terminal.until(lambda screen: "Help" in screen.split("\n")[-1])
+        terminal.quit()
+    code, seen = run(tmp_path, "ask", "--help", size=(60, 20), COLUMNS="150")
+    assert code == 0
+    assert max(map(len, seen.decode().splitlines())) <= 60
 
 
 def test_a_size_that_changed_and_changed_back_unnoticed_is_painted_again(

@@ -264,17 +264,14 @@ def test_no_process_leaves_a_core(tmp_path: Path, models: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "variables",
-    [{"TERM": "dumb"}, {"LANG": "C", "LC_ALL": "C"}, {"NO_COLOR": "1"}, {"COLUMNS": "0"}],
+    [{"TERM": "dumb"}, {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}, {"NO_COLOR": "1"}],
     ids=str,
 )
 @pytest.mark.some(2)
 def test_poor_terminals_are_enough(
     tmp_path: Path, models: list[str], variables: dict[str, str]
 ) -> None:
-    code = "".join(
-        f"import os\nos.environ[{name!r}] = {value!r}\n" for name, value in variables.items()
-    )
-    with recorded(tmp_path, *models, "--max-tokens", "20", site=code, size=(80, 24)) as terminal:
+    with recorded(tmp_path, *models, "--max-tokens", "20", size=(80, 24), **variables) as terminal:
         idle(terminal)
         terminal.go("Hello\r", "tokens/evaluation")
         terminal.quit()

@@ -15,10 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean
 
-from assistant.decoding.lookahead.policy import Control
 from assistant.engine.load import Loader
+from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
-from assistant.engine.weights_pool import Pool
 from assistant.events import Finished, Stats
 from assistant.lab.bench.questions import shipped
 from assistant.request import USUAL_SOURCES, Message, Mode, Request, Sampling, Setup
@@ -110,7 +109,7 @@ def bars(assistant: Assistant, systems: Sequence[System]) -> None:
 def main(target: str, draft: str, *names: str) -> None:
     """Load the pair and measure."""
     setup = Setup(ready(target), None if draft == "none" else ready(draft), n_ctx=2048)
-    loader = Loader(setup, Control(), lambda event: None, Pool())
+    loader = Loader(setup, Control(), lambda event: None)
     assistant, about = loader.load()
     if about.no_draft:
         print(about.no_draft)

@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from statistics import median
 
 from assistant.events import Event, Failed, Finished
-from assistant.process.client import EngineProcess
+from assistant.process.engine_process import EngineProcess
 from assistant.request import Message, Mode, Request, Sampling, Setup
 from tests.asking import Asking
 from tests.tools.frames import Terminal
@@ -27,7 +27,7 @@ TOKENS, TURNS, N_CTX = 96, 4, 2048
 def alone(target: Path, draft: Path | None) -> float:
     """Return the tokens per second of an answer that nobody shows."""
     events: SimpleQueue[Event] = SimpleQueue()
-    engine = Asking(EngineProcess(), events.put)
+    engine = Asking(EngineProcess, events.put)
     engine.submit(Setup(target, draft, N_CTX, measure=False))
     question = (Message("user", PROMPT),)
     mode: Mode = "sps" if draft else "ars"
@@ -57,7 +57,7 @@ class Shown(SpecchatApp):
         self.chat.controller.say(PROMPT, ())
         while self.chat.controller.busy:
             await asyncio.sleep(0.1)
-        stats = self.chat.state.records[-1].stats
+        stats = self.chat.talk.path.records[-1].stats
         assert stats is not None
         self.speed = stats.tokens_per_s
         self.exit()

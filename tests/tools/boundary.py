@@ -6,13 +6,14 @@ of the events sees them. A benchmark, not a test: it asserts nothing.
 """
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
 from statistics import median, quantiles
 from time import perf_counter
 
 from assistant.events import Decoded, Event, Failed, Finished, Ready
-from assistant.process.client import EngineProcess
+from assistant.process.engine_process import EngineProcess
 from assistant.request import Message, Request, Sampling, Setup
 from assistant.service import Service
 from tests.asking import Asking, NearEngine
@@ -24,7 +25,7 @@ TOKENS, ROUNDS = 24, 40
 class Timed:
     """An engine and the times at which its events arrive."""
 
-    def __init__(self, engine: Service, setup: Setup) -> None:
+    def __init__(self, engine: Callable[[], Service], setup: Setup) -> None:
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._engine = Asking(engine, self._events.put)
         self._engine.submit(setup)
@@ -54,7 +55,7 @@ def main() -> None:
     rounds = int(rest[0]) if rest else ROUNDS
     threads = int(rest[1]) if len(rest) > 1 else None
     setup = Setup(Path(target), None, n_ctx=1024, threads=threads, measure=False)
-    inside, beyond = Timed(NearEngine(), setup), Timed(EngineProcess(), setup)
+    inside, beyond = Timed(NearEngine, setup), Timed(EngineProcess, setup)
     for each in (inside, beyond):
         each.tokens_per_s()  # reads the prompt
     pairs = []

@@ -16,7 +16,7 @@ from statistics import median
 from time import perf_counter, sleep
 
 from assistant.events import Decoded, Event, Failed, Finished, Prefilled, Ready, Stop
-from assistant.process.client import EngineProcess
+from assistant.process.engine_process import EngineProcess
 from assistant.request import Message, Mode, Request, Sampling, Setup
 from tests.asking import Asking
 
@@ -32,7 +32,7 @@ class Canceller:
 
     def __init__(self, target: Path, draft: Path, threads: int | None) -> None:
         self._events: SimpleQueue[Event] = SimpleQueue()
-        self._engine = Asking(EngineProcess(), self._events.put)
+        self._engine = Asking(EngineProcess, self._events.put)
         self._engine.submit(Setup(target, draft, n_ctx=2048, threads=threads, measure=False))
         while not isinstance(self._heard(), Ready):
             pass

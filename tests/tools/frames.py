@@ -14,7 +14,7 @@ import random
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import cycle, pairwise
 from pathlib import Path
@@ -35,7 +35,7 @@ from assistant.events import (
     Token,
 )
 from assistant.request import AnyJob, Request
-from assistant.service import Hear, Ticket
+from assistant.service import EventStream
 from assistant.tokens import Step
 from tests import tiny
 from tests.hostile_texts import leaks, texts, valid
@@ -111,30 +111,35 @@ class Feeder(Recorded):
 
     course: Course
 
-    def submit(self, job: AnyJob, hear: Hear) -> Ticket:
-        if isinstance(job, Request):
-            threading.Thread(target=self._feed, args=[hear]).start()
-            return Ticket(job, hear, lambda *_: None)
-        return super().submit(job, hear)
+    def do(self, job: AnyJob) -> EventStream:
+        if not isinstance(job, Request):
+            return super().do(job)
+        stream = EventStream(job, lambda *_: None)
+        loop = asyncio.get_running_loop()
+
+        def put(event: object, last: bool = False) -> None:
+            loop.call_soon_threadsafe(stream.put, event, last)
+
+        threading.Thread(target=self._feed, args=[put]).start()
+        return stream
 
     def said(self, job: AnyJob) -> Iterator[Event]:
         yield ready(True)
 
-    def _feed(self, hear: Hear) -> None:
+    def _feed(self, put: Callable[..., object]) -> None:
         """Emit a round every so often: rounds take about as long, whatever comes out of them."""
-        hear(Prepared(20, 0, 0))
+        put(Prepared(20, 0, 0))
         said, texts = Said(), pieces() if self.course.hostile else words()
         for step in steps(self.course.before, texts, seed=1):
-            hear(said.more(step))
+            put(said.more(step))
         time.sleep(1)
         Terminal.written.clear()
         due = time.perf_counter()
         for step in steps(self.course.tokens, texts):
             due += (MOST + 1) / 2 / self.course.speed
             time.sleep(max(0.0, due - time.perf_counter()))
-            hear(said.more(step))
-        hear(Finished("", (), Stop.LENGTH, said.stats))
-        hear(None)
+            put(said.more(step))
+        put(Finished("", (), Stop.LENGTH, said.stats), True)
 
 
 class Said:

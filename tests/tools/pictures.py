@@ -14,12 +14,12 @@ from pathlib import Path
 from textual.app import App
 
 from assistant.request import Sampling
+from assistant.talk.tool_set import ToolSettings
 from tui.app.app import SpecchatApp
 from tui.chat.tools.approval_turn import ApprovalTurn
 from tui.race.app import RaceApp
 from tui.race.lanes import line_up, parse
 from tui.settings.settings import Settings
-from tui.settings.tool_tables import ToolSettings
 
 DOCS = Path(__file__).parents[2] / "docs"
 SIZE = (124, 40)
@@ -51,7 +51,7 @@ async def chat(settings: Settings) -> None:
         await until(pilot, lambda: app.chat.controller.ready and app.chat.autosave.begun)
         app.chat.prompt.text = PROMPT
         await pilot.press("enter")
-        await until(pilot, lambda: len(app.chat.state.records) == 2)
+        await until(pilot, lambda: len(app.chat.talk.path.records) == 2)
         await until(pilot, lambda: not app.chat.controller.busy)
         await pilot.press("ctrl+g")  # the first answer of a home is seen as tokens
         await pilot.pause(1)
@@ -91,7 +91,7 @@ async def tools(settings: Settings) -> None:
 
 
 def busy(app: SpecchatApp) -> bool:
-    return app.chat.controller.busy or app.chat.controller.waits
+    return app.chat.controller.busy or app.chat.talk.waits
 
 
 async def until(pilot, condition) -> None:

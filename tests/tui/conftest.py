@@ -13,19 +13,6 @@ rest.use()
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
-    """A home of the test's own: its settings and conversations are nobody else's.
-
-    So are its models: to look through all that this machine has takes longer than most tests.
-    """
-    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
-    if not request.node.get_closest_marker("weights"):
-        monkeypatch.setenv("SPECCHAT_MODELS", str(tmp_path / "models"))
-        monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-    return tmp_path / "home"
-
-
-@pytest.fixture(autouse=True)
 def unfrozen(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a program keeps until it ends, an app of a test gives back: hundreds come after it."""
     monkeypatch.setattr("tui.app.app.gc", Mock())

@@ -73,7 +73,7 @@ class SpecchatApp(Program):
         await asyncio.gather(
             asyncio.to_thread(self.chat.autosave.close),
             self.close_engine(),
-            self.chat.controller.tools.choice.close(),
+            self.chat.talk.rounds.tools.close(),
         )
 
     def _thread_died(self, what: threading.ExceptHookArgs) -> None:
@@ -94,9 +94,9 @@ class SpecchatApp(Program):
         except StorageError as error:
             self.post_message(StoreOpened(Store(None), error))
             return
-        self.post_message(StoreOpened(store, None))
         with suppress(StorageError):  # a damaged file is repaired and reported at the next start
-            store.back_up()
+            store.back_up()  # before anybody writes, who would have to wait
+        self.post_message(StoreOpened(store, None))
 
     @on(StoreOpened)
     def keep_in(self, message: StoreOpened) -> None:
@@ -105,7 +105,7 @@ class SpecchatApp(Program):
             message.store.close()
             return
         if message.error is not None:
-            self.chat.state.lost(message.error)
+            self.chat.parts.banner.not_saved(message.error)
         self.chat.use(message.store)
 
     def look_for_models(self, settings: Settings) -> None:
@@ -150,7 +150,7 @@ class SpecchatApp(Program):
     def _use_models(self, choice: tuple[str, str | None] | None) -> None:
         if choice is None:
             if self.chat.controller.wants_model:
-                self.chat.controller.take_back()
+                self.chat.talk.take_back()
         else:
             before = self.settings
             self.settings = replace(before, target=choice[0], draft=choice[1])
@@ -198,9 +198,8 @@ class SpecchatApp(Program):
         from tui.race.screen import RaceScreen
 
         if self._setup is not None:
-            racing = RaceScreen(duel(self._setup, self.settings, message.request))
-            self.push_screen(racing)
-            racing.start(self.submit)
+            race = duel(self._setup, self.settings, message.request)
+            self.push_screen(RaceScreen(race, self.submit))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Offer every key of the screen that has a name in the palette, too."""

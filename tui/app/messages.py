@@ -5,22 +5,11 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from assistant.events import Event
 from assistant.request import Setup
-from assistant.service import Hear
 from models.errors import StorageError
 
 if TYPE_CHECKING:  # it imports SQLite, which the first frame does not wait for
     from assistant.store import Store
-
-
-@dataclass
-class EngineSaid(Message):
-    """The engine said something about a job, or None: it is over."""
-
-    event: Event | None
-    take: Hear
-    """Shows it."""
 
 
 @dataclass

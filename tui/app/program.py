@@ -11,15 +11,13 @@ from typing import Any
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
-from textual import events, on
+from textual import events
 from textual.app import App
 from textual.color import Color
 from textual.filter import LineFilter
 
-from assistant.events import Event
 from assistant.request import AnyJob
-from assistant.service import Hear, Service, Ticket
-from tui.app.messages import EngineSaid
+from assistant.service import EventStream, Hear, Service
 from tui.app.signals import signals_leave, starts_over
 from tui.app.textual_private import driver_of, uncaught
 from tui.safe import safe
@@ -28,6 +26,8 @@ from tui.settings.settings import Settings
 DEBUG = "SPECCHAT_DEBUG"
 QUIT_AGAIN_S = 3.0
 """Seconds within which Ctrl+C must be pressed again to quit."""
+ENGINE = "engine"
+"""The group of the workers that follow jobs."""
 HUES = ("primary", "secondary", "accent", "success", "warning", "error")
 
 
@@ -82,29 +82,29 @@ class Program(App[None]):
         starts_over(driver_of(self))
         self.call_after_refresh(self._take_early)
 
-    def submit(self, job: AnyJob, take: Hear) -> Ticket:
-        """Have the engine do a job; its events go to `take`, in this app's thread."""
+    def submit(self, job: AnyJob, take: Hear) -> EventStream:
+        """Have the engine do a job; its events go to `take`, and None after the last one."""
         if self._engine is None:
             if self._new_engine is None:
-                from assistant.process.client import EngineProcess
+                from assistant.process.engine_process import EngineProcess
 
                 self._new_engine = EngineProcess
             self._engine = self._new_engine()
+        stream = self._engine.do(job)
+        self.run_worker(self._follow(stream, take), group=ENGINE)
+        return stream
 
-        def hear(event: Event | None) -> None:
-            self.post_message(EngineSaid(event, take))
-
-        return self._engine.submit(job, hear)
-
-    @on(EngineSaid)
-    def take(self, message: EngineSaid) -> None:
-        """Pass on what the engine says."""
-        message.take(message.event)
+    async def _follow(self, stream: EventStream, take: Hear) -> None:
+        async for event in stream:
+            take(event)
+            await asyncio.sleep(0)  # keys come first, however many events there are
+        take(None)
 
     async def close_engine(self) -> None:
-        """Free the models."""
+        """Free the models; nothing of jobs that are under way is shown any more."""
+        self.workers.cancel_group(self, ENGINE)
         if self._engine is not None:
-            await asyncio.to_thread(self._engine.close)
+            await self._engine.close()
 
     async def on_unmount(self) -> None:
         """Restore the signal handlers after the app has ended."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -11,12 +10,7 @@ from tui.safe import safe
 
 if TYPE_CHECKING:
     from assistant.store import Store
-    from tui.chat.conversation_state import ConversationState
-    from tui.chat.dialogue import Dialogue
-    from tui.chat.prompt.prompt import Prompt
-    from tui.chat.several.controller import SeveralAnswers
-    from tui.chat.tools.controller import ToolCalls
-    from tui.chat.unsent_text import QuestionEditing, UnsentText
+    from tui.chat.chat_controller import ChatController
 
 OPEN, EDITED, EXPLAINED = "open", "edited", "explained"
 """Names of notes: the conversation on the screen, the question that was being changed, and whether
@@ -25,89 +19,73 @@ the colours were explained.
 
 
 class Autosave:
-    """Keep what is said and what is in the prompt, so that nothing is lost when the app ends.
+    """Keep what is said and what is in the prompt, so that nothing is lost when the app ends."""
 
-    Args:
-        follow: shows that another conversation is on the screen.
-    """
-
-    def __init__(
-        self,
-        state: ConversationState,
-        dialogue: Dialogue,
-        prompt: Prompt,
-        unsent: UnsentText,
-        editing: QuestionEditing,
-        several: SeveralAnswers,
-        tools: ToolCalls,
-        follow: Callable[[], None],
-    ) -> None:
-        self._state, self._dialogue, self._prompt = state, dialogue, prompt
-        self._unsent, self._editing = unsent, editing
-        self._several, self._tools, self._follow = several, tools, follow
+    def __init__(self, controller: ChatController) -> None:
+        self._controller, self._talk = controller, controller.talk
+        self._parts = controller.parts
         self._told: dict[str, str] = {}  # where the user was when that was last kept
         self.begun = False
         """Whether conversations are kept, in a file or not."""
 
     def begin(self, store: Store) -> None:
         """Keep everything in `store` from now on, and resume where the user left off."""
-        state, prompt = self._state, self._prompt
+        talk, view, prompt = self._talk, self._parts.conversation, self._parts.prompt
         edited, typed = None, bool(prompt.text)
         try:
             prompt.earlier.begin(store.prompts())
-            state.view.asked += len(prompt.earlier.entries)
-            state.view.explained = bool(store.recall(EXPLAINED))
+            view.asked += len(prompt.earlier.entries)
+            view.explained = bool(store.recall(EXPLAINED))
             left, edited = store.recall(OPEN), store.recall(EDITED)
-            state.move_to(store)
-            if state.conversation is None and left:
+            talk.keep_in(store)
+            if not talk.path.records and left:
                 with suppress(StorageError):  # it has been deleted for good
-                    state.open(int(left))
+                    talk.path.open(int(left))
         except StorageError as error:
-            state.lost(error)
-        if state.conversation is None:
-            state.view.welcome()
+            self._parts.banner.not_saved(error)
+        if not talk.path.records:
+            view.welcome()
         if store.notice:
             prompt.notify(safe(store.notice), timeout=15, markup=False)
-        self._unsent.begin()
-        self._follow()
-        self.begun = True  # from here on, threads use the current store
-        question = next((record for record in state.records if str(record.id) == edited), None)
+        self._controller.unsent.begin()
+        self._controller.follow()
+        self.begun = True  # from here on, threads use the store
+        question = next((each for each in talk.path.records if str(each.id) == edited), None)
         if question is not None and not typed:
-            self._editing.begin(question)
+            self._controller.editing.begin(question)
 
     def keep(self) -> None:
         """Save the answers under way and what is unfinished; may be called on any thread."""
         if not self.begun:
             return
         try:
-            self._state.keep()
-            self._several.keep()
+            self._talk.keep()
             self._note()
         except StorageError as error:
-            self._prompt.app.call_from_thread(self._state.lost, error)
+            with suppress(RuntimeError):  # the program has ended meanwhile
+                self._parts.app.call_from_thread(self._parts.banner.not_saved, error)
 
     def leave(self) -> None:
         """Save what the next start continues with."""
-        self._dialogue.leave()
-        self._several.leave()
-        self._tools.leave()
+        self._controller.leave()
         if self.begun:
             with suppress(StorageError):
                 self._note()
 
     def _note(self) -> None:
         """Save where the user is, and what is being written."""
-        self._unsent.keep()
-        question = self._editing.question
+        self._controller.unsent.keep()
+        question = self._controller.editing.question
         numbers = {
-            OPEN: self._state.conversation,
+            OPEN: self._talk.path.conversation,
             EDITED: question.id if question else None,
-            EXPLAINED: 1 if self._state.view.explained else None,
+            EXPLAINED: 1 if self._parts.conversation.explained else None,
         }
+        store = self._talk.path.keeping.store
         for key, number in numbers.items():
             text = "" if number is None else str(number)
-            if text != self._told.get(key):
-                self._state.store.remember(key, text)
+            if store is not None and text != self._told.get(key):
+                store.remember(key, text)
                 self._told[key] = text
 
     def learn(self, model: str) -> None:
@@ -116,19 +94,19 @@ class Autosave:
         Called on a thread, once all has begun: it may take a while. What was learned before is
         forgotten when it is not wanted any more.
         """
-        from assistant.decoding.sources import ngram_store
+        from assistant.engine.sources import ngram_store
 
+        store, learns = self._talk.path.keeping.store, self._controller.settings.learn
         try:
-            store = self._state.store
-            if self._state.settings.learn and store.saves:
+            if store is not None and learns and store.saves:
                 ngram_store.refresh(model, store.answer_tokens(model))
-            elif not self._state.settings.learn:
+            elif not learns:
                 ngram_store.clear()
         except StorageError as error:
-            self._prompt.notify(safe(str(error)), severity="warning", timeout=10, markup=False)
+            text = safe(str(error))
+            self._parts.notify(text, severity="warning", timeout=10, markup=False)
 
     def close(self) -> None:
-        """Remove what was deleted for good, which may take a while, and close the store."""
-        with suppress(StorageError):  # said at the next start, when it is tried again
-            self._state.store.purge()
-        self._state.store.close()
+        """Close the store, which may take a while."""
+        if (store := self._talk.path.keeping.store) is not None:
+            store.close()

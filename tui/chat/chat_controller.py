@@ -1,15 +1,15 @@
-"""The chat: what the user says is answered, what the engine says is shown."""
+"""The chat: what the user does reaches the talk, and what the talk says is shown and done."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.message import Message
 
 from assistant.events import (
     Counted,
-    Decoded,
     Event,
     Failed,
     Finished,
@@ -17,31 +17,46 @@ from assistant.events import (
     ModelInfo,
     Noticed,
     Prefilled,
-    Prepared,
     Ready,
-    Stop,
 )
-from assistant.request import Count, Mode, Request, Setup
-from assistant.service import Hear, Submit, Ticket
+from assistant.request import AnswerForm, Count, Mode, Request, Setup
+from assistant.service import EventStream, Submit
 from assistant.store.values import Attachment
+from assistant.talk.effects import (
+    AnswerBegun,
+    AnswerEnded,
+    AnswerGrew,
+    AnswerResumed,
+    AnswersEnded,
+    AskEngine,
+    Effect,
+    FindModel,
+    GivenBack,
+    MessageRemoved,
+    Noted,
+    NotSaved,
+    PathOpened,
+    QuestionAdded,
+    StopEngine,
+)
+from assistant.talk.talk import Talk
+from assistant.talk.tool_set import ToolSet
 from models.errors import StorageError
+from tui.chat.conversation.answer import Answer, below
 from tui.chat.conversation.turn import Turn
-from tui.chat.conversation.user_turn import UserTurn
-from tui.chat.conversation_state import ConversationState
-from tui.chat.dialogue import Dialogue
 from tui.chat.draft_notes import DraftNotes
 from tui.chat.engine_display import EngineDisplay
 from tui.chat.layout import ChatLayout
-from tui.chat.tools.controller import ToolCalls
-from tui.chat.tools.tool_set import ToolSet
+from tui.chat.tools.call_display import CallDisplay
 from tui.chat.unsent_text import QuestionEditing, UnsentText
 from tui.safe import safe
+from tui.settings.settings import Settings
 
 if TYPE_CHECKING:
     from assistant.store import Record
 
-Begin = Callable[[ModelInfo, Mode], Request]
-"""Begins an answer; called when its turn comes, it returns what the engine needs."""
+ALTERNATIVES = 5
+"""Alternatives of each row to report with each token, for the inspector."""
 
 
 class ModelWanted(Message):
@@ -53,74 +68,83 @@ class ModelsLoaded(Message):
 
 
 class ChatController:
-    """Keep the parts of a chat in step with its conversation and the engine.
+    """Stand between the parts of the chat, its talk and the engine.
 
     Args:
         submit: has the engine do a job.
     """
 
-    def __init__(
-        self,
-        parts: ChatLayout,
-        state: ConversationState,
-        dialogue: Dialogue,
-        unsent: UnsentText,
-        editing: QuestionEditing,
-        tools: ToolSet,
-        submit: Submit,
-    ) -> None:
-        self._parts, self._state, self._dialogue = parts, state, dialogue
-        self._unsent, self._editing, self._submit = unsent, editing, submit
-        self._display = EngineDisplay(parts)
-        self.mode: Mode = state.settings.mode
+    def __init__(self, parts: ChatLayout, settings: Settings, submit: Submit) -> None:
+        self.parts, self._submit = parts, submit
+        self.settings = settings
+        self.mode: Mode = settings.mode
         """How answers are decoded."""
-        self.ready: Ready | None = None
-        self.preparing = True
-        """Whether models are being looked for or loaded."""
-        self._ticket: Ticket | None = None  # of the answer under way
-        self._wish: Begin | None = None  # to be answered when that is possible
-        self._waiting: UserTurn | None = None  # the question of that, if it was just sent
-        self._drafts = DraftNotes(state)
-        self.tools = ToolCalls(parts, state, tools, self._proceed, self.answer)
+        self.form: AnswerForm | None = None
+        """What answers have to look like."""
+        tools = ToolSet(settings.tools, settings.offline)
+        self.talk = Talk(self.perform, None, tools, self._asks, lambda: self.settings.system or "")
+        """The conversation."""
+        self.unsent = UnsentText(parts.prompt, self.talk)
+        """What is in the prompt, here and elsewhere."""
+        self.editing = QuestionEditing(parts.prompt, self.talk, self.unsent)
+        """The earlier question that is being changed."""
+        self.calls = CallDisplay(parts, self.talk)
         """The calls that answers ask for."""
+        self.show_beside: Callable[[Effect], None] = lambda effect: None
+        """Shows answers that are not in the conversation yet: several to one question."""
+        self.ready: Ready | None = None
+        self._display = EngineDisplay(parts)
+        self._draft_notes = DraftNotes()
+        self._streaming: dict[int, Answer] = {}  # answers under way that are on the screen
+        self._stream: EventStream | None = None  # of what the engine does for the talk
+        self._leaves = False  # whether the program ends, and nothing is shown any more
 
     @property
     def busy(self) -> bool:
-        """Whether an answer is under way, also one that nobody waits for, or a call."""
-        return self._ticket is not None or self.tools.running
-
-    @property
-    def waits(self) -> bool:
-        """Whether something is to be answered as soon as that is possible."""
-        return self._wish is not None
+        """Whether the engine or a tool is at work."""
+        return self.talk.busy
 
     @property
     def wants_model(self) -> bool:
         """Whether a prompt waits that no model will ever answer."""
-        return self.waits and not self.preparing and self.ready is None
+        return self.talk.waits and not self.talk.expects_model and self.ready is None
+
+    def _asks(self) -> Request:
+        return replace(
+            self.settings.request(),
+            messages=(),
+            mode=self.mode,
+            form=self.form,
+            alternatives=ALTERNATIVES,
+        )
+
+    # The models
 
     def prepare(self) -> None:
         """Note that models are being looked for."""
-        self.ready, self.preparing = None, True
+        self.ready = None
+        self.talk.expect_model()
         self._display.looking()
 
     def load(self, setup: Setup, no_draft: str | None) -> None:
         """Have models loaded instead of an answer; what waits is answered afterwards."""
-        self._drafts.no_draft = no_draft
-        self.cancel()
+        self._draft_notes.no_draft = no_draft
+        self._cancel()
         self._submit(setup, self._loading)
 
     def no_model(self, reason: str) -> None:
         """Say why nothing can be answered, and give back the waiting prompt."""
-        self.ready, self.preparing = None, False
+        self.ready = None
         self._display.no_model()
-        self._state.view.note(reason, "error")
-        self.take_back()
+        self.talk.no_model(reason)
 
-    def ask(self, request: Request, take: Hear) -> None:
-        """Have the engine answer; `take` hears of it, and has `show` show what it does not."""
-        self.tools.live = False
-        self._ticket = self._submit(request, take)
+    def idle_target(self, why: str = "") -> ModelInfo | None:
+        """Return the target when nothing is to be answered; None after saying what is."""
+        if self.ready is not None and not self.busy and not self.talk.waits:
+            return self.ready.target
+        what = "An answer is under way; Esc stops it" if self.ready else "No models are loaded yet"
+        self.parts.notify(f"{what}.{why}", timeout=4, markup=False)
+        return None
 
     def count(self, count: Count) -> None:
         """Have the tokens of a text counted, once a model can."""
@@ -129,199 +153,210 @@ class ChatController:
 
     def steer(self, mode: Mode) -> None:
         """Decode so from now on; the answer under way has it from its next round on."""
-        self.mode, settings = mode, self._state.settings
-        if self._ticket is not None:
-            self._ticket.steer(mode, settings.lookahead, settings.sampling)
+        self.mode = mode
+        if self._stream is not None:
+            self._stream.steer(mode, self.settings.lookahead, self.settings.sampling)
 
-    def cancel(self) -> None:
-        """End the answer under way."""
-        if self._ticket is not None:
-            self._ticket.cancel()
+    # What the user does
 
-    def show(self, event: Event | None) -> None:
-        """Show what the engine says of an answer."""
-        if not self._parts.is_attached:  # the program has ended meanwhile
+    def say(self, text: str, attachments: Sequence[Attachment] = ()) -> None:
+        """Answer what the user says now, or as soon as that is possible."""
+        if self.talk.waits:
+            text = "One message is waiting already; this one stays here."
+            self.parts.notify(text, timeout=3, markup=False)
+        else:
+            self.talk.say(text, attachments, self.editing.sent())
+            self._sent()
+
+    def keep(self, text: str, attachments: Sequence[Attachment]) -> None:
+        """Keep and show a question, which is in the prompt no longer."""
+        self.talk.add_question(text, attachments, self.editing.sent())
+        self._sent()
+
+    def _sent(self) -> None:
+        self.parts.prompt.take()
+        self.unsent.sent()
+
+    def open(self, conversation: int | None, to_prompt: bool = False) -> None:
+        """Show a conversation; an answer under way in another one is stopped and kept."""
+        self.go(lambda: self.talk.open(conversation))
+        if to_prompt:
+            self.parts.prompt.focus()
+
+    def go(self, there: Callable[[], None]) -> None:
+        """Show another conversation, with what is unsent in it; or say why that cannot be."""
+        self.stop()
+        self.editing.leave()
+        try:
+            there()
+        except StorageError as error:
+            self.parts.notify(safe(str(error)), severity="error", timeout=10, markup=False)
+        self.follow()
+
+    def follow(self) -> None:
+        """Show that another conversation is on the screen."""
+        self.unsent.go()
+        self.list_chats()
+        self._display.clear()
+        self.parts.refresh_bindings()
+
+    def stop(self) -> None:
+        """End the answer or the call, keep what there is, and take back a waiting prompt."""
+        self.talk.stop()
+        self.parts.refresh_bindings()
+
+    def leave(self) -> None:
+        """Keep what is under way: the program ends."""
+        self._leaves = True
+        self.talk.leave()
+
+    def list_chats(self) -> None:
+        """List the conversations again, from the current store."""
+        path, chats = self.talk.path, self.parts.chats
+        if path.keeping.store is not None:
+            chats.use(path.keeping.store)
+        chats.current = path.conversation
+        chats.refresh_list()
+
+    # What the talk says
+
+    def perform(self, effect: Effect) -> None:
+        """Show or do what the talk says."""
+        view = self.parts.conversation
+        match effect:
+            case _ if self._leaves:
+                pass
+            case AskEngine(request):
+                self._stream = self._submit(request, self.hear)
+                self.parts.refresh_bindings()
+            case StopEngine():
+                self._cancel()
+            case FindModel():
+                self.parts.app.post_message(ModelWanted())
+            case PathOpened(path):
+                self._open(path)
+            case QuestionAdded(record):
+                view.trace = self.talk.path.keeping.trace
+                view.ask(record.content, record, record.attachments).add_class("waiting")
+                self.list_chats()
+            case AnswerBegun(record) if self.talk.path.shows(record):
+                self._begin(record)
+            case AnswerResumed(record):
+                self._streaming[record.id] = self._answer_of(record)
+                self._streaming[record.id].resume()
+            case AnswerGrew(record, step, event) if record.id in self._streaming:
+                self._streaming[record.id].add(step)
+                self._streaming[record.id].call(event.calls)
+                self._streaming[record.id].tell(event.stats)
+                self._display.decoded(event)
+            case AnswerEnded(record) if record.id in self._streaming:
+                answer = self._streaming.pop(record.id)
+                answer.record = record
+                answer.finish(below(record), record.state)
+            case AnswersEnded():
+                self._display.over()
+                self.list_chats()
+                self.show_beside(effect)
+            case AnswerBegun() | AnswerGrew() | AnswerEnded():
+                self.show_beside(effect)
+            case MessageRemoved(record):
+                self._streaming.pop(record.id, None)
+                for turn in view.turns:
+                    if turn.record is not None and turn.record.id == record.id:
+                        turn.remove()
+            case GivenBack(text, attachments):
+                if not self.parts.prompt.give_back(text, attachments):
+                    hint = "Up-arrow in an empty prompt brings back the unanswered one."
+                    self.parts.notify(hint, markup=False)
+            case Noted(text, severity, before):
+                view.note(text, severity, self._streaming.get(before.id) if before else None)
+                if severity == "error" and not self.parts.screen.is_active:
+                    self.parts.notify(safe(text), severity="error", markup=False)
+            case NotSaved(reason):
+                self.parts.banner.not_saved(StorageError(reason))
+            case _:
+                self.calls.perform(effect)
+
+    def _begin(self, record: Record) -> None:
+        view = self.parts.conversation
+        view.query(".waiting").remove_class("waiting")
+        followed = isinstance(self.parts.screen.focused, Turn)  # what is replaced
+        self._streaming[record.id] = view.begin(record.model, record)
+        if followed:
+            view.focus_last()
+
+    def _open(self, path: Sequence[Record]) -> None:
+        view, keeping = self.parts.conversation, self.talk.path.keeping
+        # What streams is shown as it streamed: the store has an older state of it.
+        streaming = [(record, self.talk.so_far(record)) for record in path]
+        view.open(
+            [replace(r, content="", thought="") if so_far else r for r, so_far in streaming],
+            keeping.trace,
+        )
+        self._streaming.clear()
+        for record, so_far in streaming:
+            if so_far is not None:
+                self._streaming[record.id] = answer = self._answer_of(record)
+                for step in so_far.trace:
+                    answer.add(step)
+                answer.call(so_far.calls)
+
+    def _answer_of(self, record: Record) -> Answer:
+        """Return the answer on the screen that a record is shown as."""
+        turns = reversed(self.parts.conversation.turns)  # older ones may not be gone yet
+        return next(
+            t for t in turns if isinstance(t, Answer) and t.record and t.record.id == record.id
+        )
+
+    # What the engine says
+
+    def hear(self, event: Event | None) -> None:
+        """Take what the engine says about an answer."""
+        if not self.parts.is_attached:  # the program has ended meanwhile
             return
         match event:
-            case Decoded():
-                if (reply := self._state.reply) is not None:
-                    reply.add(event)
-                    if self._state.shows(reply.record):
-                        self._display.decoded(event)
+            case None:
+                self._stream = None
+                self.talk.job_over()
+                self.parts.refresh_bindings()
+                return
             case Loading():
                 self._display.loading(event)
             case Ready():
                 self._be_ready(event)
-            case Prepared(dropped_turns=dropped) if dropped:
-                self._state.note(f"Left out, to fit the context: the oldest turns ({dropped}).")
-            case Noticed(text):
-                self._state.note(text)
             case Prefilled():
                 self._display.reading(event)
             case Finished():
-                self._drafts.doubt(event.stats)
-                self.tools.live = event.stop is not Stop.CANCELLED
-                if not event.complete and event.stop is not Stop.CANCELLED:
-                    self._state.note("The answer ended before it had its form.")
-                self._end(self._dialogue.finished(event))
-            case Failed():
-                self._tell(event)
-                self.take_back()  # it would hang on an answer that may fail
-                self._end(self._dialogue.failed(event))
-            case None:
-                self._ticket = None
-                self._proceed()
-
-    def say(self, text: str, attachments: Sequence[Attachment]) -> None:
-        """Answer what the user says now, or as soon as that is possible."""
-        if self.waits:
-            self._parts.notify("One message is waiting already; this one stays here.", timeout=3)
-            return
-        self._waiting = self.keep(text, attachments)
-        self._waiting.add_class("waiting")
-        self.answer()
-
-    def keep(self, text: str, attachments: Sequence[Attachment]) -> UserTurn:
-        """Keep and show a question, which is in the prompt no longer."""
-        edited = self._editing.sent()
-        if edited is None:
-            self.tools.refuse()
-        turn = self._dialogue.ask(text, attachments, edited)
-        self.list_chats()
-        self._parts.prompt.take()
-        self._unsent.sent()
-        return turn
-
-    def answer(self) -> None:
-        """Have the last question answered."""
-
-        def begin(model: ModelInfo, mode: Mode) -> Request:
-            turn, self._waiting = self._waiting, None
-            if turn is not None:
-                turn.remove_class("waiting")
-            asked = self._dialogue.answer(model, mode)
-            if isinstance(self._parts.screen.focused, Turn):  # it followed what is replaced
-                self._state.view.focus_last()
-            return asked
-
-        self._have(begin)
-
-    def again(self, answer: Record) -> None:
-        """Have another answer to the question of this one, or a call run again."""
-        self._state.cut_before(answer)
-        if answer.role == "tool":  # it is asked about once more
-            self.tools.look()
-        else:
-            self.answer()
-
-    def go_on(self, answer: Record) -> None:
-        """Continue with an answer that was cut, or after what a tool returned."""
-        if self._state.leaf is None or answer.id != self._state.leaf.id:
-            self._parts.notify("Only the last answer can be continued; f copies up to here.")
-        elif self._state.shared:  # two would write over each other
-            self._parts.notify("It is open in another specchat, too; f copies up to here.")
-        elif answer.role == "tool":
-            self.tools.grant()
-        else:
-            self._have(self._dialogue.go_on)
-
-    def idle_target(self, why: str = "") -> ModelInfo | None:
-        """Return the target when nothing is to be answered; None after saying what is."""
-        if self.ready is not None and not self.busy and not self.waits:
-            return self.ready.target
-        what = "An answer is under way; Esc stops it" if self.ready else "No models are loaded yet"
-        self._parts.notify(f"{what}.{why}", timeout=4, markup=False)
-        return None
-
-    def open(self, conversation: int | None, to_prompt: bool = False) -> None:
-        """Show a conversation; an answer under way in another one is stopped and kept."""
-        self.stop()
-        self._editing.leave()
-        try:
-            self._state.open(conversation)
-        except StorageError as error:
-            self._parts.notify(safe(str(error)), severity="error", timeout=10, markup=False)
-        self.follow()
-        if to_prompt:
-            self._parts.prompt.focus()
-
-    def follow(self) -> None:
-        """Show that another conversation is on the screen."""
-        self._unsent.go()
-        self.list_chats()
-        self._display.clear()
-        self._parts.refresh_bindings()
-
-    def list_chats(self) -> None:
-        """List the conversations again, from the current store."""
-        chats = self._parts.chats
-        chats.use(self._state.store)
-        chats.current = self._state.conversation
-        chats.refresh_list()
-
-    def stop(self) -> None:
-        """End the answer or the call, keep what there is, and take back a waiting prompt."""
-        self.take_back()
-        self.cancel()
-        self.tools.stop()
-        self._parts.refresh_bindings()
-
-    def take_back(self) -> None:
-        """Give back the waiting prompt."""
-        self._wish = None
-        turn, self._waiting = self._waiting, None
-        if turn is not None:
-            self._dialogue.take_back(turn)
-            self._give_back(turn.text, turn.record.attachments if turn.record else ())
-
-    def _give_back(self, text: str, attachments: tuple[Attachment, ...]) -> None:
-        if not self._parts.prompt.give_back(text, attachments):
-            self._parts.notify("Up-arrow in an empty prompt brings back the unanswered one.")
-
-    def _have(self, begin: Begin) -> None:
-        self._wish = begin
-        self._go_on()
-
-    def _proceed(self) -> None:
-        """Do what waits, or else what follows from the last answer."""
-        self._go_on()
-        if not self.waits and not self.busy:
-            self.tools.go_on()
-
-    def _go_on(self) -> None:
-        """Do what waits, or ask for a model if nothing else helps; offer the matching keys."""
-        begin, ready = self._wish, self.ready
-        if begin is not None and ready is not None and not self.busy and self.tools.known():
-            self._wish = None
-            self.ask(begin(ready.target, self.mode), self.show)
-        if self.wants_model:
-            self._parts.app.post_message(ModelWanted())  # going up, it would end at its sender
-        self._parts.refresh_bindings()
+                if doubt := self._draft_notes.doubt(event.stats):
+                    self.talk.note(doubt)
+        self.talk.hear(event)
 
     def _loading(self, event: Event | None) -> None:
-        if isinstance(event, Failed):
-            self._tell(event)
-            self.no_model(event.message)
-        elif event is not None:
-            self.show(event)
+        match event:
+            case Loading():
+                self._display.loading(event)
+            case Ready():
+                self._be_ready(event)
+            case Noticed(text):
+                self.talk.note(text)
+            case Failed(message):
+                if not self.parts.screen.is_active:  # where a note in the conversation is not seen
+                    self.parts.notify(safe(message), severity="error", markup=False)
+                self.no_model(message)
 
     def _counted(self, event: Event | None) -> None:
         if isinstance(event, Counted):
-            self._parts.prompt.attached.counted(event.label, event.tokens)
+            self.parts.prompt.attached.counted(event.label, event.tokens)
 
     def _be_ready(self, ready: Ready) -> None:
-        self._display.ready(ready, self._state.settings)
-        self._drafts.ready(ready)
-        self.ready, self.preparing = ready, False
-        self._parts.post_message(ModelsLoaded())
-        self._go_on()
+        self.ready = ready
+        self._display.ready(ready, self.settings)
+        if refused := self._draft_notes.ready(ready, self.settings):
+            self.parts.conversation.note(refused, "warning")
+        self.parts.post_message(ModelsLoaded())
+        self.talk.ready(ready.target)
+        self.parts.refresh_bindings()
 
-    def _tell(self, event: Failed) -> None:
-        if not self._parts.screen.is_active:  # where the note in the conversation is not seen
-            self._parts.notify(safe(event.message), severity="error", markup=False)
-
-    def _end(self, unanswered: Record | None) -> None:
-        self._display.over()
-        if unanswered is not None:
-            self._give_back(unanswered.content, unanswered.attachments)
-        self.list_chats()
+    def _cancel(self) -> None:
+        if self._stream is not None:
+            self._stream.cancel()

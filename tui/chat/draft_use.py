@@ -3,20 +3,19 @@
 import shlex
 from pathlib import Path
 
+from assistant.draft_sources import COMPUTING
 from assistant.events import ModelInfo, Ready, Stats
 from tui.settings.settings import Settings
 
 MIN_TESTED = 8
 """How many proposals show that accepting none was no accident."""
-MODELS = frozenset(("model", "heads"))
-"""The sources of proposals that are a draft model, or heads of the target."""
 
 
 def refused(reason: str, ready: Ready, settings: Settings) -> str:
     """Return why there is no draft model, and what that means for answers."""
     if settings.mode == "ars":
         return reason
-    others = [source for source in settings.draft_sources if source not in MODELS]
+    others = [source for source in settings.draft_sources if source not in COMPUTING]
     if ready.rolls_back and others:
         return f"{reason} Proposals come from the conversation alone."
     return f"{reason} Answers come without speculation."
@@ -24,7 +23,7 @@ def refused(reason: str, ready: Ready, settings: Settings) -> str:
 
 def rejected(stats: Stats, draft: ModelInfo) -> str | None:
     """Return a sentence if a draft was no help at all."""
-    tally = next((stats.sources[name] for name in MODELS & stats.sources.keys()), None)
+    tally = next((stats.sources[name] for name in COMPUTING & stats.sources.keys()), None)
     if tally is None or tally.tested < MIN_TESTED or tally.accepted:
         return None
     return f"None of the {tally.tested:,} proposals of {_file(draft)} that were checked was right."
@@ -32,7 +31,7 @@ def rejected(stats: Stats, draft: ModelInfo) -> str | None:
 
 def unused(stats: Stats, draft: ModelInfo, settings: Settings, answers: int) -> str | None:
     """Return why a draft took no part in answers, if it took none."""
-    if MODELS & stats.sources.keys() or stats.draft_s:
+    if COMPUTING & stats.sources.keys() or stats.draft_s:
         return None
     return f"The draft {_file(draft)} was not used: {_why(stats, settings, answers)}."
 
@@ -54,7 +53,7 @@ def _why(stats: Stats, settings: Settings, answers: int) -> str:
         return "mode ars decodes without guesses"
     if settings.lookahead == 0:
         return "lookahead 0 allows no guesses"
-    if MODELS.isdisjoint(settings.draft_sources):
+    if COMPUTING.isdisjoint(settings.draft_sources):
         return f"source {settings.source} leaves it out"
     if answers > 1:
         return "several answers take their guesses only from the conversation"

@@ -1,7 +1,7 @@
 """What the engine does, on the banner, the status line and the panel."""
 
+from assistant.draft_sources import COMPUTING
 from assistant.events import Decoded, Loading, Origin, Prefilled, Ready
-from tui.chat import draft_use
 from tui.chat.layout import ChatLayout
 from tui.chat.status import Activity
 from tui.settings.settings import Settings
@@ -31,7 +31,7 @@ class EngineDisplay:
     def ready(self, ready: Ready, settings: Settings) -> None:
         """Name the models that are loaded."""
         parts, n_ctx = self._parts, ready.target.n_ctx
-        tables = [source for source in settings.draft_sources if source not in draft_use.MODELS]
+        tables = [source for source in settings.draft_sources if source not in COMPUTING]
         drafting = ready.draft is not None or (ready.rolls_back and bool(tables))
         parts.banner.ready(ready)
         parts.panel.ready(ready)

@@ -2,7 +2,7 @@
 
 from assistant.request import AnswerForm
 from models.errors import UsageError
-from tui.chat.conversation_state import ConversationState
+from tui.chat.chat_controller import ChatController
 from tui.chat.layout import ChatLayout
 from tui.chat.prompt.attachments import one_line, read
 from tui.chat.prompt.file_search import located
@@ -12,18 +12,18 @@ from tui.safe import safe
 class FormChoice:
     """Have answers in the form of a file that the user names, until the user turns it off."""
 
-    def __init__(self, parts: ChatLayout, state: ConversationState) -> None:
-        self._parts, self._state = parts, state
+    def __init__(self, parts: ChatLayout, controller: ChatController) -> None:
+        self._parts, self._controller = parts, controller
 
     def toggle(self) -> None:
         """Ask for the file; or let answers be as they come again."""
-        if self._state.form is None:
+        if self._controller.form is None:
             from tui.settings.name_screen import NamingScreen
 
             screen = NamingScreen("Answer with JSON", "file with a JSON Schema")
             self._parts.app.push_screen(screen, self._use)
         else:
-            self._state.form = None
+            self._controller.form = None
             self._parts.prompt.show_form("")
             self._parts.notify("Answers come as they are again.", timeout=3)
 
@@ -32,7 +32,7 @@ class FormChoice:
             return
         try:
             text = read(located(name, self._parts.prompt.picker.root), name).text
-            self._state.form = AnswerForm("schema", text)
+            self._controller.form = AnswerForm("schema", text)
         except UsageError as error:
             self._parts.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
         else:

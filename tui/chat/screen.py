@@ -13,14 +13,12 @@ from textual.screen import Screen
 
 from assistant.request import Count, Mode, Request
 from assistant.service import Submit
+from models.errors import StorageError
 from tui.app.clipboard import copy_and_say
-from tui.app.textual_private import paint_sparingly
 from tui.chat.autosave import Autosave
 from tui.chat.chat_controller import ChatController, ModelsLoaded
 from tui.chat.conversation.suggestions import SuggestionLine
 from tui.chat.conversation.turn import TurnAction
-from tui.chat.conversation_state import ConversationState
-from tui.chat.dialogue import Dialogue
 from tui.chat.form_choice import FormChoice
 from tui.chat.layout import ChatLayout
 from tui.chat.list.chat_list import ChatList
@@ -29,9 +27,7 @@ from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.several.controller import SeveralAnswers
 from tui.chat.tools.approval_turn import ApprovalTurn
-from tui.chat.tools.tool_set import ToolSet
 from tui.chat.turn_actions import TurnActions
-from tui.chat.unsent_text import QuestionEditing, UnsentText
 from tui.settings.settings import Settings
 from tui.widgets.keyline import KeyLine
 
@@ -111,38 +107,17 @@ class ChatScreen(Screen[None]):
 
     def __init__(self, settings: Settings, submit: Submit) -> None:
         super().__init__()
-        paint_sparingly(self)
         self.set_reactive(ChatScreen.mode, settings.mode)
         self.parts = parts = ChatLayout(settings.mode)
         self.prompt, self.conversation = parts.prompt, parts.conversation
         self.conversation.servers = bool(settings.tools.servers)
-        self.state = state = ConversationState(self.conversation, settings, parts.banner.not_saved)
-        self.dialogue = Dialogue(state)
-        self.unsent = UnsentText(self.prompt, state)
-        self.editing = QuestionEditing(self.prompt, state, self.unsent)
-        self.controller = ChatController(
-            parts,
-            state,
-            self.dialogue,
-            self.unsent,
-            self.editing,
-            ToolSet(settings.tools, settings.offline),
-            submit,
-        )
-        self.turns = TurnActions(state, self.editing, self.controller)
+        self.controller = ChatController(parts, settings, submit)
+        self.talk = self.controller.talk
+        self.turns = TurnActions(self.conversation, self.controller)
         self._deleted: int | None = None  # the conversation that was open when it was deleted
-        self.form = FormChoice(parts, state)
-        self.several = SeveralAnswers(parts, state, self.dialogue, self.controller)
-        self.autosave = Autosave(
-            state,
-            self.dialogue,
-            self.prompt,
-            self.unsent,
-            self.editing,
-            self.several,
-            self.controller.tools,
-            self.controller.follow,
-        )
+        self.form = FormChoice(parts, self.controller)
+        self.several = SeveralAnswers(parts, self.controller)
+        self.autosave = Autosave(self.controller)
 
     def compose(self) -> ComposeResult:
         """Lay out the parts above the keys."""
@@ -176,14 +151,14 @@ class ChatScreen(Screen[None]):
 
     def apply(self, settings: Settings) -> None:
         """Continue with other settings, from the next round or answer on."""
-        self.state.settings = settings
+        self.controller.settings = settings
         self.mode = settings.mode
         self._look()
         self.controller.steer(self.mode)
 
     def _look(self) -> None:
         """Show answers as the settings say."""
-        settings = self.state.settings
+        settings = self.controller.settings
         self.conversation.view = "auto" if settings.view == "words" else "tokens"
         self.conversation.ghosts = settings.ghosts
         self.conversation.thoughts = settings.show_thinking
@@ -228,32 +203,43 @@ class ChatScreen(Screen[None]):
     @on(ApprovalTurn.Decided)
     def decide(self, message: ApprovalTurn.Decided) -> None:
         """Run a call, or refuse it."""
-        self.controller.tools.decide(message.turn, message.decision)
+        self.controller.calls.decide(message.turn, message.decision)
 
     @on(Deleted)
     def leave_deleted(self, message: Deleted) -> None:
         """Stop showing a deleted conversation."""
-        if message.id == self.state.conversation:
+        if message.id == self.talk.path.conversation:
             self._deleted = message.id
             self.controller.open(None)
 
     @on(Restored)
     def return_to_restored(self, message: Restored) -> None:
         """Show a conversation that was open when it was deleted, after it was restored."""
-        if message.id == self._deleted and self.state.conversation is None:
+        if message.id == self._deleted and self.talk.path.conversation is None:
             self.controller.open(message.id)
 
     @on(ChatList.Chosen)
     def open_chosen(self, message: ChatList.Chosen) -> None:
         """Open the conversation that was chosen, and go to what was searched for."""
         self.controller.open(message.id)
-        if message.message is None or not self.state.go_to(message.message):
+        if message.message is None or not self._go_to(message.message):
             self.prompt.focus()
+
+    def _go_to(self, message: int) -> bool:
+        """Go to a message of the conversation, on any branch; return whether it exists."""
+        path = self.talk.path
+        try:
+            if message not in {record.id for record in path.records}:
+                path.choose(message)
+        except StorageError:  # it has been deleted meanwhile
+            return False
+        self.conversation.walk_to(message)
+        return True
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer the key that stops while there is something to stop, else the way to the prompt."""
-        occupied = self.controller.busy or self.controller.waits
-        edits = self.editing.question is not None
+        occupied = self.controller.busy or self.talk.waits
+        edits = self.controller.editing.question is not None
         if action == "stop":
             return occupied
         if action == "leave":
@@ -268,7 +254,7 @@ class ChatScreen(Screen[None]):
 
     def action_leave(self) -> None:
         """Leave the question that is edited as it was."""
-        self.editing.leave()
+        self.controller.editing.leave()
 
     def action_back(self) -> None:
         """Go back to the prompt and the conversation."""
@@ -326,7 +312,7 @@ class ChatScreen(Screen[None]):
 
     def action_tools(self) -> None:
         """List the tools and their servers."""
-        self.controller.tools.show_list()
+        self.controller.calls.show_list()
 
     def action_copy(self) -> None:
         """Copy the last answer."""
@@ -342,10 +328,9 @@ class ChatScreen(Screen[None]):
 
     def action_race(self) -> None:
         """Let the prompt, or else the last question, race."""
-        target = self.controller.idle_target(" A race needs both models to itself.")
-        if target is None:
+        if self.controller.idle_target(" A race needs both models to itself.") is None:
             return
-        request = self.dialogue.race(self.prompt.text, self.prompt.attachments, target)
+        request = self.talk.race_request(self.prompt.text, self.prompt.attachments)
         if request is not None:
             self.post_message(RaceWanted(request))
         else:

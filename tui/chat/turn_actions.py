@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from models.errors import StorageError
+from assistant.talk.calls import open_calls
+from models.errors import StorageError, UsageError
 from tui.app.clipboard import code_blocks, copy_and_say
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.turn import Turn, Verb
-from tui.chat.tools.calls import open_calls
 from tui.safe import safe
 
 if TYPE_CHECKING:
     from assistant.store import Record
     from tui.chat.chat_controller import ChatController
-    from tui.chat.conversation_state import ConversationState
-    from tui.chat.unsent_text import QuestionEditing
+    from tui.chat.conversation.conversation import Conversation
 
 LONGEST_TITLE = 60
 WAIT = "One moment: an answer is under way. Esc stops it."
@@ -25,11 +24,9 @@ WAIT = "One moment: an answer is under way. Esc stops it."
 class TurnActions:
     """Do to a turn of the chat what its keys ask for; the last deletion can be taken back."""
 
-    def __init__(
-        self, state: ConversationState, editing: QuestionEditing, controller: ChatController
-    ) -> None:
-        self._state, self._view = state, state.view
-        self._editing, self._controller = editing, controller
+    def __init__(self, view: Conversation, controller: ChatController) -> None:
+        self._view, self._controller = view, controller
+        self._talk, self._path = controller.talk, controller.talk.path
         self._undo: list[Callable[[], None]] = []
         self._copied: tuple[str, int] | None = None  # of which text, and which code block of it
 
@@ -45,24 +42,29 @@ class TurnActions:
                 self._copy_code(turn)
             case "links":
                 self._list_links(turn.text)
-            case "inspect" if record and self._state.shows(record):
+            case "inspect" if record and self._path.shows(record):
                 self._tell_if_it_fails(lambda: self._inspect(turn, record))
             case _ if record is None or self._waits:
                 self._view.notify(WAIT, timeout=3)
-            case _ if self._state.shows(record):  # not left on the way to another path
+            case _ if self._path.shows(record):  # not left on the way to another path
                 self._tell_if_it_fails(lambda: self._change(record, verb))
 
     def answer_again(self) -> None:
         """Have another answer to the last question, or the first one if it has none."""
-        leaf = self._state.leaf
+        leaf = self._path.leaf
         if self._waits:
             self._view.notify(WAIT, timeout=3)
         elif leaf is None:
             self._view.notify("There is no question to answer yet.", timeout=3)
-        elif leaf.role == "assistant" or open_calls(self._state.records):
-            self._controller.again(leaf)
+        elif leaf.role == "assistant" or open_calls(self._path.records):
+            self._again(leaf)
         else:
-            self._controller.answer()
+            self._talk.answer()
+
+    def _again(self, record: Record) -> None:
+        self._talk.answer_again(record)
+        if record.role == "tool":
+            self._controller.calls.look()
 
     def toggle_ghosts(self) -> None:
         """Show rejected drafts in every answer, or hide them."""
@@ -82,12 +84,13 @@ class TurnActions:
     @property
     def _waits(self) -> bool:
         """Whether the conversation must stay as it is for the moment."""
-        tools = self._controller.tools
-        return self._state.busy or self._controller.waits or tools.running
+        return not self._talk.idle
 
     def _tell_if_it_fails(self, change: Callable[[], None]) -> None:
         try:
             change()
+        except UsageError as error:
+            self._view.notify(str(error), timeout=4, markup=False)
         except StorageError as error:
             self._view.notify(safe(str(error)), severity="error", timeout=10, markup=False)
 
@@ -104,9 +107,8 @@ class TurnActions:
         """Open the inspector on an answer, or on what there is of it so far."""
         from tui.chat.inspector.screen import Inspector
 
-        state = self._state
-        so_far = state.so_far(record)
-        trace = state.store.answers.trace(record.id) if so_far is None else so_far
+        so_far = self._talk.so_far(record)
+        trace = so_far.trace if so_far else self._path.keeping.trace(record.id)
         title = " ".join((turn.text or record.thought).split())[:LONGEST_TITLE]
         self._view.app.push_screen(Inspector(trace, title, more=so_far is not None))
 
@@ -124,15 +126,16 @@ class TurnActions:
     def _change(self, record: Record, verb: Verb) -> None:
         match verb:
             case "edit":
-                self._editing.begin(record)
+                self._controller.editing.begin(record)
             case "regenerate":
-                self._controller.again(record)
+                self._again(record)
             case "continue":
-                self._controller.go_on(record)
+                self._talk.go_on(record)
             case "older" | "newer":
                 self._choose(record, -1 if verb == "older" else 1)
             case "fork":
-                self._controller.open(self._state.store.fork(record.id), to_prompt=True)
+                self._controller.go(lambda: self._path.fork(record))
+                self._controller.parts.prompt.focus()
                 hint = " Ctrl+R answers it." if record.role == "user" else ""
                 self._view.notify(
                     f"This is now a separate conversation.{hint}", timeout=5, markup=False
@@ -141,28 +144,21 @@ class TurnActions:
                 self._delete(record)
 
     def _choose(self, record: Record, step: int) -> None:
-        state = self._state
         sibling = record.siblings[record.siblings.index(record.id) + step]
-        state.store.choose(sibling)
-        state.open(state.conversation)
+        self._path.choose(sibling)
         self._view.walk_to(sibling)
 
     def _delete(self, record: Record) -> None:
-        state, conversation = self._state, self._state.conversation
-        view = self._view
+        conversation, view = self._path.conversation or 0, self._view
 
         def bring_back() -> None:
-            state.store.restore(record.id)
-            state.store.choose(record.id)
-            state.open(conversation)
-            self._controller.follow()
+            self._controller.go(lambda: self._path.restore(conversation, record.id))
             view.walk_to(record.id)
 
-        state.store.drop(record.id)
-        state.open(conversation)
+        self._path.delete(record)
         self._undo.append(bring_back)
         view.call_after_refresh(view.focus_last)
-        key = "u" if state.records else "Ctrl+Z"  # a letter is typed into the prompt
+        key = "u" if self._path.records else "Ctrl+Z"  # a letter is typed into the prompt
         self._view.notify(
             f"Deleted, with what followed. {key} brings it back.", timeout=6, markup=False
         )

@@ -9,7 +9,7 @@ from models.errors import StorageError
 
 if TYPE_CHECKING:
     from assistant.store import Record, Store
-    from tui.chat.conversation_state import ConversationState
+    from assistant.talk.talk import Talk
     from tui.chat.prompt.prompt import Prompt
 
 HEADING = "Enter asks it again, on a new branch · Esc cancels"
@@ -25,8 +25,8 @@ class PromptPlace(NamedTuple):
 class UnsentText:
     """Put away what is in the prompt when the user goes elsewhere, and bring it back later."""
 
-    def __init__(self, prompt: Prompt, state: ConversationState) -> None:
-        self._prompt, self._state = prompt, state
+    def __init__(self, prompt: Prompt, talk: Talk) -> None:
+        self._prompt, self._talk = prompt, talk
         self._place = PromptPlace()
         self._store: Store | None = None  # that of the places
         self._states: dict[PromptPlace, str] = {}  # of other places, as they were left
@@ -34,12 +34,12 @@ class UnsentText:
 
     def begin(self) -> None:
         """Restore what was unsent when the app ended; text typed since follows it."""
-        self._place = PromptPlace(self._state.conversation)
+        self._place = PromptPlace(self._talk.path.conversation)
         self._prompt.restore(self._left_in(self._place))
 
     def go(self, message: int | None = None) -> None:
         """Continue in the conversation on the screen, or replacing one of its messages."""
-        place = PromptPlace(self._state.conversation, message)
+        place = PromptPlace(self._talk.path.conversation, message)
         if place != self._place:
             state = self._left_in(place)
             self._states[self._place] = self._prompt.state()
@@ -54,7 +54,7 @@ class UnsentText:
 
     def forget(self, message: int) -> None:
         """Keep nothing of what was to take the place of a message."""
-        self._states[PromptPlace(self._state.conversation, message)] = ""
+        self._states[PromptPlace(self._talk.path.conversation, message)] = ""
 
     def keep(self) -> None:
         """Save what has changed; may be called on any thread.
@@ -64,32 +64,35 @@ class UnsentText:
         """
         from assistant.store import unsent
 
+        store = self._talk.path.keeping.store
         states = self._states | {self._place: self._prompt.state()}
         for place, state in states.items():
-            if state != self._kept.get(place, ""):
-                self._state.store.remember(unsent(*place), state)
+            if store is not None and state != self._kept.get(place, ""):
+                store.remember(unsent(*place), state)
                 self._kept[place] = state
 
     def _left_in(self, place: PromptPlace) -> str:
         """Return what was left in a place; what cannot be read stays where it is."""
         from assistant.store import unsent
 
-        if self._store is not self._state.store:  # whose conversations have other numbers
-            self._store = self._state.store
+        store = self._talk.path.keeping.store
+        if self._store is not store:  # its conversations have other numbers
+            self._store = store
             self._states.clear()
             self._kept.clear()
         if place not in self._states:
             self._states[place] = self._kept[place] = ""
             with suppress(StorageError):
-                self._states[place] = self._kept[place] = self._store.recall(unsent(*place)) or ""
+                left = store.recall(unsent(*place)) if store is not None else None
+                self._states[place] = self._kept[place] = left or ""
         return self._states[place]
 
 
 class QuestionEditing:
     """Change one earlier question at a time; a change that is left is there when one comes back."""
 
-    def __init__(self, prompt: Prompt, state: ConversationState, unsent: UnsentText) -> None:
-        self._prompt, self._state, self._unsent = prompt, state, unsent
+    def __init__(self, prompt: Prompt, talk: Talk, unsent: UnsentText) -> None:
+        self._prompt, self._talk, self._unsent = prompt, talk, unsent
         self._original = ""  # what was in the prompt before anything was changed
         self.question: Record | None = None
         """What the prompt's text is to replace."""
@@ -126,7 +129,7 @@ class QuestionEditing:
         question, self.question, self._original = self.question, None, ""
         self._end()
         # It may have been deleted, or another branch chosen, since it was put into the prompt.
-        return question if question and self._state.shows(question) else None
+        return question if question and self._talk.path.shows(question) else None
 
     def _end(self) -> None:
         self._prompt.head("")

@@ -2,6 +2,9 @@
 
 import json
 import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,11 +12,27 @@ import click
 from models.errors import SpecchatError
 from tui.safe import safe
 from tui.shell.options import settings, shared
+from tui.widgets.text_figures import duration
 
 if TYPE_CHECKING:
-    from assistant.lab.protocol import LabEvent
-    from tui.lab.prove_report import ProofOutcome
-    from tui.settings.settings import Settings
+    from assistant.lab.protocol import Check, LabEvent, Layer, Proved
+
+PROMISE = (
+    "SpS samples from the same distribution the target computes in its verify batch. It is exact "
+    "up to floating-point differences between batch sizes; at temperature 0 the wording can differ "
+    "from one-token decoding where the two best tokens are nearly tied."
+)
+"""Word for word, wherever it is given."""
+TITLES: "dict[Layer, str]" = {
+    "mistakes": "Deliberate mistakes on a small example, which samples must find; and the rules",
+    "noise": "Batch noise: the target's logits in wide batches compared with narrow ones",
+    "greedy": "At temperature 0: SpS compared with ArS",
+    "seed": "With a seed: SpS compared with ArS at the requested temperature",
+    "turn": "With a seed, as in a chat: every source, and the controller decides",
+    "restored": "A snapshot, dropped and restored from disk: the rest compared with ArS",
+    "samples": "Without a seed, as in a chat: samples compared with the target's exact law",
+}
+WIDTH = 79
 
 
 @click.command()
@@ -23,54 +42,84 @@ if TYPE_CHECKING:
 def prove(thorough: bool, as_json: bool, **options: Any) -> None:
     """Check on this machine that speculation changes nothing but the speed.
 
-    The shipped rules are enumerated on a small example, and deliberate mistakes in them must be
-    found. Then your pair's answers with and without speculation are compared, also in a full turn
-    with every source and the controller, for several answers at once, and from a snapshot on disk.
-    It takes a minute or two. The exit code is 1 if a check fails.
+    Answers with and without speculation are compared: at temperature 0, with a seed, as in a chat,
+    and from a snapshot on disk. Thousands of short answers without a seed are held against the
+    target's own distribution, by a test that must find deliberate mistakes. Wide batches must give
+    the logits of narrow ones. It takes a minute or two. The exit code is 1 if a check fails.
     """
     chosen = settings(options)
 
-    from tui.lab.prove_report import lines, report
-
-    outcome = watch(chosen, thorough)
-    if as_json:
-        click.echo(json.dumps(report(outcome)))
-    else:
-        click.echo("\n".join(map(safe, lines(outcome))))
-    if outcome.error is not None:
-        raise outcome.error
-    sys.exit(outcome.exit_code)
-
-
-def watch(settings: "Settings", thorough: bool) -> "ProofOutcome":
-    """Have the engine prove it for the pair that the settings ask for, and show how far it is.
-
-    Raises:
-        SpecchatError: the models cannot be found.
-        KeyboardInterrupt: Ctrl-C before anything was compared, or twice.
-    """
-    from assistant.lab.protocol import LAB, Check, Measuring, Prove
-    from tui.lab.prove_report import ProofOutcome
+    from assistant.lab.protocol import FALSE_ALARM, LAB, Check, Measuring, Prove
     from tui.shell.engine_console import EngineConsole, Stopped
 
-    outcome = ProofOutcome(settings.sampling, thorough)
     console = EngineConsole("looking for the models", protocol=LAB)
+    checks, proved, error = list[Check](), None, None
 
     def hear(event: "LabEvent") -> None:
         match event:
             case Measuring(what, fraction, left_s):
                 console.measuring(f"comparing {what}", fraction, left_s)
             case Check():
-                outcome.checks.append(event)
+                checks.append(event)
 
-    with console.shown():
-        console.start()  # while the models are looked for
-        setup, k, seed = console.pair(settings), settings.lookahead or None, settings.seed or 0
+    with console.shown(starts=True):
+        setup, k, seed = console.pair(chosen), chosen.lookahead or None, chosen.seed or 0
         try:
-            outcome.proved = console.run(Prove(setup, settings.sampling, k, seed, thorough), hear)
+            proved = console.run(Prove(setup, chosen.sampling, k, seed, thorough), hear)
         except Stopped:
             pass
-        except SpecchatError as error:
-            outcome.error = error
-    outcome.interrupted = console.interrupted
-    return outcome
+        except SpecchatError as failure:
+            error = failure
+    said, broken = verdict(checks, proved, error), any(each.holds is False for each in checks)
+    if as_json:
+        facts = {"verdict": said, "holds": not broken, "complete": proved is not None}
+        facts |= {"error": error and str(error), "promise": PROMISE, "false_alarm": FALSE_ALARM}
+        about = asdict(proved) if proved else {}
+        paths = [*map(str, about.pop("paths", ())), None, None]
+        facts |= about | {"target": paths[0], "draft": paths[1]}
+        layers = {layer: [asdict(c) for c in checks if c.layer == layer] for layer in TITLES}
+        click.echo(json.dumps(facts | {"sampling": asdict(chosen.sampling), "layers": layers}))
+    else:
+        click.echo("\n".join(map(safe, [*lines(checks), *wrap(said, WIDTH)])))
+    if error is not None:
+        raise error
+    sys.exit(1 if broken else 130 if console.interrupted else 0)
+
+
+def lines(checks: "list[Check]") -> Iterator[str]:
+    """Yield what was compared, layer by layer."""
+    for layer, title in TITLES.items():
+        here = [check for check in checks if check.layer == layer]
+        yield from (title, *(line for check in here for line in _lines(check)), "") if here else ()
+
+
+def _lines(check: "Check") -> Iterator[str]:
+    marks = {True: "", False: "BROKEN ", None: "NOT TESTED "}
+    shown = {name: f"{n:,}" if n == int(n) else f"{n:.3g}" for name, n in check.figures.items()}
+    figures = [f"{name} {figure}" for name, figure in shown.items()]
+    figures += [] if check.p_value is None else [f"p at most {check.p_value:.2g}"]
+    yield from wrap(f"{marks[check.holds]}{check.what}", WIDTH, initial_indent="  ")
+    text = ", ".join([*([check.note] if check.note else []), *figures])
+    yield from wrap(text, WIDTH, initial_indent="    ", subsequent_indent="    ")
+
+
+def verdict(
+    checks: "list[Check]", proved: "Proved | None", error: SpecchatError | None = None
+) -> str:
+    """Return the verdict in a few sentences."""
+    if broken := [f"{each.layer}: {each.what}" for each in checks if each.holds is False]:
+        named = "; ".join(broken)
+        return f"Failed: {named}. Please report it, with the output of --json."
+    if proved is None:
+        stopped = "failed" if error else "was stopped"
+        return f"No fault was found, but the check {stopped} before its end."
+    if not proved.speculates:
+        return "The rules hold. This target cannot roll back tokens, so it never speculates."
+    without = "" if len(proved.paths) > 1 else f"{proved.no_draft} Only copies were proposed. "
+    noise = max(each.figures.get("largest difference", 0.0) for each in checks)
+    return (
+        "All checks pass: with this pair, speculation changes nothing but the speed. "
+        f"{without}A correct pair fails in at most one of a million runs. It took "
+        f"{duration(proved.seconds)}; seed {proved.seed}. The promise: {PROMISE} Measured here: a "
+        f"batch moves a logit by {noise:.3g} at most."
+    )

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 
 from models.catalog import GGUF
-from models.files.discovery import LocalModel
+from models.files.model_file import ModelFile
 from models.files.places import hub_cache, models_dir
 from models.memory import Fit
 from tui.models.downloads import OFFLINE
@@ -43,12 +43,12 @@ class ModelDetails(Static):
         if entry is None or self._entry is None or entry.key != self._entry.key:
             self.advice = None
         self._entry = entry
-        if entry and isinstance(entry.model, LocalModel) and not entry.model.refusal:
+        if entry and isinstance(entry.model, ModelFile) and not entry.model.refusal:
             self._advise(entry, entry.model)
         self._paint()
 
     @work(exclusive=True, group="advice")
-    async def _advise(self, entry: ModelEntry, model: LocalModel) -> None:
+    async def _advise(self, entry: ModelEntry, model: ModelFile) -> None:
         advice = await asyncio.to_thread(self._stock.advise, model)
         if entry is self._entry:  # and not what the cursor was on before
             self.advice = advice
@@ -60,7 +60,7 @@ class ModelDetails(Static):
             self.update("")
             return
         width = self.content_size.width
-        if isinstance(entry.model, LocalModel):
+        if isinstance(entry.model, ModelFile):
             lines = _found(entry, entry.model, self.advice, width)
         else:
             lines = _listed(entry, entry.model, width, self._stock.offline)
@@ -113,9 +113,7 @@ class ModelBrowser(Vertical):
         self.screen.refresh_bindings()
 
 
-def _found(
-    entry: ModelEntry, model: LocalModel, advice: Advice | None, width: int
-) -> list[Content]:
+def _found(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int) -> list[Content]:
     lines = [
         _title(model),
         Content.styled(safe(_shortened(model.path, width)), "$foreground-muted"),
@@ -141,11 +139,11 @@ def _shortened(path: Path, width: int) -> str:
     return fitted(text, width).rstrip()
 
 
-def _title(model: LocalModel) -> Content:
+def _title(model: ModelFile) -> Content:
     parts = [model.store]
-    if summary := model.summary:
-        parts += [text for text in (summary.scale, summary.quantisation) if text]
-        parts += [f"context {summary.n_ctx_train:,}"] if summary.n_ctx_train else []
+    if header := model.header:
+        parts += [text for text in (header.scale, header.file_type) if text]
+        parts += [f"context {header.n_ctx_train:,}"] if header.n_ctx_train else []
     return Content.assemble(
         (safe(model.name), "bold"), "  ", (safe(" · ".join(parts)), "$foreground-muted")
     )

@@ -11,7 +11,6 @@ from models.errors import ModelError, SpecchatError
 from models.files.discovery import identify
 from models.files.stores import find, installed
 from models.memory import estimate_by_size
-from tui.lab.flatten import flatten
 from tui.lab.slim import slim
 from tui.models import listing
 from tui.models.facts import details, drafts, found, listed, pairs
@@ -180,5 +179,4 @@ def pair(context: click.Context, target: str | None, draft: str | None, as_json:
         click.echo(safe(stock.advise(large).reason))
 
 
-models.add_command(flatten)
 models.add_command(slim)

@@ -3,17 +3,19 @@
 import hashlib
 
 from assistant.chat.template_audit import examine
-from models import catalog, gguf, memory
+from models import catalog, gguf
 from models.catalog import GGUF, HEADS
 from models.drafts import DraftVerdict, Pairing
 from models.errors import ModelMissing
 from models.files import checksum
-from models.files.discovery import LocalModel, identify
+from models.files.discovery import identify
 from models.files.locate import locate, resolve
+from models.files.model_file import ModelFile
 from models.files.places import cache_dir
 from models.files.stores import find
-from models.gguf.summary import RECIPE, SOURCE, SOURCE_SHA256
-from models.memory import estimate, machine, of_pair
+from models.gguf.header import RECIPE, SOURCE, SOURCE_SHA256
+from models.memory import ROWS, estimate, machine, of_pair
+from models.rollback import rollback_slots, state_bytes
 from tui.models.inventory import Advice, ModelInventory
 from tui.widgets.text_figures import size as amount
 
@@ -64,7 +66,7 @@ def _origin(header: gguf.Header) -> str | None:
     return f"{source}, sha256 {digest}: {recipe}" if source else None
 
 
-def drafts(stock: ModelInventory, target: LocalModel) -> list[Facts]:
+def drafts(stock: ModelInventory, target: ModelFile) -> list[Facts]:
     """Return what each model is worth as a draft for a target, those that serve first."""
     advice, verdicts = stock.advise(target), stock.verdicts(target)
     others = [model for model in stock.models if model is not target]
@@ -74,7 +76,7 @@ def drafts(stock: ModelInventory, target: LocalModel) -> list[Facts]:
     return sorted(facts, key=lambda fact: (not fact["chosen"], not fact["serves"]))
 
 
-def _draft(target: LocalModel, draft: LocalModel, verdict: DraftVerdict, advice: Advice) -> Facts:
+def _draft(target: ModelFile, draft: ModelFile, verdict: DraftVerdict, advice: Advice) -> Facts:
     is_other = draft is not target
     both = verdict.serves and of_pair(
         target, draft if is_other else None, CONTEXT, heads=not is_other
@@ -91,10 +93,10 @@ def _draft(target: LocalModel, draft: LocalModel, verdict: DraftVerdict, advice:
     }
 
 
-def _prediction(target: LocalModel, draft: LocalModel) -> Facts:
+def _prediction(target: ModelFile, draft: ModelFile) -> Facts:
     """Return what speculation with a draft promises here, from what was measured before."""
-    from assistant.decoding.lookahead.machine_cache import predict  # imports numpy
     from assistant.decoding.lookahead.theory import TYPICAL
+    from assistant.engine.machine_cache import predict  # imports numpy
 
     predicted = predict(target.path, draft.path, cache_dir())
     if predicted is None:
@@ -109,7 +111,7 @@ def _prediction(target: LocalModel, draft: LocalModel) -> Facts:
     }
 
 
-def found(model: LocalModel) -> Facts:
+def found(model: ModelFile) -> Facts:
     """Return what is known of a file on this machine."""
     facts: Facts = {
         "reference": model.reference,
@@ -134,29 +136,29 @@ def listed(entry: GGUF) -> Facts:
     }
 
 
-def _summary(model: LocalModel) -> Facts:
-    summary = model.summary
-    if summary is None:
+def _summary(model: ModelFile) -> Facts:
+    header = model.header
+    if header is None:
         return {"size": model.size, "file_type": None}
     return {
         "size": model.size,
-        "model": summary.name,
-        "architecture": summary.architecture,
-        "parameters": summary.scale,
-        "file_type": summary.quantisation,
-        "vocabulary": summary.n_vocab,
-        "made_to_draft_for": summary.serves,
-        "context": summary.n_ctx_train,
-        "kv_bytes_per_token": summary.kv_bytes_per_token,
-        "memory_at_8192": estimate(summary, model.size, CONTEXT).needed,
-        "memory_of_heads_at_8192": CONTEXT * summary.head_bytes_per_token or None,
-        "takes_back": taken_back(summary, model.size) if summary.recurrent else None,
+        "model": header.name,
+        "architecture": header.architecture or "",
+        "parameters": header.scale,
+        "file_type": header.file_type,
+        "vocabulary": header.n_vocab or 0,
+        "made_to_draft_for": header.serves,
+        "context": header.n_ctx_train,
+        "kv_bytes_per_token": header.kv_bytes_per_token or 0,
+        "memory_at_8192": estimate(header, model.size, CONTEXT).needed,
+        "memory_of_heads_at_8192": CONTEXT * header.head_bytes_per_token or None,
+        "takes_back": taken_back(header, model.size) if header.is_recurrent else None,
     }
 
 
-def taken_back(summary: gguf.ModelSummary, size: int) -> str:
+def taken_back(header: gguf.Header, size: int) -> str:
     """Return what a recurrent model can take back of a batch, and what memory that takes."""
-    state, most = summary.state_bytes, memory.taken_back(summary, size)
+    state, most = state_bytes(header), rollback_slots(header, ROWS, size)
     if not most:
         return f"by a copy of its state, {amount(state)}; what stays is evaluated again"
     return f"up to {most} proposals for nothing: their states take {amount(most * state)}"

@@ -12,8 +12,9 @@ from textual.widgets import Input, Static
 
 from models.catalog import GGUF
 from models.errors import SpecchatError
-from models.files.discovery import LocalModel, identify
+from models.files.discovery import identify
 from models.files.locate import resolve
+from models.files.model_file import ModelFile
 from models.files.stores import find
 from tui.models.inventory import ModelInventory
 from tui.safe import safe
@@ -36,7 +37,7 @@ class ModelLines(Vertical):
     class Typed(Message):
         """It is known what was typed: a file, or one of the hub that is not here."""
 
-        model: LocalModel | GGUF
+        model: ModelFile | GGUF
 
     def __init__(self, stock: ModelInventory) -> None:
         super().__init__()
@@ -87,7 +88,7 @@ class ModelLines(Vertical):
         except SpecchatError as error:
             self.say(str(error))
 
-    def _find(self, text: str) -> LocalModel | GGUF:
+    def _find(self, text: str) -> ModelFile | GGUF:
         known = resolve(text)
         if isinstance(known, GGUF) and find(known) is None:
             return known

@@ -10,7 +10,8 @@ from models import memory
 from models.catalog import FILES, GGUF, draft_for
 from models.drafts import DraftVerdict, Pairing, best_draft, listed_draft
 from models.errors import SpecchatError
-from models.files.discovery import LocalModel, discover, identify
+from models.files.discovery import discover, identify
+from models.files.model_file import ModelFile
 from models.files.stores import find
 from models.memory import Fit
 from tui.settings.settings import Settings
@@ -20,7 +21,7 @@ from tui.settings.settings import Settings
 class ModelEntry:
     """A model to choose from: a file that is here, or one that can be fetched."""
 
-    model: LocalModel | GGUF
+    model: ModelFile | GGUF
     fit: Fit | None = None
     verdict: DraftVerdict | None = None  # as a draft for the target that is loaded
     now: str = ""  # the role that it has: target or draft
@@ -28,19 +29,19 @@ class ModelEntry:
     @property
     def key(self) -> str:
         """What tells it from the others."""
-        return str(self.model.path) if isinstance(self.model, LocalModel) else self.model.name
+        return str(self.model.path) if isinstance(self.model, ModelFile) else self.model.name
 
     @property
     def refused(self) -> bool:
         """Whether no conversation can be held with it."""
-        return isinstance(self.model, LocalModel) and self.model.refusal is not None
+        return isinstance(self.model, ModelFile) and self.model.refusal is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
     """What using a file as the target would mean."""
 
-    draft: LocalModel | None
+    draft: ModelFile | None
     reason: str  # why that draft or none, a sentence
     fit: Fit | None  # of both; None when the header says too little
 
@@ -54,10 +55,10 @@ class ModelInventory:
         self._loaded = {info.path.resolve(): info.role for info in loaded if info}
         self._freed = 0  # what the loaded models will give back
         self._advice: dict[tuple[Path, int], Advice] = {}
-        self.models: list[LocalModel] = []
+        self.models: list[ModelFile] = []
         self.offline = settings.offline  # nothing may be fetched
 
-    def look(self) -> Iterator[LocalModel]:
+    def look(self) -> Iterator[ModelFile]:
         """Look at every file, yielding each when its header has been read."""
         self._advice.clear()
         self.models = []
@@ -67,35 +68,35 @@ class ModelInventory:
                 self.models.append(model)
                 yield model
 
-    def _elsewhere(self) -> Iterator[LocalModel]:
+    def _elsewhere(self) -> Iterator[ModelFile]:
         """Yield what is loaded and lies in no store: it was given by its path."""
         known = {model.path.resolve() for model in self.models}
         for path in self._loaded.keys() - known:
             with suppress(SpecchatError):  # it was removed since
                 yield identify(str(path), self.models)
 
-    def add(self, model: LocalModel) -> None:
+    def add(self, model: ModelFile) -> None:
         """Take in a file that no store has."""
         self._advice.clear()
         self.models.append(model)
 
-    def target(self) -> LocalModel | None:
+    def target(self) -> ModelFile | None:
         """Return the model that is loaded as the target."""
         return next((each for each in self.models if self._role(each) == "target"), None)
 
-    def _role(self, model: LocalModel) -> str:
+    def _role(self, model: ModelFile) -> str:
         return self._loaded.get(model.path.resolve(), "")
 
-    def entry(self, model: LocalModel, verdict: DraftVerdict | None = None) -> ModelEntry:
+    def entry(self, model: ModelFile, verdict: DraftVerdict | None = None) -> ModelEntry:
         """Return what there is to say about a file in one line."""
         return ModelEntry(model, self.fit(model), verdict, self._role(model))
 
-    def verdicts(self, target: LocalModel) -> dict[Path, DraftVerdict]:
+    def verdicts(self, target: ModelFile) -> dict[Path, DraftVerdict]:
         """Return what each file is worth as a draft for a target."""
         pairing = Pairing(target)
         return {model.path: pairing.judge(model) for model in self.models}
 
-    def advise(self, target: LocalModel) -> Advice:
+    def advise(self, target: ModelFile) -> Advice:
         """Return which draft a target would get, and whether both fit."""
         key = target.path, len(self.models)  # every file that is found may be a better draft
         if key not in self._advice:
@@ -104,7 +105,7 @@ class ModelInventory:
         return self._advice[key]
 
     def fit(
-        self, target: LocalModel, draft: LocalModel | None = None, heads: bool = False
+        self, target: ModelFile, draft: ModelFile | None = None, heads: bool = False
     ) -> Fit | None:
         """Return whether a target and a draft, or its own heads, fit into memory together."""
         needed = memory.of_pair(target, draft, self._settings.n_ctx, heads=heads)

@@ -13,7 +13,7 @@ from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
 from models.catalog import GGUF
-from models.files.discovery import LocalModel
+from models.files.model_file import ModelFile
 from tui.models.inventory import ModelEntry, ModelInventory
 from tui.models.row import matches, row
 
@@ -83,7 +83,7 @@ class ModelList(OptionList):
     def usable(self) -> list[ModelEntry]:
         """What is on this machine and can be a target."""
         entries = self._entries.values()
-        return [e for e in entries if isinstance(e.model, LocalModel) and not e.model.refusal]
+        return [e for e in entries if isinstance(e.model, ModelFile) and not e.model.refusal]
 
     @property
     def row_width(self) -> int:
@@ -151,7 +151,7 @@ class ModelList(OptionList):
         """Show everything again, the cursor and the scroll position where they were."""
         kept, scroll = self.current, self.scroll_offset
         self.clear_options()
-        self.add_options([*self._group(LocalModel, self._title()), *self._group(GGUF, THERE)])
+        self.add_options([*self._group(ModelFile, self._title()), *self._group(GGUF, THERE)])
         if self._wanted and self.go_to(self._wanted):
             self._wanted = None
         elif kept is None or not self.go_to(kept.key):

@@ -4,7 +4,7 @@ from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
 from models.catalog import GGUF, HEADS, PAIRS, draft_for
-from models.files.discovery import LocalModel
+from models.files.model_file import ModelFile
 from models.memory import Fit
 from tui.models.inventory import ModelEntry
 from tui.safe import safe
@@ -20,7 +20,7 @@ def matches(entry: ModelEntry, text: str) -> bool:
     """Say whether every word of a filter is somewhere in what is known of a model."""
     model = entry.model
     known = [model.name, _weights(model), _place(model), entry.now]
-    if isinstance(model, LocalModel):
+    if isinstance(model, ModelFile):
         known.append(str(model.path))
     return all(word in " ".join(known).lower() for word in text.lower().split())
 
@@ -68,14 +68,14 @@ def _name_width(width: int) -> int:
     return max(8, min(48, left * 11 // 20))
 
 
-def _weights(model: LocalModel | GGUF) -> str:
-    if isinstance(model, LocalModel):
-        return (model.summary and model.summary.quantisation) or "?"
+def _weights(model: ModelFile | GGUF) -> str:
+    if isinstance(model, ModelFile):
+        return (model.header and model.header.file_type) or "?"
     return model.file.removesuffix(".gguf").rpartition("-")[2].upper()
 
 
-def _place(model: LocalModel | GGUF) -> str:
-    return model.store if isinstance(model, LocalModel) else model.licence
+def _place(model: ModelFile | GGUF) -> str:
+    return model.store if isinstance(model, ModelFile) else model.licence
 
 
 def _memory(fit: Fit | None, width: int) -> Content:

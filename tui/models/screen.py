@@ -10,8 +10,8 @@ from textual.widgets import Input, OptionList, Static
 
 from assistant.events import Ready
 from models.catalog import GGUF, HEADS
-from models.files.discovery import LocalModel
 from models.files.locate import resolve
+from models.files.model_file import ModelFile
 from models.files.stores import find
 from tui.models.browser import ModelBrowser
 from tui.models.downloads import Downloads
@@ -109,7 +109,7 @@ class ModelsScreen(Screen[Choice | None]):
     def action_draft(self) -> None:
         """Use what is under the cursor as the draft of the target that is loaded."""
         entry, target = self.browser.list.current, self.stock.target()
-        if entry is None or not isinstance(entry.model, LocalModel):
+        if entry is None or not isinstance(entry.model, ModelFile):
             return
         if target is None:
             self.lines.say("A draft needs a target: choose that first, with Enter.")
@@ -134,7 +134,7 @@ class ModelsScreen(Screen[Choice | None]):
     def _target(self) -> str:
         return self.settings.target or default_target()
 
-    def _choose(self, choice: Choice, target: LocalModel, draft: LocalModel | None) -> None:
+    def _choose(self, choice: Choice, target: ModelFile, draft: ModelFile | None) -> None:
         """Return what was chosen, if there is room for it or the user insists."""
         fit = self.stock.fit(target, draft, heads=choice[1] == HEADS)
         if fit is None or fit.verdict != "too large" or choice == self._insisted:
@@ -211,7 +211,7 @@ class ModelsScreen(Screen[Choice | None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Dim the keys that mean nothing for what is under the cursor."""
         entry = self.browser.list.current
-        here = entry is not None and isinstance(entry.model, LocalModel)
+        here = entry is not None and isinstance(entry.model, ModelFile)
         if action == "draft":
             return True if self.ready and here else None
         if action == "no_draft":

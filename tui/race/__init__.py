@@ -1,1 +1,1 @@
-"""A race, apart from how it looks."""
+"""`specchat race`: lanes side by side, on the screen or as a table."""

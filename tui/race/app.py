@@ -26,13 +26,12 @@ class RaceApp(Program):
     ) -> None:
         super().__init__(engine)
         self.settings = settings
-        self.race = RaceScreen(race)
+        self.race = RaceScreen(race, self.submit)
 
     def on_mount(self) -> None:
         """Show the lanes, and begin."""
         self.appear(self.settings)
         self.push_screen(self.race, lambda _: self.exit())
-        self.race.start(self.submit)
 
     async def on_unmount(self) -> None:
         """Free the models, whatever the reason to go."""

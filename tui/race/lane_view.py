@@ -6,7 +6,7 @@ from textual.containers import Grid
 from textual.content import Content
 from textual.widgets import Static
 
-from assistant.events import Failed, Lap, Ready
+from assistant.events import Failed, LaneEvent, Ready
 from assistant.request import Lane
 from tui.chat.conversation.thought import Thought
 from tui.race.track import LaneStanding, Track
@@ -128,7 +128,7 @@ class Lanes(Grid):
         for view, ready in zip(self.views, lanes, strict=True):
             view.line_up(ready)
 
-    def record(self, lap: Lap) -> None:
+    def record(self, lap: LaneEvent) -> None:
         """Keep an event, to be shown."""
         self.tracks[lap.lane].record(lap)
 

@@ -84,8 +84,12 @@ def line_up(
     Raises:
         ModelError: a lane lacks its target, or an SpS lane its draft.
     """
-    lanes = tuple(_lane(entry, settings, report) for entry in entries)
-    return Race(lanes, _fair(settings.request(prompt)))
+    from assistant.engine.engine_choice import told_apart  # imports what decodes
+
+    lanes = [_lane(entry, settings, report) for entry in entries]
+    setups = told_apart([lane.setup for lane in lanes])
+    named = (replace(lane, setup=setup) for lane, setup in zip(lanes, setups, strict=True))
+    return Race(tuple(named), _fair(settings.request(prompt)))
 
 
 def duel(setup: Setup, settings: Settings, request: Request) -> Race:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from assistant.events import Event, Lap, Lined, ModelInfo, Stats
+from assistant.events import Event, LaneEvent, ModelInfo, RaceReady, Stats
 from assistant.request import AnswerForm, Race
 from models.files import checksum
 from tui.race.lanes import LaneSpec, line_up
@@ -47,11 +47,11 @@ def run(race: Race, as_json: bool) -> int:
     console = EngineConsole("starting", lively=True)
 
     def hear(event: Event) -> None:
-        if isinstance(event, Lined):
+        if isinstance(event, RaceReady):
             console.keeps = True  # from here on, there is something to keep
             for track, ready in zip(tracks, event.lanes, strict=True):
                 track.line_up(ready)
-        if isinstance(event, Lap):
+        if isinstance(event, LaneEvent):
             tracks[event.lane].record(event)
             tracks[event.lane].play()
             console.say(f"tokens so far: {', '.join(map(_count, tracks))}")

@@ -10,9 +10,9 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widgets import Static
 
-from assistant.events import Event, Failed, Lap, Lined, Loading, RaceOver
+from assistant.events import Event, Failed, LaneEvent, Loading, RaceOver, RaceReady
 from assistant.request import Race
-from assistant.service import Submit, Ticket
+from assistant.service import EventStream, Submit
 from tui.race.lane_view import MIN_STACKING_HEIGHT, Lanes
 from tui.race.scoreboard import Board, PhaseLine
 from tui.race.track import ReplayClock
@@ -29,10 +29,7 @@ Phase = Literal["loading", "racing", "replay", "over"]
 
 
 class RaceScreen(Screen[None]):
-    """Have a race run, show it, and show it again as if each lane had the machine to itself.
-
-    The app has it `start`.
-    """
+    """Have a race run, show it, and show it again as if each lane had the machine to itself."""
 
     AUTO_FOCUS = ""
     DEFAULT_CSS = """
@@ -79,14 +76,14 @@ class RaceScreen(Screen[None]):
     phase: reactive[Phase] = reactive[Phase]("loading", init=False)
     """What is shown: the lanes being loaded, computing, being replayed, or the outcome."""
 
-    def __init__(self, race: Race) -> None:
+    def __init__(self, race: Race, submit: Submit) -> None:
         super().__init__()
-        self.race = race
+        self.race, self._submit = race, submit
         self.legend = Static(classes="legend", markup=False)
         self.lanes, self.line = Lanes(race.lanes), PhaseLine()
         self.board = Board(self.lanes.standings)
         self.replay = ReplayClock(0.0)
-        self._ticket: Ticket | None = None
+        self._stream: EventStream | None = None
         self._stopping = False
         self._failed: str | None = None
         self._loading = ("getting ready", 0.0)
@@ -103,13 +100,10 @@ class RaceScreen(Screen[None]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Look regularly at what there is to show."""
+        """Have the race run, and look regularly at what there is to show."""
         self._timer = self.set_interval(LOOK_EVERY_S, self._look)
         self._explain(ghosts=False)
-
-    def start(self, submit: Submit) -> None:
-        """Have the race run."""
-        self._ticket = submit(self.race, self.show)
+        self._stream = self._submit(self.race, self.show)
 
     def show(self, event: Event | None) -> None:
         """Take what the engine says; it is on the screen at the next look."""
@@ -117,10 +111,10 @@ class RaceScreen(Screen[None]):
             case Loading(role, name, fraction):
                 verb = "loading" if fraction < 1 else "preparing"
                 self._loading = (f"{verb} the {role} {name}", fraction)
-            case Lined(lanes):
+            case RaceReady(lanes):
                 self.lanes.line_up(lanes)
                 self.phase = "racing"
-            case Lap():
+            case LaneEvent():
                 self.lanes.record(event)
             case RaceOver():
                 self._finish()
@@ -182,9 +176,9 @@ class RaceScreen(Screen[None]):
         """Stop the lanes and keep what they said; or stop the replay."""
         if self.phase == "replay":
             self.action_skip()
-        elif self._ticket is not None:
+        elif self._stream is not None:
             self._stopping = True
-            self._ticket.cancel()
+            self._stream.cancel()
         self.refresh_bindings()
 
     def action_close(self) -> None:

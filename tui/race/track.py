@@ -5,7 +5,17 @@ from dataclasses import dataclass, replace
 from math import inf
 from time import monotonic
 
-from assistant.events import Decoded, Failed, Finished, Lap, Noticed, Prefilled, Ready, Stats, Stop
+from assistant.events import (
+    Decoded,
+    Failed,
+    Finished,
+    LaneEvent,
+    Noticed,
+    Prefilled,
+    Ready,
+    Stats,
+    Stop,
+)
 from assistant.request import Lane
 from assistant.tokens import Step
 
@@ -46,7 +56,7 @@ class LaneStanding:
             return self.failed
         return f"it ended ({self.finished.stop}) before the form was complete"
 
-    def after(self, lap: Lap) -> "LaneStanding":
+    def after(self, lap: LaneEvent) -> "LaneStanding":
         """Return how far it has come with one event more."""
         now = replace(self, clock=lap.clock)
         match lap.event:
@@ -69,7 +79,7 @@ class Track:
     def __init__(self, lane: Lane) -> None:
         self.standing = self._start = LaneStanding(lane)
         self.ready: Ready | None = None
-        self._laps: list[Lap] = []
+        self._laps: list[LaneEvent] = []
         self._played = 0
 
     def line_up(self, ready: Ready | Failed) -> None:
@@ -77,9 +87,9 @@ class Track:
         if isinstance(ready, Ready):
             self.ready = ready
         else:
-            self.standing = self._start = self._start.after(Lap(0, 0.0, ready))
+            self.standing = self._start = self._start.after(LaneEvent(0, 0.0, ready))
 
-    def record(self, lap: Lap) -> None:
+    def record(self, lap: LaneEvent) -> None:
         """Keep an event, to be played."""
         self._laps.append(lap)
 

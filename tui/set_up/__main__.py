@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
 
-from tui.set_up import process
-from tui.set_up.steps import (
-    VENV,
-    StepFailed,
-    environment,
-    llama_cpp,
-    packages,
-    second_engine,
-    take_built,
-)
+from tui.set_up.step import StepFailed
+from tui.set_up.steps import PULL, environment, llama_cpp, packages, second_engine
 
 PYTHONS = ("python3.13", "python3.12", "python3.11", "python3.14")
 """Those that will do where the one that runs this is too old."""
@@ -30,34 +24,33 @@ def main(goal: str) -> None:
     environment()
     packages("specchat")
     has_second = second_engine()
-    if goal != "chat" or not has_second or os.environ.get("CMAKE_ARGS") or _is_apple_silicon():
+    # llama.cpp uses Apple's GPU without being asked.
+    has_gpu = sys.platform == "darwin" and os.uname().machine == "arm64"
+    if goal != "chat" or not has_second or os.environ.get("CMAKE_ARGS") or has_gpu:
         llama_cpp(goal, has_second)
-    else:
-        take_built()
     if goal == "test":
         packages("what the tests need", group="dev")
-    if goal == "chat" and subprocess.call([VENV / "bin" / "specchat", "models", "pull", "default"]):
+    if goal == "chat" and subprocess.call(PULL):
         raise StepFailed("The models are not complete. Run the same command again to continue.")
-
-
-def _is_apple_silicon() -> bool:
-    """Say whether there is a GPU that llama.cpp uses without being asked."""
-    return sys.platform == "darwin" and os.uname().machine == "arm64"
 
 
 def _newer() -> None:
     """Continue with a newer Python, if there is one."""
-    for name in PYTHONS:
-        if process.found(name):
-            os.execvp(name, [name, "-m", "tui.set_up", *sys.argv[1:]])
+    for name in filter(shutil.which, PYTHONS):
+        os.execvp(name, [name, "-m", "tui.set_up", *sys.argv[1:]])
     raise StepFailed(
         "specchat needs Python 3.11 or newer, and this is "
         f"{sys.version.split()[0]}. If there is one elsewhere: make PYTHON=/path/to/python3.12"
     )
 
 
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 if __name__ == "__main__":
-    process.end_as_interrupted()
+    for number in (signal.SIGTERM, signal.SIGHUP):  # a closed terminal stops what runs, too
+        signal.signal(number, _interrupt)
     try:
         if sys.version_info < (3, 11):  # noqa: UP036  (any Python may run this)
             _newer()

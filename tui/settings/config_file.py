@@ -1,17 +1,19 @@
 """`config.toml`: where it is, what it says, and what is wrong with it."""
 
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from assistant.talk.tool_set import ToolSettings
 from models.errors import UsageError
 from models.files.places import config_dir
 from tui.settings.checks import ConfigCheck
 from tui.settings.keys import KEYS, PRESET_KEYS
 from tui.settings.kinds import Value
-from tui.settings.tool_tables import ToolSettings, tool_settings
+from tui.settings.tool_tables import tool_settings
 
 MAX_BYTES = 1 << 20
 Preset = Mapping[str, Value]
@@ -51,15 +53,18 @@ def read(path: Path | None = None) -> Config:
     """
     path = path or config_path()
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise UsageError(
-                f"{path} is larger than {MAX_BYTES >> 20} MB; check that it is the right file."
-            )
-        data = path.read_bytes()
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe or a device may have no end
+            raise UsageError(f"{path} is not a regular file. Move it away, or make it one.")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return Config(path)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+    if len(data) > MAX_BYTES:
+        raise UsageError(
+            f"{path} is larger than {MAX_BYTES >> 20} MB; check that it is the right file."
+        )
     return understand(decode(data, path), path)
 
 

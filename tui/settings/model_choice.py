@@ -53,7 +53,7 @@ def keep(before: Settings, target: str, draft: str | None) -> dict[str, SettingS
 
 
 def recommended(target: Path) -> Preset:
-    """Return what the file recommendes of what specchat can do; nothing, in most files."""
+    """Return the sampling settings recommended in the file's metadata; usually none."""
     try:
         metadata = gguf.read(target).metadata
     except SpecchatError:

@@ -80,7 +80,7 @@ class SettingsScreen(ModalScreen[Settings | None]):
     ]
 
     def __init__(self, settings: Settings, target: Path | None = None) -> None:
-        """Begin with the settings in force; `target` is asked for the sampling it recommendes."""
+        """Begin with the settings in force; `target` is asked for the sampling it recommends."""
         super().__init__()
         self.config, self.broken = _read()
         self.form = Form(settings, self.config)

@@ -16,12 +16,13 @@ from assistant.request import (
     Sampling,
     Switch,
 )
+from assistant.talk.tool_set import ToolSettings
 from models.engines import EngineName
 from models.errors import UsageError
 from tui.settings.config_file import Config, Preset, read
 from tui.settings.keys import KEYS, PRESET_KEYS
 from tui.settings.kinds import Value
-from tui.settings.tool_tables import ToolSettings, meant
+from tui.settings.tool_tables import meant
 
 View = Literal["words", "tokens"]
 Values = dict[str, Value]

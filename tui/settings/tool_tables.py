@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assistant.request import Range
+from assistant.talk.tool_set import ToolSettings
 from models.errors import UsageError
 from tui.settings.checks import ConfigCheck, TablePath
 from tui.settings.keys import ANSWER, Key
@@ -25,18 +25,6 @@ SERVER = {
     name: Key(name, TEXTS if name == "args" else text(), "", "", ANSWER)
     for name in ("command", "args", "cwd", "url", "allow_host")
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ToolSettings:
-    """The tools that a model may be offered."""
-
-    folders: tuple[Path, ...] = ()  # that the built-in tools may read
-    rounds: int = 8  # answers with calls, before the user is asked whether to go on
-    servers: tuple[ServerSettings, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.folders or self.servers)
 
 
 def tool_settings(check: ConfigCheck, raw: object) -> ToolSettings:

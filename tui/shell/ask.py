@@ -1,8 +1,10 @@
 """Ask the engine one question, and stream the answer to the terminal."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -20,23 +22,36 @@ from assistant.events import (
     Stop,
     Token,
 )
-from assistant.request import AnswerForm, Message, Request, ToolCall, ToolChoice
+from assistant.request import AnswerForm
+from assistant.talk.effects import (
+    AnswerBegun,
+    AskEngine,
+    CallEnded,
+    CallWaits,
+    Effect,
+    LearnTools,
+    Noted,
+    NotSaved,
+    RunCall,
+)
+from assistant.talk.talk import Talk
 from assistant.tokens import said
-from models.errors import UsageError
+from models.errors import StorageError, UsageError
 from tui.chat import draft_use
 from tui.chat.panel.outlook import outlook
-from tui.chat.tools.calls import STOPPED, End, again, told, without_more
 from tui.figures import figures, of_form, of_several
 from tui.models.locate_pair import NO_DRAFT, find_models
 from tui.safe import safe
 from tui.settings.settings import Settings
-from tui.shell.continue_chat import Continuing
 from tui.shell.engine_console import EngineConsole
 from tui.shell.printing import Printing
 
-if TYPE_CHECKING:  # few ask for tools
+if TYPE_CHECKING:  # few ask for tools, or continue a conversation
+    from assistant.store.values import Record
     from tui.shell.ask_tools import AskTools
+    from tui.shell.continued_chat import ContinuedChat
 
+SAVED_EVERY_S = 1.0
 CURES = {
     Stop.LENGTH: "give it more room with --max-tokens, or the form a limit of its own",
     Stop.CONTEXT: "give it more room with --ctx, or the form a limit of its own",
@@ -52,7 +67,7 @@ class ReceivedAnswer:
     tokens: list[Token] = field(default_factory=list)
     last: Decoded | None = None  # round
     finished: Finished | None = None
-    results: list[tuple[ToolCall, End, float]] = field(default_factory=list)  # and seconds
+    results: list["Record"] = field(default_factory=list)  # of its calls
 
 
 @dataclass(slots=True)
@@ -81,7 +96,7 @@ class AskOutcome:
 
 
 class AskSession:
-    """Ask one question, for one answer or several, and show what the engine says about it.
+    """Ask one question, for one answer or several, and show what the talk says about it.
 
     Answers go to standard output unless `quiet`, progress and a summary to standard error.
     Both question and answer become part of the conversation that is `continued`, if one is.
@@ -94,21 +109,31 @@ class AskSession:
         question: str,
         stop_strings: Sequence[str],
         quiet: bool,
-        continued: Continuing | None = None,
+        continued: "ContinuedChat | None" = None,
         answers: int = 1,
         form: AnswerForm | None = None,
         tools: "AskTools | None" = None,
     ) -> None:
-        self._form, self._tools = form, tools
-        self._settings = settings
+        self._console, self._settings, self._question = console, settings, question
+        self._asked = replace(settings.request(), messages=(), stop_strings=tuple(stop_strings))
+        self._asked = replace(self._asked, form=form)
+        self._quiet, self._count, self._tools = quiet, answers, tools
         self._continued = continued
-        self._question = question
-        self._stop_strings = tuple(stop_strings)
-        self._quiet = quiet
         self._printing = Printing(quiet, answers, settings.show_thinking)
-        self._listening = console
         self._draft_failed = False  # in the answer, which the engine has said
         self._outcome = AskOutcome([ReceivedAnswer() for _ in range(answers)])
+        self._to_do: deque[Effect] = deque()
+        self._saved = monotonic()
+        self.talk = Talk(
+            self._perform,
+            continued.store if continued else None,
+            tools.set if tools else None,
+            lambda: self._asked,
+            lambda: settings.system or "",
+            goes_on=True,
+            writes=continued is not None and continued.keeps,
+        )
+        """The conversation, which is of this question alone unless one is continued."""
 
     def run(self) -> AskOutcome:
         """Ask, and wait for the answer. Ctrl-C ends it early and keeps the text so far.
@@ -117,72 +142,77 @@ class AskSession:
             SpecchatError: there is no answer.
             KeyboardInterrupt: Ctrl-C while loading, or twice.
         """
-        self._converse()
-        self._outcome.interrupted = self._listening.interrupted
+        try:
+            self._load()
+            self._begin()
+            while self._to_do and not self._console.interrupted:
+                self._do(self._to_do.popleft())
+        finally:
+            self.talk.leave()
+        self._outcome.interrupted = self._console.interrupted
         self._summarise()
         return self._outcome
 
-    def _chooses_by_time(self) -> bool:
-        settings = self._settings
-        return settings.mode != "ars" and settings.lookahead is None
-
-    def _converse(self) -> None:
-        listening = self._listening
-        setup, no_draft = find_models(self._settings, listening.checking)
-        setup = replace(setup, measure=self._chooses_by_time())
-        self._outcome.ready = listening.run(setup, self._show, keeps=False)
-        self._check_thinking(self._outcome.ready)
+    def _load(self) -> None:
+        console, settings = self._console, self._settings
+        setup, no_draft = find_models(settings, console.checking)
+        chooses_by_time = settings.mode != "ars" and settings.lookahead is None
+        setup = replace(setup, measure=chooses_by_time)
+        self._outcome.ready = ready = console.run(setup, self._show, keeps=False)
+        self._check_thinking(ready)
         self._warn(no_draft)
-        request = self._request()
-        if self._tools is not None:
-            request = replace(request, tools=self._tools.begin())
-        end = listening.run(request, self._show)
-        if isinstance(end, Answered):
-            self._outcome.answered = end
-        elif self._tools is not None:
-            self._call(request, self._tools)
+        self.talk.ready(ready.target)
 
-    def _call(self, request: Request, tools: "AskTools") -> None:
-        """Run the calls that the answer asks for, and have it go on, round after round."""
-        listening, outcome, model = self._listening, self._outcome, self._outcome.ready
-        for left in range(tools.rounds - 1, -1, -1):
-            given = outcome.answers[0]
-            end = given.finished
-            if end is None or not end.calls or listening.interrupted or model is None:
-                return
-            listening.hush()
-            said = Message("assistant", end.text, end.token_ids, end.thought, end.calls)
-            messages = [*request.messages, said]
-            for call in end.calls:
-                result = self._run(call, tools)
-                given.results.append(result)
-                messages.append(Message("tool", told(result[1]), call_id=call.id))
-            if listening.interrupted:
-                return
-            asked = [each.finished.calls for each in [*outcome.before, given] if each.finished]
-            choice: ToolChoice = "auto" if left and not again(asked) else "none"
-            known = without_more(messages) if choice == "none" else tuple(messages)
-            request = replace(request, messages=known, tools=tools.offered(), tool_choice=choice)
-            if self._continued is not None:
-                self._continued.again(model.target)
-            outcome.before.append(given)
-            outcome.answers = [ReceivedAnswer()]
-            self._printing = Printing(self._quiet, 1, self._settings.show_thinking)
-            listening.run(request, self._show)
+    def _begin(self) -> None:
+        if self._continued is not None:
+            self._say(self._continued.store.notice)
+            if self._continued.number is not None:
+                self.talk.path.open(self._continued.number)
+        self._to_do.clear()  # a call at the end of that conversation is refused now
+        if self._count == 1:
+            self.talk.say(self._question)
+        else:
+            self.talk.add_question(self._question)
+            self.talk.several(self._count)
 
-    def _run(self, call: ToolCall, tools: "AskTools") -> tuple[ToolCall, End, float]:
-        listening, continued = self._listening, self._continued
-        if continued is not None:
-            continued.call(call)
+    # What the talk says
 
-        def hear(cancel: Callable[[], None]) -> None:
-            listening.cancel, listening.keeps = cancel, True
+    def _perform(self, effect: Effect) -> None:
+        match effect:
+            case AskEngine() | LearnTools() | CallWaits() | RunCall():
+                self._to_do.append(effect)
+            case CallEnded(record):
+                self._outcome.answers[0].results.append(record)
+            case AnswerBegun(number=0) if self._outcome.answers[0].finished:
+                self._outcome.before.append(self._outcome.answers[0])
+                self._outcome.answers = [ReceivedAnswer()]
+                self._printing = Printing(self._quiet, 1, self._settings.show_thinking)
+            case Noted(text, severity) if severity != "error":
+                self._say(text)
+            case NotSaved(reason):
+                raise StorageError(reason)
 
-        listening.keeps = False  # while nothing runs: Ctrl-C is no answer
-        end, seconds = (STOPPED, 0.0) if listening.interrupted else tools.run(call, hear)
-        if continued is not None:
-            continued.returned(end, seconds)
-        return call, end, seconds
+    def _do(self, effect: Effect) -> None:
+        """Do what somebody else has to do for the talk."""
+        talk, tools, console = self.talk, self._tools, self._console
+        match effect:
+            case AskEngine(request):
+                end = console.run(request, self._show)
+                self._outcome.answered = end if isinstance(end, Answered) else None
+                talk.job_over()
+            case LearnTools() if tools is not None:
+                tools.learn()
+                talk.tools_learned()
+            case CallWaits() if tools is not None:
+                console.hush()
+                console.keeps = False  # while nothing runs: Ctrl-C is no answer
+                talk.decide("once" if tools.is_allowed(effect) else "refuse")
+            case RunCall() if tools is not None:
+
+                def hear(cancel: Callable[[], None]) -> None:
+                    console.cancel, console.keeps = cancel, True
+
+                talk.returned(*tools.run(effect, talk.path.conversation, hear))
 
     def _check_thinking(self, ready: Ready) -> None:
         """Refuse what was asked for here and now, and this model cannot do."""
@@ -193,41 +223,42 @@ class AskSession:
         if "effort" in asked and settings.effort and not ready.takes_effort:
             raise UsageError(f"The chat template of {name} takes no effort; leave --effort out.")
 
+    # What the engine says
+
     def _show(self, event: Event) -> None:
         match event:
             case Noticed(text):
                 draft = self._outcome.ready and self._outcome.ready.draft
                 self._draft_failed |= bool(draft and Path(draft.path).name in text)
-                self._say(text)
             case Prefilled(role, done, total):
-                self._listening.say(f"the {role} reads the question: {done} of {total} tokens")
+                self._console.say(f"the {role} reads the question: {done} of {total} tokens")
             case Decoded() | Finished():
                 self._hear(0, event)
             case OneOf(number, told):
                 self._hear(number, told)
             case Failed():
                 self._printing.end_all()  # what was said so far stands on lines of its own
+        self.talk.hear(event)
+        if monotonic() - self._saved > SAVED_EVERY_S:
+            self._saved = monotonic()
+            self.talk.keep()
 
     def _hear(self, number: int, event: Decoded | Finished) -> None:
-        """Show what an answer says, and keep it."""
+        """Show what an answer says."""
         given = self._outcome.answers[number]
         shown = self._settings.show_thinking or given.finished or said(given.tokens)
         if isinstance(event, Decoded) and not shown and not said(event.tokens):
-            self._listening.say(f"thinking: {event.stats.thought_tokens:,} tokens")
+            self._console.say(f"thinking: {event.stats.thought_tokens:,} tokens")
         else:
-            self._listening.hush()
+            self._console.hush()
         if isinstance(event, Decoded):
             given.tokens += event.tokens
             given.last = event if event.forecast else given.last  # not text that was held back
             self._printing.add(number, event.tokens)
-            if self._continued is not None:
-                self._continued.add(event, number)
         else:
             given.finished = event
             if event.text or not event.calls:
                 self._printing.end(number)
-            if self._continued is not None:
-                self._continued.finish(event, number)
 
     def _warn(self, no_draft: str | None) -> None:
         """Say why there is no draft, if somebody may expect one."""
@@ -251,17 +282,7 @@ class AskSession:
 
     def _say(self, text: str | None, style: str = "yellow") -> None:
         if text:
-            self._listening.console.print(Text(safe(text), style), soft_wrap=True)
-
-    def _request(self) -> Request:
-        ready, answers = self._outcome.ready, len(self._outcome.answers)
-        if self._continued is not None and ready is not None:
-            self._say(self._continued.notice)
-            request = self._continued.ask(self._question, ready.target, self._settings, answers)
-            request = replace(request, alternatives=0)
-        else:
-            request = self._settings.request(self._question)
-        return replace(request, stop_strings=self._stop_strings, answers=answers, form=self._form)
+            self._console.console.print(Text(safe(text), style), soft_wrap=True)
 
     def _summarise(self) -> None:
         ends = [given.finished for given in self._outcome.answers if given.finished]
@@ -273,9 +294,9 @@ class AskSession:
         else:
             line = [*of_several(self._outcome.answered, len(ends)), self._mode(ends)]
         if self._continued is not None:
-            line.append(f"conversation {self._continued.number}")
+            line.append(f"conversation {self.talk.path.conversation}")
         self._say(" · ".join(line), "dim")
-        if len(ends) == 1 and ends[0].stats.masked_rows and self._form is not None:
+        if len(ends) == 1 and ends[0].stats.masked_rows and self._asked.form is not None:
             self._say(of_form(ends[0].stats), "dim")
         last = self._outcome.answers[0].last if self._outcome.answered is None else None
         if last is not None and (found := outlook(last)).is_measured:

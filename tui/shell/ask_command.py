@@ -124,17 +124,15 @@ def ask(
     if tools is not None and answers > 1:
         raise UsageError("With --tools there is one answer; leave --n out.")
     console = EngineConsole("looking for the models", lively=True)
-    with console.shown(), ExitStack() as opened:
-        console.start()  # it takes a while: what follows is imported and read meanwhile
-
+    with console.shown(starts=True), ExitStack() as opened:
         from tui.shell.ask import AskSession
         from tui.shell.ask_report import report
-        from tui.shell.continue_chat import continuing
+        from tui.shell.continued_chat import continued_chat
         from tui.shell.question import form_of, question_of
 
         form = form_of(schema, regex, grammar)
         question = question_of(prompt, files, schema, grammar)
-        continued = opened.enter_context(continuing(chat, chosen)) if chat else None
+        continued = opened.enter_context(continued_chat(chat, chosen)) if chat else None
         named = _offered(tools, folders, yes, chosen) if tools is not None else None
         offered = opened.enter_context(named) if named else None
         session = AskSession(
@@ -142,7 +140,7 @@ def ask(
         )
         outcome = session.run()
     if as_json:
-        number = continued.number if continued else None
+        number = session.talk.path.conversation
         click.echo(json.dumps(report(outcome, chosen, number)))
     if outcome.interrupted:
         sys.exit(130)

@@ -50,13 +50,15 @@ def _answer(given: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
 
 def _calls(given: ReceivedAnswer, finished: Finished) -> list[dict[str, Any]]:
     """Return the calls, each with its result if it has one."""
-    results = {call.id: (end, seconds) for call, end, seconds in given.results}
+    results = {result.calls[0].id: result for result in given.results}
     told = []
     for call in finished.calls:
         told.append(asdict(call))
         if call.id in results:
-            (text, state, stop), seconds = results[call.id]
-            told[-1] |= {"result": text, "state": state, "stop": stop, "seconds": seconds}
+            end = results[call.id]
+            told[-1] |= {
+                "result": end.content, "state": end.state, "stop": end.stop, "seconds": end.seconds
+            }  # fmt: skip
     return told
 
 

@@ -1,4 +1,4 @@
-"""The tools of `ask`: which are offered, which calls may run, and what they return."""
+"""The tools of `ask`: which are offered, and which calls may run."""
 
 import asyncio
 import sys
@@ -10,17 +10,71 @@ from typing import Self
 
 import click
 
-from assistant.request import Tool, ToolCall
+from assistant.request import ToolCall
+from assistant.talk.calls import WAS_STOPPED
+from assistant.talk.effects import CallWaits, RunCall
+from assistant.talk.tool_set import ToolSet
+from assistant.tools.approvals import Approval
 from assistant.tools.servers import BUILT_IN
 from assistant.tools.toolbox import Tools
-from assistant.tools.values import OfferedTool, Toolbox
+from assistant.tools.values import OfferedTool, ServerReport, Toolbox, ToolResult
 from models.errors import UsageError
-from tui.chat.tools.calls import REFUSED, STOPPED, End, access, arguments, outcome, unknown
+from tui.chat.tools.call_text import access, arguments
 from tui.safe import safe
 from tui.settings.settings import Settings
 
 OnCancel = Callable[[Callable[[], None]], None]
-"""Is given what ends a call, for whoever hears Ctrl-C."""
+"""Is given what ends a call, for Ctrl-C."""
+
+
+class NamedTools:
+    """Those tools of a box whose names, or their servers', were given."""
+
+    def __init__(self, box: Toolbox, names: tuple[str, ...]) -> None:
+        self._box, self._names = box, names
+
+    async def offered(self) -> tuple[OfferedTool, ...]:
+        """Return those that were named.
+
+        Raises:
+            UsageError: one that was named is not there; the message says why.
+        """
+        found = await self._box.offered()
+        there = {name for each in found for name in (each.server, each.tool.name)}
+        for name in self._names:
+            if name not in there:
+                server = name.split("__")[0]
+                why = (f" {each.problem}" for each in self.reports() if each.name == server)
+                raise UsageError(f"There is no tool {name!r}.{next(why, '')}")
+        return tuple(
+            each for each in found if each.server in self._names or each.tool.name in self._names
+        )
+
+    async def call(self, call: ToolCall, allowed: OfferedTool) -> ToolResult | None:
+        """Call a tool; None: it has changed since it was allowed."""
+        return await self._box.call(call, allowed)
+
+    def reports(self) -> tuple[ServerReport, ...]:
+        """Return how each server is."""
+        return self._box.reports()
+
+    async def close(self) -> None:
+        """Stop all servers."""
+        await self._box.close()
+
+
+class NothingApproved:
+    """Have each call decided when it comes."""
+
+    def approved(self, tool: OfferedTool, conversation: int) -> Approval | None:
+        """Return that it has to be decided."""
+        return None
+
+    def allow(self, tool: OfferedTool, how: Approval, conversation: int) -> None:
+        """Remember nothing."""
+
+    def revoke(self, tool: OfferedTool) -> None:
+        """Remember nothing."""
 
 
 class AskTools:
@@ -30,38 +84,30 @@ class AskTools:
         names: of servers, of tools, or `files`.
         folders: that the built-in tools may read, instead of those of `config.toml`.
         yes: nothing is asked about, and only what reads may run.
-        box: runs them; None makes one of the settings.
 
     Raises:
         UsageError: a name means nothing.
     """
 
     def __init__(
-        self,
-        names: tuple[str, ...],
-        folders: tuple[Path, ...],
-        yes: bool,
-        settings: Settings,
-        box: Toolbox | None = None,
+        self, names: tuple[str, ...], folders: tuple[Path, ...], yes: bool, settings: Settings
     ) -> None:
-        self._names, known = names, settings.tools
-        self.rounds = known.rounds
+        known = settings.tools
         self._asks = not yes and _is_terminal()
         wanted = {name.split("__")[0] for name in names}
         folders = folders or known.folders
-        self._check(wanted, [each.name for each in known.servers], folders)
-        servers = [each for each in known.servers if each.name in wanted]
-        reads = folders if BUILT_IN in wanted else ()
-        self._box = box or Tools(servers, reads, settings.offline)
-        self._loop = asyncio.Runner()
-        self._offered: dict[str, OfferedTool] = {}
-
-    def _check(self, wanted: set[str], servers: list[str], folders: tuple[Path, ...]) -> None:
         if BUILT_IN in wanted and not folders:
             raise UsageError("There is no folder that may be read; name one with --folder.")
-        if lacking := sorted(wanted - {BUILT_IN, *servers}):
-            there = ", ".join([BUILT_IN, *servers])
-            raise UsageError(f"There are no tools {lacking[0]!r}. There are: {there}.")
+        there = [BUILT_IN, *(each.name for each in known.servers)]
+        if lacking := sorted(wanted.difference(there)):
+            raise UsageError(f"There are no tools {lacking[0]!r}. There are: {', '.join(there)}.")
+        servers = [each for each in known.servers if each.name in wanted]
+        box = Tools(servers, folders if BUILT_IN in wanted else (), settings.offline)
+        self.set = ToolSet(
+            known, settings.offline, NamedTools(box, names), approvals=NothingApproved()
+        )
+        """Those that were named."""
+        self._loop = asyncio.Runner()
 
     def __enter__(self) -> Self:
         return self
@@ -73,71 +119,56 @@ class AskTools:
         trace: TracebackType | None,
     ) -> None:
         try:
-            self._loop.run(self._box.close())
+            self._loop.run(self.set.close())
         finally:
             self._loop.close()
 
-    def begin(self) -> tuple[Tool, ...]:
-        """Start the servers and return the tools that were named.
+    def learn(self) -> None:
+        """Start the servers and learn which tools there are.
 
         Raises:
             UsageError: one that was named is not there; the message says why.
         """
-        tools = self.offered()
-        there = {name for each in self._offered.values() for name in (each.server, each.tool.name)}
-        for name in self._names:
-            if name not in there:
-                why = (
-                    f" {r.problem}" for r in self._box.reports() if r.name == name.split("__")[0]
-                )
-                raise UsageError(f"There is no tool {name!r}.{next(why, '')}")
-        return tools
+        self._loop.run(self.set.learn())
 
-    def offered(self) -> tuple[Tool, ...]:
-        """Return those of the tools that were named which there are now."""
-        self._offered = {
-            each.tool.name: each
-            for each in self._loop.run(self._box.offered())
-            if each.server in self._names or each.tool.name in self._names
-        }
-        return tuple(each.tool for each in self._offered.values())
+    def is_allowed(self, waits: CallWaits) -> bool:
+        """Show a call and its arguments; say whether it may run."""
+        call, tool = waits.call, waits.tool
+        given = [f"  {name}: {value}" for name, value in arguments(call)]
+        click.echo(safe("\n".join([f"Call of {call.name}", *given])), err=True)
+        if not self._asks and tool.read_only:
+            return True
+        click.echo(safe(access(tool)) if self._asks else f"Refused. {safe(access(tool))}", err=True)
+        return self._asks and click.confirm("Run it?", default=False, err=True)
 
-    def run(self, call: ToolCall, on_cancel: OnCancel) -> tuple[End, float]:
-        """Show a call and, if it may run, run it; return how it ended, and after how long.
+    def run(
+        self, effect: RunCall, conversation: int | None, on_cancel: OnCancel
+    ) -> tuple[ToolResult | None, float]:
+        """Run a call; return how it ended, and after how many seconds.
 
         `on_cancel` is given what ends it early.
         """
-        tool = self._offered.get(call.name)
-        given = [f"  {name}: {value}" for name, value in arguments(call)]
-        click.echo(safe("\n".join([f"Call of {call.name}", *given])), err=True)
-        if tool is None:
-            return unknown(call.name), 0.0
-        if not self._is_allowed(tool):
-            click.echo(f"Refused. {safe(access(tool))}", err=True)
-            return REFUSED, 0.0
         began = monotonic()
-        end = self._loop.run(self._call(call, on_cancel))
+        end = self._loop.run(self._call(effect, conversation, on_cancel))
         took = monotonic() - began
-        click.echo(f"{end[1]}: {len(end[0]):,} characters · {took:.1f} s", err=True)
+        if end is not None:
+            click.echo(f"{end.state}: {len(end.text):,} characters · {took:.1f} s", err=True)
         return end, took
 
-    def _is_allowed(self, tool: OfferedTool) -> bool:
-        if not self._asks:
-            return tool.read_only
-        click.echo(safe(access(tool)), err=True)
-        return click.confirm("Run it?", default=False, err=True)
-
-    async def _call(self, call: ToolCall, on_cancel: OnCancel) -> End:
-        task, loop = asyncio.ensure_future(self._box.call(call)), asyncio.get_running_loop()
+    async def _call(
+        self, effect: RunCall, conversation: int | None, on_cancel: OnCancel
+    ) -> ToolResult | None:
+        called = self.set.call(effect.call, effect.tool, conversation)
+        task, loop = asyncio.ensure_future(called), asyncio.get_running_loop()
 
         def cancel() -> None:
             loop.call_soon_threadsafe(task.cancel)
 
         on_cancel(cancel)
         try:
-            return outcome(await task)
+            return await task
         except asyncio.CancelledError:
-            return STOPPED
+            return WAS_STOPPED
 
 
 def _is_terminal() -> bool:

@@ -12,13 +12,14 @@ from typing import BinaryIO
 import click
 
 from assistant.store import ChatSummary, FullConversation, Store, place, present
-from assistant.store.jsonl import lines
+from assistant.store.jsonl import lines, read
 from assistant.store.markdown import markdown
 from models.errors import StorageError, UsageError
 from tui.safe import safe
 from tui.shell.confirmation import confirmed
 from tui.shell.options import NumberParameter
 
+MAX_IMPORT_BYTES = 1 << 30  # read at once, so that a file is imported whole or not at all
 NUMBER = NumberParameter(1, 2**63 - 1)
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 limit_option = click.option(
@@ -28,9 +29,8 @@ limit_option = click.option(
 
 @contextmanager
 def opened(*, make: bool = False) -> Iterator[Store]:
-    """Open the store for a command; without `make`, a missing one counts as empty."""
+    """Open the store for a command; only `make` creates a file where there is none."""
     path = place()
-    # Reading needs no file.
     store = Store(path if make or present(path) else None)
     try:
         if store.notice:
@@ -129,7 +129,7 @@ def _text(store: Store, number: int, form: str) -> str:
 
 
 def _save(path: Path, texts: Iterable[str]) -> None:
-    """Write a private file; an existing one is not changed."""
+    """Write a new file with mode 0600; refuse to overwrite one."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:
@@ -149,11 +149,9 @@ def _save(path: Path, texts: Iterable[str]) -> None:
 @chats.command("import")
 @click.argument("files", metavar="FILE...", type=click.File("rb"), nargs=-1, required=True)
 def import_(files: tuple[BinaryIO, ...]) -> None:
-    """Add the conversations of exported FILEs; - is standard input.
+    """Add the conversations of FILEs that were exported as JSON lines; - is standard input.
 
-    It reads exports of specchat (JSON lines), of ChatGPT (conversations.json,
-    conversations-000.json and so on, or the .zip as downloaded), and of llama.cpp's web UI.
-    Conversations you already have are not added again. If a file is broken, nothing in it is added.
+    Conversations you already have are not added again. If a file is broken, nothing is added.
     """
     found = [whole for file in files for whole in _conversations(file)]
     if not found:
@@ -166,12 +164,13 @@ def import_(files: tuple[BinaryIO, ...]) -> None:
 
 
 def _conversations(file: BinaryIO) -> tuple[FullConversation, ...]:
-    """Return what a file holds; the sentence on a broken one says which it is."""
-    from assistant.store.imports.formats import MAX_BYTES, read
-
+    """Return the conversations in a file; StorageError names a file that cannot be imported."""
     name = getattr(file, "name", "<stdin>")
     try:
-        return read(file.read(MAX_BYTES + 1))
+        data = file.read(MAX_IMPORT_BYTES + 1)
+        if len(data) > MAX_IMPORT_BYTES:
+            raise StorageError(f"more than {MAX_IMPORT_BYTES >> 30} GiB are not imported at once.")
+        return tuple(read(data.splitlines()))
     except OSError as error:
         raise StorageError(f"{name} cannot be read: {error.strerror}.") from error
     except StorageError as error:
@@ -188,11 +187,6 @@ def delete(numbers: tuple[int, ...], yes: bool) -> None:
     """Delete conversations for good, from the file and from its backups."""
     with opened() as store:
         titles = [store.whole(number).title or "(untitled)" for number in numbers]
-        for number in filter(store.is_open_elsewhere, numbers):
-            raise StorageError(
-                f"Conversation {number} is open in another specchat. Leave it there first."
-            )
         for number, title in zip(numbers, titles, strict=True):
             if yes or confirmed(safe(f"Delete {number} ({title}) for good?"), _UNANSWERED):
-                store.delete(number)
-                store.purge(number)
+                store.remove(number)

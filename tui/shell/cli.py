@@ -18,6 +18,7 @@ from click.shell_completion import CompletionItem
 from models.errors import ModelError, NetworkError, SpecchatError, StorageError, UsageError
 from tui.safe import safe
 from tui.shell.options import settings, shared
+from tui.shell.standard_output import guard
 
 EXIT_CODES = {UsageError: 2, ModelError: 3, StorageError: 4, NetworkError: 5}
 COMMANDS = {
@@ -32,7 +33,6 @@ COMMANDS = {
     "bench": ("tui.lab.bench.command", "Measure what speculation is worth, like the papers."),
     "models": ("tui.models.command", "See, fetch and check model files."),
     "chats": ("tui.shell.chats_command", "Find, show, export and delete conversations."),
-    "stats": ("tui.lab.stats", "See how well speculation worked in your stored answers."),
     "doctor": (
         "tui.shell.doctor_command",
         "See what works on this machine, and how to fix the rest.",
@@ -115,6 +115,9 @@ def given_before_the_command(ctx: click.Context) -> dict[str, Any]:
 
 def main() -> None:
     """Run the command line and exit."""
+    _ask_the_terminal()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # it is closed, or of another kind in a test
+        sys.stdout.reconfigure(errors="replace")  # its encoding may lack a character
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold the conversation
     # Unwinding restores the cursor and frees the models.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
@@ -125,6 +128,7 @@ def main() -> None:
 
         add_completion_class(Bash)
         sys.exit(shell_complete(specchat, {}, "specchat", COMPLETE, instruction))
+    guard()
     try:
         # Not click's own main: it would turn a closed pipe into exit code 1.
         with specchat.make_context("specchat", sys.argv[1:]) as ctx:
@@ -138,15 +142,32 @@ def main() -> None:
         sys.exit(EXIT_CODES[UsageError])
     except SpecchatError as error:
         _fail(str(error), exit_code(error))
-    except BrokenPipeError:
-        # Whoever read the output has gone; Python would complain when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # whoever read the output has gone
         sys.exit(141)
     except Exception as error:
         if os.environ.get("SPECCHAT_DEBUG"):
             raise
         kind = type(error).__name__  # its message may quote the conversation
         _fail(f"This is a bug in specchat: {kind}. SPECCHAT_DEBUG=1 shows where.", 1)
+
+
+def _ask_the_terminal() -> None:
+    """Have the terminal itself say what it is and how large, not what a shell has exported.
+
+    Its size was another one before it was resized, and a file is no terminal that shows colours.
+    """
+    variables = ["FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"]
+    if any(map(_knows_its_size, (0, 1, 2))):
+        variables += ["COLUMNS", "LINES"]
+    for name in variables:
+        os.environ.pop(name, None)
+
+
+def _knows_its_size(stream: int) -> bool:
+    try:
+        return 0 not in os.get_terminal_size(stream)
+    except OSError:  # it is no terminal, or closed
+        return False
 
 
 def exit_code(error: SpecchatError) -> int:

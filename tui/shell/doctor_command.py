@@ -6,6 +6,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,7 +26,7 @@ from models.files.discovery import identify
 from models.files.stores import find, installed
 from models.machine import physical_cores
 from models.native import loaded
-from models.native.loaded import trouble
+from models.native.loaded import load_error
 from tui.models.facts import taken_back
 from tui.safe import safe
 
@@ -45,7 +46,7 @@ class Finding:
     topic: str
     verdict: Literal["ok", "note", "bad"]
     text: str
-    mend: str | None = None
+    fix: str | None = None
 
 
 @click.command()
@@ -54,7 +55,9 @@ def doctor(as_json: bool) -> None:
     """See what works on this machine, and how to fix the rest. Changes nothing."""
     findings = checkup()
     if as_json:
-        click.echo(json.dumps([asdict(finding) for finding in findings]))
+        # Scripts may still read the key's old name, which the next release leaves out.
+        told = [asdict(finding) | {"mend": finding.fix} for finding in findings]
+        click.echo(json.dumps(told))
     else:
         for finding in findings:
             _print(finding)
@@ -65,8 +68,8 @@ def doctor(as_json: bool) -> None:
 def _print(finding: Finding) -> None:
     mark, colour = MARKS[finding.verdict]
     click.echo(f"{click.style(mark, colour)} {finding.topic:<12} {safe(finding.text)}")
-    if finding.mend:
-        click.echo(f"{'':15} fix it with:  {safe(finding.mend)}")
+    if finding.fix:
+        click.echo(f"{'':15} fix it with:  {safe(finding.fix)}")
 
 
 def checkup() -> list[Finding]:
@@ -94,18 +97,18 @@ def _library(name: EngineName) -> Iterator[Finding]:
     """Load the engine that is there, and say what it computes with."""
     title, package = ENGINES[name], PACKAGES[name]
     try:
-        library = loaded.use(name)
+        engine = loaded.use(name)
     except ModelError as error:
         build = f"{sys.executable} -m pip install --force-reinstall --no-cache-dir"
-        mend = f"{build} {package.name}=={package.version}"
+        fix = f"{build} {package.name}=={package.version}"
         here = name in engines.installed()
-        yield Finding(title, "bad", str(error), mend if here else engines.how_to_install(name))
+        yield Finding(title, "bad", str(error), fix if here else engines.how_to_install(name))
         return
-    yield Finding(title, "ok", f"{library.version()}, {package.name} {_version(package.name)}")
+    yield Finding(title, "ok", f"{engine.version}, {package.name} {_version(package.name)}")
     yield Finding(
-        "processor", "ok", f"{', '.join(library.devices())}: {_features(library.features())}"
+        "processor", "ok", f"{', '.join(engine.devices())}: {_features(engine.features())}"
     )
-    if not library.can_repack():
+    if not engine.can_repack:
         yield Finding(
             "processor",
             "note",
@@ -114,8 +117,8 @@ def _library(name: EngineName) -> Iterator[Finding]:
             f"{sys.executable} -m pip install --force-reinstall --no-cache-dir "
             f"{package.name}=={package.version}",
         )
-    gpu = "this build offloads to it" if library.offloads_to_gpu() else "none in this build"
-    yield Finding("GPU", "ok" if library.offloads_to_gpu() else "note", gpu)
+    gpu = "this build offloads to it" if engine.offloads_to_gpu else "none in this build"
+    yield Finding("GPU", "ok" if engine.offloads_to_gpu else "note", gpu)
 
 
 def _other_engine(name: EngineName) -> Iterator[Finding]:
@@ -124,18 +127,19 @@ def _other_engine(name: EngineName) -> Iterator[Finding]:
     if name not in engines.installed():
         text = f"not installed; {WORTH[name]}"
         yield Finding(title, "note", text, engines.how_to_install(name))
-    elif reason := trouble(name):
+    elif reason := load_error(name):
         yield Finding(title, "note", f"{reason} llama.cpp works without it.")
     else:
         yield Finding(title, "ok", f"{package.name} {_version(package.name)}")
 
 
 def _choice(target: Path) -> Iterator[Finding]:
-    """Say which engine runs the default target, if that is known."""
-    from assistant.engine.engine_choice import known
+    """Say which engine runs the default target."""
+    from assistant.engine.engine_choice import choose
     from assistant.request import Setup
 
-    if choice := known(Setup(target, cache=places.cache_dir())):
+    with suppress(ModelError):  # what is wrong with the file is said elsewhere
+        choice = choose(Setup(target, cache=places.cache_dir()))
         yield Finding("engine", "ok", f"{ENGINES[choice.engine]}. {choice.reason}")
 
 
@@ -162,8 +166,8 @@ def _files() -> Iterator[Finding]:
     for entry in _default_pair():
         path = find(entry)
         if path is None:
-            mend = f"specchat models pull {entry.name}"
-            yield Finding("model", "bad", f"{entry.name} is not on this machine.", mend)
+            fix = f"specchat models pull {entry.name}"
+            yield Finding("model", "bad", f"{entry.name} is not on this machine.", fix)
         elif checksum.known_sha256(path) == entry.sha256:
             yield Finding("model", "ok", f"{entry.name}, verified: {path}")
         else:
@@ -189,8 +193,8 @@ def _hybrids() -> Iterator[Finding]:
             model = identify(stored.reference)
         except ModelError:
             continue  # it was removed since
-        if model.summary and model.summary.recurrent and not model.refusal:
-            back = taken_back(model.summary, model.size)
+        if model.header and model.header.is_recurrent and not model.refusal:
+            back = taken_back(model.header, model.size)
             yield Finding("hybrid", "ok", f"{stored.name}: wrong guesses are taken back, {back}")
 
 

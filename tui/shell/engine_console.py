@@ -1,18 +1,17 @@
 """The engine of a shell command: its events, its progress, and Ctrl-C."""
 
+import asyncio
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from queue import SimpleQueue
+from functools import cached_property, partial
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.text import Text
 
 from assistant.events import Failed, Loading
-from assistant.process.client import EngineProcess
+from assistant.process.engine_process import EngineProcess
 from assistant.process.protocol import CHAT, Protocol
 from assistant.request import AnyJob, Setup
 from models import errors
@@ -20,6 +19,10 @@ from models.files.progress import Progress, Report
 from tui.safe import safe
 from tui.settings.settings import Settings
 from tui.widgets.text_figures import left
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.status import Status
 
 
 class Stopped(KeyboardInterrupt):
@@ -33,39 +36,47 @@ class EngineConsole:
     """
 
     def __init__(self, doing: str, lively: bool = False, protocol: Protocol = CHAT) -> None:
-        self.console = Console(stderr=True, highlight=False, markup=False)
-        # An animated spinner would be measured too.
-        self._status = self.console.status(doing, refresh_per_second=12.5 if lively else 2)
+        self._doing, self._lively = doing, lively
         self.interrupted = False
         """Whether Ctrl-C was pressed while the answer was saved."""
         self.keeps = False
         """Whether Ctrl-C only has the engine stop, to keep what there is; a second one raises."""
         self._what = ""
-        self._protocol = protocol
-        self._engine: EngineProcess | None = None
-        self.cancel: Callable[[], None] | None = None
+        self._loop = asyncio.Runner()
+        self._engine = EngineProcess(protocol=protocol)
+        self._following: asyncio.Task[Any] | None = None
+        self.cancel: Callable[[], object] | None = None
         """Ends what was begun last: Ctrl-C calls it."""
 
+    @cached_property
+    def console(self) -> "Console":
+        """Standard error."""
+        from rich.console import Console  # while the engine starts
+
+        return Console(stderr=True, highlight=False, markup=False)
+
+    @cached_property
+    def _status(self) -> "Status":
+        # An animated spinner would be measured too.
+        return self.console.status(self._doing, refresh_per_second=12.5 if self._lively else 2)
+
     @contextmanager
-    def shown(self) -> Iterator[None]:
-        """Show what is done, and end the engine afterwards, whatever ends this."""
+    def shown(self, starts: bool = False) -> Iterator[None]:
+        """Show what is done, and end the engine afterwards, whatever ends this.
+
+        With `starts` the engine's process starts first: it takes longer than all other imports.
+        """
         try:
-            with self._status:
-                try:
-                    with self._interrupts_heard():
-                        yield
-                finally:
-                    if self._engine is not None:
-                        self._engine.close()
-                        self._engine = None
+            with self._interrupts_heard():
+                if starts:
+                    self._loop.run(self._engine.start())
+                with self._status:
+                    yield
         finally:
             self.console.show_cursor()  # an interrupt may come while the spinner begins
-
-    def start(self) -> EngineProcess:
-        """Return the engine; its process, which takes a while, starts when this is first called."""
-        if self._engine is None:
-            self._engine = EngineProcess(protocol=self._protocol)
-        return self._engine
+            self.cancel = None
+            with self._loop:
+                self._loop.run(self._close())
 
     def run(
         self, job: AnyJob, hear: Callable[[Any], None] | None = None, keeps: bool = True
@@ -80,20 +91,32 @@ class EngineConsole:
             Stopped: Ctrl-C was pressed, and nothing more comes.
         """
         self.keeps = keeps
-        events: SimpleQueue[Any] = SimpleQueue()
-        self.cancel = self.start().submit(job, events.put).cancel
+        end = self._loop.run(self._followed(job, hear))
+        if isinstance(end, Failed):
+            raise Stopped if self.interrupted else getattr(errors, end.kind)(end.message)
+        return end
+
+    async def _followed(self, job: AnyJob, hear: Callable[[Any], None] | None) -> Any:
+        """Return the last event of a job."""
+        self._following = asyncio.current_task()
+        stream, end = self._engine.do(job), None
+        self.cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, stream.cancel)
         if self.interrupted:
-            self.cancel()
-        end = None
-        while (event := events.get()) is not None:
+            stream.cancel()
+        async for event in stream:
             end = event
             if hear is not None:
                 hear(event)
             if isinstance(event, Loading):
                 self.say(f"loading {event.role} {event.name}: {event.fraction:.0%}")
-        if isinstance(end, Failed):
-            raise Stopped if self.interrupted else getattr(errors, end.kind)(end.message)
         return end
+
+    async def _close(self) -> None:
+        """Free the models; what an interrupt has left is heard by nobody."""
+        if self._following is not None:
+            self._following.cancel()
+            await asyncio.gather(self._following, return_exceptions=True)
+        await self._engine.close()
 
     def pair(self, settings: Settings) -> Setup:
         """Find the models that the settings ask for, and say it where the draft is missing.
@@ -119,6 +142,8 @@ class EngineConsole:
 
     def say(self, what: str, aloud: bool = False) -> None:
         """Say what is done; where there is no terminal, only if it is worth a line."""
+        from rich.text import Text
+
         self._status.update(Text(safe(what)))
         if aloud and not self.console.is_terminal:
             click.echo(safe(what), err=True)
@@ -146,6 +171,9 @@ class EngineConsole:
 @contextmanager
 def looking() -> Iterator[Report]:
     """Show that models are looked for, and how far the check of their files is."""
+    from rich.console import Console
+    from rich.text import Text
+
     with Console(stderr=True).status("looking for the models") as status:
         yield lambda progress: status.update(Text(_checking(progress)))
 

@@ -1,4 +1,4 @@
-"""An endpoint for other programs, run from a terminal."""
+"""`specchat serve`: the endpoint, run from a terminal."""
 
 import asyncio
 import os
@@ -16,15 +16,16 @@ from rich.console import Console
 from rich.text import Text
 
 from assistant.events import Failed, Loading, Ready
-from assistant.process.client import EngineProcess
+from assistant.process.engine_process import EngineProcess
 from assistant.process.landlock import forbid_connections
 from assistant.request import Setup
 from assistant.serve.connection import listen
-from assistant.serve.endpoint import Endpoint, Served
-from assistant.serve.exchange import EngineJob
+from assistant.serve.endpoint import Endpoint
+from assistant.serve.exchange import Exchange
 from assistant.serve.guard import Guard, is_local
 from models import errors
 from models.errors import StorageError, UsageError
+from models.well_formed import well_formed
 from tui.figures import figures
 from tui.models.locate_pair import default_target, find_models
 from tui.safe import safe
@@ -51,7 +52,7 @@ def run(settings: Settings, host: str, port: int, token_file: Path | None) -> in
 
 
 class Serving:
-    """One run of the endpoint; what there is to say goes to standard error."""
+    """One run of the endpoint; its log goes to standard error."""
 
     def __init__(
         self, settings: Settings, setup: Setup, guard: Guard, made_token: str | None
@@ -62,7 +63,7 @@ class Serving:
         self._code = 0
 
     async def run(self, listening: socket.socket) -> int:
-        """Load, answer, and end."""
+        """Load the models, serve until a signal, and return the exit code."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._stop, INTERRUPTED)
         loop.add_signal_handler(signal.SIGTERM, self._stop, 0)
@@ -72,9 +73,10 @@ class Serving:
             if ready is not None:
                 listening.listen()
                 self._tell(ready, listening.getsockname()[1])
-                await listen(self._endpoint(engine, ready), listening, self._end)
+                endpoint = self._endpoint(engine, ready)
+                await listen(endpoint, listening, self._end, endpoint.stop)
         finally:
-            await asyncio.to_thread(engine.close)
+            await engine.close()
         return self._code
 
     def _stop(self, code: int) -> None:
@@ -82,7 +84,7 @@ class Serving:
         self._end.set()
 
     async def _load(self, engine: EngineProcess) -> Ready | None:
-        """Return what was loaded; None when it was interrupted."""
+        """Load the models; None if that was interrupted."""
         loading = asyncio.create_task(self._loaded(engine))
         ending = asyncio.create_task(self._end.wait())
         await asyncio.wait({loading, ending}, return_when=asyncio.FIRST_COMPLETED)
@@ -94,7 +96,7 @@ class Serving:
 
     async def _loaded(self, engine: EngineProcess) -> Ready:
         with Console(stderr=True).status("loading") as status:
-            async for event in EngineJob(engine, self._setup).events():
+            async for event in engine.do(self._setup):
                 match event:
                     case Loading(role, name, fraction):
                         status.update(Text(f"loading {role} {safe(name)}: {fraction:.0%}"))
@@ -119,9 +121,10 @@ class Serving:
 
 
 def name_of(settings: Settings, setup: Setup) -> str:
-    """Return what other programs call the target: its short name, or its file's."""
+    """Return the target's name for clients: its short name, or its file's."""
     reference = settings.target or default_target()
-    return setup.target.stem if "/" in reference or setup.target.name in reference else reference
+    by_path = "/" in reference or setup.target.name in reference
+    return well_formed(setup.target.stem if by_path else reference)
 
 
 def _find(settings: Settings) -> Setup:
@@ -132,7 +135,7 @@ def _find(settings: Settings) -> Setup:
 
 
 def _address(host: str) -> str:
-    """Return an address; a name would need a lookup.
+    """Return the address to listen at; a host name would need a lookup.
 
     Raises:
         UsageError: it is not an address.
@@ -157,7 +160,7 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def _token(file: Path | None) -> str | None:
-    """Return the token that was given, in a file or a variable."""
+    """Return the token from a file or the environment; None if there is none."""
     if file is None:
         token, where = os.environ.get(TOKEN, "").strip(), TOKEN
     else:
@@ -172,15 +175,16 @@ def _token(file: Path | None) -> str | None:
     return token or None
 
 
-def _report(served: Served) -> None:
-    parts = [f"{served.seconds:.1f} s"]
-    if len(served.answers) > 1:
-        parts.append(f"{len(served.answers)} answers")
-    for finished in served.answers:
-        parts += figures(finished.stats)[: 1 if len(served.answers) > 1 else None]
-    if served.remark:
-        parts.append(served.remark)
-    _say(f"{served.method} {served.path} {served.status} · {' · '.join(parts)}")
+def _report(exchange: Exchange) -> None:
+    answers = exchange.ends
+    parts = [f"{exchange.seconds:.1f} s"]
+    if len(answers) > 1:
+        parts.append(f"{len(answers)} answers")
+    for finished in answers:
+        parts += figures(finished.stats)[: 1 if len(answers) > 1 else None]
+    if exchange.remark:
+        parts.append(exchange.remark)
+    _say(f"{exchange.method} {exchange.path} {exchange.status} · {' · '.join(parts)}")
 
 
 def _say(text: str) -> None:

@@ -5,12 +5,10 @@ from collections.abc import Collection, Sequence
 from rich.segment import Segment
 from textual import events
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
-
-from tui.app.textual_private import paint
 
 KEPT = 1000
 """Rendered lines that are kept for scrolling back and forth."""
@@ -62,7 +60,7 @@ class Lines(ScrollView):
         for y in changed:
             self._strips.pop(y, None)
         if seen := [y - top for y in changed if 0 <= y - top < height]:
-            paint(self, dict.fromkeys(seen, 0))
+            self.refresh(*(Region(0, y, self.size.width, 1) for y in seen))
 
     @property
     def room(self) -> int:

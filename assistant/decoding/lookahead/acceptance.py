@@ -30,10 +30,11 @@ KNOWN = {  # measured on answers of the default pair
 USUAL = 0.7  # the mean of that in a text of which nothing is known yet
 FORGIVEN = 0.98  # of what a source has shown in a text is left in the next: it is tried again
 PRIOR = 3.0  # tokens, for as many of which it counts
-STEADY = 30.0  # information on a kind of evidence before any is seen: what is known of it lasts
-LIVELY = {"model": 2.8, HEADS: 2.8, SURE: 2.8}  # on a text: one over the variance, measured
-LIVELIEST = 1.0  # the same of sources that copy
-LASTING = 2.0  # information on a source before any is seen: one over the variance between models
+# Precisions are one over the variance, of log odds, before anything is seen.
+KIND_PRECISION = 30.0  # of a kind of evidence: what is known of it lasts
+TEXT_PRECISION = {"model": 2.8, HEADS: 2.8, SURE: 2.8}  # between texts, measured
+COPIES_TEXT_PRECISION = 1.0  # the same of sources that copy
+SOURCE_PRECISION = 2.0  # between models
 
 
 class Odds:
@@ -106,13 +107,15 @@ class Acceptance:
 
     def __init__(self, lasting: Mapping[str, float] | None = None) -> None:
         self._kinds: dict[tuple[str, int], Odds] = {}
-        self._moods: dict[str, Odds] = {}
-        self._sources = {name: Odds(value, LASTING) for name, value in (lasting or {}).items()}
+        self._text_effects: dict[str, Odds] = {}
+        self._sources = {
+            name: Odds(value, SOURCE_PRECISION) for name, value in (lasting or {}).items()
+        }
         self._sure = RecentMean(USUAL, PRIOR)
 
     def begin(self) -> None:
         """Begin another text, in which much may be different."""
-        self._moods.clear()
+        self._text_effects.clear()
         self._sure = RecentMean(USUAL, PRIOR)
         for source in self._sources.values():
             source.value *= FORGIVEN
@@ -122,16 +125,16 @@ class Acceptance:
         """How much better or worse sources do than usual, in log odds, by name."""
         return {name: float(odds.value) for name, odds in self._sources.items()}
 
-    def of(self, source: str, evidence: int) -> float:
+    def estimate(self, source: str, evidence: int) -> float:
         """Return the estimate for a proposal of which the evidence is known."""
         return probability(self._kind(source, evidence).value + self._tendency(source))
 
     def along(self, run: Run) -> list[float]:
         """Return the estimates for the tokens of a run, each given those before it."""
         uncertain = run.evidence[run.certain :]
-        return [1.0] * run.certain + [self.of(run.source, evidence) for evidence in uncertain]
+        return [1.0] * run.certain + [self.estimate(run.source, evidence) for evidence in uncertain]
 
-    def hoped(self, source: str) -> float:
+    def optimistic(self, source: str) -> float:
         """Return what a proposal of which nothing is known yet may well be worth.
 
         That is more than is likely, the more the less is known: so a source is tried that may be
@@ -140,7 +143,7 @@ class Acceptance:
         usual, deviation = self._usual(source)
         return probability(usual + deviation)
 
-    def possible(self, source: str, better: float = 0.0) -> list[tuple[float, float]]:
+    def quadrature(self, source: str, better: float = 0.0) -> list[tuple[float, float]]:
         """Return what such a proposal may be worth, as probabilities of estimates.
 
         `better` is by how much it will do better than it did, in log odds.
@@ -156,13 +159,13 @@ class Acceptance:
         """
         shown = set[str]()
         for source, evidence, odds in _observed(round_, runs):
-            expected = self.of(source, evidence)
+            expected = self.estimate(source, evidence)
             self._kind(source, evidence).learn(odds, expected)
-            self._mood(source).learn(odds, expected)
+            self._text_effect(source).learn(odds, expected)
             self._source(source).learn(odds, expected)
             shown.add(source)
-        for source, mood in self._moods.items():
-            mood.fade(source in shown)
+        for source, effect in self._text_effects.items():
+            effect.fade(source in shown)
         for token in round_.tokens:
             if (margin := token.target_row.margin) is not None:
                 self._sure.add(probability(self._kind(SURE, margin).value))
@@ -177,24 +180,26 @@ class Acceptance:
         else:
             kinds = KNOWN.get(source, UNKNOWN)
             usual = kinds[len(kinds) // 2]
-        return log_odds(usual) + self._tendency(source), self._mood(source).deviation
+        return log_odds(usual) + self._tendency(source), self._text_effect(source).deviation
 
     def _tendency(self, source: str) -> float:
         """Return how much better or worse than usual a source does, by all that is known."""
-        return self._source(source).value + self._mood(source).value
+        return self._source(source).value + self._text_effect(source).value
 
     def _kind(self, source: str, evidence: int) -> Odds:
         key = source, evidence
         if key not in self._kinds:
             known = KNOWN.get(source, UNKNOWN)
-            self._kinds[key] = Odds(log_odds(known[min(evidence, len(known) - 1)]), STEADY)
+            self._kinds[key] = Odds(log_odds(known[min(evidence, len(known) - 1)]), KIND_PRECISION)
         return self._kinds[key]
 
     def _source(self, source: str) -> Odds:
-        return self._sources.setdefault(source, Odds(0.0, LASTING))
+        return self._sources.setdefault(source, Odds(0.0, SOURCE_PRECISION))
 
-    def _mood(self, source: str) -> Odds:
-        return self._moods.setdefault(source, Odds(0.0, LIVELY.get(source, LIVELIEST)))
+    def _text_effect(self, source: str) -> Odds:
+        return self._text_effects.setdefault(
+            source, Odds(0.0, TEXT_PRECISION.get(source, COPIES_TEXT_PRECISION))
+        )
 
 
 def _observed(round_: Round, runs: Sequence[Run]) -> Iterator[tuple[str, int, float]]:

@@ -4,7 +4,7 @@ from collections import deque
 from math import isfinite, log
 from statistics import median
 
-ALLOWANCE = 3.0  # evaluations of one token that an answer may take longer, whatever its length
+ALLOWANCE = 3.5  # evaluations of one token that an answer may take longer, whatever its length
 SHARE = 0.02  # or this part of those that ArS needs, where that is more
 OPEN = 4  # rounds whose worth is not settled
 RECENT = 9  # rounds of ArS whose median is believed

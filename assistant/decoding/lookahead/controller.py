@@ -4,18 +4,19 @@ It decides from rounds that are over, and from what is known of a proposal befor
 may be wrong, and then it costs time; but whatever it does, the output keeps the target's law.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf, log2
+from typing import NamedTuple
 
 from assistant.decoding.lookahead.acceptance import Acceptance, RecentMean
 from assistant.decoding.lookahead.budget import Budget, Reference
 from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.decoding.lookahead.theory import LONGEST_WEIGHED, cheapest, fastest
-from assistant.decoding.lookahead.throughput_plan import ALONE, BatchShare, ThroughputPlan
+from assistant.decoding.lookahead.throughput_plan import SINGLE, BatchContext, ThroughputPlan
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.draft import Plan
-from assistant.decoding.sources.model import ModelSource, Reading
-from assistant.events import Forecast, Reason
+from assistant.decoding.sources.model import ModelSource, PrefillOption
 
 CHECK_EVERY = 64  # rounds of speculation between two looks how fast ArS is
 CHECK_SOON = 16  # and where little was saved
@@ -25,7 +26,19 @@ RICH = 10  # evaluations that may still be lost, from which on that is not littl
 SHORT = 8  # tokens that the draft reads within a round
 MOST_READ = 0.75  # of what may still be lost; the rest is for the proposals after it
 TYPICAL_ANSWER = 200  # tokens
-HALF = 0.35  # log odds of acceptance that half the context costs a draft, measured
+LOG_ODDS_PER_HALVED_CONTEXT = 0.35  # of acceptance, that it costs a draft; measured
+
+
+class RoundCost(NamedTuple):
+    """An evaluation: the rounds of all answers that it served, and what they took, in seconds."""
+
+    rounds: Sequence[tuple[Round, Plan]]
+    seconds: float
+    """All of it, with what follows."""
+    draft_s: float = 0.0
+    tables_s: float = 0.0
+    again: int = 0
+    """Tokens that had been evaluated before: a plain answer would not have needed that."""
 
 
 class Controller:
@@ -46,6 +59,7 @@ class Controller:
         self._budget = Budget()
         self._pace = RecentMean()
         self._known = 0  # tokens of context that the draft had when it was judged last
+        self._is_reading = False
         self._answered = 0.0  # tokens of this answer, or of each in the mean
         self._reference = Reference(costs.verify(1))
 
@@ -54,13 +68,20 @@ class Controller:
         self._budget = Budget()
         self._pace = RecentMean()
         self._known, self._answered = 0, 0.0
+        self._is_reading = False
         self._acceptance.begin()
 
     def at(self, depth: int) -> None:
         """Go to a place in the text, which is `depth` tokens long: attention takes longer there."""
         self._reference.move(self._costs.at(depth))
 
-    def plan(self, room: int, least: int = 0, beside: BatchShare = ALONE) -> ThroughputPlan:
+    def plan(
+        self,
+        room: int,
+        least: int = 0,
+        beside: BatchContext = SINGLE,
+        clock: Callable[[], float] = lambda: 0.0,
+    ) -> ThroughputPlan:
         """Return the plan of the next round, with `least` proposals even if nothing pays."""
         left = self._budget.left(self._token_s)
         return ThroughputPlan(
@@ -70,58 +91,46 @@ class Controller:
             least=least,
             patience=SHORT,
             limit_s=inf if least else (1 + left) * self._costs.verify(1),
+            clock=clock,
             pause=None if least else self._pause(left),
             beside=beside,
         )
 
-    def fillers(self, rows: int, most: int, plan: Plan) -> int:
-        """Return how many fillers make a batch of `rows` faster, at most `most`.
-
-        `plan` is the last one of the round, which knows what all of it may take.
-        """
-        spare_s = plan.limit_s - plan.expected_s if isinstance(plan, ThroughputPlan) else inf
-        return self._costs.filled(rows, rows + most, spare_s) - rows
-
-    def reading(self, ways: Sequence[Reading], more: int) -> Reading | None:
+    def reading(self, options: Sequence[PrefillOption], more: int) -> PrefillOption | None:
         """Return what the draft is to read now; None when that is nothing, or next to nothing.
 
-        Of the `ways`, the first of which is to go on, it is the one that saves most in the `more`
-        tokens that the answer may still have, its own time subtracted, and that costs no more than
-        the answer may still lose. So a draft first reads a little, and what it saves with that
-        buys it more.
+        Of the `options`, the first of which is to go on, it is the one that saves most in the
+        `more` tokens that the answer may still have, its own time subtracted, and that costs no
+        more than the answer may still lose. So a draft first reads a little, and what it saves
+        with that buys it more. It reads in pieces, one a round, and each of them is timed.
         """
-        best = max(ways, key=lambda way: self._saved_s(way, ways, more))
-        if best.unread <= SHORT or self._saved_s(best, ways, more) <= 0:
+        best = max(options, key=lambda option: self._saved_s(option, options, more))
+        goes_on = self._is_reading and best is options[0]
+        piece = self._piece(best.unread)
+        enough = 1 if goes_on else SHORT
+        if best.unread <= enough or not piece or self._saved_s(best, options, more) <= 0:
             return None
+        self._is_reading = piece < best.unread
         self._known = best.context
-        return best
+        return best._replace(piece=piece)
 
     def read(self, tokens: int, seconds: float) -> None:
         """Learn from the draft's reading of `tokens` tokens: it is owed until it is earned back."""
         self._spend(seconds, self._costs.draft(tokens), 0)
         self._costs.saw_draft(tokens, seconds)
 
-    def observe(
-        self,
-        rounds: Sequence[tuple[Round, Plan]],
-        seconds: float,
-        draft_s: float = 0.0,
-        tables_s: float = 0.0,
-        fillers: int = 0,
-        again: int = 0,
-    ) -> None:
-        """Learn from an evaluation: the rounds of all answers that it served, and what they took.
+    def observe(self, cost: RoundCost) -> None:
+        """Learn from an evaluation and what was proposed for it.
 
-        Of the `seconds`, `draft_s` were spent in the draft model and `tables_s` in tables. There
-        were `fillers` in the batch beside what it verified, and tokens that had been evaluated
-        before and were evaluated `again`: no plain answer would have needed that. What ArS had
-        taken for several answers is that it decodes as many at once, without proposals.
+        What ArS had taken for several answers is that it decodes as many at once, without
+        proposals.
         """
+        rounds, seconds, draft_s, tables_s, again = cost
         count, proposed = len(rounds), sum(round_.proposed for round_, _ in rounds)
         tokens = sum(len(round_.tokens) for round_, _ in rounds) / count
         alone = self._costs.verify(1) / self._costs.verify(count)
         self._answered += tokens
-        self._compare(proposed, seconds - draft_s - tables_s, count, fillers + again)
+        self._compare(proposed, seconds - draft_s - tables_s, count, again)
         for round_, plan in rounds:
             self._acceptance.learn(round_, plan.runs if isinstance(plan, ThroughputPlan) else ())
         plans = [plan for _, plan in rounds if isinstance(plan, ThroughputPlan)]
@@ -150,7 +159,7 @@ class Controller:
         if isinstance(plan, ThroughputPlan) and plan.taken:
             speedup = plan.expected_tokens / (plan.expected_s + plan.repeated_s) * token_s
         if step_s < inf:
-            possible = self._acceptance.possible(self._draft_source)
+            possible = self._acceptance.quadrature(self._draft_source)
             right = sum(weight * each for weight, each in possible)
         cost = cheapest(self._costs.verify, step_s if step_s < inf else 0.0)
         return Forecast(reason, speedup, self._reference.seconds, cost, right)
@@ -180,10 +189,10 @@ class Controller:
         owed_s = expected_s if is_surprise else seconds
         self._budget.spend(owed_s, tokens, self._token_s)
 
-    def _compare(self, proposed: int, seconds: float, answers: int, others: int) -> None:
+    def _compare(self, proposed: int, seconds: float, answers: int, again: int) -> None:
         """Learn how long an evaluation took, and what ArS takes."""
-        width = answers + proposed + others
-        expected_s = self._costs.evaluation(width)
+        width = answers + proposed + again
+        expected_s = self._costs.verify(width)
         if proposed:
             self._reference.saw_other(seconds, expected_s)
         else:
@@ -191,24 +200,31 @@ class Controller:
             self._reference.saw_plain(seconds * alone)
         self._costs.saw_verify(width, seconds)
 
-    def _saved_s(self, way: Reading, ways: Sequence[Reading], more: int) -> float:
+    def _piece(self, unread: int) -> int:
+        """Return how many tokens can be paid for even if they take much longer than believed."""
+        left_s = self._budget.left(self._token_s) * self._token_s
+        while unread and self._costs.draft(unread) * self._costs.doubt(unread) > left_s:
+            unread //= 2
+        return unread
+
+    def _saved_s(self, option: PrefillOption, options: Sequence[PrefillOption], more: int) -> float:
         """Return the seconds that the draft saves after a reading, over the rest of the answer.
 
-        What it will be worth is not known before it has read; so what it saves is averaged over
-        what it may be worth, and is nothing where it does not pay.
+        The draft's acceptance is unknown before it has read, so the saving is averaged over its
+        distribution, and a loss counts as zero: where it does not pay it is not asked.
         """
-        read_s = self._costs.draft(way.unread)
-        whole = ways[-1].context
+        read_s = self._costs.draft(option.unread)
+        whole = options[-1].context
         token_s = self._costs.verify(1)
         left_s = self._budget.left(self._token_s) * token_s
-        is_early = self._answered < way.context < whole
-        if is_early or read_s > MOST_READ * left_s:
+        is_early = self._answered < option.context < whole
+        if is_early or read_s * self._costs.slowness > MOST_READ * left_s:
             return -inf
-        better = HALF * log2(way.context / (self._known or whole))
+        better = LOG_ODDS_PER_HALVED_CONTEXT * log2(option.context / (self._known or whole))
         pace = max(self._pace.value, 1 / token_s)
         verify = {width: self._costs.verify(width) for width in range(1, LONGEST_WEIGHED + 2)}
         saved_s = sum(
             weight * max(0.0, 1 / pace - 1 / fastest(chance, verify, self._costs.draft(1))[1])
-            for weight, chance in self._acceptance.possible(self._draft_source, better)
+            for weight, chance in self._acceptance.quadrature(self._draft_source, better)
         )
         return min(more, TYPICAL_ANSWER) * saved_s - read_s

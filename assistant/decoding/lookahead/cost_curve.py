@@ -136,12 +136,6 @@ class Curve:
         """Return the seconds that an evaluation of `tokens` tokens takes now."""
         return self._at_rest(tokens, self.depth) * exp(self._change(tokens))
 
-    def is_known(self, tokens: int, limit_s: float) -> bool:
-        """Say whether such an evaluation was seen lately, and took longer than `limit_s` then."""
-        if not self._is_fresh(tokens):
-            return False
-        return self._at_rest(tokens, self.depth) * exp(self._logs[tokens][-1]) > limit_s
-
     def saw(self, tokens: int, seconds: float) -> None:
         """Learn from an evaluation; what is not a duration is ignored, as when a clock was set."""
         if not (seconds > 0 and isfinite(seconds)):
@@ -181,7 +175,10 @@ class Curve:
             return sum(abs(each - middle) for each in logs)
 
         pair_s = self._measured(1) / self.depth
-        self.attention = min((self.attention, *(part * pair_s for part in ATTENTIONS)), key=spread)
+        # Attention is a part of each evaluation, so it took no longer than the last ones did.
+        most_s = min(self._recent[n][-1].seconds / n for n in fresh) / self.depth
+        thinkable = (self.attention, *(part * pair_s for part in ATTENTIONS))
+        self.attention = min((min(each, most_s) for each in thinkable), key=spread)
         self._logs = {n: self._against(n, self.attention) for n in self._recent}
 
     def _change(self, tokens: int) -> float:

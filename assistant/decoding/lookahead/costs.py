@@ -1,30 +1,49 @@
 """What rounds cost on this machine: evaluations of the target and the draft, rows of tables."""
 
 from collections.abc import Mapping
-from math import inf
+from math import inf, isfinite
 
 from assistant.decoding.lookahead.cost_curve import Curve
 from assistant.decoding.sources.model import MODELS
 
 WIDEST = 32
 """The widest batch that is thought of."""
-MARGIN = 1.03
-"""By how much a wider batch has to be faster to be worth it: less is noise."""
 TABLE_S = 0.0015  # a row of a table over 150,000 tokens, warped; until one was seen
+DRAFT_DOUBT, BATCH_DOUBT = 9.0, 2.0  # so that the promise holds where they were measured wrongly
+TRUST = 0.38  # the exponent of a doubt, each time that it was not confirmed: 9, 2.3, 1.4, 1.1
+
+
+class Doubt:
+    """How many times as long as believed an evaluation may well take, by its tokens.
+
+    What is measured is never believed before it was seen: the first time little is staked on it.
+    Evaluations of at least as many tokens settle doubts about fewer.
+    """
+
+    def __init__(self, first: float) -> None:
+        self._first = first
+        self._known: dict[int, float] = {}  # by the bits of the number of tokens
+
+    def __call__(self, tokens: int, times: int = 1) -> float:
+        """Return the doubt of so many tokens, where 1/`times` as many settle it; at least 1."""
+        least = tokens.bit_length() - times.bit_length() + 1
+        known = (doubt for bits, doubt in self._known.items() if bits >= least)
+        return min(known, default=self._first)
+
+    def saw(self, tokens: int, slower: float) -> None:
+        """Take an evaluation that took `slower` times as long as believed."""
+        bits = tokens.bit_length()
+        settled = self._known.get(bits, self._first) ** TRUST
+        self._known[bits] = max(settled, min(slower, self._first))
 
 
 class Costs:
     """What evaluations take, the cost curves t(n) of a target and its draft, and rows of tables.
 
-    Kernels that take whole blocks of tokens may be faster with a few more tokens than with those
-    that are to be verified. So these are verified in the batch that takes least of all that have
-    room for them; what it lacks is filled up. Here is the only place that knows.
-
     Args:
         verify: measured seconds of the target's evaluations, by width.
         draft: measured seconds that the draft takes to read tokens and give one row, by tokens;
             empty when there is no draft model.
-        fills: whether batches can be filled up at all.
         attention: what is known of the target's; see `Curve`.
 
     Raises:
@@ -35,15 +54,15 @@ class Costs:
         self,
         verify: Mapping[int, float],
         draft: Mapping[int, float],
-        *,
-        fills: bool = True,
         attention: float = 0.0,
     ) -> None:
-        self._fills = fills
         self._verify = Curve(verify, attention)
         self._draft = Curve(draft, target=self._verify) if draft else None
         self._table = Curve({1: TABLE_S})
-        self._evaluations: list[float] = []  # by width, until more is learnt
+        self._draft_doubt, self.batch_doubt = Doubt(DRAFT_DOUBT), Doubt(BATCH_DOUBT)
+        self.slowness = 1.0
+        """How many times as long as believed the draft took last, at least 1."""
+        self._verify_s: list[float] = []  # by width, until more is learnt
 
     @property
     def attention(self) -> float:
@@ -57,40 +76,14 @@ class Costs:
         """
         before = self._verify(1)
         self._verify.depth = depth
-        self._evaluations.clear()
+        self._verify_s.clear()
         return self._verify(1) / before
 
     def verify(self, width: int) -> float:
-        """Return the seconds in which the target verifies `width` tokens: min t(m) over m >= n.
-
-        One token alone is what ArS evaluates, and is never filled up.
-        """
-        if width == 1 or width > WIDEST or not self._fills:
-            return self.evaluation(width)
-        self.evaluation(1)
-        return min(self._evaluations[width - 1 :])
-
-    def evaluation(self, width: int) -> float:
-        """Return the seconds of an evaluation of exactly `width` tokens by the target: t(n)."""
-        if not self._evaluations:
-            self._evaluations = [self._verify(n) for n in range(1, WIDEST + 1)]
-        return self._evaluations[width - 1] if width <= WIDEST else self._verify(width)
-
-    def filled(self, width: int, most: int, look_s: float = inf) -> int:
-        """Return how many tokens to evaluate, at most `most`, to verify `width` of them.
-
-        It is the narrowest batch that takes at most `MARGIN` longer than the fastest. From time to
-        time `width` itself is evaluated, where that takes at most `look_s` longer: else nobody
-        would notice that it does not take longer any more.
-        """
-        if width == 1:
-            return 1
-        widths = range(width, max(width, min(most, WIDEST)) + 1)
-        limit_s = MARGIN * min(map(self.evaluation, widths))
-        best = next(n for n in widths if self.evaluation(n) <= limit_s)
-        longer_s = self.evaluation(width) - self.evaluation(best)
-        is_look = longer_s <= look_s and not self._verify.is_known(width, limit_s)
-        return width if is_look else best
+        """Return t(n): the seconds in which the target evaluates a batch of `width` tokens."""
+        if not self._verify_s:
+            self._verify_s = [self._verify(n) for n in range(1, WIDEST + 1)]
+        return self._verify_s[width - 1] if width <= WIDEST else self._verify(width)
 
     def draft(self, tokens: int) -> float:
         """Return the seconds in which the draft reads `tokens` new tokens and gives one row.
@@ -98,6 +91,15 @@ class Costs:
         One token is a draft step. Without a draft model that takes forever.
         """
         return self._draft(tokens) if self._draft else inf
+
+    def doubt(self, tokens: int) -> float:
+        """Return how many times as long as believed the draft may well take to read `tokens` next.
+
+        That is 1 at least, and little where it was seen to read a quarter as many.
+        """
+        if not tokens:
+            return 1.0  # a table's row
+        return max(self.slowness, self._draft_doubt(tokens, times=4))
 
     def row(self, source: str, unread: int = 1) -> float:
         """Return the seconds in which a source makes a row, with `unread` tokens to read for it.
@@ -107,13 +109,17 @@ class Costs:
         return self.draft(unread) if source in MODELS else self._table(1)
 
     def saw_verify(self, width: int, seconds: float) -> None:
-        """Learn how long an evaluation of exactly `width` tokens by the target took."""
+        """Learn how long the target took to verify `width` tokens."""
+        if width > 1 and seconds > 0 and isfinite(seconds):
+            self.batch_doubt.saw(width, seconds / self.verify(width))
         self._verify.saw(width, seconds)
-        self._evaluations.clear()
+        self._verify_s.clear()
 
     def saw_draft(self, tokens: int, seconds: float) -> None:
-        """Learn how long the draft took."""
-        if self._draft:
+        """Learn how long the draft took: what is usual by many looks, what is possible by one."""
+        if self._draft and seconds > 0 and isfinite(seconds):
+            self.slowness = max(1.0, seconds / self._draft(tokens))
+            self._draft_doubt.saw(tokens, self.slowness)
             self._draft.saw(tokens, seconds)
 
     def saw_tables(self, rows: int, seconds: float) -> None:

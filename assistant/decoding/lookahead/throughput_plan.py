@@ -1,21 +1,21 @@
 """Plan a draft proposal by proposal: expected tokens against measured time."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.lookahead.forecast import Reason
 from assistant.decoding.sources.draft import Offer, Rows, Run
 from assistant.decoding.sources.model import MODELS
-from assistant.events import Reason
 
 DEEPEST = 16  # steps that a source of rows is thought ahead
 
 
 @dataclass(frozen=True, slots=True)
-class BatchShare:
+class BatchContext:
     """What else is in the batch of a round, when several answers are decoded in one."""
 
     width: int = 0
@@ -26,7 +26,7 @@ class BatchShare:
     """Whether a rejection has all of the batch that stays evaluated once more, with the next."""
 
 
-ALONE = BatchShare()
+SINGLE = BatchContext()
 
 
 class ThroughputPlan:
@@ -41,6 +41,7 @@ class ThroughputPlan:
         least: how many proposals there shall be even if nothing pays.
         patience: sources with more tokens to read than this are not asked for rows.
         limit_s: how long the round may take, if nothing that is proposed is accepted.
+        clock: by which it is seen, before each row and after it, what the draft really takes.
         pause: why to propose nothing, and only note what is on offer; None to go on. When time is
             `SPENT`, what cannot be rejected is proposed anyway: there is nothing to lose.
         beside: what the batch has anyhow. The wider it is, the further up the cost curve a proposal
@@ -56,8 +57,9 @@ class ThroughputPlan:
         least: int = 0,
         patience: int = 0,
         limit_s: float = inf,
+        clock: Callable[[], float] = lambda: 0.0,
         pause: Reason | None = None,
-        beside: BatchShare = ALONE,
+        beside: BatchContext = SINGLE,
     ) -> None:
         self.room, self.least, self.pause = room, least, pause
         self.runs: tuple[Run, ...] = ()
@@ -71,6 +73,7 @@ class ThroughputPlan:
         self._verify_s = [costs.verify(beside.width + width) for width in range(1, room + 2)]
         self.expected_tokens, self.expected_s = beside.tokens + 1, self._verify_s[0]
         self.limit_s = limit_s
+        self._clock, self._started = clock, clock()
         self._beside = beside
         self._costs, self._acceptance = costs, acceptance
         self._patience = patience
@@ -79,9 +82,9 @@ class ThroughputPlan:
         """What the next round is expected to take longer for what has to be evaluated again."""
 
     @property
-    def beside(self) -> BatchShare:
+    def beside(self) -> BatchContext:
         """What the next answer of the same batch has beside it."""
-        return BatchShare(self._beside.width + self._proposed, self.expected_tokens - 1)
+        return BatchContext(self._beside.width + self._proposed, self.expected_tokens - 1)
 
     def next(self, offers: Sequence[Offer]) -> Offer | None:
         """Take the offer that makes the round fastest, if any makes it faster."""
@@ -105,7 +108,7 @@ class ThroughputPlan:
 
     def include(self, rows: Rows, evidence: int) -> bool:
         """Draw from a row if its evidence promises more than the place in the batch costs."""
-        chance = self._acceptance.of(rows.source, evidence)
+        chance = self._acceptance.estimate(rows.source, evidence)
         included = self._must or self._ahead(rows, chance)[0] > self._pace
         if included:
             self._take(rows.source, [chance])
@@ -131,16 +134,24 @@ class ThroughputPlan:
         """Return the pace of the round with an offer, and how many of its tokens that takes."""
         if isinstance(offer, Run):
             return self._best(self._acceptance.along(offer))
-        chance = self._acceptance.hoped(offer.source)
-        return self._ahead(offer, chance, self._costs.row(offer.source, offer.unread))
+        chance = self._acceptance.optimistic(offer.source)
+        first_s = self._costs.row(offer.source, offer.unread)
+        return self._ahead(offer, chance, first_s, self._costs.doubt(offer.unread))
 
-    def _ahead(self, rows: Rows, chance: float, first_s: float = 0.0) -> tuple[float, int]:
+    def _ahead(
+        self, rows: Rows, chance: float, first_s: float = 0.0, doubt: float = 1.0
+    ) -> tuple[float, int]:
         """Return the pace of the round with a row, in hand or not, and those that may follow it."""
-        later = [self._acceptance.hoped(rows.source)] * min(self.room - 1, DEEPEST)
-        return self._best([chance, *later], first_s, self._costs.row(rows.source))
+        later = [self._acceptance.optimistic(rows.source)] * min(self.room - 1, DEEPEST)
+        step_s, risk_s = self._costs.row(rows.source), self._risk_s(first_s, doubt)
+        return self._best([chance, *later], first_s, step_s, risk_s)
 
     def _best(
-        self, chances: Sequence[float], first_s: float = 0.0, step_s: float = 0.0
+        self,
+        chances: Sequence[float],
+        first_s: float = 0.0,
+        step_s: float = 0.0,
+        risk_s: float = 0.0,
     ) -> tuple[float, int]:
         """Return the best pace with a beginning of proposals, and its length; 0.0, 0 for none."""
         done = self._proposed
@@ -151,9 +162,22 @@ class ThroughputPlan:
             survival *= chance
             tokens += survival
             seconds = spent + self._verify_s[done + i] + step_s * (i - 1)
-            if seconds + self._repeat_s(0) <= self.limit_s or survival == 1:
+            doubt = self._costs.batch_doubt(self._beside.width + done + i + 1)
+            wider_s = self._verify_s[done + i] - self._verify_s[0]
+            most_s = seconds + risk_s + (doubt - 1) * wider_s + self._repeat_s(0)
+            if most_s <= self.limit_s or survival == 1:
                 best = max(best, (tokens / (seconds + repeated_s), i))
         return best
+
+    def _risk_s(self, next_s: float, doubt: float) -> float:
+        """Return how much longer than believed all rows took, and how much the next one may.
+
+        That may take as many times as long as they did.
+        """
+        asked_s = self.expected_s - self._verify_s[self._proposed]
+        took_s = max(asked_s, self._clock() - self._started) if asked_s else 0.0
+        times = max(doubt, took_s / asked_s if asked_s else 1.0)
+        return took_s - asked_s + (times - 1) * next_s
 
     def _repeat_s(self, accepted: int) -> float:
         """Return how much longer the next round takes if a rejection follows so many proposals."""

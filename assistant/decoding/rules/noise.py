@@ -9,6 +9,8 @@ Words = npt.NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_BELOW = np.nextafter(2.0**-53, 0)
+"""Scales words of 53 bits. Rounding would make the largest of them 1 with 2^-53 itself."""
 _30, _27, _31, _11 = (np.uint64(bits) for bits in (30, 27, 31, 11))
 
 
@@ -22,7 +24,7 @@ class Noise:
         """Return the positive numbers of some tokens at a position: P(E > x) = exp(-x)."""
         words = _mixed(ids.astype(np.uint64) * _GOLDEN + _mixed(self._seed + np.uint64(position)))
         words >>= _11
-        exponentials: Probs = -np.log((words + 0.5) * 2.0**-53)
+        exponentials: Probs = -np.log((words + 0.5) * _BELOW)
         return exponentials
 
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from assistant.decoding.mask import Mask, draft_by_form
+from assistant.decoding.model import DraftFailed
 from assistant.decoding.sources.draft import Draft, Draw, Offer, Plan, Proposal, Rows, Run, Source
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.tail import TailSource
 from assistant.decoding.warp import Warp, one_hot
-from models.errors import DraftFailed
 
 
 class Cascade:

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
+from assistant.decoding.mapping import Mapping
+from assistant.decoding.model import DraftFailed, Logits, Model
 from assistant.decoding.row import Ids, Row
 from assistant.decoding.sources.draft import Rows
 from assistant.decoding.warp import Warp
-from models.base import Logits, Model
-from models.errors import DraftFailed, ModelError
-from models.mapping import Mapping
 
 HEADS = "heads"
 MODELS = ("model", HEADS)
@@ -18,18 +17,20 @@ WINDOW = 512  # tokens of a long text that are read, the last ones
 LENGTHS = (16, 32, 64, 128, 256)  # and fewer, where that is what the time allows
 
 
-class Reading(NamedTuple):
+class PrefillOption(NamedTuple):
     """A way for a draft model to become able to continue a text."""
 
     context: int
     """How many of the last tokens it will know."""
     unread: int
     """How many tokens it has to read for that."""
+    piece: int | None = None
+    """How many of them it is to read at once; None: all."""
 
 
-def anew(most: int) -> list[Reading]:
+def restart_options(most: int) -> list[PrefillOption]:
     """Return the ways to begin again, the shortest first; the last one reads `most` tokens."""
-    return [Reading(length, length) for length in (*takewhile(most.__gt__, LENGTHS), most)]
+    return [PrefillOption(length, length) for length in (*takewhile(most.__gt__, LENGTHS), most)]
 
 
 class ModelSource:
@@ -39,14 +40,21 @@ class ModelSource:
     `window`. That costs acceptance alone, and its time does not grow with the text's length.
 
     `mapping` is to the target's vocabulary. What only one of them has is never proposed, and read
-    by the draft as something else, which costs acceptance alone.
+    by the draft as something else, which costs acceptance alone. `failures` are the errors by which
+    the model says that it cannot go on.
     """
 
     name = "model"
 
-    def __init__(self, model: Model, mapping: Mapping, window: int = WINDOW) -> None:
+    def __init__(
+        self,
+        model: Model,
+        mapping: Mapping,
+        window: int = WINDOW,
+        failures: tuple[type[Exception], ...] = (),
+    ) -> None:
         self.model = model
-        self._mapping = mapping
+        self._mapping, self._failures = mapping, failures
         self._window = min(window, model.n_ctx // 2)
         self._start = 0  # what lies before is not read
 
@@ -60,10 +68,10 @@ class ModelSource:
             seen = self.seen(tokens)
         self.model.decided = len(seen)
 
-    def ways(self, tokens: Sequence[int]) -> list[Reading]:
+    def prefill_options(self, tokens: Sequence[int]) -> list[PrefillOption]:
         """Return the ways to continue `tokens`: continue reading, or begin again further on."""
-        on = Reading(len(tokens) - self._start, self.unread(tokens))
-        return [on, *anew(min(len(tokens), self._window))]
+        on = PrefillOption(len(tokens) - self._start, self.unread(tokens))
+        return [on, *restart_options(min(len(tokens), self._window))]
 
     def begin(self, tokens: Sequence[int], context: int) -> None:
         """Read no more than the last `context` of `tokens`."""
@@ -102,25 +110,6 @@ class ModelSource:
     def _logits(self, tokens: Sequence[int]) -> Logits:
         try:
             row: Logits = self.model.logits(tokens)[0]
-        except ModelError as error:
+        except self._failures as error:
             raise DraftFailed(str(error)) from error
         return row
-
-
-class HeadSource(ModelSource):
-    """Propose by prediction heads of the target.
-
-    They read what the target has read, by its states: nothing is gained by beginning further on.
-    """
-
-    name = HEADS
-
-    def read(self, tokens: Sequence[int]) -> None:
-        """Do nothing: heads find themselves where to begin."""
-
-    def ways(self, tokens: Sequence[int]) -> list[Reading]:
-        """Return the one way: to go on."""
-        return [Reading(len(tokens), self.unread(tokens))]
-
-    def begin(self, tokens: Sequence[int], context: int) -> None:
-        """Do nothing: there is one way."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import exp, log
 
 import numpy as np
@@ -10,8 +9,6 @@ import numpy.typing as npt
 
 RESAMPLES = 4000
 LEVEL = 0.95
-EXACT = 12
-"""Pairs up to which all signs are tried."""
 Values = npt.NDArray[np.float64]
 
 
@@ -56,23 +53,3 @@ def geometric_mean(ratios: Sequence[float]) -> Interval:
 def ratio_of_sums(pairs: Sequence[tuple[float, float]]) -> Interval:
     """Return the sum of the items' first figures over that of their second ones."""
     return bootstrap(pairs, lambda data: data[..., 0].sum(axis=-1) / data[..., 1].sum(axis=-1))
-
-
-def sign_flip(differences: Sequence[float]) -> float:
-    """Return the p-value of "the differences are as often the other way round".
-
-    The permutation test of pairs (Fisher 1935): of all ways to give them signs, how many make the
-    sum as large as it is. All are tried for few pairs, else 10,000 at random.
-    """
-    data = np.asarray([each for each in differences if each], np.float64)
-    if not len(data):
-        return 1.0
-    if len(data) <= EXACT:
-        signs = np.array([*product((-1.0, 1.0), repeat=len(data))])
-        extra = 0
-    else:
-        signs = np.random.default_rng(0).choice((-1.0, 1.0), size=(10_000, len(data)))
-        extra = 1  # the signs as they are
-    sums = np.abs(signs @ np.abs(data))
-    reached = int((sums >= abs(data.sum()) * (1 - 1e-9)).sum())
-    return (reached + extra) / (len(signs) + extra)

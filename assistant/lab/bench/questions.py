@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from models.errors import UsageError
@@ -25,9 +24,6 @@ class Question:
     kind: str
     text: str
     reference: str | None = None  # a summary to compare with
-    code: str | None = None  # a function to complete
-    test: str | None = None  # which defines `check(candidate)`
-    entry_point: str | None = None
 
 
 def shipped(name: str) -> list[Question]:
@@ -35,7 +31,7 @@ def shipped(name: str) -> list[Question]:
 
     Args:
         name: `tasks`, what people ask a local assistant, of seven kinds; `code`, small functions
-            with tests, as in HumanEval (Chen et al. 2021); or `summaries`, texts with a summary of
+            to complete, as in HumanEval (Chen et al. 2021); or `summaries`, texts with a summary of
             one sentence, as in XSum (Narayan et al. 2018).
     """
     return read(DATA / f"{name}.jsonl")
@@ -67,12 +63,10 @@ def read(path: Path) -> list[Question]:
 
 def first_of_each(questions: Sequence[Question], count: int | None) -> list[Question]:
     """Return the first `count` questions of each kind, the kinds in the order of their coming."""
-    kinds = dict.fromkeys(question.kind for question in questions)
-    return [
-        question
-        for kind in kinds
-        for question in islice((each for each in questions if each.kind == kind), count)
-    ]
+    by_kind: dict[str, list[Question]] = {}
+    for question in questions:
+        by_kind.setdefault(question.kind, []).append(question)
+    return [question for group in by_kind.values() for question in group[:count]]
 
 
 def _question(line: str, where: str) -> Question:
@@ -81,18 +75,14 @@ def _question(line: str, where: str) -> Question:
     except ValueError as error:
         raise UsageError(f"{where} is not JSON: {error}.") from error
     match fields:
-        case {"task_id": name, "prompt": str(code), "entry_point": str(entry), "test": str(test)}:
-            text = COMPLETE.format(code=code.strip("\n"))
-            return Question(str(name), "code", text, None, code, test, entry)
+        case {"task_id": name, "prompt": str(code)}:
+            return Question(str(name), "code", COMPLETE.format(code=code.strip("\n")))
         case {"question_id": name, "category": str(kind), "turns": [str(text), *_]}:
-            return Question(f"{kind}/{name}", kind, text, _reference(fields.get("reference")))
+            references = fields.get("reference")
+            first = [*references, None][0] if isinstance(references, list) else references
+            kept = first if isinstance(first, str) and first.strip() else None
+            return Question(f"{kind}/{name}", kind, text, kept)
     raise UsageError(
-        f"{where} is not a question: HumanEval has task_id, prompt, entry_point and test, "
+        f"{where} is not a question: HumanEval has task_id and prompt, "
         "Spec-Bench has question_id, category and turns."
     )
-
-
-def _reference(value: object) -> str | None:
-    """Return a text, or the first of several."""
-    texts = value if isinstance(value, list) else [value]
-    return next((text for text in texts if isinstance(text, str) and text.strip()), None)

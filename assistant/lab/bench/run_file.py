@@ -1,4 +1,4 @@
-"""The file of a run: its settings, then a line for each thing that was measured.
+"""The file of a run, in JSON lines: its settings, then a line for each thing that was measured.
 
 Each line is on disk before the next thing is measured, so what ends a run loses one answer at most.
 """
@@ -6,6 +6,7 @@ Each line is on disk before the next thing is measured, so what ends a run loses
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,7 @@ from filelock import FileLock, Timeout
 
 from models.errors import StorageError, UsageError
 
-FORMAT = "specchat bench 1"
-Facts = Mapping[str, Any]
+FORMAT = "specchat bench 2"
 
 
 class RunFile:
@@ -25,21 +25,17 @@ class RunFile:
         StorageError: it cannot be read or written, or somebody else is at it.
     """
 
-    def __init__(self, path: Path, facts: Facts) -> None:
+    def __init__(self, path: Path, facts: Mapping[str, Any]) -> None:
         self.path = path
         self.results: dict[str, Any] = {}
         """What was measured already, by key."""
         self._lock = FileLock(f"{path}.lock", timeout=0)
-        try:
+        with _disk_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._lock.acquire()
             self._file = path.open("a+b")
-        except Timeout as error:
-            raise StorageError(f"{path} is being written by another specchat.") from error
-        except OSError as error:
-            raise _unusable(path, error) from error
         try:
-            self._begin(json.loads(json.dumps(facts)))
+            self._begin({"format": FORMAT, **json.loads(json.dumps(facts))})
         except BaseException:  # nobody else could release what was locked
             self.close()
             raise
@@ -59,15 +55,28 @@ class RunFile:
         Path(self._lock.lock_file).unlink(missing_ok=True)
         self._lock.release()
 
-    def _begin(self, facts: Facts) -> None:
-        whole = self._lines()
-        if not whole:
-            self._write({"format": FORMAT, **facts})
+    def _begin(self, facts: Mapping[str, Any]) -> None:
+        with _disk_errors(self.path):
+            self._file.seek(0)
+            content = self._file.read()
+            whole = content.rfind(b"\n") + 1
+            if 0 < whole < len(content):
+                self._file.truncate(whole)  # what a sudden end left of another line
+        if not content:
+            self._write(facts)
             return
-        first, *lines = whole
-        _check(self.path, _header(self.path, first), facts)
+        header, *lines = map(_parsed, content[:whole].splitlines() or [b""])
+        if not isinstance(header, dict) or header.get("format") != FORMAT:
+            raise UsageError(
+                f"{self.path} is not the file of a run; choose another one with --run."
+            )
+        for where, before, now in _differences({name: header.get(name) for name in facts}, facts):
+            raise UsageError(
+                f"{self.path} is a run of other settings: {where} was {before}, and is {now} now. "
+                "Choose another file with --run."
+            )
         for number, line in enumerate(lines, start=2):
-            match _parsed(line):
+            match line:
                 case {"key": str(key), "result": result}:
                     self.results[key] = result
                 case _:
@@ -75,51 +84,11 @@ class RunFile:
                         f"{self.path}, line {number}, is damaged; delete that line, or the file."
                     )
 
-    def _lines(self) -> list[bytes]:
-        """Return the whole lines; what a sudden end left of another one is cut off."""
-        try:
-            self._file.seek(0)
-            content = self._file.read()
-            whole = content.rfind(b"\n") + 1
-            if whole and whole < len(content):
-                self._file.truncate(whole)
-        except OSError as error:
-            raise _unusable(self.path, error) from error
-        if content and not whole:
-            raise _no_run(self.path)
-        return content[:whole].splitlines()
-
     def _write(self, value: Any) -> None:
-        try:
+        with _disk_errors(self.path):
             self._file.write(json.dumps(value).encode() + b"\n")
             self._file.flush()
             os.fsync(self._file.fileno())
-        except OSError as error:
-            raise _unusable(self.path, error) from error
-
-
-def load(path: Path) -> tuple[Facts, dict[str, Any]]:
-    """Return what a run depended on, and its results by key.
-
-    Raises:
-        UsageError: there is no such run.
-        StorageError: it is damaged.
-    """
-    if not path.is_file():
-        raise UsageError(f"{path} is not a file.")
-    with path.open("rb") as file:
-        first = file.readline()
-    header = _header(path, first)
-    run = RunFile(path, {name: value for name, value in header.items() if name != "format"})
-    run.close()
-    return header, run.results
-
-
-def _header(path: Path, line: bytes) -> dict[str, Any]:
-    header = _parsed(line)
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise _no_run(path)
-    return header
 
 
 def _parsed(line: bytes) -> Any:
@@ -129,34 +98,21 @@ def _parsed(line: bytes) -> Any:
         return None
 
 
-def _check(path: Path, found: Facts, wanted: Facts) -> None:
-    """Refuse to mix results that depend on different things."""
-    known = {name: found.get(name) for name in wanted}
-    for where, before, now in differences(known, wanted):
-        raise UsageError(
-            f"{path} is a run of other settings: {where} was {_short(before)}, and is "
-            f"{_short(now)} now. Choose another file with --run."
-        )
-
-
-def differences(a: Any, b: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:
+def _differences(a: Any, b: Any, where: str = "") -> Iterator[tuple[str, str, str]]:
     """Yield where two values are different, part by part, and what each of them has there."""
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         for name in dict.fromkeys([*a, *b]):
-            place = f"{where}, {name}" if where else name
-            yield from differences(a.get(name), b.get(name), place)
+            yield from _differences(a.get(name), b.get(name), f"{where}, {name}".lstrip(", "))
     elif a != b:
-        yield where, a, b
+        before, now = (json.dumps(each, ensure_ascii=False)[:60] for each in (a, b))
+        yield where, before, now
 
 
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:59]}…"
-
-
-def _no_run(path: Path) -> UsageError:
-    return UsageError(f"{path} is not the file of a run; choose another one with --run.")
-
-
-def _unusable(path: Path, error: OSError) -> StorageError:
-    return StorageError(f"{path} cannot be written: {error.strerror}.")
+@contextmanager
+def _disk_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except Timeout as error:
+        raise StorageError(f"{path} is being written by another specchat.") from error
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror}.") from error

@@ -1,9 +1,8 @@
 """The systems to compare: ways to decode, by name."""
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import cast
 
 from assistant.request import SOURCES, Mode
 from models.engines import EngineName
@@ -18,10 +17,6 @@ FORM = (
 _NAME = re.compile(
     r"(?:(?P<engine>llama|ik):)?(?:(?P<target>[^=]+):)?(?P<way>[a-z+]+)(?:=(?P<lookahead>\d+))?"
 )
-
-
-Item = TypeVar("Item")
-Way = TypeVar("Way")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,33 +75,14 @@ def _system(text: str) -> System:
         raise UsageError(
             f"{text!r} is not a system: =K goes with sps or sources, and is 1 to {MAX_LOOKAHEAD}."
         )
-    match way:
-        case "ars" | "auto":
-            return System(text, "ars" if way == "ars" else "auto", None, None, target, engine)
-        case "sps":
-            return System(text, "sps", k, None, target, engine)
+    if way in ("ars", "auto", "sps"):
+        return System(text, cast(Mode, way), k, None, target, engine)
     return System(text, "auto" if k is None else "sps", k, _sources(text, way), target, engine)
 
 
 def _sources(text: str, way: str) -> tuple[str, ...]:
-    names: Sequence[str] = way.split("+")
+    names = tuple(way.split("+"))
     if unknown := [name for name in names if name not in SOURCES]:
-        known = ", ".join(SOURCES)
-        raise UsageError(
-            f"{text!r} is not a system: {unknown[0]!r} is neither a mode nor of {known}."
-        )
-    return tuple(names)
-
-
-def interleaved(
-    items: Sequence[Item], systems: Sequence[Way], repeats: int = 1
-) -> Iterator[tuple[int, Item, list[Way]]]:
-    """Yield every item `repeats` times, as repeat, item, and the systems that answer it in order.
-
-    The next item has the opposite order, so that it is nobody's advantage to come first.
-    """
-    order = list(systems)
-    for repeat in range(repeats):
-        for item in items:
-            yield repeat, item, order
-            order = order[::-1]
+        known = f"neither a mode nor of {', '.join(SOURCES)}"
+        raise UsageError(f"{text!r} is not a system: {unknown[0]!r} is {known}.")
+    return names

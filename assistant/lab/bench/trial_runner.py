@@ -1,27 +1,94 @@
 """Measure several answers in lockstep, each with models that stay loaded."""
 
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from copy import deepcopy
 from dataclasses import replace
 
+from assistant.decoding.lookahead.controller import Controller, RoundCost
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.machine_cache import cached_or_measured
-from assistant.decoding.lookahead.policy import Control
+from assistant.engine.engine_state import EngineState
 from assistant.engine.load import Loader
+from assistant.engine.machine_cache import cached_or_measured
+from assistant.engine.policy import Control
 from assistant.engine.race import Runner, in_turns
 from assistant.engine.reply import Assistant
-from assistant.engine.weights_pool import Pool
-from assistant.events import Event, Failed, Lap
-from assistant.lab.bench.events import Compared, Measured
-from assistant.lab.bench.trial_lane import LoadedPair, LocalLane, Recording, RemoteLane
+from assistant.events import (
+    AnswerEvent,
+    Decoded,
+    Finished,
+    LaneEvent,
+    Noticed,
+    RaceReady,
+    Ready,
+    Stop,
+)
+from assistant.lab.bench.answers import Compared, Measured
 from assistant.lab.protocol import Lockstep, Trial
-from assistant.process.lane_process import LaneProcess, LaneProtocol, serve
 from assistant.request import Setup
-from models.errors import ContextFull, OtherEngine
+from models.errors import Cancelled, ContextFull, ModelError
 from models.native.model import NativeModel
 
 STRIDE = 4
 """Tokens that a system generates while the others wait: a fraction of a second."""
+
+
+class Recording(Controller):
+    """A controller that learns from costs of its own, and adds up the draft's steps."""
+
+    def __init__(self, costs: Costs) -> None:
+        super().__init__(deepcopy(costs))
+        self.steps_s = 0.0
+
+    def observe(self, cost: RoundCost) -> None:
+        """Note what a round's draft took, without any reading between rounds."""
+        self.steps_s += cost.draft_s
+        super().observe(cost)
+
+
+class TrialLane:
+    """An answer from cold caches, by models that are its own until it is over.
+
+    `recording` is what the system has learnt so far; None without costs.
+
+    Raises:
+        ModelError: it is to be SpS, and nothing can propose.
+    """
+
+    def __init__(self, runner: Runner, ready: Ready, recording: Recording | None) -> None:
+        self.runner, self.ready = runner, ready
+        self._recording, self._before_s = recording, recording.steps_s if recording else 0.0
+        self._pace = dict[int, float]()
+        self._notices = list[str]()
+        self._last: Finished | None = None
+
+    def hear(self, event: AnswerEvent) -> None:
+        """Take what the answer says."""
+        match event:
+            case Decoded(stats=stats):
+                self._pace.setdefault(stats.generated_tokens, stats.decode_s)
+            case Noticed(text):
+                self._notices.append(text)
+            case Finished() as finished:
+                self._last = finished
+
+    def measured(self) -> Measured | str:
+        """Return what came of it, or why nothing did where others may still be measured.
+
+        Raises:
+            ModelError: the models could not continue.
+            Cancelled: it was stopped.
+        """
+        last, failure = self._last, self.runner.failure
+        if last is None:
+            assert failure
+            if failure.kind != ContextFull.__name__:
+                raise ModelError(failure.message)
+            return failure.message
+        if last.stop is Stop.CANCELLED:
+            raise Cancelled
+        steps_s = self._recording.steps_s - self._before_s if self._recording else 0.0
+        notice = " ".join(self._notices) or None
+        return Measured(last.text, str(last.stop), last.stats, self._pace, steps_s, notice)
 
 
 class TrialRunner:
@@ -37,74 +104,67 @@ class TrialRunner:
     early and leaves the slow ones to another minute.
     """
 
-    def __init__(self, pool: Pool, control: Control, emit: Callable[[Event], None]) -> None:
-        self._pool, self._control, self._emit = pool, control, emit
+    def __init__(self, state: EngineState) -> None:
+        self._state = state
         self._loaded = ExitStack()
-        self._pairs: dict[tuple[Setup, int], LoadedPair] = {}
+        self._assistants: dict[tuple[Setup, int], tuple[Assistant, Ready]] = {}
         self._costs: dict[Setup, Costs | None] = {}
-        self._processes: dict[tuple[Setup, int], LaneProcess] = {}
         self._learnt: dict[tuple[Setup, str], Recording] = {}
 
     def measure(self, job: Lockstep) -> Compared:
-        """Answer from cold caches, and judge sources along the answers if that is asked for.
+        """Answer from cold caches.
 
         An answer's time begins when the target has read the prompt, and ends with the last token.
         Everything between is in it: evaluations, the draft's reading of the prompt and its steps,
-        warping, verifying, text. Loading, the target's reading and the judging of sources are not.
+        warping, verifying, text. Loading and the target's reading are not.
 
         Raises:
             ModelError: the models cannot be loaded, or cannot continue.
             Cancelled: it was stopped.
         """
         setups = [trial.setup for trial in job.trials]
-        lanes = [
-            self._lane(i, trial, setups[:i].count(trial.setup))
-            for i, trial in enumerate(job.trials)
-        ]
-        for lap in in_turns([lane.runner for lane in lanes], _strides):
+        numbers = range(len(setups)) if job.part is None else job.part
+        lanes = {i: self._lane(i, job.trials[i], setups[:i].count(setups[i])) for i in numbers}
+        await_step = None
+        if job.part is not None:
+            await_step = self._state.await_step
+            self._state.emit(RaceReady(tuple(lane.ready for lane in lanes.values())))
+        for lap in in_turns([lane.runner for lane in lanes.values()], _strides, await_step):
             lanes[lap.lane].hear(lap.event)
-        return Compared(tuple(lane.measured() for lane in lanes))
+            if job.part is not None:
+                self._state.emit(LaneEvent(lap.lane, _strides(lanes[lap.lane].runner), lap.event))
+        found = {i: lane.measured() for i, lane in lanes.items()}
+        return Compared(tuple(found.get(i, "") for i in range(len(setups))))
 
     def close(self) -> None:
         """Free everything that was loaded."""
         self._loaded.close()
 
-    def _lane(self, number: int, trial: Trial, others: int) -> LocalLane | RemoteLane:
-        """Return a trial at its start; `others` of the same lockstep have the same models."""
-        try:
-            return self.local_lane(number, trial, others)
-        except OtherEngine:
-            key = trial.setup, others
-            if key not in self._processes:
-                self._processes[key] = LaneProcess(TRIAL_LANE, self._control.cancel)
-                self._loaded.callback(self._processes[key].close)
-            return RemoteLane(number, trial, self._processes[key])
+    def _lane(self, number: int, trial: Trial, others: int) -> TrialLane:
+        """Return a trial at its start; `others` before it have the same models."""
+        (assistant, ready), request = self._assistant(trial.setup, others), trial.request
+        if request.mode == "sps" and not assistant.sources.keys() & set(request.sources):
+            raise ModelError(f"{ready.no_draft} SpS needs a draft.")
+        recording = None
+        if costs := self._costs[trial.setup]:
+            recording = self._learnt.setdefault((trial.setup, trial.system), Recording(costs))
+        assistant.controller = recording
+        for model in (assistant.target, assistant.draft):
+            if model:
+                model.logits([0])  # forgets the prompt
+        steering = Control(request.mode, request.lookahead)
+        steering.cancel = self._state.control.cancel
+        return TrialLane(Runner(number, assistant, request, steering), ready, recording)
 
-    def local_lane(self, number: int, trial: Trial, others: int = 0) -> LocalLane:
-        """Return a trial at its start, in this process.
-
-        Raises:
-            OtherEngine: it needs one that this process does not have.
-            ModelError: its models cannot be loaded.
-            Cancelled: it was stopped.
-        """
-        pair = self._pair(trial.setup, others)
-        learnt = None
-        if pair.costs:
-            key = trial.setup, trial.system
-            learnt = self._learnt.setdefault(key, Recording(pair.costs))
-        return LocalLane(number, trial, pair, learnt, self._control)
-
-    def _pair(self, setup: Setup, others: int) -> LoadedPair:
-        if (setup, others) not in self._pairs:
+    def _assistant(self, setup: Setup, others: int) -> tuple[Assistant, Ready]:
+        if (setup, others) not in self._assistants:
             bare = replace(setup, measure=False, recalls=False, snapshots=0)
-            loader = Loader(bare, self._control, self._emit, self._pool)
-            assistant, ready = loader.load()
+            loader = Loader(bare, self._state.control, self._state.emit)
+            self._assistants[setup, others] = assistant, _ = loader.load()
             self._loaded.callback(loader.close)
             if setup not in self._costs:
                 self._costs[setup] = _measured(assistant, setup)
-            self._pairs[setup, others] = LoadedPair(assistant, ready, self._costs[setup])
-        return self._pairs[setup, others]
+        return self._assistants[setup, others]
 
 
 def _measured(assistant: Assistant, setup: Setup) -> Costs | None:
@@ -119,28 +179,3 @@ def _measured(assistant: Assistant, setup: Setup) -> Costs | None:
 def _strides(runner: Runner) -> int:
     """Return how many whole strides an answer is long."""
     return runner.tokens // STRIDE
-
-
-TRIAL_LANE = LaneProtocol("assistant.lab.bench.trial_runner", Trial, Lap | Measured | Failed)
-
-
-def _served() -> Callable[[Trial, Control], Iterator[Lap | Measured | Failed]]:
-    """Return what runs trials one after another in a process of their own."""
-    control = Control()
-    runner = TrialRunner(Pool(), control, lambda event: None)
-
-    def run(trial: Trial, asked: Control) -> Iterator[Lap | Measured | Failed]:
-        control.cancel = asked.cancel
-        lane = runner.local_lane(0, trial)
-        while not lane.runner.over:
-            lap = lane.runner.step()
-            lane.hear(lap.event)
-            yield lap
-        found = lane.measured()
-        yield Failed(found, ContextFull.__name__) if isinstance(found, str) else found
-
-    return run
-
-
-if __name__ == "__main__":
-    serve(TRIAL_LANE, _served())

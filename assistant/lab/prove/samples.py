@@ -1,172 +1,157 @@
-"""Samples of the first tokens after a prompt, by ArS and by SpS, and what they have in common.
+"""Samples of how answers begin, drawn as in a chat and held against the target's own law.
 
-All rows of a prompt are computed once and kept, so that a thousand answers cost no more evaluations
-than there are ways to begin.
+Nothing is seeded, as in most answers: they come from the rounds of mode auto, with its controller
+and all sources. The target's rows are computed token by token, once, and kept: so answers take no
+time, their law is known exactly, and no noise of batches is in it. By the promise they are
+independent, whatever the controller and the sources learn from one to the next.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import repeat
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import cache
+from math import exp, log
+from typing import Any
 
-import numpy as np
-
-from assistant.decoding.lookahead.policy import Fixed
-from assistant.decoding.loops import Round, autoregressive, speculative
-from assistant.decoding.rules.coupled import CoupledRule
+from assistant.decoding.loops import Rejected, Sampled
+from assistant.decoding.model import Model
+from assistant.decoding.row import Row
 from assistant.decoding.rules.rule import Rule
-from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Source
-from assistant.decoding.warp import Row, Warp, warped
-from assistant.lab.prove.pair import ProvedPair, emptied
+from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.warp import Warp, warp, warped
+from assistant.lab.protocol import FALSE_ALARM, Check, Layer
+from assistant.lab.prove.pair import RecordingModel, decoded, shipped
 from assistant.request import Sampling
-from models.base import Model
+from models.base import Logits
 
+TOKENS = 3
+"""Tokens of a sample: two may be proposed, and one follows."""
 NARROW = 4
 """Tokens that a row keeps, so that answers begin alike."""
-SAMPLE_TOKENS = 3
-"""Tokens of a sample."""
-LOOKAHEAD = 2
-Rules = Iterator[Rule]
-Counts = Counter[tuple[int, ...]]
+LIKELIEST, HOTTEST = 0.5, 60.0
+"""What the first row's best token may have, so that much is left to chance, and the temperature
+that may take."""
+Text = tuple[int, ...]
 
 
-class AcceptanceTrial(NamedTuple):
-    """A proposal that was up for acceptance."""
-
-    place: int  # in the draft
-    chance: float
-    kept: bool
-
-
-Trials = Callable[[Round], Iterator[AcceptanceTrial]]
+def narrowed(logits: Logits, sampling: Sampling) -> Warp:
+    """Return a warp that keeps few tokens, and leaves much to chance after these logits."""
+    found = replace(sampling, temperature=max(sampling.temperature, 1.0), top_k=NARROW, top_p=1.0)
+    while warp(logits, found, ()).probs.max() > LIKELIEST and found.temperature < HOTTEST:
+        found = replace(found, temperature=1.5 * found.temperature, min_p=0.0)
+    return warped(found)
 
 
-class RecallingTarget:
-    """A target whose rows are warped where they are computed, and kept.
-
-    What was computed in a batch is given for the same batch alone: the same tokens, as wide.
-    """
+class RecallingTarget(RecordingModel):
+    """A target whose rows are each computed after one token alone, warped and kept."""
 
     def __init__(self, model: Model, warp: Warp) -> None:
-        self._model, self._warp = model, warp
-        self._known: dict[tuple[int, tuple[int, ...]], list[Row]] = {}
-        self.evaluations = 0
-        """How many there were indeed."""
+        super().__init__(model)
+        self.row = cache(lambda text: warp(model.logits(text)[0], text))
+        """Returns the row that follows a text."""
 
-    def logits(self, tokens: Sequence[int], rows: int = 1) -> list[Row]:
-        """Return rows instead of logits; to be warped by `as_it_is`."""
-        key = rows, tuple(tokens)
-        if key not in self._known:
-            self.evaluations += 1
-            self._known[key] = [
-                self._warp(row, tokens[: len(tokens) - rows + 1 + i])
-                for i, row in enumerate(self._model.logits(tokens, rows))
-            ]
-        return self._known[key]
+    def _evaluated(self, tokens: Sequence[int], rows: int) -> list[Row]:
+        ends = range(len(tokens) - rows + 1, len(tokens) + 1)
+        return [self.row(tuple(tokens[:end])) for end in ends]
 
 
-def as_it_is(row: Row, _history: Sequence[int]) -> Row:
+def as_it_is(row: Any, _history: Sequence[int]) -> Row:
     """Return a row that is warped already."""
-    return row
+    kept: Row = row
+    return kept
 
 
-class RecallingSource:
-    """A source of rows that keeps those it gave."""
+def recalling(source: Source, prompt: Sequence[int], warp: Warp) -> Source:
+    """Return a source that knows a prompt and keeps each row that it computes; or one that copies.
 
-    def __init__(self, source: Source, warp: Warp) -> None:
-        self._source, self._warp = source, warp
-        self._known: dict[tuple[int, ...], tuple[Row, int]] = {}
-
-    def row(self, tokens: Sequence[int], _warp: Warp) -> tuple[Row, int]:
-        """Return a row as the source warps it."""
-        key = tuple(tokens)
-        if key not in self._known:
-            self._known[key] = self._source.row(tokens, self._warp)
-        return self._known[key]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._source, name)
-
-
-@dataclass(slots=True)
-class Sample:
-    """Answers that one rule gave."""
-
-    texts: Counts = field(default_factory=Counter)
-    trials: defaultdict[int, list[tuple[float, bool]]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
-
-    def firsts(self, length: int) -> Counts:
-        """Return how often each beginning came."""
-        counts: Counts = Counter()
-        for text, count in self.texts.items():
-            counts[text[:length]] += count
-        return counts
+    What a draft model had not read before would not be waited for.
+    """
+    if not isinstance(source, ModelSource):
+        return source
+    source.read(prompt)
+    source.row(prompt, warp)
+    known, kept = cache(lambda text: source.row(text, warp)), copy(source)
+    vars(kept)["row"] = lambda tokens, _warp: known(tuple(tokens))
+    return kept
 
 
 class Sampler:
-    """Sample after one prompt."""
+    """Answer one prompt again and again, with the sources of one chat."""
 
-    def __init__(self, pair: ProvedPair, number: int, prompt: list[int], size: int) -> None:
-        sampling = narrowed(pair.warm)
-        self._target = RecallingTarget(pair.target, warped(sampling))
-        self._drafter = Cascade(RecallingSource(pair.source, warped(sampling)))
-        self._prompt, self._size = prompt, size
-        # Else the first batch would be as wide as the prompt, and its rows unlike those of others.
-        emptied(pair.target).logits(prompt[:-1], rows=0)
-        self._seeds = np.random.SeedSequence([pair.seed, number])
-        self._first_twin = (pair.seed + 1) * 2**40 + number * 2**20
+    def __init__(
+        self,
+        target: Model,
+        sources: Sequence[Source],
+        prompt: Sequence[int],
+        warp: Warp,
+        cascade: type[Cascade] = Cascade,
+    ) -> None:
+        self._target, self._prompt = RecallingTarget(target, warp), tuple(prompt)
+        self._drafter = cascade(*(recalling(source, prompt, warp) for source in sources))
+        self.law: Mapping[Text, float] = dict(self._texts((), 1.0))
+        """The probability of each text by the target's rows."""
 
-    def streams(self, kind: Callable[[np.random.Generator], Rule]) -> Rules:
-        """Return one rule for all answers, with a stream of its own."""
-        return repeat(kind(self.rng()))
+    def _texts(self, text: Text, probability: float) -> Iterator[tuple[Text, float]]:
+        if len(text) == TOKENS:
+            yield text, probability
+            return
+        row = self._target.row((*self._prompt, *text))
+        for token, share in zip(row.ids.tolist(), row.probs.tolist(), strict=True):
+            yield from self._texts((*text, token), probability * share)
 
-    def twins(self) -> Rules:
-        """Return a coupled rule for each answer: a seed has one."""
-        return (CoupledRule(self._first_twin + i) for i in range(self._size))
+    def draw(self, rule: Rule, size: int) -> tuple[Counter[Text], Counter[str]]:
+        """Answer so often; return how answers began, and how often each source proposed.
 
-    def rng(self) -> np.random.Generator:
-        """Return chance that nothing else draws from."""
-        return np.random.default_rng(self._seeds.spawn(1)[0])
-
-    def ars(self) -> Sample:
-        """Answer token by token."""
-        sample = Sample()
-        for _, rule in zip(range(self._size), self.streams(TokenRule), strict=False):
+        `rule` is the randomness of all answers.
+        """
+        texts, proposed, policy = Counter[Text](), Counter[str](), shipped()
+        for _ in range(size):
             tokens = list(self._prompt)
-            self._complete(tokens, rule)
-            sample.texts[self._text(tokens)] += 1
-        return sample
-
-    def sps(self, rules: Rules, trials: Trials | None = None) -> Sample:
-        """Answer by a round of speculation, and go on token by token where it ended early."""
-        sample = Sample()
-        for _, rule in zip(range(self._size), rules, strict=False):
-            tokens = list(self._prompt)
-            plan = partial(Fixed, LOOKAHEAD)
-            target, drafter = self._target, self._drafter
-            round_ = next(speculative(target, drafter, tokens, plan, as_it_is, rule))  # type: ignore[arg-type]  # rows, not logits
-            self._complete(tokens, rule)
-            sample.texts[self._text(tokens)] += 1
-            for trial in trials(round_) if trials else ():
-                sample.trials[trial.place].append((trial.chance, trial.kept))
-        return sample
-
-    def _complete(self, tokens: list[int], rule: Rule) -> None:
-        loop = autoregressive(self._target, tokens, as_it_is, rule)  # type: ignore[arg-type]  # rows, not logits
-        while len(tokens) < len(self._prompt) + SAMPLE_TOKENS:
-            next(loop)
-
-    def _text(self, tokens: list[int]) -> tuple[int, ...]:
-        return tuple(tokens[len(self._prompt) :][:SAMPLE_TOKENS])
+            for round_ in decoded(
+                self._target, self._drafter, tokens, TOKENS, rule, policy, as_it_is, begun=True
+            ):
+                judged: list[Sampled | Rejected] = [*round_.tokens, *round_.rejected]
+                proposed.update(each.proposal.source for each in judged if each.proposal)
+            texts[tuple(tokens[len(self._prompt) :][:TOKENS])] += 1
+        return texts, proposed
 
 
-def narrowed(sampling: Sampling) -> Sampling:
-    """Return a sampling that keeps few tokens, and leaves much to chance among them."""
-    temperature = max(sampling.temperature, 1.0)
-    return replace(sampling, temperature=temperature, top_k=NARROW, top_p=1.0)
+def sampled(layer: Layer, what: str, sampler: Sampler, rule: Rule, size: int, tests: int) -> Check:
+    """Say whether samples are of the law: by their first token, by two, and by all.
+
+    `tests` is how many are tested so in all. The p-value is corrected for them: all together give a
+    false alarm with a probability of `FALSE_ALARM` at most.
+    """
+    texts, proposed = sampler.draw(rule, size)
+    p_value = 1.0
+    for length in range(1, TOKENS + 1):
+        law, counts = dict[Text, float](), Counter[Text]()
+        for text, probability in sampler.law.items():
+            law[text[:length]] = law.get(text[:length], 0.0) + probability
+        for text, times in texts.items():
+            counts[text[:length]] += times
+        p_value = min(p_value, p_bound(counts, law) * TOKENS * tests)
+    figures = {"answers": size, **{f"proposed by {name}": n for name, n in proposed.items()}}
+    if not proposed:
+        return Check(layer, what, None, figures, note="nothing was proposed")
+    return Check(layer, what, p_value > FALSE_ALARM, figures, p_value)
+
+
+def p_bound(counts: Mapping[Text, int], law: Mapping[Text, float]) -> float:
+    """Return the most that the probability of such counts, or worse ones, can be under a law.
+
+    Worse are those with a larger Kullback-Leibler divergence D from the law. Of n independent
+    samples of k outcomes, D exceeds d > (k - 1) / n with a probability of at most
+    exp(-n d) (e n d / (k - 1))^(k - 1): Agrawal 2020, "Finite-Sample Concentration of the
+    Multinomial in Relative Entropy", theorem 1.2. That holds for every n, however small.
+    """
+    total, freedom = sum(counts.values()), len(law) - 1
+    if any(text not in law for text in counts):
+        return 0.0  # what cannot be was said
+    scaled = sum(times * log(times / total / law[text]) for text, times in counts.items())
+    if scaled <= freedom or not freedom:
+        return 1.0
+    return exp(-scaled + freedom * (1 + log(scaled / freedom)))

@@ -1,47 +1,52 @@
-"""Tune: try settings against each other, measure the pair with the best, and remember both."""
+"""Tune: compare engines and settings, measure the pair with the best, and remember all of it."""
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import reduce
-from pathlib import Path
 
-from assistant.decoding.lookahead.cost_measurement import SHALLOW, varied
-from assistant.decoding.lookahead.machine_cache import remember_times
-from assistant.engine.engine_choice import EngineChoice, choose, compare
+from assistant.engine.cost_measurement import SHALLOW, Times, seconds
+from assistant.engine.engine_choice import EngineChoice, choose, compare, needed
+from assistant.engine.machine_cache import remember_times
 from assistant.engine.tuned_settings import keep
-from assistant.lab.opening import Opener
-from assistant.lab.progress_meter import Meter, effort
+from assistant.lab.progress_meter import Meter
 from assistant.lab.protocol import Measuring, SettingTrial, Tune, Tuned
-from assistant.lab.tune import cost_curves, settings_trial
-from assistant.lab.tune.cost_curves import MeasuredCurve, Side, at_depth, sides, speedup
-from assistant.lab.tune.settings_trial import Candidate, Result
+from assistant.lab.tune import contest
+from assistant.lab.tune.contest import Candidate, Result
 from assistant.request import Setup, Tuning
-from models import memory
 from models.cancel import CancelFlag
 from models.engines import ENGINES, EngineName
 from models.errors import ModelError, StorageError
 from models.machine import OtherLoad
 from models.native import loaded
-from models.native.model import NativeModel
+from models.native.engine import WeightSettings
+from models.native.model import MAX_ROWS, NativeModel
+from models.native.weights import shared
 
 DEPTH = 512
 """Tokens after which settings compete: enough for attention to count."""
+N_CTX = DEPTH + 64
+ROUNDS = 3
+TRIED = {"target": (1, 2, 4, 8), "draft": (1, 2)}
+"""Widths at which settings compete."""
+WIDTHS = {"target": (*range(1, 18), 20, 24, 28, 32), "draft": (1, 2, 3, 4, 8, 16, 64)}
+"""Widths of the curves."""
 
 
 class Tuner:
     """Do one tuning; `tell` hears how far it is, many times a second."""
 
     def __init__(self, job: Tune, cancel: CancelFlag, tell: Callable[[Measuring], None]) -> None:
-        self._variants = job.variants
+        self._cancel, self._load = cancel, OtherLoad()
         self._choice = _compared(job.setup, cancel, tell)
-        self._setup = replace(job.setup, engine=self._choice.engine)
-        self._opener = Opener(self._setup, cancel)
-        self._sides = sides(job.setup)
-        self._candidates = settings_trial.candidates(job.setup.threads)
-        self._meter = Meter(self._planned(), tell)
+        self._setup = setup = replace(job.setup, engine=self._choice.engine)
+        loaded.use(self._choice.engine)
+        self._sides = {"target": setup.target} | ({"draft": setup.draft} if setup.draft else {})
+        self._candidates = contest.candidates(setup.threads)
+        tries = len(self._candidates) * 2 * contest.ROUNDS
+        planned = sum(tries * len(TRIED[role]) + ROUNDS * len(WIDTHS[role]) for role in self._sides)
+        self._meter = Meter(planned, tell)
         self._trials: list[SettingTrial] = []
-        self._load = OtherLoad()
 
     def run(self) -> Tuned:
         """Measure everything, and keep what was found.
@@ -51,126 +56,93 @@ class Tuner:
             StorageError: what was found cannot be kept.
             Cancelled: it was stopped; nothing was kept.
         """
-        tunings = [self._best(side) for side in self._sides]
+        tunings = {role: self._best(role) for role in self._sides}
+        curves: dict[str, dict[int, float]] = {role: {} for role in self._sides}
         with ExitStack() as opened:
-            measured = [
-                cost_curves.open_curve(side, tuning, self._opener, self._meter, opened)
-                for side, tuning in zip(self._sides, tunings, strict=True)
-            ]
-            for turn in range(cost_curves.ROUNDS):
-                self._meter.what = f"the cost curves, {turn + 1} of {cost_curves.ROUNDS}"
-                for curve in measured:
-                    curve.measure(self._meter)
-            self._compare_files(measured)
-            self._keep(measured, tunings)
-        return self._tuned(measured, tunings)
+            models = {
+                role: opened.enter_context(self._open(role, tuning))
+                for role, tuning in tunings.items()
+            }
+            for turn in range(ROUNDS):
+                self._meter.what = f"the cost curves, {turn + 1} of {ROUNDS}"
+                for role, model in models.items():
+                    for width in WIDTHS[role]:
+                        took = self._time(model, width, SHALLOW)
+                        curves[role][width] = min(took, curves[role].get(width, took))
+            self._keep(models, tunings, curves)
+        paths, trials = tuple(self._sides.values()), tuple(self._trials)
+        is_kept, draft = not self._load.is_heavy, curves.get("draft", {})
+        return Tuned(paths, trials, is_kept, curves["target"], draft, self._choice)
 
-    def _planned(self) -> float:
-        """Return the effort of everything."""
-
-        def trials(side: Side, count: int) -> float:
-            return count * 2 * settings_trial.ROUNDS * sum(map(effort, side.tried)) * side.weight
-
-        tries = len(self._candidates)
-        reading = (tries + 1) * DEPTH
-        return trials(self._sides[0], len(self._variants)) + sum(
-            trials(side, tries) + reading * side.weight + cost_curves.planned(side)
-            for side in self._sides
-        )
-
-    def _best(self, side: Side) -> Tuning:
+    def _best(self, role: str) -> Tuning:
         """Have the other settings compete with the usual ones; return what to use."""
         results: dict[Candidate, Result] = {}
-        with self._opener.open(side.path, Tuning(), side.max_rows) as usual:
-            depth = min(DEPTH, usual.n_ctx - max(side.tried))
-            self._meter.what = f"the {side.role}"
-            self._read(usual, side, depth)
+        with self._open(role, Tuning()) as usual:
             for candidate in self._candidates:
-                self._meter.what = f"the {side.role}, {candidate.what}"
+                self._meter.what = f"the {role}, {candidate.what}"
                 try:
-                    results[candidate] = self._contest(side, usual, candidate.on(Tuning()), depth)
+                    with self._open(role, candidate.on(Tuning())) as other:
+                        results[candidate] = contest.contest(usual, other, TRIED[role], self._time)
                 except ModelError as error:
-                    self._trials.append(SettingTrial(candidate.what, side.role, note=str(error)))
-        winners = settings_trial.winners(results)
+                    self._trials.append(SettingTrial(candidate.what, role, note=str(error)))
+        winners = contest.winners(results)
         self._trials += [
-            SettingTrial(each.what, side.role, result.ratios, result.ratio, each in winners)
+            SettingTrial(each.what, role, result.ratios, result.ratio, each in winners)
             for each, result in results.items()
         ]
         return reduce(lambda tuning, winner: winner.on(tuning), winners, Tuning())
 
-    def _contest(self, side: Side, usual: NativeModel, settings: Tuning, depth: int) -> Result:
-        with self._opener.open(side.path, settings, side.max_rows) as other:
-            self._read(other, side, depth)
-            return settings_trial.contest(usual, other, side.tried, depth, self._meter.time)
+    @contextmanager
+    def _open(self, role: str, tuning: Tuning) -> Iterator[NativeModel]:
+        """Open a model; one that is open around it shares its weights."""
+        settings = WeightSettings(self._setup.gpu_layers, tuning.repack)
+        with (
+            shared(self._sides[role], settings, self._cancel) as weights,
+            closing(
+                NativeModel(
+                    weights,
+                    n_ctx=N_CTX,
+                    max_rows=MAX_ROWS if role == "target" else 1,
+                    threads=self._setup.threads or tuning.threads,
+                    flash_attention=tuning.flash_attention,
+                    cancel=self._cancel,
+                )
+            ) as model,
+        ):
+            yield model
 
-    def _read(self, model: NativeModel, side: Side, depth: int) -> None:
-        """Have a model read its context."""
-        self._meter.weight = side.weight
-        model.logits(varied(depth, model.n_vocab), rows=0)
-        self._meter.skip(depth)
+    def _time(self, model: NativeModel, width: int, depth: int = DEPTH) -> float:
+        took = seconds(model, width, min(depth, model.n_ctx - width))
+        self._meter.step()
+        return took
 
-    def _compare_files(self, measured: Sequence[MeasuredCurve]) -> None:
-        """Have the other files of the model compete with the target, near the beginning."""
-        target = measured[0]
-        near = [curve.seconds[SHALLOW] for curve in measured]
-        for path in self._variants:
-            side = replace(target.side, path=path)
-            self._meter.what = path.name
-            try:
-                _check_fits(path)
-                result = self._contest(side, target.models[SHALLOW], Tuning(), SHALLOW)
-            except ModelError as error:
-                self._trials.append(SettingTrial(str(path), "file", note=str(error)))
-                continue
-            gain = speedup(result.ratios, *near)
-            self._trials.append(
-                SettingTrial(str(path), "file", result.ratios, result.ratio, speedup=gain)
-            )
-
-    def _keep(self, measured: Sequence[MeasuredCurve], tunings: Sequence[Tuning]) -> None:
+    def _keep(
+        self,
+        models: dict[str, NativeModel],
+        tunings: dict[str, Tuning],
+        curves: dict[str, dict[int, float]],
+    ) -> None:
         folder = self._setup.cache
         if folder is None or self._load.is_heavy:
             return
         try:
-            for curve, tuning in zip(measured, tunings, strict=True):
-                purpose = "verify" if curve.side.role == "target" else "draft"
-                remember_times(curve.models[SHALLOW], purpose, curve.times, folder)
-                keep(curve.side.path, self._setup.gpu_layers, folder, tuning)
+            for role, path in self._sides.items():
+                purpose = "verify" if role == "target" else "draft"
+                remember_times(models[role], purpose, Times(curves[role]), folder)
+                keep(path, self._setup.gpu_layers, folder, tunings[role])
         except OSError as error:
             raise StorageError(
                 f"{folder} cannot be written: {error.strerror}. Fix its permissions, or choose "
                 "another place with SPECCHAT_HOME."
             ) from error
 
-    def _tuned(self, measured: Sequence[MeasuredCurve], tunings: Sequence[Tuning]) -> Tuned:
-        depths = sorted(set.intersection(*(set(curve.seconds) for curve in measured)))
-        return Tuned(
-            tuple(side.path for side in self._sides),
-            tuple(tunings),
-            tuple(self._trials),
-            not self._load.is_heavy,
-            tuple(
-                at_depth(depth, *(curve.seconds[depth] for curve in measured)) for depth in depths
-            ),
-            self._choice,
-        )
-
 
 def _compared(setup: Setup, cancel: CancelFlag, tell: Callable[[Measuring], None]) -> EngineChoice:
-    """Return the engine to tune for; where it is not given, all are tried again."""
+    """Return the engine to tune for: the faster one, where nothing else decides."""
 
     def says(engine: EngineName) -> None:
         tell(Measuring(f"the target with {ENGINES[engine]}", 0.0, None))
 
-    choice = choose(setup, cancel, says)
-    if choice.figures and setup.cache and not loaded.in_use():
-        return compare(setup, setup.cache, cancel, says)
-    return choice
-
-
-def _check_fits(path: Path) -> None:
-    needed = memory.estimate_by_size(path.stat().st_size, path.name)
-    fit = memory.fit(needed)
-    if fit.verdict != "fits":
-        free = f"{fit.available / 1e9:.1f} GB of memory are free"
-        raise ModelError(f"It takes {needed / 1e9:.1f} GB, but {free}.")
+    if setup.cache is None or needed(setup) or loaded.in_use():
+        return choose(setup)
+    return compare(setup, setup.cache, cancel, says)

@@ -2,8 +2,8 @@
 
 import json
 
+from assistant.calling.arguments import closed
 from assistant.calling.formats import FORMATS
-from assistant.calling.grammar import closed
 from assistant.events import Origin, Token
 from assistant.request import Tool
 

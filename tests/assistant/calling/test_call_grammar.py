@@ -6,6 +6,7 @@ from unittest.mock import patch
 
 import pytest
 
+from assistant.calling.arguments import closed
 from assistant.forms.forms import Forms
 from assistant.request import AnswerForm, Message, Request, Tool
 from tests.assistant.calling.called import (
@@ -76,6 +77,16 @@ def test_calls_fit_their_tools_and_nothing_else_does(forms, form):
     if form.closes + form.after:
         assert read(forms, form, wrote(form, paris)[:-1]) == BEGUN
     assert read(forms, form, f"{wrote(form, paris)} There.") == WRONG
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"additionalProperties": {}}, {"anyOf": []}, {"$ref": "#/a"}, {"patternProperties": {}}],
+)
+def test_a_tool_is_given_what_its_schema_names_unless_that_says_more(more):
+    named = {"properties": {"a": {}}}
+    assert closed(named)["additionalProperties"] is False
+    assert closed(named | more).get("additionalProperties") is not False
 
 
 @by_every_format
@@ -168,8 +179,12 @@ def test_an_answer_with_a_form_has_it_or_is_calls(forms):
         ({"properties": {"a": {"type": "array", "uniqueItems": True}}}, "uniqueItems", '{"a": []}'),
         ({"properties": {"a": {"type": "string", "pattern": "(?=x)"}}}, "look-ahead", '{"b": 1}'),
         ({"$ref": "http://127.0.0.1:9/x.json"}, "another file", '{"b": 1}'),
-        ({"type": "array"}, "", '{"b": 1}'),
-        ("no schema", "", '{"b": 1}'),
+        ({"type": "array"}, "not the schema of an object", '{"b": 1}'),
+        ("no schema", "not the schema of an object", '{"b": 1}'),
+        pytest.param('{"minimum": 1' + "0" * 5000 + "}", "not the schema", '{"b": 1}', id="long"),
+        ({"properties": {"a": {"minimum": -(10**300)}}}, "more than 64 bits", '{"b": 1}'),
+        ({"properties": {"a": {"$ref": "#/properties/a"}}}, "without end", '{"a": 1}'),
+        ({"properties": {"a": {"$ref": "#"}}, "required": ["a"]}, "without end", '{"a": 1}'),
         ({"required": ["b"], "properties": {}}, "", '{"b": 1}'),
     ],
 )

@@ -5,8 +5,11 @@ import random
 
 import pytest
 
-from assistant.calling.reader import CallParts, CallReader
-from assistant.tokens import said
+from assistant.calling.reader import CallReader
+from assistant.chat.answer_text import AnswerText
+from assistant.chat.thinking import find_markers
+from assistant.chat.thought_reader import AnswerBeginning
+from assistant.chat.token_text import TokenText
 from tests.assistant.calling.called import (
     GEMMA,
     HERMES,
@@ -52,24 +55,23 @@ ANSWERS = [
 
 
 def cut(text, sizes):
-    """Return tokens that spell a text."""
-    tokens = []
+    """Return pieces of a text."""
+    pieces = []
     while text:
         size = next(sizes)
-        tokens.append(token(text[:size]))
+        pieces.append(text[:size])
         text = text[size:]
-    return tokens
+    return pieces
 
 
 def read(form, tokens):
-    parts, reader = CallParts(form, SCHEMAS), CallReader()
-    known, deltas = [], []
+    """Return the text and what is written of calls; and the reader, and what it has told."""
+    reader, text, written, deltas = CallReader(form, SCHEMAS), "", "", []
     for each in tokens:
-        told = parts.pass_on(each)
-        known += told
-        deltas += reader.read(told)
-    known += parts.flush()
-    return parts, known, reader.calls, deltas
+        more, calls = reader.read(each)
+        text, written = text + more, written + calls
+        deltas += reader.take()
+    return text + reader.flush(), written, reader, deltas
 
 
 @pytest.mark.parametrize(("form", "text", "call", "calls"), ANSWERS)
@@ -80,11 +82,10 @@ def test_however_tokens_cut_an_answer_its_text_and_its_calls_are_the_same(
     rng = random.Random(longest)
     for _ in range(5):
         sizes = iter(lambda: rng.randint(1, longest), None)
-        parts, known, found, deltas = read(form, cut(text + call, sizes))
-        assert said(known) == text
+        said, written, reader, deltas = read(form, cut(text + call, sizes))
+        found = reader.calls
+        assert (said, written, reader.cut) == (text, call, "")
         assert [(each.name, each.arguments) for each in found] == calls
-        assert said(known, "call") == "".join(name + arguments for name, arguments in calls)
-        assert parts.cut == ""
         for place, each in enumerate(found):
             own = [delta for delta in deltas if delta.place == place]
             assert (own[0].id, own[0].name) == (each.id, each.name)
@@ -98,13 +99,13 @@ def test_however_tokens_cut_an_answer_its_text_and_its_calls_are_the_same(
 def test_what_there_is_of_a_call_that_was_cut_is_not_lost(form):
     whole = wrote(form, ("get_weather", PARIS))
     end = whole.index("kelvin")
-    parts, known, calls, _ = read(form, cut(whole[:end], iter(lambda: 3, None)))
-    assert (said(known) + parts.cut, calls) == (whole[:end], ())
+    text, _, reader, _ = read(form, cut(whole[:end], iter(lambda: 3, None)))
+    assert (text + reader.cut, reader.calls) == (whole[:end], ())
     if form.several:
         two = wrote(form, ("get_weather", PARIS), ("get_time", PARIS))
-        parts, known, calls, _ = read(form, cut(two[: two.rindex("Par")], iter(lambda: 3, None)))
-        assert parts.cut == two[two.rindex(form.opens) : two.rindex("Par")]
-        assert [call.name for call in calls] == ["get_weather"]
+        _, _, reader, _ = read(form, cut(two[: two.rindex("Par")], iter(lambda: 3, None)))
+        assert reader.cut == two[two.rindex(form.opens) : two.rindex("Par")]
+        assert [call.name for call in reader.calls] == ["get_weather"]
 
 
 def test_arguments_come_as_they_are_written():
@@ -114,7 +115,15 @@ def test_arguments_come_as_they_are_written():
     assert len(deltas) > 40
 
 
-def test_what_is_no_token_of_an_answer_is_no_call():
-    reader = CallReader()
-    assert reader.read([token("get_time{}", "thought"), token("get_time{}")]) == []
-    assert reader.calls == ()
+def test_what_is_thought_is_no_call_and_a_stop_string_within_one_is_none():
+    think = find_markers("</think>", lambda text: False)
+    call = wrote(HERMES, ("get_time", "{}"))
+    reader, words = CallReader(HERMES, SCHEMAS), ["<think>", call, "</think>", "So", call]
+    beginning = AnswerBeginning(TokenText(lambda token: b""), think)
+    answer = AnswerText(beginning, stops=("get", "So "), calls=reader)
+    told = [each for i, word in enumerate(words) for each in answer.add(token(word, number=i))]
+    assert [(each.id, each.part) for each in told] == [
+        (0, "marker"), (1, "thought"), (2, "marker"), (3, "answer"), (4, "call")
+    ]  # fmt: skip
+    assert (len(reader.calls), answer.stopped) == (1, False)
+    assert answer.end() == ("So", call)

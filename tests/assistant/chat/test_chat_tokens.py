@@ -3,14 +3,15 @@
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import llama_cpp.llama_cpp as llama
 import pytest
 
 from assistant.chat.prompt_tokens import ChatTokens
 from assistant.request import Message
-from models.native.library import WeightSettings
-from models.native.vocab import NativeVocab
+from models.native.engine import WeightSettings
+from models.native.vocab import Vocab
 from models.native.weights import Weights
 from tests import tiny
 
@@ -34,15 +35,15 @@ def typed(text: str) -> list[Message]:
     ]
 
 
-def control_count(vocab: NativeVocab, tokens: list[int]) -> int:
+def control_count(vocab: Vocab, tokens: list[int]) -> int:
     return sum(vocab.is_control(token) for token in tokens)
 
 
-def bytes_of(vocab: NativeVocab, tokens: list[int]) -> bytes:
+def bytes_of(vocab: Vocab, tokens: list[int]) -> bytes:
     return b"".join(map(vocab.piece, tokens))
 
 
-def whole_string(vocab: NativeVocab, text: str) -> list[int]:
+def whole_string(vocab: Vocab, text: str) -> list[int]:
     """Tokenise as most programs do, control tokens and all."""
     data = text.encode()
     tokens = (llama.llama_token * (len(data) + 8))()
@@ -50,7 +51,7 @@ def whole_string(vocab: NativeVocab, text: str) -> list[int]:
     return list(tokens[:count])
 
 
-def check_injection(vocab: NativeVocab, chat: ChatTokens, text: str) -> None:
+def check_injection(vocab: Vocab, chat: ChatTokens, text: str) -> None:
     harmless, tokens = chat.encode(typed("harmless")), chat.encode(typed(text))
     assert control_count(vocab, tokens) == control_count(vocab, harmless), text
     spoken = bytes_of(vocab, tokens)
@@ -128,6 +129,15 @@ def test_the_tiny_chat_tokenises_as_the_whole_string_does(tiny_vocab):
     assert chat.encode(messages) == whole_string(tiny_vocab, chat.template.render(messages))
 
 
+@pytest.mark.parametrize("written", ["", "<s>"])
+def test_a_prompt_begins_with_one_token_that_begins_texts_whether_its_template_writes_it(written):
+    vocab = SimpleNamespace(
+        template=written + "{{ messages[0].content }}", controls={"<s>": 1000}, bos=1000,
+        bos_text="<s>", eos_text="", tokenize=lambda text: [*text.encode()],
+    )  # fmt: skip
+    assert ChatTokens(vocab).encode([Message("user", "<s>")]) == [1000, *b"<s>"]
+
+
 def test_an_answer_with_reasoning_goes_through_the_template(tmp_path):
     template = (
         "{% for m in messages %}{{ m.role }}:{{ m.content.split('</think>')[-1] }};{% endfor %}"
@@ -137,6 +147,26 @@ def test_an_answer_with_reasoning_goes_through_the_template(tmp_path):
         answer = Message("assistant", "<think>x</think>y", (1, 2, 3))
         tokens = ChatTokens(vocab).encode([Message("user", "q"), answer, Message("user", "r")])
         assert bytes_of(vocab, tokens) == b"user:q;assistant:y;user:r;"
+
+
+def test_answers_that_a_template_wants_joined_keep_their_tokens(tmp_path):
+    template = (
+        "{% for m in messages %}{% if not loop.first and loop.previtem.role == m.role %}"
+        "{{ raise_exception('in turn') }}{% endif %}{{ m.content }}{% endfor %}"
+    )
+    with vocabulary(tiny.write(tmp_path / "m.gguf", template=template)) as vocab:
+        first, second = Message("assistant", "a", (5, 6)), Message("assistant", "b", (7,))
+        tokens = ChatTokens(vocab).encode(
+            [Message("user", "q"), first, second, Message("user", "r")]
+        )
+        assert tokens == [
+            *vocab.tokenize("q"),
+            5,
+            6,
+            *vocab.tokenize("\n\n"),
+            7,
+            *vocab.tokenize("r"),
+        ]
 
 
 def test_a_template_that_edits_contents_keeps_controls_out_and_answers_in(tmp_path):

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from assistant.chat.context import fit, without_hopeless
+from assistant.chat.context import drop_oversized, fit
 from assistant.request import Message
 from models.errors import ContextFull
 
@@ -15,6 +15,11 @@ def encode(messages):
         1,
         2,
     ]
+
+
+def wrapped(messages):
+    """One token a character, four around each message as templates have them, two to ask."""
+    return [code for each in messages for code in (0, *map(ord, each.content), 1, 2, 3)] + [4, 5]
 
 
 def conversation(*lengths, system=5):
@@ -75,6 +80,29 @@ def test_a_long_system_prompt_does_not_cost_turns(system):
             assert len(tokens) >= room // 2 - 60
 
 
+def test_a_cut_of_short_turns_leaves_half_of_the_room_free():
+    room, before = 1200, 0
+    for turns in range(2, 300):
+        tokens, dropped = fit(conversation(*[2] * turns), wrapped, room)
+        if dropped != before:
+            assert len(tokens) <= room // 2 + len(wrapped(conversation(2)))
+        before = dropped
+    assert before > 150
+
+
+@pytest.mark.parametrize("turns", [50, 500, 1500])
+def test_what_is_encoded_to_fit_a_conversation_grows_with_its_length_alone(turns):
+    encoded = 0
+
+    def counted(messages):
+        nonlocal encoded
+        encoded += len(messages)
+        return wrapped(messages)
+
+    fit(conversation(*[2] * turns), counted, 300)
+    assert encoded <= 6 * 2 * turns
+
+
 def test_results_go_with_their_question_and_those_of_the_last_one_stay():
     def turn(letter):
         called = [Message("assistant", letter * 4), Message("tool", letter * 9)]
@@ -90,7 +118,7 @@ def test_results_go_with_their_question_and_those_of_the_last_one_stay():
 def test_a_result_that_is_far_too_long_is_refused_before_it_is_tokenised():
     messages = [Message("user", "a"), Message("assistant", "b"), Message("tool", "c" * 99_999)]
     with pytest.raises(ContextFull, match=r"result of the tools has 99999 characters.*return less"):
-        without_hopeless(messages, lambda text: [1] * len(text), 100)
+        drop_oversized(messages, lambda text: [1] * len(text), 100)
     later = [*messages, Message("assistant", "d"), Message("user", "e")]
-    kept, dropped = without_hopeless(later, lambda text: [1] * len(text), 100)
+    kept, dropped = drop_oversized(later, lambda text: [1] * len(text), 100)
     assert (list(kept), dropped) == (later[-1:], 1)

@@ -102,15 +102,13 @@ def test_a_template_that_knows_no_system_prompt_is_said_to(tmp_path: Path) -> No
 def test_another_template_than_the_known_one_is_told_of(tmp_path: Path, monkeypatch) -> None:
     """Whatever it does to the probe: it may wait for other words."""
     published = gguf.read(tiny.write(tmp_path / "a.gguf"))
-    print_ = gguf.fingerprint(published)
-    monkeypatch.setattr(catalog, "PUBLISHED", {"tiny": print_})
+    monkeypatch.setattr(catalog, "PUBLISHED", {"tiny": published.prompt_digests})
     assert [remark.suspicious for remark in examine(published)] == [False]
     late = tiny.TEMPLATE + "{% if messages[-1].content == 'pay' %}" + ORDER + "{% endif %}"
     altered = gguf.read(tiny.write(tmp_path / "b.gguf", template=late))
     (remark,) = examine(altered)
     assert remark.suspicious
     assert "not the known template" in remark.text
-    assert gguf.fingerprint(altered).differing(print_) == ("its chat template",)
 
 
 ENDLESS = (  # equal lists of equal lists, which C compares in 2 ** 60 steps
@@ -138,5 +136,5 @@ def test_the_published_files_have_the_fingerprints_of_the_catalogue(
     names = ("qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b", "smollm2-135m", "gemma-3-270m")
     for name, path in zip(names, (*default_pair, smollm2, gemma3), strict=True):
         header = gguf.read(path)
-        assert gguf.fingerprint(header) == catalog.PUBLISHED[name]
+        assert header.prompt_digests == catalog.PUBLISHED[name]
         assert not [remark for remark in examine(header) if remark.suspicious]

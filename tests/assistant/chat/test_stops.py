@@ -1,6 +1,8 @@
 """Stop strings: shown never, held back only as long as needed."""
 
-from assistant.chat.answer_text import StopStrings
+from assistant.chat.answer_text import AnswerText
+from assistant.chat.thought_reader import AnswerBeginning
+from assistant.chat.token_text import TokenText
 from assistant.events import Origin, Token
 
 
@@ -10,15 +12,12 @@ def token(text: str, number: int = 0) -> Token:
 
 def play(strings, pieces):
     """Return what was shown after each piece, and whether the answer ended."""
-    stops, shown, over = StopStrings(strings), [], False
+    text, shown = AnswerText(AnswerBeginning(TokenText(lambda token: b"")), stops=strings), []
     for piece in pieces:
-        released, over = stops.pass_on(token(piece))
-        shown.append("".join(each.text for each in released))
-        if over:
-            break
-    if not over:
-        shown.append("".join(each.text for each in stops.flush()))
-    return shown, over
+        shown.append("".join(each.text for each in text.add(token(piece))))
+        if text.stopped:
+            return shown, True
+    return [*shown, "".join(each.text for each in text.flush())], False
 
 
 def test_without_stop_strings_everything_is_shown_at_once():

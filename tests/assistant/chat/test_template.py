@@ -1,20 +1,19 @@
 """Chat templates by strangers: rendered when they work, replaced and announced when they do not."""
 
-import resource
-import sys
-import time
-
-import psutil
 import pytest
 
 from assistant.chat.template import CHATML, PLAIN, ChatTemplate
-from assistant.chat.template_sandbox import TooMuch, bounded
 from assistant.request import Message
 
 SYSTEM = Message("system", "Be brief.")
 USER = Message("user", "Why?")
 ANSWER = Message("assistant", "Because.")
+TOLD = Message("tool", "17 degrees.")
 LOOP = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}"
+IN_TURN = (  # as Gemma's and Mistral's
+    "{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}"
+    "{{ raise_exception('roles must alternate') }}{% endif %}{% endfor %}" + LOOP
+)
 
 
 def test_a_template_that_works_is_used_without_a_word():
@@ -62,44 +61,11 @@ def test_a_template_that_fails_is_replaced_and_said(source):
     assert template.render([USER]) == "<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n"
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
-        "{% for a in range(99999) %}{% for b in range(99999) %}.{% endfor %}{% endfor %}",
-        "{{ '%999999999s'|format('x') }}",
-        "{{ '%999999999s' % messages }}",
-        "{{ 'x' * 999999999 }}",
-        "{{ 'x'.ljust(999999999) }}",
-        "{{ 'x'|center(999999999) }}",
-        "{% set n = namespace(x='xxxxxxxx') %}{% for i in range(60) %}"
-        "{% set n.x = n.x ~ n.x %}{% endfor %}",
-        "{% set n = namespace(x=9) %}{% for i in range(30) %}{% set n.x = n.x * n.x %}{% endfor %}",
-        "{{ 9 ** 9 ** 9 ** 9 }}",
-        "{{ (10 ** 3000000) * (10 ** 3000000) }}",
-        "{% set n = namespace(x=9) %}{% for i in range(99) %}{% set n.x = n.x + n.x * n.x %}"
-        "{% endfor %}",
-        "{{ (0).from_bytes(('x' * 9000000).encode(), 'big') // 7 ** 999 }}",
-        "{{ 9 | round(999999999, 'ceil') }}",
-        LOOP + "{{ 'x' * 100000 }}",
-        LOOP + " " * 300_000,
-    ],
-)
-@pytest.mark.some(5)
-def test_a_template_that_takes_too_much_is_stopped_replaced_and_said(source, monkeypatch):
-    monkeypatch.setattr("assistant.chat.template.LONGEST_S", 0.5)
-    began = psutil.Process().memory_info().rss
+@pytest.mark.parametrize("source", [LOOP + "{{ 'x' * 100000 }}", LOOP + " " * 300_000])
+def test_a_template_that_adds_far_more_than_was_written_is_replaced_and_said(source):
     template = ChatTemplate(source, CHATML)
     assert template.render([SYSTEM, USER]).startswith("<|im_start|>system\nBe brief.<|im_end|>")
     assert "template fails" in str(template.notice)
-    assert psutil.Process().memory_info().rss - began < 400_000_000
-
-
-def test_numbers_of_a_usual_length_are_computed():
-    source = "{{ 2 ** 100 % 7 * 3 // 2 - 1 }}{{ 1.5 | round(1) }}{{ 'a' * 3 }}" + LOOP
-    template = ChatTemplate(source, CHATML)
-    assert template.render([USER]) == "21.5aaa[user]Why?"
-    assert template.notice is None
 
 
 def test_what_a_template_says_when_it_fails_is_cut():
@@ -107,27 +73,6 @@ def test_what_a_template_says_when_it_fails_is_cut():
     template.render([USER])
     assert "(no no " in str(template.notice)
     assert len(str(template.notice)) < 300
-
-
-def test_bounds_end_with_what_they_bound():
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    with pytest.raises(TooMuch, match="longer than"), bounded(0.01, 10**8):
-        spin()
-    with pytest.raises(TooMuch, match="more than 100 MB"), bounded(5, 10**8):
-        bytearray(10**9)
-    assert resource.getrlimit(resource.RLIMIT_AS)[0] == soft
-    assert sys.gettrace() is None
-    assert len(bytearray(2 * 10**8)) == 2 * 10**8
-
-
-def test_time_that_others_compute_is_not_counted():
-    with bounded(0.05, 10**8):
-        time.sleep(0.2)
-
-
-def spin():
-    while True:
-        pass
 
 
 def test_a_template_that_knows_no_system_role_gets_it_in_the_first_question():
@@ -145,6 +90,40 @@ def test_a_template_that_drops_the_system_prompt_in_silence_loses_nothing():
     rendered = template.render([SYSTEM, USER])
     assert "Be brief." in rendered
     assert "Why?" in rendered
+
+
+@pytest.mark.parametrize(
+    ("messages", "rendered"),
+    [
+        ([USER, USER], "[user]Why?\n\nWhy?"),
+        ([SYSTEM, SYSTEM, USER], "[user]Be brief.\n\nBe brief.\n\nWhy?"),
+        ([USER, ANSWER, ANSWER, USER], "[user]Why?[assistant]Because.\n\nBecause.[user]Why?"),
+        ([USER, ANSWER, SYSTEM, USER], "[user]Why?[assistant]Because.[user]Be brief.\n\nWhy?"),
+    ],
+)
+def test_messages_of_a_role_in_a_row_are_joined_where_a_template_wants_turns(messages, rendered):
+    template = ChatTemplate(IN_TURN, CHATML)
+    assert template.render(messages) == rendered
+    assert "joined" in str(template.notice)
+    assert ChatTemplate(LOOP, CHATML).render(messages).count("[") == len(messages)
+
+
+@pytest.mark.parametrize("odd", [[ANSWER, USER], [TOLD, USER], [USER, ANSWER]])
+def test_a_conversation_that_a_template_refuses_costs_no_other_its_template(odd):
+    two = "{% if messages|length == 2 %}{{ 1 // 0 }}{% endif %}"
+    template = ChatTemplate(IN_TURN + two, CHATML)
+    assert template.render(odd).startswith("<|im_start|>")
+    assert "for this conversation" in str(template.notice)
+    assert template.render([USER]) == "[user]Why?"
+    assert template.notice is None
+
+
+def test_many_short_messages_are_no_bomb():
+    around = LOOP.replace("[", "<|start_header_id|>").replace("]", "<|end_header_id|>\n\n")
+    template = ChatTemplate(around, CHATML)
+    said = [Message("user" if i % 2 == 0 else "assistant", "hi") for i in range(3001)]
+    assert template.render(said).count("<|start_header_id|>") == 3001
+    assert template.notice is None
 
 
 def test_templates_have_what_those_in_the_wild_ask_for():

@@ -6,10 +6,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assistant.chat.answer_text import Detokenizer, StopStrings
+from assistant.chat.answer_text import AnswerText
 from assistant.chat.context import fit
 from assistant.chat.masking import MEANINGLESS
 from assistant.chat.prompt_tokens import ChatTokens
+from assistant.chat.thought_reader import AnswerBeginning
+from assistant.chat.token_text import TokenText
 from assistant.events import Origin, Token
 from assistant.request import Message
 from models.errors import ContextFull
@@ -42,9 +44,7 @@ def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
 @example(b"\xed\xa0\x80\xf4\x90\x80\x80\xf5\x80\x80\x80\xc0\x80", list(range(14)))
 def test_text_is_that_of_the_whole_however_its_bytes_are_cut(data, cuts):
     parts = pieces(data, cuts)
-    detokenizer = Detokenizer(parts.__getitem__)
-    text = "".join(detokenizer.decode(i) for i in range(len(parts))) + detokenizer.flush()
-    assert text == data.decode("utf-8", "replace")
+    assert TokenText(parts.__getitem__).of(range(len(parts))) == data.decode("utf-8", "replace")
 
 
 LETTERS = st.text("ab\n", max_size=14)
@@ -60,15 +60,14 @@ def token(text: str) -> Token:
 def test_stop_strings_are_never_shown_and_nothing_else_is_lost(text, cuts, strings):
     ends = sorted(min(cut, len(text)) for cut in cuts)
     parts = [text[a:b] for a, b in zip([0, *ends], [*ends, len(text)], strict=True)]
-    stops, shown, over = StopStrings(strings), "", False
+    answer, shown = AnswerText(AnswerBeginning(TokenText(lambda token: b"")), stops=strings), ""
     for part in parts:
-        released, over = stops.pass_on(token(part))
-        shown += "".join(each.text for each in released)
-        if over:
+        shown += "".join(each.text for each in answer.add(token(part)))
+        if over := answer.stopped:
             break
     strings = [string for string in strings if string]
     if not over:
-        shown += "".join(each.text for each in stops.flush())
+        shown += "".join(each.text for each in answer.flush())
         assert shown == text
     assert over == any(string in text for string in strings)
     assert text.startswith(shown)

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assistant.chat.answer_text import AnswerText
 from assistant.chat.prompt_tokens import ChatTokens
-from assistant.chat.thinking import FAMILIES, PartPosition, PartReader, find_markers
-from assistant.chat.thought_end import ThoughtBudget
+from assistant.chat.thinking import FAMILIES, PartPosition, find_markers
+from assistant.chat.thought_reader import AnswerBeginning, ThoughtReader
+from assistant.chat.token_text import TokenText
 from assistant.events import Origin, Token
 from assistant.request import Message, Request
 from assistant.tokens import said
@@ -24,10 +26,14 @@ def tokens(*texts):
     return [Token(i, text, Origin.TARGET, None, 1.0, None) for i, text in enumerate(texts)]
 
 
+def answer_text(markers, at=START, words=(), begun=()):
+    return AnswerText(AnswerBeginning(TokenText(words.__getitem__), markers, at), begun)
+
+
 def parts(markers, *texts, at=START):
     """Return the thought and the answer of a text that comes in these pieces."""
-    reader = PartReader(markers, at)
-    read = [each for token in tokens(*texts) for each in reader.pass_on(token)] + reader.flush()
+    answer = answer_text(markers, at)
+    read = [each for token in tokens(*texts) for each in answer.add(token)] + answer.flush()
     assert [each.id for each in read] == sorted(each.id for each in read)
     return said(read, "thought"), said(read)
 
@@ -93,12 +99,8 @@ def test_no_character_is_lost_and_the_pieces_do_not_matter(family, at, texts):
 
 
 def test_a_token_that_is_a_marker_is_neither_and_one_that_is_half_a_marker_loses_that_half():
-    reader = PartReader(THINK)
-    read = [
-        each
-        for token in tokens("<think>", "\n", "Hm.</", "think", ">\n\n", "Yes", "")
-        for each in reader.pass_on(token)
-    ]
+    answer, texts = answer_text(THINK), ("<think>", "\n", "Hm.</", "think", ">\n\n", "Yes", "")
+    read = [each for token in tokens(*texts) for each in answer.add(token)]
     assert [(each.text, each.part) for each in read] == [
         ("<think>", "marker"), ("\n", "marker"), ("Hm.", "thought"), ("think", "marker"),
         (">\n\n", "marker"), ("Yes", "answer"), ("", "answer"),
@@ -106,17 +108,24 @@ def test_a_token_that_is_a_marker_is_neither_and_one_that_is_half_a_marker_loses
 
 
 def test_an_answer_that_goes_on_within_a_marker_knows_how_it_began():
-    at, _ = THINK.read(OPENED, "Hm.</th")
-    assert parts(THINK, "ink", ">Yes", at=at) == ("", "Yes")
+    answer = answer_text(THINK, OPENED, (b"Hm.", b"</th"), begun=(0, 1))
+    read = [each for token in tokens("ink", ">Yes") for each in answer.add(token)]
+    assert [(each.text, each.part) for each in read] == [("ink", "marker"), ("Yes", "answer")]
 
 
-# Budgets
+# Where a thought ends, and budgets
 
-WORDS = {0: "<think>", 1: "hm", 2: "</think>", 3: "so", 4: "\n</", 5: "think>"}
+KIMI = find_markers("◁think▷", lambda text: False)
+WORDS = [b"<think>", b"hm", b"</think>", b"so", b"\n</", b"think>", b"\xe2", b"\x97\x81/think\xe2"]
 
 
-def forced(budget, *context, at=OPENED, closing=(4, 5), start=1):
-    return ThoughtBudget(THINK, WORDS.__getitem__, at, start, budget, closing).forced(context)
+def reader(budget=None, at=OPENED, closing=(4, 5), start=1, markers=THINK, words=WORDS):
+    beginning = AnswerBeginning(TokenText(words.__getitem__), markers, at, start)
+    return ThoughtReader(beginning, closing, budget)
+
+
+def forced(budget, *context, **others):
+    return reader(budget, **others).forced(context)
 
 
 def test_a_thought_that_had_its_share_is_ended_token_by_token():
@@ -126,17 +135,72 @@ def test_a_thought_that_had_its_share_is_ended_token_by_token():
     assert forced(0, 9) == 4
     assert forced(2, 9, 1, 2, 3) is None  # it ended by itself
     assert forced(2, 9, 1, 2, 3, 3, 3) is None
-    assert forced(2, 9, 3, 3, 3, at=PartPosition()) is None  # and here it never began
-    assert forced(2, 9, 0, 1, 1, at=PartPosition()) == 4
-    assert forced(0, 9, 1, closing=(1, 1)) == 1
-    assert forced(0, 9, 1, 1, closing=(1, 1)) is None  # which did not help
+    assert forced(2, 9, 3, 3, 3, at=START) is None  # and here it never began
+    assert forced(2, 9, 0, 1, 1, at=START) == 4
 
 
-@given(st.lists(st.lists(st.integers(0, 5), max_size=6), max_size=8), st.integers(0, 3))
-def test_what_is_forced_depends_on_the_tokens_alone_in_whatever_order_it_is_asked(asked, budget):
-    one = ThoughtBudget(THINK, WORDS.__getitem__, OPENED, 0, budget, (4, 5))
+def test_what_does_not_end_a_thought_is_never_forced():
+    assert forced(0, 9, closing=(1, 1)) is None
+    assert forced(0, 9, closing=()) is None
+
+
+FREE = st.lists(st.integers(0, len(WORDS) - 1), max_size=6)
+
+
+@given(st.sampled_from([THINK, GEMMA]), st.sampled_from([START, OPENED]), FREE, st.integers(0, 3))
+def test_however_an_answer_began_a_thought_beyond_its_budget_ends_with_the_marker_and_no_later(
+    markers, at, begun, budget
+):
+    words = [*WORDS, *(mark.encode() for mark in GEMMA.texts), b"<chan", b"nel|>"]
+    closing = (4, 5) if markers is THINK else (len(words) - 2, len(words) - 1)
+    holds = reader(budget, at, closing, 0, markers, words)
+    answer = list(begun)
+    while (token := holds.forced(answer)) is not None:
+        answer.append(token)
+    assert len(answer) <= len(begun) + len(closing)
+    state = holds.state(answer)
+    assert state.at.place != "thought" or state.thought < budget
+    assert len(answer) == len(begun) or tuple(answer[-len(closing) :]) == closing
+
+
+@given(st.lists(FREE, max_size=8), st.integers(0, 3), st.sampled_from([THINK, KIMI]))
+def test_what_is_known_of_a_thought_depends_on_the_tokens_alone_in_whatever_order_it_is_asked(
+    asked, budget, markers
+):
+    one = reader(budget, start=0, markers=markers)
     for answer in asked:
-        assert one.forced(answer) == forced(budget, *answer, start=0)
+        anew = reader(budget, start=0, markers=markers)
+        assert one.forced(answer) == anew.forced(answer)
+        assert one.answer_start(answer) == anew.answer_start(answer)
+        assert one.state(answer) == anew.state(answer)
+
+
+@given(
+    st.sampled_from([family for family in FAMILIES if family is not HARMONY]),
+    st.lists(st.integers(1, 40), max_size=12),
+)
+def test_a_thought_ends_at_the_token_that_completes_the_marker_wherever_its_bytes_are_cut(
+    family, cuts
+):
+    """There a form begins and a budget stops counting; and there the answer is shown to begin."""
+    thought, marker, rest = b"Hm\xc3", family.closes.encode(), "Ja, ◁ ist ein Zeichen".encode()
+    whole = thought + marker + rest
+    places = sorted({0, *(cut for cut in cuts if cut < len(whole)), len(whole)})
+    words = [whole[i:j] for i, j in pairwise(places)]
+    begins = next(i for i, place in enumerate(places) if place >= len(thought + marker))
+    answer, ends = (
+        [*range(len(words))],
+        reader(None, closing=(), start=0, markers=family, words=words),
+    )
+    assert ends.answer_start(answer) == begins
+    assert [ends.answer_start(answer[:i]) for i in range(begins)] == [None] * begins
+    assert ends.state(answer).thought == begins
+    shown, known = answer_text(family, OPENED, words), []
+    for token in answer:
+        known += shown.add(Token(token, shown.complete(token), Origin.TARGET, None, 1.0, None))
+        assert shown.thinks == (token + 1 < begins)
+    assert said(known, "thought") == "Hm\ufffd"
+    assert said(known + shown.flush()) == rest.decode()
 
 
 # Templates
@@ -178,6 +242,10 @@ def prompt(chat, *messages, **wishes):
     return chat.encode(request.messages, chat.variables(request)), request
 
 
+def thoughts_of(chat, request, ids):
+    return chat.thoughts(request, chat.beginning(request, ids))
+
+
 def text(chat, ids):
     names = {i: name for name, i in chat._vocab.controls.items()}
     return "".join(names.get(i) or chr(i) for i in ids)
@@ -190,18 +258,17 @@ def test_the_switch_is_the_template_s(template):
     assert not text(switched, prompt(switched, thinking="on")[0]).endswith("</think>\n\n")
     ids, request = prompt(switched, thinking="off")
     assert text(switched, ids).endswith("<think>\n\n</think>\n\n")
-    beginning = switched.beginning(request, ids)
-    assert beginning.now.place == "start"
-    assert switched.budget(request, beginning) is None
+    thoughts = thoughts_of(switched, request, ids)
+    assert thoughts.state(ids).at.place == "start"
+    assert thoughts.budget is None
 
 
 def test_without_a_switch_a_thought_that_is_not_wanted_is_ended_before_it_begins():
     opened = chat(R1)
     ids, request = prompt(opened, thinking="off")
-    beginning = opened.beginning(request, ids)
-    assert beginning.now.place == "thought"
-    budget, answer = opened.budget(request, beginning), []
-    while (token := budget.forced([*ids, *answer])) is not None:
+    thoughts, answer = thoughts_of(opened, request, ids), []
+    assert thoughts.state(ids).at.place == "thought"
+    while (token := thoughts.forced([*ids, *answer])) is not None:
         answer.append(token)
     assert text(opened, answer) == "</think>"
 
@@ -228,8 +295,9 @@ def test_effort_is_told_where_the_template_takes_it_else_remarked_on():
 
 def test_a_value_that_a_template_refuses_is_left_out_and_the_template_kept():
     picky = chat(PICKY)
+    plain, _ = prompt(picky)
     ids, _ = prompt(picky, effort="low", thinking="off")
-    assert ids == prompt(picky)[0]
+    assert ids == plain
     assert not picky.template.fails
     assert "refuses this value" in picky.template.notice
 
@@ -242,18 +310,16 @@ def test_a_continued_answer_begins_where_it_stopped(template):
         cut = Message("assistant", "", ids, "Hm.")
         tokens_, request = prompt(goes_on, ASKED, cut)
         assert text(goes_on, tokens_).endswith("<think>" + "\n" * (template is R1) + "Hm.")
-        beginning = goes_on.beginning(with_budget(request), tokens_)
-        assert beginning.now.place == "thought"
-        budget = goes_on.budget(with_budget(request), beginning)
-        assert budget.forced(tokens_) == ord("<")  # what it thought before counts
+        for wish in ({"thinking_budget": 3}, {"thinking_budget": 1}, {"thinking": "off"}):
+            thoughts = thoughts_of(goes_on, Request(request.messages, **wish), tokens_)
+            assert thoughts.state(tokens_).at.place == "thought"
+            has_switch = template is QWEN and "thinking" in wish
+            # what it thought before counts
+            assert thoughts.forced(tokens_) == (None if has_switch else ord("<"))
     done = Message("assistant", "Yes", (), "Hm.")
     tokens_, request = prompt(goes_on, ASKED, done)
     assert text(goes_on, tokens_).endswith("Hm.</think>\n\nYes")
-    assert goes_on.beginning(request, tokens_).now.place == "answer"
-
-
-def with_budget(request):
-    return Request(request.messages, thinking_budget=3)
+    assert thoughts_of(goes_on, request, tokens_).state(tokens_).at.place == "answer"
 
 
 def test_markers_that_are_control_tokens_are_read_by_name():
@@ -262,7 +328,7 @@ def test_markers_that_are_control_tokens_are_read_by_name():
         ("<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|other|>"),
     )
     assert harmony.markers is HARMONY
-    assert harmony.spell(1003) == "<|channel|>"
-    assert harmony.spell(1004) == ""
-    closing = harmony._plain(harmony.markers.closes)
-    assert "".join(map(harmony.spell, closing)) == FINAL
+    read = harmony.beginning(Request((ASKED,)), []).text
+    assert read.of([1003]) == "<|channel|>"
+    assert read.of([1004]) == ""
+    assert read.of(harmony._plain(harmony.markers.closes)) == FINAL

@@ -93,7 +93,7 @@ def chat_of(folder, source, **options):
 def test_a_format_is_known_by_what_the_template_writes(tmp_path, form, source):
     with chat_of(tmp_path, source) as (vocab, chat):
         text = bytes_of(vocab, chat.encode(CONVERSATION, tools=[WEATHER])).decode()
-        assert (chat.calls, chat.worded) == (form, False)
+        assert (chat.calls, chat.tools_in_words) == (form, False)
         assert list(chat.remarks(Request((ASKED,), tools=(WEATHER,)))) == []
         assert text.count("get_weather") == 2
         for said in ("Of a city.", "Be brief.", "How is it?", "Zoë", RESULT.content):
@@ -105,7 +105,7 @@ def test_a_format_is_known_by_what_the_template_writes(tmp_path, form, source):
 def test_tools_are_put_in_words_where_the_template_loses_anything_of_them(tmp_path, source):
     with chat_of(tmp_path, source) as (vocab, chat):
         text = bytes_of(vocab, chat.encode(CONVERSATION, tools=[WEATHER])).decode()
-        assert (chat.calls, chat.worded) == (HERMES, True)
+        assert (chat.calls, chat.tools_in_words) == (HERMES, True)
         assert NO_TOOLS in chat.remarks(Request((ASKED,), tools=(WEATHER,)))
         for said in ("Of a city.", "Be brief.", "How is it?", "Zoë", RESULT.content, "So."):
             assert text.count(said) == 1
@@ -132,7 +132,11 @@ def test_a_template_that_wants_calls_before_results_is_given_them(tmp_path):
     with chat_of(tmp_path, template(result=STRICT)) as (vocab, chat):
         answer = replace(ANSWER, token_ids=(65, 66))
         text = bytes_of(vocab, chat.encode([ASKED, answer, RESULT], tools=[WEATHER])).decode()
-        assert (chat.worded, "<tool_call>" in text, "17 degrees" in text) == (False, True, True)
+        assert (chat.tools_in_words, "<tool_call>" in text, "17 degrees" in text) == (
+            False,
+            True,
+            True,
+        )
 
 
 def test_a_template_that_writes_results_with_calls_alone_loses_none(tmp_path):

@@ -5,12 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.loops import speculative
 from assistant.decoding.row import Row, one_hot
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.sources.draft import Fixed
 from assistant.events import Origin
 from tests.assistant.decoding.rules.given import Given, drafted
 from tests.exact.exact_rows import row_of

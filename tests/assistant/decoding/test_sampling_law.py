@@ -9,15 +9,16 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.loops import autoregressive, speculative
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.draft import Fixed
 from assistant.decoding.sources.model import ModelSource
-from assistant.decoding.warp import Row, Sampling, warp
-from models.mapping import Mapping
+from assistant.decoding.warp import Row, warp
+from assistant.request import Sampling
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests import tiny

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from models.native.loaded import library
+from models.native.loaded import engine
 
 
 @pytest.fixture
@@ -11,7 +11,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
     """Note the calls of a C function in the list that is returned, and make them."""
 
     def noted(name: str) -> list[str]:
-        made, c = list[str](), library().c
+        made, c = list[str](), engine().c
         original = getattr(c, name)
 
         def call(*given: Any) -> Any:

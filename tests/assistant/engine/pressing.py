@@ -5,11 +5,11 @@ from itertools import cycle
 
 import numpy as np
 
-from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.warp import warp
+from assistant.engine.policy import Control
 from assistant.events import Reason
 from assistant.request import Mode, Sampling
 from models.base import Logits, SequenceTokens
@@ -45,8 +45,8 @@ class Counting:
     decided = 0
     busy_s = 0.0
 
-    def logits(self, tokens: Sequence[int], rows: int = 1, fillers: int = 0) -> Logits:
-        assert rows + fillers <= self.max_rows
+    def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
+        assert rows <= self.max_rows
         following: Logits = np.roll(20 * np.eye(self.n_vocab, dtype=np.float32), 1, axis=1)
         return following[tokens[-rows:]]
 

@@ -3,16 +3,21 @@
 from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from assistant.chat.answer_text import AnswerText
+from assistant.chat.thinking import PartPosition, find_markers
+from assistant.chat.thought_reader import AnswerBeginning
+from assistant.chat.token_text import TokenText
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.sources.draft import Proposal
 from assistant.decoding.warp import Row
 from assistant.engine.answer import AnswerBuilder
 from assistant.engine.stopwatch import Stopwatch
-from assistant.events import Alternative, Finished, Forecast, Origin, Reason, Stop, Tally
+from assistant.events import Alternative, Finished, Forecast, Origin, Reason, Stats, Stop, Tally
 from assistant.request import Message, Request
 
 END = 99
@@ -25,15 +30,17 @@ PIECES = {
     53: b"\xff",
     54: b"",
 }
-VOCAB = SimpleNamespace(stop_tokens=frozenset({END}), piece=PIECES.__getitem__, text="<{}>".format)
+VOCAB: Any = SimpleNamespace(
+    stop_tokens=frozenset({END}), piece=PIECES.__getitem__, text="<{}>".format
+)
+TEXT = TokenText(VOCAB.piece)
 IDLE = SimpleNamespace(busy_s=0.0)
 OTHER = 1000  # a token that every row holds as well
 
 
-def answer(**settings) -> AnswerBuilder:
-    begun = AnswerBuilder(
-        Request((Message("user", "?"),), **settings), VOCAB, Stopwatch(IDLE), 7, 3
-    )
+def answer(text=None, **settings) -> AnswerBuilder:
+    request = Request((Message("user", "?"),), **settings)
+    begun = AnswerBuilder(request, VOCAB, Stopwatch(IDLE), Stats(request.mode), text)
     begun.begin()
     return begun
 
@@ -89,6 +96,16 @@ def test_a_stop_token_inside_an_accepted_run_ends_the_answer_there():
     assert finished.stats.generated_tokens == 3
     assert finished.stats.accepted == 3
     assert finished.stats.tested == 3
+
+
+def test_a_stop_token_within_a_thought_ends_the_answer_there():
+    think = find_markers("</think>", lambda text: False)
+    begun = answer(AnswerText(AnswerBeginning(TEXT, think, PartPosition("thought"))))
+    decoded = begun.add(sps(0, 1, END, 2, 3))
+    assert begun.stop is Stop.STOP_TOKEN
+    assert [token.id for token in decoded.tokens] == [0, 1, END]
+    finished = finish(begun)
+    assert (finished.thought, finished.text, finished.token_ids) == ("ab", "", (0, 1))
 
 
 def test_a_character_of_several_tokens_appears_with_the_last_of_them():
@@ -218,9 +235,7 @@ def test_tests_are_counted_by_place_and_by_source():
 
 
 def test_an_answer_continued_completes_the_character_it_was_cut_in():
-    said = Message("assistant", "a\ufffd", (0, 50, 51))
-    begun = AnswerBuilder(Request((Message("user", "?"), said)), VOCAB, Stopwatch(IDLE), 7, 3)
-    begun.begin()
+    begun = answer(AnswerText(AnswerBeginning(TEXT), begun=(0, 50, 51)))
     begun.add(sps(52))
     assert finish(begun).text == "😀!"
 
@@ -250,7 +265,7 @@ def test_the_time_of_guessing_is_that_of_rounds_that_proposed_and_of_the_draft_b
     draft = SimpleNamespace(busy_s=0.0)
     clock = SimpleNamespace(time=0.0)
     stopwatch = Stopwatch(IDLE, draft, lambda: clock.time)
-    begun = AnswerBuilder(Request((Message("user", "?"),)), VOCAB, stopwatch, 7, 3)
+    begun = AnswerBuilder(Request((Message("user", "?"),)), VOCAB, stopwatch, Stats("sps"))
     begun.begin()
 
     def round_(sampled, at_s, drafting_s=0.0):

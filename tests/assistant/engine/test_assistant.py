@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from assistant.decoding.lookahead.policy import Control
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.sources.model import ModelSource
-from assistant.decoding.warp import Sampling
+from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
-from assistant.events import Decoded, Noticed, Reason, Stop
-from assistant.request import Message, Request
-from models.mapping import Mapping
+from assistant.events import Decoded, Noticed, Prepared, Reason, Stop
+from assistant.request import Message, Request, Sampling
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests import tiny
@@ -67,6 +66,19 @@ def tokens_of(events) -> list[Any]:
 
 def ids_of(events) -> list[int]:
     return [token.id for token in tokens_of(events)]
+
+
+def test_of_a_prompt_that_was_read_before_only_the_last_token_is_read_again(tmp_path):
+    with opened(tiny.write(tmp_path / "t.gguf")) as pair:
+        said = [answer(pair, ask())[0] for _ in range(2)]
+        assert said[1] == Prepared(said[0].prompt_tokens, said[0].prompt_tokens - 1, 0)
+
+
+def test_the_first_token_waits_for_no_draft(tmp_path):
+    with opened(tiny.write(tmp_path / "t.gguf"), tiny.write(tmp_path / "d.gguf")) as pair:
+        said = [event for event in answer(pair, ask()) if isinstance(event, Decoded)]
+        assert [event.lookahead for event in said[:2]] == [0, 3]
+        assert said[0].forecast.reason is Reason.FIRST
 
 
 @pytest.mark.parametrize("mode", ["ars", "sps", "auto"])

@@ -4,15 +4,14 @@ import json
 
 import pytest
 
-from assistant.calling.reader import CallReader
-from assistant.decoding.lookahead.policy import Control
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
+from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.events import Decoded, Finished, Noticed, OneOf, Prepared, Stop
 from assistant.request import Message, Request, Sampling, Tool
 from models.errors import UsageError
-from models.mapping import Mapping
 from tests import tiny, tiny_thinking
 from tests.assistant.chat.test_tool_prompts import STRINGS, template
 
@@ -72,9 +71,10 @@ def test_whatever_a_model_would_say_a_call_fits_its_tool(assistant, mode, sampli
         assert (over.stop, over.complete, over.text) == (Stop.STOP_TOKEN, True, "")
         assert all(map(fits, over.calls))
         assert len(over.calls) == 1
-        assert {token.part for token in tokens(events)} == {"call", "marker"}
-        (streamed,) = (reader := CallReader()).read(tokens(events)) and reader.calls
-        assert (streamed.name, streamed.arguments) == ("get_weather", over.calls[0].arguments)
+        assert {token.part for token in tokens(events)} == {"call"}
+        first, *others = [e for event in events if isinstance(event, Decoded) for e in event.calls]
+        assert (first.name, first.id) == ("get_weather", over.calls[0].id)
+        assert "".join(each.arguments for each in others) == over.calls[0].arguments
 
 
 def test_what_a_call_leaves_no_choice_about_takes_few_evaluations(assistant):
@@ -103,9 +103,25 @@ def test_a_call_that_is_cut_is_kept_as_text_and_one_continued_becomes_whole(assi
     assert (over.stop, over.complete, over.calls) == (Stop.LENGTH, False, ())
     assert over.text.startswith('<tool_call>\n{"name": "get_weather", "arguments": {"city": "')
     begun = Message("assistant", over.text, over.token_ids)
-    more = end(ask(assistant, messages=(Message("user", "?"), begun)))
-    assert (more.text, more.complete) == ("", True)
-    assert fits(more.calls[0])
+    more = end(ask(assistant, messages=(Message("user", "?"), begun), max_tokens=3))
+    text = b"".join(map(assistant.vocab.piece, over.token_ids + more.token_ids)).decode()
+    assert (over.text + more.text, more.complete, more.calls) == (text, False, ())
+    begun = Message("assistant", text, over.token_ids + more.token_ids)
+    rest = end(ask(assistant, messages=(Message("user", "?"), begun)))
+    assert (rest.text, rest.complete) == ("", True)
+    assert fits(rest.calls[0])
+
+
+def test_an_answer_continued_within_a_later_call_keeps_those_before_it(assistant):
+    whole = end(ask(assistant, parallel_calls=True, max_tokens=400, stop_strings=()))
+    text = b"".join(map(assistant.vocab.piece, whole.token_ids)).decode()
+    cut = text.index("<tool_call>", 1) + 40  # in bytes, each of which is a token
+    first, *_ = whole.calls
+    begun = Message("assistant", text[cut - 40 : cut], whole.token_ids[:cut], calls=(first,))
+    rest = end(ask(assistant, messages=(Message("user", "?"), begun), parallel_calls=True))
+    assert rest.calls[0] == first
+    assert len(rest.calls) > 1
+    assert all(map(fits, rest.calls[1:]))
 
 
 def test_without_calls_a_text_is_what_it_is_without_tools(assistant):
@@ -122,8 +138,8 @@ def test_calls_in_the_syntax_of_gemma_fit_and_end_where_it_waits_for_results(
     path = tiny.write(tmp_path / "g.gguf", template=template(call=STRINGS), controls=names)
     target = open_model(path)
     assistant = Assistant(target, target.weights.vocab)
-    digits = {"type": "integer", "minimum": 0, "maximum": 99}
-    schema = {"properties": {"unit": {"enum": ["c", "f"]}, "n": digits}, "required": ["unit"]}
+    switch = {"type": ["boolean", "null"]}
+    schema = {"properties": {"unit": {"enum": ["c", "f"]}, "n": switch}, "required": ["unit"]}
     tools = (Tool("get", "", json.dumps(schema)),)
     request = Request(
         (Message("user", "?"),), mode=mode, sampling=LOUD, tools=tools, tool_choice="required"
@@ -133,7 +149,7 @@ def test_calls_in_the_syntax_of_gemma_fit_and_end_where_it_waits_for_results(
     for call in over.calls:
         said = json.loads(call.arguments)
         assert said.pop("unit") in {"c", "f"}
-        assert all(0 <= number < 100 for number in said.values())
+        assert said.get("n") in {True, False, None}
     assert target.weights.vocab.controls["<|tool_response>"] in target.weights.vocab.stop_tokens
 
 

@@ -1,14 +1,13 @@
 """The engine's thread: jobs in order, events out, and no failure that silences it."""
 
-import threading
 import time
 from dataclasses import replace
 
 import pytest
 
-from assistant.decoding.lookahead.machine_cache import known_acceptance
 from assistant.engine import resume
-from assistant.events import Decoded, Failed, Finished, Prepared, Stop
+from assistant.engine.machine_cache import known_acceptance
+from assistant.events import Decoded, Failed, Finished, Prepared
 from assistant.request import Setup
 from models.files.snapshots import folder
 from models.native.model import NativeModel
@@ -25,7 +24,7 @@ def test_what_an_answer_shows_of_the_draft_is_kept_before_its_last_word(setup, t
     cached, heard = replace(setup, engine=ENGINE, cache=tmp_path), Heard()
     kept: list[bool] = []
     file = tmp_path / "acceptance.json"
-    engine = Asking(NearEngine(), lambda event: (kept.append(file.exists()), heard.emit(event)))
+    engine = Asking(NearEngine, lambda event: (kept.append(file.exists()), heard.emit(event)))
     try:
         engine.submit(cached)
         heard.end()
@@ -87,28 +86,15 @@ def test_a_request_that_waits_does_not_steer_the_answer_under_way(setup):
 
 def test_a_bug_in_an_answer_is_told_and_does_not_end_the_thread(setup):
     with running(load=setup) as (engine, heard):
-        real = engine.inside._place.assistant.reply
-        engine.inside._place.assistant.reply = lambda *_: 1 // 0
+        real = engine.inside._state.assistant.reply
+        engine.inside._state.assistant.reply = lambda *_: 1 // 0
         engine.submit(ask())
         failed = heard.end()
         assert isinstance(failed, Failed)
         assert "bug" in failed.message
-        engine.inside._place.assistant.reply = real
+        engine.inside._state.assistant.reply = real
         engine.submit(ask())
         assert isinstance(heard.end(), Finished)
-
-
-def test_many_presses_from_many_threads_are_all_answered(setup):
-    with running(load=setup) as (engine, heard):
-        threads = [
-            threading.Thread(target=lambda: [engine.submit(ask(max_tokens=2)) for _ in range(20)])
-            for _ in range(5)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert [heard.end().stop for _ in range(100)] == [Stop.LENGTH] * 100
 
 
 def snapshots():

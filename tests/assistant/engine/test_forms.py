@@ -5,14 +5,14 @@ import re
 
 import pytest
 
-from assistant.decoding.lookahead.policy import Control
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
+from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.events import Decoded, Finished, OneOf, Stop
 from assistant.request import AnswerForm, Message, Request, Sampling
 from models.errors import UsageError
-from models.mapping import Mapping
 
 PERSON = {
     "type": "object",

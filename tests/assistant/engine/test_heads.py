@@ -9,17 +9,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assistant.decoding.lookahead.policy import Control, Fixed
 from assistant.decoding.loops import speculative
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.model import HeadSource
+from assistant.decoding.sources.draft import Fixed
 from assistant.engine.load import Loader
-from assistant.engine.weights_pool import Pool
+from assistant.engine.policy import Control
+from assistant.engine.sources.heads import HeadSource
 from assistant.request import Setup
-from models.mapping import Mapping
+from models.native.engine import WeightSettings
 from models.native.heads import HeadModel
-from models.native.library import WeightSettings
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests import tiny
@@ -88,7 +88,7 @@ def test_a_target_without_heads_answers_without_them_and_says_why(tiny_target):
 
 
 def test_a_setup_without_heads_loads_none(file):
-    loader = Loader(Setup(file, n_ctx=512, threads=1), Control(), lambda event: None, Pool())
+    loader = Loader(Setup(file, n_ctx=512, threads=1), Control(), lambda event: None)
     assistant, ready = loader.load()
     assert ready.draft is None
     assert "heads" not in assistant.sources

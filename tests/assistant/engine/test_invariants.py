@@ -4,9 +4,8 @@ import random
 
 import pytest
 
-from assistant.decoding.warp import Sampling
 from assistant.events import Decoded, Event, Finished, Origin, Prepared, Stop
-from assistant.request import Message, Request
+from assistant.request import Message, Request, Sampling
 from tests import tiny
 from tests.assistant.engine.test_assistant import opened
 from tests.assistant.engine.test_long_chats import spoken

@@ -2,16 +2,15 @@
 
 import pytest
 
-from assistant.decoding.lookahead.policy import Control
-from assistant.decoding.sources import ngram_store
 from assistant.decoding.sources.draft import Run
-from assistant.decoding.sources.ngram import learn
 from assistant.engine.load import Loader
-from assistant.engine.weights_pool import Pool
+from assistant.engine.policy import Control
+from assistant.engine.sources import ngram_store
+from assistant.engine.sources.ngram import learn
 from assistant.request import Setup
+from models import gguf
 from models.cancel import CancelFlag
 from models.errors import Cancelled
-from models.gguf import summarise
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests import tiny
@@ -23,7 +22,7 @@ def test_a_refused_draft_is_freed_at_once(tiny_target, tmp_path, calls, monkeypa
     monkeypatch.setattr(NativeModel, "_warm_up", lambda m: m.max_rows > 1 and warm_up(m))
     freed = calls("llama_model_free")
     setup = Setup(tiny_target, other, 512, threads=1)
-    loader = Loader(setup, Control(), lambda event: None, Pool())
+    loader = Loader(setup, Control(), lambda event: None)
     _, ready = loader.load()
     assert ready.draft is None
     assert "roll back tokens" in str(ready.no_draft)
@@ -52,13 +51,13 @@ def test_tables_that_came_with_the_program_serve_a_target_of_their_vocabulary_al
     setup = Setup(tiny_target, None, 512, threads=1, recalls=recalls)
 
     def offered() -> object:
-        loader = Loader(setup, Control(), lambda event: None, Pool())
+        loader = Loader(setup, Control(), lambda event: None)
         source = loader.load()[0].sources.get("ngram")
         loader.close()
         run = source and source.offer([1, 2], 1)
         return run.tokens if isinstance(run, Run) else source is not None
 
-    tables = tmp_path / f"{summarise(tiny_target).vocabulary}.ngrams"
+    tables = tmp_path / f"{gguf.read(tiny_target).vocabulary}.ngrams"
     tables.with_name("another.ngrams").write_bytes(learn([[1, 2, 3]] * 3))
     assert offered() is recalls
     tables.write_bytes(learn([[1, 2, 3]] * 3))

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from assistant.chat.context import SLICE, count, fit, without_hopeless
+from assistant.chat.context import SLICE, count, drop_oversized, fit
 from assistant.events import Counted, Failed, Finished, Prepared, Ready, Stop
 from assistant.request import Count, Message, Request, Sampling, Setup
-from models.errors import ContextFull
+from models.errors import Cancelled, ContextFull
 from tests.assistant.chat.test_context import conversation, encode
 from tests.assistant.engine.test_assistant import answer, opened
 from tests.assistant.process.driving import ask, running
@@ -79,6 +79,24 @@ def test_an_earlier_question_of_megabytes_is_left_out_before_it_is_tokenised(
         assert spoken(pair[0]).startswith(f"system\n{SYSTEM}\nuser\nafter\nassistant\n")
 
 
+def test_a_cancel_stops_a_prompt_between_two_turns(tiny_target):
+    with opened(tiny_target, n_ctx=256) as pair:
+        assistant, control = pair
+        real, encoded = assistant.chat.encode, 0
+
+        def encode(*asked, **settings):
+            nonlocal encoded
+            encoded += 1
+            if encoded == 3:
+                control.cancel.raise_()
+            return real(*asked, **settings)
+
+        assistant.chat.encode = encode
+        with pytest.raises(Cancelled):
+            answer(pair, Request(tuple(conversation(*[9] * 100))))
+        assert encoded == 3
+
+
 def watch(vocab):
     """Return what tells how many characters were tokenised since it was asked last."""
     real, seen = vocab.tokenize, [0]
@@ -103,7 +121,7 @@ def test_leaving_out_what_is_hopeless_changes_nothing_but_the_time(seed):
     lengths = [rng.choice((10, 500, 9000, 16_000, 26_000, 40_000, 90_000)) for _ in range(9)]
     messages = conversation(*lengths, 30)
     tokens, dropped = fit(messages, encode, room)
-    rest, hopeless = without_hopeless(messages, lambda text: [ord(c) for c in text], room)
+    rest, hopeless = drop_oversized(messages, lambda text: [ord(c) for c in text], room)
     assert hopeless == max(
         (i + 1 for i, length in enumerate(lengths) if length > 1.25 * room), default=0
     )

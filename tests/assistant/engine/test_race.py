@@ -6,10 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from assistant.decoding.warp import Sampling
 from assistant.engine.race import LaneClock
-from assistant.events import Decoded, Failed, Finished, Lap, Lined, Loading, RaceOver, Ready, Stop
-from assistant.request import Count, Lane, Message, Race, Request, Setup
+from assistant.events import (
+    Decoded,
+    Failed,
+    Finished,
+    LaneEvent,
+    Loading,
+    RaceOver,
+    RaceReady,
+    Ready,
+    Stop,
+)
+from assistant.request import Count, Lane, Message, Race, Request, Sampling, Setup
 from tests.assistant.process.driving import near as running
 
 
@@ -55,7 +64,7 @@ def test_clocks_of_unfinished_lanes_never_differ_by_more_than_a_step(race):
         heard.until(RaceOver)
     clocks = dict.fromkeys(range(3), 0.0)
     longest = 0.0
-    for lap in heard.of(Lap):
+    for lap in heard.of(LaneEvent):
         assert lap.clock >= clocks[lap.lane]
         assert clocks[lap.lane] == min(clocks.values())  # whoever computed least went on
         longest = max(longest, lap.clock - clocks[lap.lane])
@@ -70,7 +79,7 @@ def test_figures_are_of_the_own_clock_alone(race):
         engine.submit(race)
         heard.until(RaceOver)
     for lane in range(3):
-        laps = [lap for lap in heard.of(Lap) if lap.lane == lane]
+        laps = [lap for lap in heard.of(LaneEvent) if lap.lane == lane]
         stats = laps[-1].event.stats
         assert 0 < stats.decode_s <= laps[-1].clock
         assert stats.first_token_s <= laps[-1].clock
@@ -123,8 +132,8 @@ def test_weights_of_the_chat_stay_when_only_the_race_used_the_draft(setup, race,
 def test_cancel_stops_every_lane_and_keeps_what_was_decoded(race):
     with running() as (engine, heard):
         engine.submit(replace(race, request=request(max_tokens=400)))
-        while len(heard.of(Lap)) < 40:
-            heard.until(Lap)
+        while len(heard.of(LaneEvent)) < 40:
+            heard.until(LaneEvent)
         engine.cancel()
         heard.until(RaceOver)
         for lane in range(3):
@@ -156,7 +165,7 @@ def test_cancel_while_loading_is_told(race):
 def test_steering_the_chat_does_not_reach_a_race(race):
     with running() as (engine, heard):
         engine.submit(replace(race, request=request(max_tokens=100)))
-        heard.until(Lap)
+        heard.until(LaneEvent)
         engine.steer("sps", 5)
         heard.until(RaceOver)
         assert {event.lookahead for event in heard.of(Decoded, 0)} == {0}
@@ -171,11 +180,11 @@ def test_lane_that_cannot_speculate_says_so_and_the_others_go_on(race, setup, tm
         alone = replace(race.request, sources=("model",))
         lanes = (race.lanes[0], misfit, race.lanes[2])
         engine.submit(replace(race, lanes=lanes, request=alone))
-        ready, failed, _ = heard.until(Lined).lanes
+        ready, failed, _ = heard.until(RaceReady).lanes
         assert isinstance(ready, Ready)
         assert "bad.gguf" in failed.message
         heard.until(RaceOver)
-        assert {lap.lane for lap in heard.of(Lap)} == {0, 2}
+        assert {lap.lane for lap in heard.of(LaneEvent)} == {0, 2}
         assert all(heard.of(Finished, lane)[0].stop is Stop.LENGTH for lane in (0, 2))
 
 

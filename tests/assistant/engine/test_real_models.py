@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 
 from assistant.chat.prompt_tokens import ChatTokens
-from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.loops import autoregressive, speculative
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Draft, Proposal
+from assistant.decoding.sources.draft import Draft, Fixed, Proposal
 from assistant.decoding.sources.model import ModelSource
-from assistant.decoding.warp import Sampling, one_hot, warp
-from assistant.request import Message
-from models.mapping import Mapping
+from assistant.decoding.warp import one_hot, warp
+from assistant.request import Message, Sampling
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests.hostile_texts import ALL

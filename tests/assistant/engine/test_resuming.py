@@ -6,13 +6,13 @@ from contextlib import contextmanager
 
 import pytest
 
-from assistant.decoding.lookahead.policy import Control
 from assistant.engine.load import Loader
+from assistant.engine.policy import Control
 from assistant.engine.resume import MIN_TOKENS_KEPT, Resuming
-from assistant.engine.weights_pool import Pool
 from assistant.request import Setup
 from models.files.snapshots import discard
-from models.native.loaded import library
+from models.native.engine import EngineLibrary
+from models.native.loaded import engine
 from models.native.model import NativeModel
 from models.prefix import shared
 from tests import tiny
@@ -246,7 +246,7 @@ def loaded(path, n_ctx, monkeypatch):
     """Load a model as the program does; it reads slowly enough for its snapshots to be kept."""
     monkeypatch.setattr(NativeModel, "seconds_a_token", Slow.seconds_a_token)
     setup = Setup(path, n_ctx=n_ctx, threads=1, engine=ENGINE, measure=False)
-    loader = Loader(setup, Control(), lambda event: None, Pool())
+    loader = Loader(setup, Control(), lambda event: None)
     try:
         yield loader.load()[0]
     finally:
@@ -282,7 +282,7 @@ def test_a_snapshot_of_another_context_size_is_read_again(longrope, monkeypatch,
 def test_a_snapshot_of_another_build_of_the_library_is_read_again(longrope, monkeypatch):
     with loaded(longrope, 512, monkeypatch) as assistant:
         answer(assistant.target, assistant.resuming, CHAT)
-    monkeypatch.setattr(library(), "build", lambda: "another")
+    monkeypatch.setattr(EngineLibrary, "build", lambda engine: "another")
     with loaded(longrope, 512, monkeypatch) as assistant:
         assert answer(assistant.target, assistant.resuming, CHAT) == 0
 
@@ -295,7 +295,7 @@ def test_a_snapshot_of_other_settings_of_the_cache_is_read_again(open_model, tin
         "rope_scaling_type",
         "type_k",
         "type_v",
-        *library().CACHE_FIELDS,
+        *engine().cache_fields,
     ):
         assert f" {name}=" in identity
     assert open_model(tiny_target, flash_attention=False).cache_identity != identity

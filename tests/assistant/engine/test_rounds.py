@@ -10,25 +10,26 @@ import pytest
 
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.policy import Control, Fixed, Policy
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.token import TokenRule
 from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.draft import Fixed
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
-from assistant.engine.decoding_sequence import DecodingSequence, rule_of
+from assistant.engine.decoding_sequence import DecodingSequence, rule_of, warp_of
+from assistant.engine.policy import Control, Policy
 from assistant.engine.reply import Assistant
 from assistant.engine.rounds import Rounds
 from assistant.events import Answered, Decoded, Finished, Noticed, OneOf, Prepared, Reason, Stop
-from assistant.lab.prove.law import law
 from assistant.request import MOST_ANSWERS, Message, Sampling
-from models.errors import UsageError
+from models.errors import ContextFull, UsageError
 from tests import tiny
 from tests.assistant.engine.pressing import CHOSEN, Counting, Pressed, greedy
 from tests.assistant.engine.test_assistant import QUESTION, ask, opened
 from tests.exact.exact_rows import keep_all
+from tests.exact.law import law
 from tests.exact.toy import Toy, chain_rule
 from tests.exact.toy_sources import modelled
 
@@ -112,7 +113,7 @@ class Meddling:
     def now(self):
         return self
 
-    def plan(self, room, beside):
+    def plan(self, room, beside, clock):
         return Fixed(min(room, 1 + sum(map(sum, self.drafts[-1:])) % 2))
 
     def reason(self, plan):
@@ -290,6 +291,15 @@ def test_a_cancel_before_the_first_word_ends_all_answers_empty(assistant):
     assert [(end.text, end.stop) for end in ends.values()] == [("", Stop.CANCELLED)] * 3
 
 
+def test_a_prompt_leaves_room_for_all_answers_up_to_a_quarter_of_the_context(tmp_path):
+    with opened(tiny.write(tmp_path / "t.gguf")) as (assistant, _):
+        n_ctx = assistant.target.n_ctx
+        long = [Message("user", "x" * n_ctx)]
+        for answers, each, left in ((1, 40, 40), (4, 40, 160), (8, 40, n_ctx // 4)):
+            with pytest.raises(ContextFull, match=f"room for {n_ctx - left}"):
+                assistant._prompt(ask(long, answers=answers, max_tokens=each), Control())
+
+
 def test_continuing_any_of_the_answers_reads_only_the_next_question(assistant):
     ends = endings(list(replies(assistant, ask(seed=2, answers=3, max_tokens=50))))
     for i in (2, 1):
@@ -319,6 +329,14 @@ def test_a_model_that_holds_one_text_gives_the_answers_in_turn(tiny_target):
             assert ends[i].text == alone.text
 
 
+def test_a_sampling_that_a_key_changes_counts_from_the_next_row_until_it_is_taken_back():
+    control, logits = Control("ars"), np.arange(3, dtype=np.float32)
+    warped = warp_of(ask(sampling=Sampling(1, 0, 1)), control)
+    for changed, kept in ((None, 3), (GREEDY, 1), (Sampling(1, 2, 1), 2), (None, 3)):
+        control.sampling = changed
+        assert len(warped(logits, []).ids) == kept
+
+
 @pytest.mark.parametrize("answers", [0, -1, MOST_ANSWERS + 1])
 def test_an_impossible_number_of_answers_is_refused(answers):
     with pytest.raises(UsageError, match="answers must be between 1 and 8"):
@@ -339,7 +357,7 @@ def copies(answers: int, costs: dict[int, float], assistant) -> float:
 
 def test_the_wider_the_batch_the_less_is_proposed_for_each(assistant, monkeypatch):
     """Where the batch is at the foot of a step, proposals are dear; on paper, time stands still."""
-    timeless = lambda *settings: Rounds(*settings[:-2], lambda: 0.0)  # noqa: E731
+    timeless = lambda *settings: Rounds(*settings[:-1], lambda: 0.0)  # noqa: E731
     monkeypatch.setattr("assistant.engine.reply.Rounds", timeless)
     steep = {1: 1.0, 2: 1.05, 3: 1.1, 4: 1.15, 5: 3.0, 8: 6.0, 32: 30.0}
     assert copies(1, steep, assistant) > 1

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.decoding.lookahead.policy import Control
 from assistant.decoding.sources.suffix import SuffixSource
+from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.events import Decoded, Finished, Noticed, OneOf, Stop
 from assistant.request import MOST_ANSWERS, AnswerForm, Message, Request, Sampling
@@ -118,12 +118,30 @@ def test_a_model_that_cannot_think_says_so_and_answers(open_model, tmp_path):
     assert (told[-1].thought, told[-1].stats.thought_tokens) == ("", 0)
 
 
-@pytest.mark.parametrize("mode", ["ars", "sps"])
-def test_a_form_begins_after_the_thought(open_model, thinking, mode):
+def test_an_answer_stopped_in_its_thought_is_continued_with_a_smaller_budget_or_none(
+    open_model, thinking
+):
     assistant = assistant_of(open_model, thinking)
+    cut, _ = answer(assistant, replace(REQUEST, max_tokens=7))
+    begun = Message("assistant", "", cut.token_ids, cut.thought)
+    for wish in ({"thinking_budget": 3}, {"thinking_budget": None, "thinking": "off"}):
+        rest, _ = answer(assistant, replace(REQUEST, messages=(ASKED, begun), **wish))
+        assert rest.stats.thought_tokens == len("</think>")
+        assert (rest.thought, len(rest.token_ids)) == ("", 40)
+        assert rest.text
+
+
+@pytest.mark.parametrize("mode", ["ars", "sps"])
+@pytest.mark.parametrize(("opens", "closes"), [("<think>", "</think>"), ("◁think▷", "◁/think▷")])
+def test_a_form_begins_after_the_thought(open_model, tmp_path, opens, closes, mode):
+    """Also where a token is a part of a character of the marker."""
+    template = tiny_thinking.TEMPLATE.replace("<think>", opens)
+    assistant = assistant_of(
+        open_model, tiny_thinking.write(tmp_path / "t.gguf", template=template)
+    )
     form = AnswerForm("regex", "(yes|no), [a-z]{3}!")
     end, tokens = answer(assistant, replace(REQUEST, form=form, mode=mode, lookahead=3))
-    assert end.stats.thought_tokens == 12 + len("</think>")
+    assert end.stats.thought_tokens == 12 + len(closes.encode())
     assert not re.search(form.text, end.thought)
     assert re.fullmatch(form.text, end.text)
     assert (end.stop, end.complete) == (Stop.STOP_TOKEN, True)

@@ -6,10 +6,12 @@ import random
 import numpy as np
 import pytest
 
+from assistant.decoding.mask import NothingAllowed, by_form
+from assistant.decoding.warp import warped
 from assistant.forms.grammar import matcher_of
 from assistant.forms.mask import FormMask
 from assistant.forms.tokenizer import tokenizer_of
-from assistant.request import AnswerForm
+from assistant.request import AnswerForm, Sampling
 from models.errors import UsageError
 from tests.assistant.forms.spelt import Words
 from tests.hostile_texts import ALL
@@ -72,6 +74,20 @@ def test_of_a_run_as_much_fits_as_the_form_allows_and_never_the_end():
     assert mask.fitting([AB], [B]) == 0
 
 
+def test_the_end_is_never_proposed_though_nothing_else_may_follow():
+    mask = mask_of(AnswerForm("regex", "abc"))
+    assert mask.only([ABC]) is None
+    assert not mask.likely([ABC])
+
+
+def test_a_token_that_ends_answers_is_never_text_of_a_form():
+    words = Words("ab", "abc", "b")
+    words.pieces[words.stop] = b"b"
+    mask = mask_of(AnswerForm("regex", "a[bx]"), words)
+    assert words.stop not in allowed(mask, [A], words.size)
+    assert mask.fitting([A], [words.stop]) == 0
+
+
 def test_a_form_may_begin_after_some_tokens_have_come():
     mask = mask_of(AnswerForm("regex", "ab"), prompt=[C, A], start=after_ca)
     for thinking in ([C, A], [C, A, B], [C, A, C], [C, A, C, C]):
@@ -93,6 +109,15 @@ def test_a_draft_is_masked_where_its_own_logits_stand_and_may_lack_all_that_is_a
 
     assert np.isfinite(mask.masked(logits, [], placed)).tolist() == [True, False, True]
     assert mask.masked(logits, [A], placed) is None
+
+
+def test_a_form_that_leaves_no_token_the_model_could_say_is_told():
+    mask = mask_of(AnswerForm("regex", "a[bc]"))
+    logits, rows = np.zeros(WORDS.size, np.float32), by_form(warped(Sampling()), mask)
+    assert len(rows(logits, []).ids) > 0
+    logits[[A, AB]] = -np.inf
+    with pytest.raises(NothingAllowed, match="leaves no token"):
+        rows(logits, [])
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,10 @@ from typing import get_args
 import pytest
 
 from assistant.events import Failed, Finished, Ready
-from assistant.lab.bench.events import Compared, Gauged, Measured
+from assistant.lab.bench.answers import Compared, Measured
 from assistant.lab.handlers import HANDLERS
 from assistant.lab.protocol import (
     LAB,
-    Gauge,
     LabJob,
     Lockstep,
     Measuring,
@@ -35,8 +34,6 @@ def test_every_job_of_the_laboratories_has_a_handler():
 def test_it_measures_answers_loads_a_model_and_answers(setup):
     trials = Lockstep((Trial(replace(setup, measure=False), "ars", ask(mode="ars")),))
     with running(protocol=LAB) as (engine, heard):
-        engine.submit(Gauge(threads=1))
-        assert heard.until(Gauged).bytes_per_s > 0
         for _ in range(2):  # the second time with models that are loaded
             engine.submit(trials)
             (found,) = heard.until(Compared).found

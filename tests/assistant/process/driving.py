@@ -3,13 +3,15 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from queue import Queue
 from typing import Any, TypeVar
 
-from assistant.events import Event, Failed, Finished, Lap, RaceOver, Ready
-from assistant.process.client import EngineProcess
+from assistant.events import Event, Failed, Finished, LaneEvent, RaceOver, Ready
+from assistant.process.engine_process import EngineProcess
 from assistant.process.protocol import CHAT, Protocol
-from assistant.request import Message, Request, Sampling, Setup
+from assistant.request import AnyJob, Message, Request, Sampling, Setup
+from assistant.service import EventStream
 from tests.asking import Asking, NearEngine
 from tests.patience import WAIT_S
 
@@ -48,21 +50,28 @@ class Heard:
 
     def of(self, kind: type[Kind], lane: int | None = None) -> list[Kind]:
         """Return the events of a class, or those among what a lane of a race said."""
-        said = self.events if lane is None else [e.event for e in self.of(Lap) if e.lane == lane]
+        said = (
+            self.events if lane is None else [e.event for e in self.of(LaneEvent) if e.lane == lane]
+        )
         return [event for event in said if isinstance(event, kind)]
+
+
+def unheard(job: AnyJob) -> EventStream:
+    """Return a stream that nobody reads."""
+    return EventStream(job, lambda *_: None)
 
 
 @contextmanager
 def near(load: Setup | None = None) -> Iterator[tuple[Asking, Heard]]:
     """Have an engine in this process, with models if there are to be any."""
     heard = Heard()
-    engine = Asking(NearEngine(), heard.emit)
+    engine = Asking(NearEngine, heard.emit)
     try:
         heard.load(engine, load)
         yield engine, heard
     finally:
         engine.close()
-        assert not engine.inside._thread.is_alive()
+        assert engine.process._worker is None
 
 
 @contextmanager
@@ -71,7 +80,7 @@ def running(
 ) -> Iterator[tuple[Asking, Heard]]:
     heard = Heard()
     protocol = replace(protocol, worker=worker or protocol.worker)
-    engine = Asking(EngineProcess(protocol=protocol), heard.emit)
+    engine = Asking(partial(EngineProcess, protocol=protocol), heard.emit)
     try:
         heard.load(engine, load)
         yield engine, heard

@@ -1,11 +1,14 @@
 """Whatever the two processes say arrives as it was said, and nothing else does."""
 
+import asyncio
 import contextlib
 import inspect
+import io
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from enum import Enum
 from functools import cache
+from itertools import cycle
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
@@ -15,11 +18,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.events import Event, Failed, Lap
-from assistant.lab.bench.events import Gauged
-from assistant.lab.protocol import LAB, Gauge, LabEvent, LabJob
-from assistant.process.protocol import CHAT, Begun, Last, Ping, Pong
-from assistant.process.wire import MAX_FRAME_BYTES, Codec, Frames, Garbled, TooLong, framed
+from assistant.events import Event, Failed, LaneEvent
+from assistant.lab.bench.answers import Compared
+from assistant.lab.protocol import LAB, LabEvent, LabJob, Lockstep
+from assistant.process.protocol import CHAT
+from assistant.process.wire import (
+    MAX_FRAME_BYTES,
+    Codec,
+    Envelope,
+    Garbled,
+    TooLong,
+    framed,
+    read,
+    receive,
+)
 from assistant.request import (
     MOST_ANSWERS,
     SOURCES,
@@ -27,6 +39,7 @@ from assistant.request import (
     Count,
     Job,
     Message,
+    NextStep,
     Request,
     Sampling,
     Setup,
@@ -35,6 +48,20 @@ from assistant.request import (
 )
 
 COMMANDS, SAID = LAB.commands, LAB.messages
+
+
+def encoded(codec: Codec, content: object) -> bytes:
+    return codec.encode(Envelope(7, content))
+
+
+def crossed(codec: Codec, content: object) -> Any:
+    """Return what arrives of something."""
+    envelope = codec.decode(encoded(codec, content))
+    assert envelope == Envelope(7, envelope.content)
+    return envelope.content
+
+
+NUMBERS = st.integers(0, 2**31)
 TEXT = st.text(st.characters(codec="utf-8"))
 BASIC: dict[Any, st.SearchStrategy[Any]] = {
     str: TEXT,
@@ -88,14 +115,14 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
 @pytest.mark.parametrize(
     ("codec", "union"),
     [
-        (CHAT.commands, Job | Steer | Cancel | Ping),
-        (CHAT.messages, Event | Pong | Begun | Last),
-        (LAB.commands, LabJob | Steer | Cancel | Ping),
-        (LAB.messages, LabEvent | Pong | Begun | Last),
+        (CHAT.commands, Job | Steer | NextStep | Cancel),
+        (CHAT.messages, Event),
+        (LAB.commands, LabJob | Steer | NextStep | Cancel),
+        (LAB.messages, LabEvent),
     ],
     ids=["chat's commands", "chat's messages", "lab's commands", "lab's messages"],
 )
-def test_a_codec_knows_every_member_and_no_other(codec: Codec[Any], union: Any) -> None:
+def test_a_codec_knows_every_member_and_no_other(codec: Codec, union: Any) -> None:
     assert {kind.__name__ for kind in get_args(union)} == codec._members.keys()
 
 
@@ -106,50 +133,50 @@ def test_the_laboratories_know_all_that_a_chat_does_and_more() -> None:
 
 def test_a_chat_does_not_understand_the_laboratories() -> None:
     with pytest.raises(Garbled):
-        CHAT.commands.decode(LAB.commands.encode(Gauge()))
+        CHAT.commands.decode(encoded(LAB.commands, Lockstep(())))
     with pytest.raises(Garbled):
-        CHAT.messages.decode(LAB.messages.encode(Gauged(1.0)))
+        CHAT.messages.decode(encoded(LAB.messages, Compared(())))
 
 
 @pytest.mark.parametrize(
     ("codec", "kind"),
     [
-        *((SAID, kind) for kind in get_args(LabEvent | Pong | Begun | Last)),
-        *((COMMANDS, kind) for kind in get_args(LabJob | Steer | Cancel | Ping)),
+        *((SAID, kind) for kind in get_args(LabEvent)),
+        *((COMMANDS, kind) for kind in get_args(LabJob | Steer | NextStep | Cancel)),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
 @settings(max_examples=30)
 @given(data=st.data())
 def test_whatever_is_said_arrives_as_it_was(codec: Any, kind: Any, data: st.DataObject) -> None:
-    said = data.draw(values(kind))
+    said = Envelope(data.draw(NUMBERS), data.draw(values(kind)), data.draw(st.booleans()))
     assert codec.decode(codec.encode(said)) == said
 
 
-def test_a_path_that_is_not_utf8_arrives_whole_and_such_a_text_with_question_marks() -> None:
+def test_a_path_that_is_not_utf8_arrives_whole_and_such_a_text_is_well_formed() -> None:
     setup = Setup(Path("/models/\udcff.gguf"))
-    assert COMMANDS.decode(COMMANDS.encode(setup)) == setup
+    assert crossed(COMMANDS, setup) == setup
     request = Request((Message("user", "a\udcffb"),))
-    arrived = COMMANDS.decode(COMMANDS.encode(request))
-    assert arrived == Request((Message("user", "a?b"),))
-    lap = Lap(1, 0.5, Failed("\udcff", "Bug"))
-    assert SAID.decode(SAID.encode(lap)) == Lap(1, 0.5, Failed("?", "Bug"))
+    arrived = crossed(COMMANDS, request)
+    assert arrived == Request((Message("user", "a\ufffdb"),))
+    lap = LaneEvent(1, 0.5, Failed("\udcff", "Bug"))
+    assert crossed(SAID, lap) == LaneEvent(1, 0.5, Failed("\ufffd", "Bug"))
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
     from assistant.events import Counted, Loading
 
     loading = Loading("target", "a", np.float32(0.5))  # type: ignore[arg-type]
-    assert SAID.decode(SAID.encode(loading)) == Loading("target", "a", 0.5)
+    assert crossed(SAID, loading) == Loading("target", "a", 0.5)
     counted = Counted("a", np.int64(3))  # type: ignore[arg-type]
-    assert SAID.decode(SAID.encode(counted)) == Counted("a", 3)
+    assert crossed(SAID, counted) == Counted("a", 3)
 
 
 def test_what_is_no_plain_value_or_another_protocols_is_refused() -> None:
     with pytest.raises(TypeError):
-        CHAT.messages.encode(Gauged(1.0))
+        encoded(CHAT.messages, Compared(()))
     with pytest.raises(TypeError):
-        SAID.encode(Failed(object(), "x"))  # type: ignore[arg-type]
+        encoded(SAID, Failed(object(), "x"))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -158,16 +185,16 @@ def test_what_is_no_plain_value_or_another_protocols_is_refused() -> None:
         b"",
         b"\xc1",
         b"\x80",
-        b"\x92\xa3abc\x80",  # no such class
-        b"\x92\xa7Decoded\x80",  # no field
+        b"\x94\x07\xa3abc\x80\xc2",  # no such class
+        b"\x94\x07\xa7Decoded\x80\xc2",  # no field
         b"\x91" * 100_000,
-        b"\x92\xa6Failed\x82\xa7message\xa1\xff\xa4kind\xa1x",  # not UTF-8
-        COMMANDS.encode(Count("a", "b")),  # a command is no event
-        SAID.encode(Failed("a", "b"))[:-1],
-        SAID.encode(Failed("a", "b")) + b"\0",
-        b"\x92\xa3Lap\x83\xa4lane\x01\xa5clock\x02\xa5event\x92\xa5Ready\x80",
-        b"\x92\xa3Lap\x83\xa4lane\x01\xa5clock\x02\xa5event\x05",
-        b"\x92\xa5Lined\x81\xa5lanes\x91\x92\xa4Pong\x80",
+        b"\x94\x07\xa6Failed\x82\xa7message\xa1\xff\xa4kind\xa1x\xc2",  # not UTF-8
+        encoded(COMMANDS, Count("a", "b")),  # a command is no event
+        encoded(SAID, Failed("a", "b"))[:-1],
+        encoded(SAID, Failed("a", "b")) + b"\0",
+        b"\x94\x07\xa9LaneEvent\x83\xa4lane\x01\xa5clock\x02\xa5event\x92\xa5Ready\x80\xc2",
+        b"\x94\x07\xa9LaneEvent\x83\xa4lane\x01\xa5clock\x02\xa5event\x05\xc2",
+        b"\x94\x07\xa9RaceReady\x81\xa5lanes\x91\x92\xa4Pong\x80\xc2",
     ],
 )
 def test_garbage_is_called_garbage(data: bytes) -> None:
@@ -184,26 +211,36 @@ def test_no_bytes_at_all_break_the_decoder(data: bytes) -> None:
 
 @settings(max_examples=100)
 @given(st.lists(st.binary(max_size=50)), st.lists(st.integers(1, 9), min_size=1))
-def test_frames_are_found_however_the_pipe_cuts_them(
+async def test_messages_are_found_however_the_pipe_cuts_them(
     messages: list[bytes], cuts: list[int]
 ) -> None:
     stream = b"".join(map(framed, messages))
-    frames, start = Frames(), 0
-    found: list[bytes] = []
-    while start < len(stream):
-        size = cuts[len(found) % len(cuts)]
-        found += frames.feed(stream[start : start + size])
-        start += size
-    assert found == messages
+    pipe, start = asyncio.StreamReader(), 0
+    for cut in cycle(cuts):
+        if start >= len(stream):
+            break
+        pipe.feed_data(stream[start : start + cut])
+        start += cut
+    pipe.feed_eof()
+    assert [await receive(pipe) for _ in messages] == messages
+    with pytest.raises(EOFError):
+        await receive(pipe)
+    file = io.BytesIO(stream)
+    assert [read(file) for _ in messages] == messages
+    assert read(file) is None
 
 
-def test_a_frame_that_is_too_long_is_refused_at_both_ends() -> None:
+async def test_a_message_that_is_too_long_is_refused_at_both_ends() -> None:
     with pytest.raises(TooLong):
         framed(bytes(MAX_FRAME_BYTES + 1))
     with pytest.raises(Garbled):
-        list(Frames().feed(b"\xff\xff\xff\xff"))
+        read(io.BytesIO(b"\xff\xff\xff\xff"))
+    pipe = asyncio.StreamReader()
+    pipe.feed_data(b"\xff\xff\xff\xff")
+    with pytest.raises(Garbled):
+        await receive(pipe)
 
 
-def test_signs_of_life_are_small() -> None:
-    assert len(framed(SAID.encode(Pong()))) < 16
-    assert len(framed(SAID.encode(Last()))) < 16
+def test_a_sign_of_life_is_small() -> None:
+    assert len(framed(encoded(SAID, None))) < 16
+    assert crossed(SAID, None) is None

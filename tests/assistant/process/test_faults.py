@@ -1,5 +1,6 @@
 """Whatever becomes of the worker, the user gets a sentence, and the next prompt an answer."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -11,35 +12,37 @@ import psutil
 import pytest
 
 from assistant.events import Counted, Decoded, Failed, Finished, Loading, Prepared, Ready, Stop
-from assistant.process import job_queue
-from assistant.process.client import EngineProcess
+from assistant.process import engine_process
 from assistant.process.protocol import CHAT
-from assistant.process.worker_process import Watchdog, WorkerProcess
+from assistant.process.wire import Envelope
+from assistant.process.worker_process import WORKER_TIMEOUT_S, WorkerProcess
 from assistant.request import Count, Setup
 from tests.asking import Asking
-from tests.assistant.process.driving import LONG, ask, running
+from tests.assistant.process.driving import LONG, ask, running, unheard
 from tests.hostile_texts import ALL
 from tests.patience import WAIT_S
 
 ROOT = Path(__file__).parents[3]
 FAKES = "tests.assistant.process.fakes"
 PARENT = """
-import sys, time
+import asyncio, sys, time
 from pathlib import Path
-from queue import Queue
-from assistant.events import Counted, Decoded, Ready
-from assistant.process.client import EngineProcess
+from assistant.events import Decoded
+from assistant.process.engine_process import EngineProcess
 from assistant.request import Message, Request, Setup
-events = Queue()
-engine = EngineProcess()
-engine.submit(Setup(Path(sys.argv[1]), threads=1, n_ctx=8192), events.put)
-while not isinstance(events.get(), Ready):
-    pass
-engine.submit(Request((Message("user", sys.argv[2] * 7000),), max_tokens=8000), events.put)
-while sys.argv[2] == "" and not isinstance(events.get(), Decoded):
-    pass
-print(engine.pid, flush=True)
-time.sleep(600)
+
+async def main():
+    engine = EngineProcess()
+    async for event in engine.do(Setup(Path(sys.argv[1]), threads=1, n_ctx=8192)):
+        pass
+    request = Request((Message("user", sys.argv[2] * 7000),), max_tokens=8000)
+    async for event in engine.do(request):
+        if sys.argv[2] or isinstance(event, Decoded):
+            break
+    print(engine.pid, flush=True)
+    time.sleep(600)
+
+asyncio.run(main())
 """
 
 
@@ -57,9 +60,10 @@ def is_gone(pid: int) -> bool:
 
 def lose_patience(engine: Asking, seconds: float = 0.5) -> None:
     """Wait only so long for the worker that there is; the next one may take its time to start."""
-    assert isinstance(engine.service, EngineProcess)
-    engine.service._watch = Watchdog(seconds)
-    engine.service._bell.write(b"\0")  # it looks at once
+    worker = engine.process._worker
+    assert worker is not None
+    worker.patience_s = seconds
+    engine.call(worker._inbox.put_nowait, Envelope(0))  # it looks at once
 
 
 def wait_until_gone(pid: int) -> None:
@@ -183,7 +187,7 @@ def test_a_native_abort_while_loading_names_the_file_the_signal_and_the_reason(
 def test_a_model_that_kills_every_worker_is_tried_more_and_more_rarely(
     monkeypatch: pytest.MonkeyPatch, setup: Setup
 ) -> None:
-    monkeypatch.setattr(job_queue, "monotonic", lambda: 0.0)  # the pauses do not pass
+    monkeypatch.setattr(engine_process, "monotonic", lambda: 0.0)  # the pauses do not pass
     with running(f"{FAKES}.aborting") as (engine, heard):
         engine.submit(setup)
         heard.until(Failed)
@@ -320,24 +324,23 @@ def test_the_worker_leaves_no_core_file(setup: Setup) -> None:
         assert resource.prlimit(engine.pid, resource.RLIMIT_CORE) == (0, 0)
 
 
-def test_a_worker_whose_commands_have_ended_goes_by_itself_in_the_middle_of_native_code(
+async def test_a_worker_whose_commands_have_ended_goes_by_itself_in_the_middle_of_native_code(
     slow: Setup,
 ) -> None:
-    worker = WorkerProcess(CHAT)
-    worker.send(slow)
-    worker.send(ask("x" * 7000))
-    deadline = time.monotonic() + WAIT_S
-    heard: list[object] = []
-    while not any(isinstance(said, Prepared) for said in heard):
-        assert time.monotonic() < deadline
-        heard += worker.receive()
-    assert worker.bury(WAIT_S) == 0
+    worker = await WorkerProcess.start(CHAT, WORKER_TIMEOUT_S)
+    await worker.do(slow, unheard(slow))
+    stream = unheard(slow)
+    answering = asyncio.create_task(worker.do(ask("x" * 7000), stream))
+    while not isinstance(await anext(stream), Prepared):
+        pass
+    answering.cancel()
+    assert await worker.close(WAIT_S) == 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's death")
 def test_a_parent_whose_pipes_live_on_in_another_process_leaves_no_orphan(setup: Setup) -> None:
     code = PARENT.replace(
-        "print(", "import os\nother = os.fork() or time.sleep(600)\nprint(other, "
+        "print(", "import os; other = os.fork() or time.sleep(600); print(other, "
     )
     parent = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", code, str(setup.target), ""],

@@ -97,6 +97,7 @@ def test_a_cancel_stops_a_load_and_jobs_that_wait(both: Both, slow: Setup) -> No
     engine.submit(slow)
     heard.until(Ready)
     engine.submit(ask(max_tokens=LONG))
+    heard.until(Prepared)
     engine.submit(ask(max_tokens=LONG))
     engine.cancel()
     assert heard.until(Failed).message == "Stopped before it began."
@@ -135,6 +136,7 @@ def test_closing_ends_it_whatever_it_is_at(both: Both, setup: Setup, slow: Setup
         engine.submit(job)
     if at == "answering":
         heard.until(Decoded)
-    engine.close()
+    engine.close_service()
+    heard.emit = lambda event: None
     engine.submit(ask())  # to nobody
     engine.cancel()

@@ -14,14 +14,13 @@ import openai
 import pytest
 
 from assistant.events import Failed, Finished, Ready, Stats, Stop
-from assistant.process.client import EngineProcess
-from assistant.process.job_queue import STOPPED
+from assistant.process.engine_process import STOPPED, EngineProcess
 from assistant.request import AnyJob, Request, Sampling, Setup
 from assistant.serve.connection import listen
-from assistant.serve.endpoint import Endpoint, Served
-from assistant.serve.exchange import EngineJob
+from assistant.serve.endpoint import Endpoint
+from assistant.serve.exchange import Exchange
 from assistant.serve.guard import Guard
-from assistant.service import Hear, Ticket
+from assistant.service import EventStream
 from tests.patience import WAIT_S
 
 # Varied, except for the control tokens, which are not among the likelier half.
@@ -40,25 +39,30 @@ class Watched(EngineProcess):
         self.ends: list[Finished | Failed] = []
         super().__init__()
 
-    def submit(self, job: AnyJob, hear: Hear) -> Ticket:
-        def heard(event: object) -> None:
+    def do(self, job: AnyJob) -> EventStream:
+        stream = super().do(job)
+        put = stream.put
+
+        def watched(event: object, last: bool = False) -> None:
             if isinstance(event, Finished | Failed):
                 self.ends.append(event)
-            hear(event)
+            put(event, last)
 
-        return super().submit(job, heard)
+        stream.put = watched  # type: ignore[method-assign]
+        return stream
 
     @property
     def answers(self) -> bool:
         """Whether its process has begun a job."""
-        return self._queue._begun and self._queue.at_work is not None
+        worker = self._worker
+        return worker is not None and worker.job is not None and worker.has_begun
 
 
 class Running:
     """An endpoint, in a thread that has its event loop."""
 
     def __init__(self, setup: Setup, token: str | None = None) -> None:
-        self.served: list[Served] = []
+        self.served: list[Exchange] = []
         self.engine: Watched
         self._setup, self._token = setup, token
         self._clients: list[openai.OpenAI] = []
@@ -70,16 +74,16 @@ class Running:
     async def _run(self) -> None:
         self.engine = Watched()
         try:
-            ready = [event async for event in EngineJob(self.engine, self._setup).events()][-1]
+            ready = [event async for event in self.engine.do(self._setup)][-1]
             assert isinstance(ready, Ready), ready
             guard = Guard("127.0.0.1", self._token)
             said: list[str] = []
-            endpoint = Endpoint(
+            self.endpoint = Endpoint(
                 self.engine, "tiny", ready, USUAL, guard, self.served.append, said.append
             )
-            await listen(endpoint, self._listening, self._until)
+            await listen(self.endpoint, self._listening, self._until, self.endpoint.stop)
         finally:
-            await asyncio.to_thread(self.engine.close)
+            await self.engine.close()
 
     @property
     def port(self) -> int:
@@ -112,8 +116,11 @@ class Running:
             assert time.monotonic() < deadline, self.served
             time.sleep(0.01)
 
-    def close(self) -> None:
+    def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._until.set)
+
+    def close(self) -> None:
+        self.stop()
         self._thread.join(WAIT_S)
         for client in self._clients:
             client.close()

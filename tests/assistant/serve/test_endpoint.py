@@ -2,13 +2,17 @@
 
 import json
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import openai
 import pytest
 
-from assistant.serve.endpoint import Served
+from assistant.request import Setup
+from assistant.serve.exchange import Exchange
 from tests.assistant.serve.conftest import Running
 
 HELLO = [{"role": "user", "content": "Hello"}]
@@ -153,6 +157,9 @@ def test_neutral_values_and_labels_of_other_programs_are_accepted(running: Runni
         ({"response_format": {"type": "json_object"}, "extra_body": {"grammar": "x"}}, 400,
          "invalid_value", "grammar"),
         ({"extra_body": {"grammar": "root ::= nothing"}}, 400, "invalid_value", None),
+        ({"extra_body": {"grammar": "x" * 1_000_001}}, 400, "invalid_value", "grammar"),
+        ({"response_format": {"type": "json_object", "schema": {"const": "x" * 10**6}}}, 400,
+         "invalid_value", "response_format"),
         ({"extra_body": {"foo": 1}}, 400, "unknown_parameter", "foo"),
         ({"extra_body": {"specchat": {"mood": 1}}}, 400, "invalid_value", "specchat"),
         ({"temperature": -1}, 400, "invalid_value", "temperature"),
@@ -163,6 +170,7 @@ def test_neutral_values_and_labels_of_other_programs_are_accepted(running: Runni
         ({"extra_body": {"top_k": 2**80}}, 400, "invalid_value", "top_k"),
         ({"stop": [""]}, 400, "invalid_value", "stop[0]"),
         ({"messages": []}, 400, "invalid_value", "messages"),
+        ({"messages": 10_001 * HELLO}, 400, "invalid_value", "messages"),
         ({"messages": [{"role": "tool", "content": "x"}]}, 400, None, "messages[0].tool_call_id"),
         ({"model": "gpt"}, 404, "model_not_found", "model"),
         ({"messages": LONG}, 400, "context_length_exceeded", None),
@@ -174,6 +182,19 @@ def test_what_there_is_not_is_refused_by_name(running, wanted, status, code, par
     assert refused.value.status_code == status
     assert refused.value.param == param
     assert code in (None, refused.value.code)
+
+
+@pytest.mark.parametrize("wanted", [{"model": "x" * 10**6}, {"extra_body": {"x" * 10**6: 1}}])
+def test_what_a_client_calls_something_is_repeated_in_a_line_at_most(running, wanted) -> None:
+    with pytest.raises(openai.APIStatusError) as refused:
+        complete(running.client(), **wanted)
+    assert len(refused.value.response.content) < 1000
+    running.until(lambda: "xx…xx" in running.served[-1].remark)
+    assert all(len(each.remark) < 500 for each in running.served)
+    with running.connect() as client:
+        client.sendall(b"GET /" + b"x" * 10_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        client.recv(10)
+    running.until(lambda: "xx…xx" in running.served[-1].path)
 
 
 def test_a_stream_that_cannot_begin_has_the_status_of_its_error(running: Running) -> None:
@@ -218,6 +239,20 @@ def test_the_end_of_the_engine_without_a_stream_is_a_503(slow: Running) -> None:
     assert complete(client, max_tokens=2).usage.completion_tokens == 2
 
 
+def test_a_server_that_is_stopped_tells_its_clients_so(slow_target: Path) -> None:
+    running = Running(Setup(slow_target, None, n_ctx=8192, threads=1, measure=False))
+    with closing(running), ThreadPoolExecutor() as pool:
+        stream = complete(running.client(), stream=True, max_tokens=4000)
+        next(stream)
+        whole = pool.submit(complete, running.client(), max_tokens=4000)
+        running.until(lambda: len(running.endpoint._jobs) == 2)
+        running.stop()
+        with pytest.raises(openai.APIError, match="server is being stopped"):
+            list(stream)
+        with pytest.raises(openai.InternalServerError, match="server is being stopped"):
+            whole.result()
+
+
 def raw(key: str = "sesame", **wanted: Any) -> bytes:
     body = json.dumps({"model": "tiny", "messages": HELLO, **wanted}).encode()
     head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n"
@@ -227,7 +262,7 @@ def raw(key: str = "sesame", **wanted: Any) -> bytes:
     )
 
 
-def gone(served: Sequence[Served]) -> int:
+def gone(served: Sequence[Exchange]) -> int:
     """Return how many clients left before their answer; one of a test before may still come in."""
     return sum(each.status == 499 for each in served)
 
@@ -248,7 +283,7 @@ def test_who_hangs_up_stops_the_answer_and_the_next_one_comes(slow: Running, str
 
 def test_who_takes_nothing_of_a_stream_is_not_waited_for(slow: Running, monkeypatch) -> None:
     def much(_: object) -> bytes:  # more than all buffers take; only this has to be taken soon
-        monkeypatch.setattr("assistant.serve.connection.PATIENCE_S", 0.2)
+        monkeypatch.setattr("assistant.serve.connection.TIMEOUT_S", 0.2)
         return b"data: " + 10**7 * b"x"
 
     before, stopped = gone(slow.served), slow.stopped()
@@ -285,7 +320,7 @@ def test_a_bug_is_one_answer_and_the_next_request_works(running: Running, monkey
         raise LookupError("secret")
 
     with monkeypatch.context() as patch:
-        patch.setattr("assistant.serve.endpoint.understand", broken)
+        patch.setattr("assistant.serve.endpoint.parse_completion", broken)
         with pytest.raises(openai.InternalServerError, match="bug in specchat: LookupError") as bug:
             complete(running.client())
     assert "secret" not in str(bug.value)

@@ -2,7 +2,7 @@
 
 import json
 import socket
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import BinaryIO
 
 import pytest
@@ -42,8 +42,9 @@ def read(answers: BinaryIO) -> tuple[int, bytes]:
     [
         ("localhost", 200), ("127.0.0.1:80", 200), ("[::1]:80", 200), ("127.9.9.9", 200),
         ("evil.example", 403), ("localhost.evil.example", 403), ("127.0.0.1.evil.example", 403),
-        ("evil.example@127.0.0.1", 200), ("127.0.0.1@evil.example", 403), ("", 403),
-        ("192.168.1.4", 403), ("0.0.0.0", 403), ("[::1", 403),
+        ("evil.example@127.0.0.1", 403), ("127.0.0.1@evil.example", 403), ("", 403),
+        ("192.168.1.4", 403), ("0.0.0.0", 403), ("[::1", 403), ("localhost#.evil.example", 403),
+        ("evil.example\\@localhost", 403), ("//localhost", 403), ("localhost/", 403),
     ],
 )  # fmt: skip
 def test_only_requests_that_name_this_machine_are_answered(running, host, status) -> None:
@@ -55,6 +56,7 @@ def test_only_requests_that_name_this_machine_are_answered(running, host, status
     [
         ("http://localhost:3000", 200), ("http://[::1]", 200), ("https://evil.example", 403),
         ("null", 403), ("http://localhost.evil.example", 403), ("file://", 403), ("", 403),
+        ("http://evil.example@localhost", 403), ("http://localhost#.evil.example", 403),
     ],
 )  # fmt: skip
 def test_pages_of_strangers_get_nothing(running, origin, status) -> None:
@@ -140,17 +142,47 @@ def test_a_client_is_told_to_continue_with_a_body_that_will_be_read(running: Run
 
 
 def test_who_sends_nothing_is_not_waited_for(running: Running, monkeypatch) -> None:
-    monkeypatch.setattr(connection, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(connection, "TIMEOUT_S", 0.1)
     with running.connect() as idle:
         assert idle.recv(10) == b""
     # The head of a request may take its time here; what does not come is the body.
-    monkeypatch.setattr(connection.Connection, "_leave_the_idle", lambda self: None)
+    monkeypatch.setattr(connection.Connection, "is_busy", True)
     with running.connect() as dawdling:
         dawdling.sendall(CHAT + JSON + b"Content-Length: 1\r\n\r\n")
         assert answered(dawdling)[0] == 408
 
 
+def test_a_byte_after_the_answer_prolongs_no_connection(running: Running, monkeypatch) -> None:
+    with running.connect() as client:
+        client.sendall(MODELS + b"Host: localhost\r\n\r\n")
+        assert answered(client)[0] == 200
+        monkeypatch.setattr(connection, "TIMEOUT_S", 0.1)
+        client.sendall(MODELS + b"Host: localhost\r\nContent-Length: 100\r\n\r\n")
+        assert answered(client)[0] == 200
+        with suppress(ConnectionError):
+            client.sendall(b"x")
+            assert client.recv(10) == b""
+
+
+def test_the_connection_of_a_stranger_is_closed_with_the_refusal(slow: Running) -> None:
+    with slow.connect() as stranger:
+        stranger.sendall(CHAT + JSON + b"Content-Length: 100\r\n\r\n")
+        with stranger.makefile("rb") as answers:
+            assert b"\r\nconnection: close\r\n" in answers.read()
+
+
+def test_clients_who_ask_for_nothing_keep_nobody_out(running: Running, monkeypatch) -> None:
+    monkeypatch.setattr(connection, "MAX_CONNECTIONS", 3)
+    with ExitStack() as stack:
+        idle = [stack.enter_context(running.connect()) for _ in range(3)]
+        for client in idle:
+            client.sendall(MODELS)  # half a head
+        assert said(running, MODELS + b"Host: localhost\r\n\r\n")[0] == 200
+        with suppress(ConnectionResetError):  # what it sent may not have been read
+            assert idle[0].recv(10) == b""
+
+
 def test_more_connections_than_there_may_be_are_closed(running: Running, monkeypatch) -> None:
-    monkeypatch.setattr("assistant.serve.connection.MAX_CONNECTIONS", 0)
+    monkeypatch.setattr(connection, "MAX_CONNECTIONS", 0)
     with running.connect() as client:
         assert client.recv(10) == b""

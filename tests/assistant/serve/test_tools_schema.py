@@ -7,7 +7,7 @@ import pytest
 
 from assistant.request import Message, Request, Tool, ToolCall
 from assistant.serve.answer_tokens import AnswerTokens
-from assistant.serve.completion_schema import understand
+from assistant.serve.completion_schema import parse_completion
 from assistant.serve.messages_schema import UNREADABLE
 from assistant.serve.refusal import Refusal
 from assistant.serve.tools_schema import LONGEST_TOOLS, MOST_TOOLS
@@ -34,7 +34,7 @@ def result(of: str = "a", content: Any = "seen") -> dict[str, Any]:
 
 def asked(**wanted: Any) -> Request:
     body = json.dumps({"model": "tiny", "messages": ASKED, **wanted}).encode()
-    return understand(body, Request(())).request
+    return parse_completion(body, Request(())).request
 
 
 def test_tools_are_understood_as_they_are_described() -> None:

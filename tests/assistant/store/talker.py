@@ -1,10 +1,9 @@
 """A program that talks forever and says what it was told is on disk. It is there to be killed."""
 
-import os
 import sys
 from pathlib import Path
 
-from assistant.store import Store, database
+from assistant.store import Store, connection
 from tests.assistant.store.talks import trace
 from tests.patience import WAIT_S
 
@@ -39,7 +38,5 @@ def main(path: str, prompts: int) -> None:
 
 
 if __name__ == "__main__":
-    journal = os.environ.get("SPECCHAT_TEST_JOURNAL", "TRUNCATE")
-    database.journal_mode = lambda version: journal
-    database.BUSY_MS = int(1000 * WAIT_S)  # it says in a second what a user says in a month
+    connection.BUSY_MS = int(1000 * WAIT_S)  # it says in a second what a user says in a month
     main(sys.argv[1], int(sys.argv[2]))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from assistant.events import Alternative, Ghost, Origin, Stats, Tally, Token
 from assistant.store import Record, Store
+from assistant.store.connection import transaction
 from assistant.tokens import Step, Trace
 
 TOP = (Alternative(7, " the", 0.5), Alternative(8, "é", 0.25))
@@ -62,14 +63,14 @@ def talk(store: Store, *prompts: str, parent: int | None = None) -> tuple[int, l
 def fill(store: Store, count: int, text: str) -> int:
     """A conversation of that many messages in a row, the fast way; each has its number in it."""
     conversation = store.begin()
-    with store._database.writing() as sql:
+    rows = [
+        (conversation, number or None, text.replace("{}", str(number))) for number in range(count)
+    ]
+    with store._database.alone() as sql, transaction(sql):
         sql.executemany(
             "INSERT INTO message (conversation, parent, role, created, state, model, content) "
             "VALUES (?, ?, 'user', 0, 'complete', '', ?)",
-            [
-                (conversation, number or None, text.replace("{}", str(number)))
-                for number in range(count)
-            ],
+            rows,
         )
         sql.execute("UPDATE conversation SET leaf = ?", (count,))
     return conversation

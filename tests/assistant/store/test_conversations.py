@@ -1,6 +1,7 @@
 import threading
 
 from assistant.store import Store
+from assistant.store.purging import purge
 from tests.assistant.store.talks import opened, talk
 
 
@@ -62,7 +63,7 @@ def test_a_store_without_a_path_leaves_nothing_on_disk(tmp_path, monkeypatch):
     assert not store.saves
     assert store.back_up() is None
     store.delete(conversation)
-    store.purge()
+    purge(store._database)
     store.close()
     assert list(tmp_path.iterdir()) == []
 

@@ -152,6 +152,8 @@ LINE = '{"id":1,"role":"user","content":"x","created":1.0,"state":"complete"}'
         [HEAD, LINE.replace('"id":1', '"id":1,"token_ids":[4294967296]')],
         [HEAD, LINE.replace("1.0", "1e300")],
         [HEAD, LINE.replace("1.0", "-1")],
+        ["[" * 100_000],
+        [HEAD, '{"id":' + "[" * 100_000],
         ['{"specchat":3}'],
         ['{"specchat":"1"}'],
     ],
@@ -161,13 +163,46 @@ def test_what_is_no_export_is_refused_with_the_line(text):
         list(read(text))
 
 
-@pytest.mark.parametrize(("old", "new"), [('"id":7', '"id":' + "9" * 30), ("0.25", "1e300")])
-def test_an_import_with_a_number_that_is_too_large_adds_nothing(store, old, new):
+@pytest.mark.parametrize("name", ["id", "position", "rounds"])
+def test_an_import_with_a_number_that_is_too_large_adds_nothing(store, name):
     conversation, _ = talk(store, "Hi")
-    exported = [line.replace(old, new) for line in lines(store.whole(conversation))]
+    large = f'"{name}":{"9" * 30}'
+    exported = [
+        re.sub(f'"{name}":[0-9]+', large, line) for line in lines(store.whole(conversation))
+    ]
     other = opened()
-    with pytest.raises(StorageError, match=r"too large|Line 3"):
+    with pytest.raises(StorageError, match="too large"):
         added(other, next(read(exported)))
+    assert other.summaries() == ()
+
+
+def test_what_is_there_already_is_not_added_again(store):
+    kept = [store.whole(talk(store, text)[0]) for text in ("How is bread baked?", "Why?")]
+    other = opened()
+    first, second = other.take_in(kept)
+    assert (first.is_new, second.is_new) == (True, True)
+    assert [each.is_new for each in other.take_in([kept[1], kept[0], kept[1]])] == [False] * 3
+    other.ask(first.number, other.path(first.number)[-1].id, "And cake?")  # it went on here
+    assert other.take_in(kept)[0] == replace(first, is_new=False)
+    other.delete(first.number)
+    assert other.take_in(kept)[0].is_new
+
+
+def test_one_that_went_on_elsewhere_is_another(store):
+    conversation, records = talk(store, "How is bread baked?")
+    other = opened()
+    first = added(other, store.whole(conversation))
+    store.ask(conversation, records[-1].id, "How hot?")
+    assert added(other, store.whole(conversation)) != first
+
+
+@pytest.mark.parametrize("parent", [9, 1])
+def test_of_conversations_one_of_which_cannot_be_added_none_is(store, parent):
+    good = store.whole(talk(store, "Hi")[0])
+    (bad,) = read([HEAD, LINE.replace('"id":1', f'"id":1,"parent":{parent}')])
+    other = opened()
+    with pytest.raises(StorageError, match="is missing"):
+        other.take_in([good, bad])
     assert other.summaries() == ()
 
 

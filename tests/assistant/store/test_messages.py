@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assistant.events import Alternative, Ghost, Origin, Token
 from assistant.store import Attachment
 from assistant.store.packing import pack_trace, unpack_trace
-from assistant.store.values import derive
+from assistant.store.values import title_from
 from assistant.tokens import Step
 from models.errors import StorageError
 from tests.assistant.store.talks import STATS, answering, contents, opened, step, talk, trace
@@ -117,7 +117,7 @@ def test_attachments_come_back_with_the_message(store):
 @pytest.mark.parametrize("text", ["", "\0", "a\0b", "\x1b]0;x\x07", "\ud800 half", "𝒳" * 1000])
 def test_any_text_can_be_kept(store, text):
     conversation, records = talk(store, text)
-    kept = text.encode(errors="replace").decode()
+    kept = text.replace("\ud800", "\ufffd")
     assert store.path(conversation)[0].content == kept
     store.remember("draft", text)
     assert store.recall("draft") == kept
@@ -152,7 +152,7 @@ def test_what_is_not_there_is_said_to_be_not_there(store):
 
 def test_a_damaged_trace_leaves_its_answer_readable(store):
     conversation, records = talk(store, "Hi")
-    with store._database.writing() as sql:
+    with store._database.alone() as sql:
         sql.execute("UPDATE trace SET packed = x'00'")
     with pytest.raises(StorageError, match="damaged"):
         store.answers.trace(records[1].id)
@@ -167,12 +167,12 @@ def test_a_damaged_trace_leaves_its_answer_readable(store):
 
 
 def test_a_title_is_the_first_line_shortened_at_a_word():
-    assert derive("\n\n  What   is\ta KV cache?\nTell me.") == "What is a KV cache?"
-    long = derive("word " * 50)
+    assert title_from("\n\n  What   is\ta KV cache?\nTell me.") == "What is a KV cache?"
+    long = title_from("word " * 50)
     assert long.endswith("word…")
     assert len(long) <= 61
-    assert len(derive("x" * 10_000_000)) == 61
-    assert derive(" \n ") == ""
+    assert len(title_from("x" * 10_000_000)) == 61
+    assert title_from(" \n ") == ""
 
 
 def test_the_first_message_names_a_conversation_until_somebody_does(store):
@@ -227,7 +227,6 @@ def test_a_damaged_value_hides_nothing_but_itself(path, damage):
     assert store.path(store.fork(records[-1].id))[-1].content.endswith("Answer to And then?")
     assert len(store.path(conversation)) in (1, 4)
     assert store.prompts()
-    list(store.answers.with_stats())
     store.choose(records[0].id)
     store.drop(records[0].id)
 

@@ -1,13 +1,16 @@
 import os
 import resource
+import shutil
 import sqlite3
-from contextlib import closing
+import subprocess
+from contextlib import closing, contextmanager, suppress
 
 import pytest
 
-from assistant.store import Store, backups, database, files, opening, place, present
+from assistant.store import Store, backups, connection, files, place, present
 from models.errors import StorageError
-from tests.assistant.store.talks import answering, contents, end, integrity, opened, talk
+from tests.assistant.store import talks
+from tests.assistant.store.talks import contents, integrity, opened, talk
 from tests.assistant.store.test_backups import smash
 
 CORRUPTIONS = {
@@ -27,7 +30,6 @@ def filled(path):
     """A closed store of forty messages, with a backup."""
     store = opened(path)
     talk(store, *(f"{number} " * 300 for number in range(20)))
-    store.back_up()
     store.close()
     return path
 
@@ -64,9 +66,12 @@ def test_without_a_backup_a_damaged_file_is_kept_and_a_new_one_begun(filled, cor
 
 
 def test_a_damaged_backup_gives_way_to_an_older_one(filled):
-    good = backups.backups(filled)[0]
-    for name, content in (("-1", b""), ("-2", b"text"), ("-3", good.read_bytes()[:9000])):
-        good.with_stem(good.stem + name).write_bytes(content)
+    """Earlier programs kept five."""
+    (good,) = backups.backups(filled)
+    for number, content in enumerate((b"", b"text", good.read_bytes()[:9000])):
+        bad = good.with_stem(f"bad-{number}")
+        bad.write_bytes(content)
+        os.utime(bad, (good.stat().st_mtime + 10 + number,) * 2)
     assert backups.backups(filled)[3:] == [good]
     filled.write_text("broken")
     store = opened(filled)
@@ -81,26 +86,6 @@ def test_two_damages_in_one_second_overwrite_nothing(filled):
     assert kept == {"broken 0", "broken 1", "broken 2"}
 
 
-def read_and_write(store):
-    for _ in range(9):
-        talk(store, "x" * 100_000)
-        store.whole(1)
-
-
-@pytest.mark.parametrize("meet", [lambda store: store.back_up(older_than_s=0), read_and_write])
-def test_a_large_file_is_checked_when_it_was_found_damaged(filled, monkeypatch, meet):
-    monkeypatch.setattr(opening, "_MAX_CHECKED_BYTES", 0)
-    smash(filled)
-    store = opened(filled)  # read from end to end by the daily backup only
-    with pytest.raises(StorageError, match="damaged"):
-        meet(store)
-    store.close()
-    again = opened(filled)
-    assert "restored" in again.notice
-    again.close()
-    assert not files.suspect(filled).exists()
-
-
 INDEX = {
     "pages of its text": "UPDATE message_text_data SET block = x'00'",
     "half of it": "DELETE FROM message_text_data WHERE id > 10",
@@ -111,60 +96,41 @@ INDEX = {
 
 
 @pytest.mark.parametrize("damage", INDEX)
-def test_a_damaged_search_index_is_made_again_and_costs_no_message(filled, damage):
+def test_a_damaged_search_index_is_rebuilt_and_costs_no_message(filled, damage):
     with closing(sqlite3.connect(filled, isolation_level=None)) as sql:
         sql.execute(INDEX[damage])
-    with pytest.raises(StorageError, match="start it again"):
-        talk_and_search(filled)
-    again = opened(filled)
-    assert again.notice is None
-    assert [each.messages for each in again.summaries("19 19")] == [40]
-    talk(again, "goes on")
-    assert again.summaries("goes on")
-    again.close()
-    assert integrity(filled) == "ok"
-    assert not files.suspect(filled).exists()
-
-
-def talk_and_search(path):
-    with closing(Store(path)) as store:
-        talk(store, "new")
-        store.summaries("answer")
-
-
-def test_a_length_that_no_memory_has_room_for_is_a_damage(filled):
     store = opened(filled)
-    with pytest.raises(StorageError, match="start it again"), store._database.reading():
+    assert store.notice is None
+    talk(store, "goes on")
+    assert store.summaries("goes on")
+    assert [each.messages for each in store.summaries("19 19")] == [40]
+    store.close()
+    assert integrity(filled) == "ok"
+
+
+def test_a_length_that_no_memory_has_room_for_is_a_damage(store):
+    with pytest.raises(StorageError, match="start one again"), store._database.alone():
         raise MemoryError
-    assert files.suspect(filled).exists()
 
 
-def test_an_index_is_not_made_again_under_another_instance(filled):
-    other = opened(filled)
-    _, answer = answering(other)
-    files.suspect(filled).touch()
-    Store(filled).close()
-    assert files.suspect(filled).exists()
-    end(other, answer.id, "xylophone")
-    assert other.summaries("xylophone")
-
-
-def test_nothing_is_moved_from_under_another_instance(filled):
-    other = opened(filled)
+def test_nothing_is_moved_from_under_another_program(filled):
+    opened(filled)
     smash(filled)
-    with pytest.raises(StorageError, match="Close every other specchat"):
-        Store(filled)
+    with pytest.raises(StorageError, match="Close every specchat"):
+        opened(filled).whole(1)
     assert list(filled.parent.glob("*corrupt*")) == []
-    other.close()
+    while talks.open_stores:
+        talks.open_stores.pop().close()
     store = opened(filled)
     assert "restored" in store.notice
 
 
-def test_a_file_that_is_gone_is_noticed_when_there_are_backups(filled):
+def test_a_file_that_is_gone_is_restored_from_its_backup(filled):
     filled.unlink()
     store = opened(filled)
     assert "was missing" in store.notice
     assert str(backups.backups(filled)[0]) in store.notice
+    assert store.summaries()[0].messages == 40
 
 
 def test_the_database_of_another_program_is_left_alone(path):
@@ -178,18 +144,20 @@ def test_the_database_of_another_program_is_left_alone(path):
     assert path.read_bytes() == before
 
 
-def test_a_newer_database_is_refused_and_left_alone(filled):
-    other = sqlite3.connect(filled)
-    other.execute("PRAGMA user_version = 99")
-    other.close()
+@pytest.mark.parametrize("version", [99, 2**31 - 1, 2, 1, 0, -1])
+def test_a_database_of_another_version_is_refused_and_left_alone(filled, version):
+    with closing(sqlite3.connect(filled)) as sql:
+        sql.execute(f"PRAGMA user_version = {version}")
     before = filled.read_bytes()
-    with pytest.raises(StorageError, match=r"newer specchat \(its version is 99"):
+    with pytest.raises(StorageError, match=f"has version {version}, and this .* version 3"):
         Store(filled)
     assert filled.read_bytes() == before
+    filled.rename(filled.with_name("elsewhere.db"))
+    assert "restored" in opened(filled).notice
 
 
 def test_a_locked_database_is_said_to_be_locked_and_is_not_taken_for_damaged(filled, monkeypatch):
-    monkeypatch.setattr(database, "BUSY_MS", 100)
+    monkeypatch.setattr(connection, "BUSY_MS", 100)
     other = sqlite3.connect(filled)
     other.execute("BEGIN EXCLUSIVE")
     with pytest.raises(StorageError, match="locked by another"):
@@ -279,46 +247,137 @@ def test_without_a_home_there_is_no_place(monkeypatch):
         place()
 
 
-def test_a_full_disk_loses_nothing_that_was_kept(store, path):
+@pytest.fixture
+def full(path):
+    """A context in which no file may become larger than a store is now."""
+
+    @contextmanager
+    def limited(size=None):
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size or path.stat().st_size, limits[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    return limited
+
+
+def test_a_full_disk_loses_nothing_that_was_kept(store, path, full):
     conversation, records = talk(store, "kept")
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, limits[1]))
-    try:
+    with full():
         with pytest.raises(StorageError, match="kept before is safe"):
-            read_and_write(store)
+            talk(store, "x" * 1_000_000)
         assert store.path(conversation)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     store.ask(conversation, records[-1].id, "room again")
     assert contents(store, conversation) == ["kept", "Answer to kept", "room again"]
     assert integrity(path) == "ok"
 
 
-def test_a_full_disk_leaves_no_half_made_store(path):
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, limits[1]))
-    try:
-        with pytest.raises(StorageError):
-            Store(path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+def test_on_a_full_disk_conversations_are_read_and_removed_which_makes_room(store, path, full):
+    """A journal of the whole file is larger than the file, so that it has no room."""
+    gone, _ = talk(store, *(f"{number} " * 500 for number in range(40)))
+    conversation, records = talk(store, "kept")
+    store.answers.begin(conversation, records[-1].id, "tiny")  # and the program dies
+    store.close()
+    before = path.stat().st_size
+    with full():
+        store = opened(path)
+        assert len(store.summaries()) == 2
+        assert store.summaries("kept")[0].id == conversation
+        assert len(store.whole(gone).messages) == 80
+        with pytest.raises(connection.DiskFull):
+            store.ask(conversation, None, "x" * 1_000_000)
+        store.remove(gone)
+        assert [each.id for each in store.summaries()] == [conversation]
+        assert path.stat().st_size < before / 2
+        store.ask(conversation, None, "there is room again")
+    store.close()
+    assert integrity(path) == "ok"
+
+
+def test_deleting_on_a_full_disk_needs_no_room_for_a_journal(store):
+    conversation, _ = talk(store, "Hi")
+    modes = []
+
+    def mode():
+        with store._database.alone() as sql:
+            return sql.execute("PRAGMA journal_mode").fetchone()[0]
+
+    def delete(full):
+        modes.append(mode())
+        assert full == (modes[-1] == "memory")
+        if not full:
+            raise connection.DiskFull("full")
+        store._set(conversation, "deleted = 1")
+
+    store._database.delete(delete)
+    assert [*modes, mode()] == ["truncate", "memory", "truncate"]
+    assert store.summaries() == ()
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 400 kB; only root may mount one."""
+    mount = ("mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", tmp_path)
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("this user may not mount a file system")
+    yield tmp_path
+    while talks.open_stores:
+        talks.open_stores.pop().close()
+    subprocess.run(("umount", tmp_path), check=True)
+
+
+@pytest.mark.parametrize("backed_up", [True, False])
+def test_on_a_disk_without_a_free_byte_a_store_is_read_and_emptied(small_disk, backed_up):
+    store = opened(small_disk / "chats.db")
+    numbers = [talk(store, f"{number} " * 500)[0] for number in range(6)]
+    store.close()
+    if not backed_up:
+        backups.discard(small_disk / "chats.db")
+    with suppress(OSError), open(small_disk / "filling", "wb", buffering=0) as filling:
+        while True:
+            filling.write(bytes(512))
+    assert shutil.disk_usage(small_disk).free == 0
+    store = opened(small_disk / "chats.db")
+    assert len(store.summaries("answer")) == 6
+    assert store.whole(numbers[0]).messages
+    with pytest.raises(connection.DiskFull):
+        talk(store, "x" * 100_000)
+    store.delete(numbers[0])
+    store.remove(numbers[1])
+    assert len(store.summaries()) == 4
+    store.close()
+    assert shutil.disk_usage(small_disk).free > 0
+    assert integrity(small_disk / "chats.db") == "ok"
+
+
+def test_a_full_disk_leaves_no_half_made_store(path, full):
+    with full(8192), pytest.raises(StorageError):
+        Store(path)
     store = opened(path)
     talk(store, "now it fits")
     assert store.notice is None
 
 
-def test_the_journal_is_the_one_that_is_safe_with_the_version_of_sqlite(store):
-    assert database.journal_mode((3, 40, 1)) == "TRUNCATE"
-    assert database.journal_mode((3, 51, 2)) == "TRUNCATE"
-    assert database.journal_mode((3, 51, 3)) == "WAL"
+def test_what_is_kept_is_on_disk_and_what_is_deleted_is_overwritten(store):
     with store._database.alone() as sql:
         settings = {
             name: sql.execute(f"PRAGMA {name}").fetchone()[0]
-            for name in ("synchronous", "secure_delete", "foreign_keys", "busy_timeout")
+            for name in ("journal_mode", "synchronous", "secure_delete", "foreign_keys")
         }
     assert settings == {
+        "journal_mode": "truncate",
         "synchronous": 2,
         "secure_delete": 1,
         "foreign_keys": 1,
-        "busy_timeout": database.BUSY_MS,
     }
+
+
+def test_a_database_in_wal_mode_is_opened_and_leaves_it(filled):
+    with closing(sqlite3.connect(filled)) as sql:
+        assert sql.execute("PRAGMA journal_mode = WAL").fetchone()[0] == "wal"
+    store = opened(filled)
+    assert store.summaries()[0].messages == 40
+    with store._database.alone() as sql:
+        assert sql.execute("PRAGMA journal_mode").fetchone()[0] == "truncate"

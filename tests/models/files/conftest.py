@@ -2,9 +2,10 @@
 
 import hashlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from huggingface_hub import close_session
+from huggingface_hub import close_session, constants
 
 from models import catalog
 from models.catalog import GGUF, Mirror
@@ -37,10 +38,11 @@ def mirrored(tmp_path, data, monkeypatch):
 
 @pytest.fixture
 def hub(data, monkeypatch):
-    """A hub that holds the file of `hosted`."""
-    monkeypatch.setattr(client, "WAITS_S", (0.0, 0.0, 0.0, 0.0))
-    for limit in ("CONNECT_S", "SILENCE_S"):
-        monkeypatch.setattr(client, limit, WAIT_S)  # it may have to wait for a core
+    """A hub that holds the file of `hosted`. Nobody waits between two attempts."""
+    for module in ("file_download", "utils._http"):
+        monkeypatch.setattr(f"huggingface_hub.{module}.time", SimpleNamespace(sleep=lambda s: None))
+    monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", WAIT_S)  # it may wait for a core
+    monkeypatch.setattr(client, "CONNECT_S", WAIT_S)
     with Hub(data) as server:
         monkeypatch.setenv("HF_ENDPOINT", server.url)
         yield server

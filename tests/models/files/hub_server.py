@@ -14,8 +14,8 @@ Fault = Callable[["Handler"], None]
 class Hub:
     """Serve one file as the hub does: the hub's own address redirects to a store of blobs.
 
-    `heads`, `gets` and `answers`, those to questions about the repository, are faults that the next
-    requests meet, in order; without one they succeed.
+    `gets` and `answers`, those to questions about the repository, are faults that the next requests
+    meet, in order; without one they succeed.
     """
 
     commit = "c0ffee" * 6 + "cafe"
@@ -25,11 +25,9 @@ class Hub:
         self.sha256 = hashlib.sha256(data).hexdigest()
         self.size = len(data)
         self.etag = '"store-1"'
-        self.heads: list[Fault] = []
         self.gets: list[Fault] = []
         self.answers: list[Fault] = []
-        self.files = ["README.md", "toy.gguf"]  # what the repository lists
-        self.described: dict[str, Any] | None = None  # what the hub says of the repository
+        self.described: Any = None  # what the hub says of the repository, if not the truth
         self.requests: list[tuple[str, str, dict[str, str]]] = []
         self.released = Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -54,6 +52,15 @@ class Hub:
             if (method, path[:7]) == ("GET", "/store/")
         ]
 
+    def truth(self, *names: str) -> dict[str, Any]:
+        """Return what the hub says of its repository: its file, by all its names."""
+        pointer = {"sha256": self.sha256, "size": self.size, "pointerSize": 1}
+        files = [
+            {"rfilename": name, "size": self.size, "lfs": pointer}
+            for name in names or ("toy.gguf",)
+        ]
+        return {"id": "org/toy-GGUF", "sha": self.commit, "siblings": files, "tags": []}
+
     def __enter__(self) -> "Hub":
         Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
@@ -73,20 +80,12 @@ class Handler(BaseHTTPRequestHandler):
     def hub(self) -> Hub:
         return self.server.hub  # type: ignore[attr-defined,no-any-return]
 
-    def do_HEAD(self) -> None:
-        self._note()
-        if self.hub.heads:
-            self.hub.heads.pop(0)(self)
-        else:
-            self._redirect()
-
     def do_GET(self) -> None:
         self._note()
         if self.path.startswith("/api/models/") and self.hub.answers:
             self.hub.answers.pop(0)(self)
         elif self.path.startswith("/api/models/org/toy-GGUF"):
-            files = [{"rfilename": name} for name in self.hub.files]
-            described = {"siblings": files} if self.hub.described is None else self.hub.described
+            described = self.hub.truth() if self.hub.described is None else self.hub.described
             self.send_page(body=json.dumps(described).encode())
         elif not self.path.startswith("/store/"):
             self._redirect()
@@ -129,17 +128,11 @@ class Handler(BaseHTTPRequestHandler):
         return 0
 
     def _redirect(self) -> None:
-        if (
-            self.path != f"/org/toy-GGUF/resolve/{self.hub.commit}/toy.gguf"
-            and "/main/" not in self.path
-        ):
+        if not self.path.startswith(f"/org/toy-GGUF/resolve/{self.hub.commit}/toy"):
             self.send_page(404)
             return
         self.send_response(302)
         self.send_header("Location", self.hub.store)
-        self.send_header("X-Repo-Commit", self.hub.commit)
-        self.send_header("X-Linked-Etag", f'"{self.hub.sha256}"')
-        self.send_header("X-Linked-Size", str(self.hub.size))
         self.send_header("Content-Length", "0")
         self.end_headers()
 

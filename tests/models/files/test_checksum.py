@@ -88,7 +88,7 @@ def test_a_wrong_byte_is_refused_and_the_file_removed(mine, at):
 
 def test_an_altered_template_or_vocabulary_is_named(mine, data, monkeypatch):
     """Chance hits the weights, which are nearly all of a file."""
-    monkeypatch.setitem(catalog.PUBLISHED, "toy", gguf.fingerprint(gguf.read(mine)))
+    monkeypatch.setitem(catalog.PUBLISHED, "toy", gguf.read(mine).prompt_digests)
     for old, new, part in (
         (b"message['content']", b"'say what I say!!'", "its chat template differ"),
         (b"<|im_end|>", b"<|im_sep|>", "its vocabulary and its chat template differ"),

@@ -8,12 +8,10 @@ import gguf
 import pytest
 
 from models.errors import ModelMissing
-from models.files import discovery
 from models.files.discovery import discover, identify
 from models.files.gguf_files import tree
 from models.files.locate import locate
-from models.files.places import cache_dir, hub_cache, models_dir
-from tests import tiny
+from models.files.places import hub_cache, models_dir
 from tests.models.files.stores import file, ollama_manifest, ollama_model
 from tests.models.files.test_locate import OTHER, hub_file
 
@@ -204,40 +202,6 @@ def test_a_vocabulary_alone_and_a_damaged_file_say_so(tmp_path, data):
     assert found.keys() == {"vocab.gguf", "cut.gguf"}
     assert "without weights" in found["vocab.gguf"]
     assert "damaged" in found["cut.gguf"]
-
-
-def test_a_header_is_read_once_and_again_only_when_the_file_changed(tmp_path, data, monkeypatch):
-    path = file(tmp_path / "own/model.gguf", data)
-    first = list(discover([path.parent]))
-    read: list[Path] = []
-    summarise = discovery.summarise
-    monkeypatch.setattr(discovery, "summarise", lambda path: read.append(path) or summarise(path))
-    assert list(discover([path.parent])) == first
-    assert read == []
-    tiny.write(path, "mamba")
-    (found,) = discover([path.parent])
-    assert read == [path]
-    assert found.summary.architecture == "mamba"
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda kept: "",
-        lambda kept: kept[: len(kept) // 2],
-        lambda kept: "[" * 100_000,
-        lambda kept: kept.replace('"architecture": "llama"', '"architecture": 7'),
-        lambda kept: kept.replace('"n_vocab": 259', '"n_vocab": "x"'),
-        lambda kept: kept.replace('"flaw"', '"other"'),
-        lambda kept: '{"version": 1, "files": []}',
-    ],
-)
-def test_a_damaged_record_costs_a_second_reading_and_nothing_else(tmp_path, data, damage):
-    file(tmp_path / "own/model.gguf", data)
-    first = list(discover([tmp_path / "own"]))
-    place = cache_dir() / "headers.json"
-    place.write_text(damage(place.read_text()))
-    assert list(discover([tmp_path / "own"])) == first
 
 
 def test_without_a_place_for_the_record_models_are_found_anyway(tmp_path, data, monkeypatch):

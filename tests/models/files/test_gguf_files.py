@@ -41,7 +41,7 @@ def test_what_there_is_is_named_when_the_wish_cannot_be_met():
 
 
 def test_a_quantisation_is_pulled_once_and_found_afterwards(hub, data):
-    hub.files = FILES
+    hub.described = hub.truth(*FILES)
     with pytest.raises(ModelMissing, match=r"specchat models pull org/toy-GGUF:Q8_0"):
         locate("org/toy-GGUF:Q8_0")
     path = pull("org/toy-GGUF:Q8_0")
@@ -53,7 +53,7 @@ def test_a_quantisation_is_pulled_once_and_found_afterwards(hub, data):
 
 
 def test_a_quantisation_that_the_hub_lacks_is_refused_before_anything_is_fetched(hub):
-    hub.files = FILES
+    hub.described = hub.truth(*FILES)
     refused("org/toy-GGUF:IQ2_XS", "It has: ", ModelMissing)
     assert installed() == []
     assert not hub_cache().exists()

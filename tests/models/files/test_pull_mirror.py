@@ -87,7 +87,7 @@ def test_the_hub_comes_first_when_it_can_be_reached(hub, hosted, data):
 @pytest.mark.parametrize("status", [429, 401, 404, 503])
 @pytest.mark.some(1)
 def test_a_hub_that_refuses_is_replaced_by_the_mirror(hub, mirrored, hosted, data, status, quick):
-    hub.heads = [lambda handler: handler.send_page(status)] * 9
+    hub.answers = [lambda handler: handler.send_page(status)] * 9
     seen = []
     assert pull("toy", progress=seen.append).read_bytes() == data
     assert any("package index instead" in progress.notice for progress in seen)

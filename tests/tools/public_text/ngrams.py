@@ -7,12 +7,12 @@ of a megabyte of programs' manuals and code besides gained nothing more.
 
 from contextlib import closing
 
-from assistant.decoding.sources import ngram_store
-from assistant.decoding.sources.ngram import learn
+from assistant.engine.sources import ngram_store
+from assistant.engine.sources.ngram import learn
 from models import catalog
 from models.files.locate import locate
-from models.gguf import summarise
-from models.native.library import WeightSettings
+from models.gguf import read
+from models.native.engine import WeightSettings
 from models.native.weights import Weights
 from tests.tools.public_text.answers import spoken
 
@@ -22,7 +22,7 @@ def main() -> None:
     path = locate(catalog.DEFAULT.target.name)
     with closing(Weights(path, WeightSettings(vocab_only=True))) as weights:
         content = learn(weights.vocab.tokenize(answer) for _, answer in spoken())
-    place = ngram_store.SHIPPED / f"{summarise(path).vocabulary}.ngrams"
+    place = ngram_store.SHIPPED / f"{read(path).vocabulary}.ngrams"
     place.write_bytes(content)
     print(f"{place.name}: {len(content):,} bytes")
 

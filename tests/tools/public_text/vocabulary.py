@@ -15,7 +15,7 @@ import numpy.typing as npt
 from models import catalog
 from models.files.locate import locate
 from models.gguf import read_vocabulary
-from models.native.library import WeightSettings
+from models.native.engine import WeightSettings
 from models.native.weights import Weights
 from models.slim import default_draft
 from models.slim.vocabulary import kept

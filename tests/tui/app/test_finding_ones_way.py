@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.widgets._toast import Toast
 
-from assistant.events import Decoded, Finished, Lap, ModelInfo, Ready
+from assistant.events import Decoded, Finished, LaneEvent, ModelInfo, Ready
 from assistant.request import Lane, Setup
 from tests.tui.chat.chat_driver import TINY, Chat, Pair, Watched, open_chat
 from tui.app.app import SpecchatApp
@@ -84,15 +84,15 @@ async def test_f2_goes_back_to_a_list_that_is_open_and_closes_it_from_there(pair
 
 async def test_an_open_conversation_that_is_deleted_goes_and_comes_back(pair: Pair) -> None:
     async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
-        said, conversation = chat.said, chat.screen.state.conversation
+        said, conversation = chat.said, chat.screen.talk.path.conversation
         await chat.pilot.press("f2")
         await chat.until(lambda: chat.screen.parts.chats.shelf.summaries)
         await chat.pilot.press("d")
-        await chat.until(lambda: chat.screen.state.conversation is None)
+        await chat.until(lambda: chat.screen.talk.path.conversation is None)
         assert not chat.screen.conversation.turns
         await chat.until(lambda: not chat.screen.parts.chats.shelf.summaries)
         await chat.pilot.press("u")
-        await chat.until(lambda: chat.screen.state.conversation == conversation)
+        await chat.until(lambda: chat.screen.talk.path.conversation == conversation)
         assert chat.said == said
 
 
@@ -224,7 +224,7 @@ def test_when_all_other_lanes_are_over_no_equal_time_is_claimed() -> None:
     lanes = (Lane("ArS", setup, "ars"), Lane("SpS", setup, "sps"))
     both = [LaneStanding(lane, clock=1.0) for lane in lanes]
     assert "1.0 s" in said(both)
-    over = both[0].after(Lap(0, 1.0, finished()))
+    over = both[0].after(LaneEvent(0, 1.0, finished()))
     assert (
         said([over, both[1]]) == "The others have finished: SpS continues alone, by its own clock."
     )
@@ -270,7 +270,7 @@ async def test_escape_says_where_it_leads(pair: Pair) -> None:
         await chat.pilot.press("k", "e")
         await chat.until(lambda: chat.footer.get("esc") == "Leave")
         await chat.pilot.press("escape")
-        assert chat.screen.editing.question is None
+        assert chat.screen.controller.editing.question is None
         assert chat.screen.focused is chat.prompt.editor
 
 

@@ -50,7 +50,7 @@ class Session:
             await self.pilot.pause(0.01)
         for number in range(1, turns + 1):
             self.chat.controller.say(f"question {number}", ())
-            while self.chat.controller.busy or self.chat.controller.waits:
+            while self.chat.controller.busy or self.chat.talk.waits:
                 await asyncio.sleep(0.001)
             assert len(self.view.turns) <= MAX_SHOWN + 2
 
@@ -74,7 +74,7 @@ async def test_a_day_of_turns_keeps_few_on_the_screen_and_all_within_reach(targe
         await session.settle()
         assert session.questions[-1] == f"question {TURNS}"
         assert len(session.view.turns) <= MAX_SHOWN
-        assert len(session.chat.state.records) == 2 * TURNS
+        assert len(session.chat.talk.path.records) == 2 * TURNS
 
         first = session.view.turns[0]
         session.view.focus_last()
@@ -83,7 +83,7 @@ async def test_a_day_of_turns_keeps_few_on_the_screen_and_all_within_reach(targe
         await session.settle()
         assert session.view.turns.index(first) >= PAGE
 
-        session.view.walk_to(session.chat.state.records[1].id)  # the first answer
+        session.view.walk_to(session.chat.talk.path.records[1].id)  # the first answer
         for _ in range(2 * TURNS // PAGE + 1):
             await session.settle()
         turn = app.focused
@@ -94,8 +94,8 @@ async def test_a_day_of_turns_keeps_few_on_the_screen_and_all_within_reach(targe
         assert [token.id for step in turn.steps for token in step.tokens] == [1]
 
         await pilot.press("r")  # another answer to the first question: a branch of its own
-        while session.chat.controller.busy or len(session.chat.state.records) != 2:
+        while session.chat.controller.busy or len(session.chat.talk.path.records) != 2:
             await pilot.pause(0.01)
         await session.settle()
         assert session.questions == ["question 1"]
-        assert len(session.chat.state.records[-1].siblings) == 2
+        assert len(session.chat.talk.path.records[-1].siblings) == 2

@@ -9,13 +9,10 @@ import pyte
 import pytest
 from textual.drivers.headless_driver import HeadlessDriver
 from textual.pilot import Pilot
-from textual.screen import Screen
-from textual.widgets import Static
 
 from assistant.tokens import Step
 from tests.patience import WAIT_S
 from tests.tui.chat.turns import Page, Shown, ghost, said, token
-from tui.app.textual_private import Sparing, disjoint
 
 SIZE = (60, 20)
 
@@ -36,16 +33,11 @@ class Recorder(HeadlessDriver):
 
 
 class Painted(Page):
-    """A conversation that is painted sparingly."""
+    """A conversation at such a terminal."""
 
     def __init__(self) -> None:
         super().__init__()
         self.driver_class = Recorder
-
-    def get_default_screen(self) -> Screen[None]:
-        screen = super().get_default_screen()
-        screen._compositor = Sparing()
-        return screen
 
 
 class Terminal:
@@ -146,36 +138,3 @@ async def test_a_line_that_comes_moves_no_other_while_there_is_room() -> None:
         assert 0 < moved <= 7
 
     await on_terminal(do)
-
-
-async def test_changes_far_apart_are_painted_without_what_is_between() -> None:
-    async def do(terminal: Terminal) -> None:
-        first, middle, last = Static("first"), Static("middle"), Static("last")
-        await terminal.page.view.mount(first, middle, last)
-        await terminal.page.settle()
-        terminal.news()
-        first.update("1st", layout=False)
-        last.update("3rd", layout=False)
-        await terminal.page.settle()
-        written = terminal.news()
-        assert "1st" in written
-        assert "3rd" in written
-        assert "middle" not in written
-
-    await on_terminal(do)
-
-
-def test_rectangles_cover_every_span_once() -> None:
-    rng = random.Random(1)
-    for _ in range(200):
-        spans = sorted(
-            (y, x, x + rng.randint(1, 3)) for y in range(6) for x in (0, 5, 9) if rng.random() < 0.6
-        )
-        cells = [(x, y) for y, x1, x2 in spans for x in range(x1, x2)]
-        covered = [
-            (x, y)
-            for region in disjoint(spans)
-            for y in region.line_range
-            for x in region.column_range
-        ]
-        assert sorted(covered) == sorted(cells)

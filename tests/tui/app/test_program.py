@@ -13,7 +13,6 @@ from textual.app import ComposeResult
 from textual.color import Color
 from textual.widgets import Input, Static
 
-from assistant.request import Message, Request
 from assistant.service import Hear
 from tests.hostile_texts import COMMANDS, texts, valid
 from tests.tui.chat.chat_driver import Chat, open_chat
@@ -64,7 +63,7 @@ def test_what_is_said_of_a_bug_has_no_word_of_the_conversation() -> None:
 
 
 def engine_is_gone(chat: Chat) -> bool:
-    return not chat.engine.engine._thread.is_alive()
+    return chat.engine.engine is not None and not chat.engine.engine._thread.is_alive()
 
 
 @pytest.mark.parametrize("keys", [["ctrl+q"], ["ctrl+d"], ["ctrl+c", "ctrl+c"]])
@@ -83,7 +82,7 @@ async def test_what_the_engine_says_after_the_end_is_nobodys(target: Path) -> No
         controller = chat.screen.controller
         heard: list[Hear] = []
         controller._submit = lambda job, hear: heard.append(hear)  # type: ignore[assignment,return-value]
-        controller.ask(Request((Message("user", "?"),)), controller.show)
+        controller.say("?")
     heard[0](None)
 
 

@@ -10,7 +10,6 @@ from types import ModuleType
 import pytest
 import textual._ansi_sequences
 import textual._compositor
-import textual._xterm_parser
 import textual.widgets._footer
 import textual.widgets._markdown
 from textual.app import App
@@ -30,13 +29,8 @@ OWN = ("self", "cls", "super()")
 CALLED = {
     "rich._wrap": {"divide_line": "text width fold"},
     "textual._compositor": {
-        "Compositor.render_partial_update": "self",
-        "Compositor._get_renders": "self crop",
-        "Compositor._regions_to_spans": "regions",
         "CompositorUpdate.render_segments": "self console",
-        "ChopsUpdate.render_segments": "self console",
     },
-    "textual._xterm_parser": {"XTermParser.feed": "self data"},
     "textual._styles_cache": {"StylesCache.set_dirty": "self regions"},
     "textual.app": {
         "App._display": "self screen renderable",
@@ -60,13 +54,10 @@ SET: tuple[tuple[object, tuple[str, ...]], ...] = (
     (Screen, ("_compositor", "_layout_required")),
     (Widget, ("_anchor_released", "_styles_cache")),
     (MarkdownBlock, ("_blocks",)),
-    (textual._compositor.Compositor, ("_dirty_regions", "visible_widgets")),
+    (textual._compositor.Compositor, ("visible_widgets",)),
     (linux_driver.LinuxDriver, ("_must_signal_resume", "_auto_restart")),
-    (textual._xterm_parser.XTermParser, ("_gen", "_awaiting", "bracketed_paste")),
     (textual.widgets._markdown.MarkdownBullet, ("symbol",)),
-    (linux_driver, ("XTermParser",)),
     (textual._ansi_sequences, ("ANSI_SEQUENCES_KEYS",)),
-    (textual._xterm_parser, ("BRACKETED_PASTE_START",)),
 )
 """The attributes that are read or set, by their owner."""
 

@@ -7,13 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from assistant.request import Tool, ToolCall
+from assistant.talk.tool_set import ToolSet, ToolSettings
 from assistant.tools.approvals import Approvals
 from assistant.tools.values import OfferedTool, ServerReport, ToolResult
 from tests.tui.chat.chat_driver import Chat, open_chat
 from tui.chat.tools.approval_turn import ApprovalTurn
 from tui.chat.tools.result_turn import ResultTurn
-from tui.chat.tools.tool_set import ToolSet
-from tui.settings.tool_tables import ToolSettings
 
 READ = ToolCall("disk__read", '{"path": "sky.txt"}', "call_1")
 LIST = ToolCall("disk__list", "{}", "call_2")
@@ -41,7 +40,9 @@ class Box:
     async def offered(self) -> tuple[OfferedTool, ...]:
         return tuple(self.tools)
 
-    async def call(self, call: ToolCall) -> ToolResult:
+    async def call(self, call: ToolCall, allowed: OfferedTool) -> ToolResult | None:
+        if allowed not in self.tools:
+            return None
         self.called.append(call)
         if call.name == WIPE.name:
             try:
@@ -81,7 +82,7 @@ class Calling(Chat):
     async def over(self, records: int) -> None:
         """Wait until the path has so many messages, and nothing is under way."""
         await self.until(
-            lambda: len(self.screen.state.records) == records and not self.screen.controller.busy
+            lambda: len(self.path.records) == records and not self.screen.controller.busy
         )
 
     @property
@@ -96,7 +97,7 @@ class Calling(Chat):
     @property
     def roles(self) -> str:
         """The first letter of the role of each message."""
-        return "".join(record.role[0] for record in self.screen.state.records)
+        return "".join(record.role[0] for record in self.path.records)
 
 
 @asynccontextmanager
@@ -109,5 +110,5 @@ async def open_calling(endless: Path, home: Path, rounds: int = 8) -> AsyncItera
         chat.box = Box()
         approvals = Approvals(home / "approvals.json")
         choice = ToolSet(ToolSettings(rounds=rounds), False, chat.box, approvals)
-        chat.screen.controller.tools.choice = choice
+        chat.screen.talk.rounds.tools = choice
         yield chat

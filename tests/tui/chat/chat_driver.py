@@ -12,10 +12,11 @@ from msgspec import structs
 from textual.pilot import Pilot
 from textual.widgets._footer import FooterKey
 
-from assistant.decoding.warp import Sampling
 from assistant.events import Event, Failed, Finished
-from assistant.request import AnyJob, Request, ToolCall
-from assistant.service import Hear, Ticket
+from assistant.request import AnyJob, Request, Sampling, ToolCall
+from assistant.service import EventStream
+from assistant.store import Store
+from assistant.talk.shown_path import ShownPath
 from tests.asking import NearEngine
 from tests.engine import ENGINE
 from tests.patience import WAIT_S
@@ -53,15 +54,11 @@ class Watched(NearEngine):
         self._hold = hold
         super().__init__()
 
-    def said(self, event: Any) -> None:
+    def said(self, event: Any, last: bool) -> Any:
+        if isinstance(event, Finished) and last and self.calls:
+            event = structs.replace(event, calls=self.calls.pop(0))
         self._watch(event)
-        super().said(event)
-
-    def over(self, end: Any) -> None:
-        if isinstance(end, Finished) and self.calls:
-            end = structs.replace(end, calls=self.calls.pop(0))
-        self._watch(end)
-        super().over(end)
+        return event
 
     def _watch(self, event: Event) -> None:
         kind, number = self._hold or (Failed, 0)
@@ -72,14 +69,14 @@ class Watched(NearEngine):
 
     held = False
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self.go_on.set()
-        super().close()
+        await super().close()
 
-    def submit(self, job: AnyJob, hear: Hear) -> Ticket:
+    def do(self, job: AnyJob) -> EventStream:
         if isinstance(job, Request):
             self.requests.append(job)
-        return super().submit(job, hear)
+        return super().do(job)
 
     def heard(self, kind: type[Event]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -134,9 +131,20 @@ class Chat(Driver):
         return self.screen.autosave.begun
 
     @property
+    def store(self) -> Store:
+        """Where conversations are kept."""
+        assert self.screen.talk.path.keeping.store is not None
+        return self.screen.talk.path.keeping.store
+
+    @property
+    def path(self) -> ShownPath:
+        """The messages on the screen."""
+        return self.screen.talk.path
+
+    @property
     def said(self) -> list[str]:
         """What the conversation on the screen holds."""
-        return [record.content for record in self.screen.state.records]
+        return [record.content for record in self.path.records]
 
     @property
     def focused(self) -> Turn:

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from assistant.decoding.warp import Sampling
 from assistant.events import Decoded, Event, Failed, Finished, Ready
-from assistant.request import Message, Mode, Request, Setup
+from assistant.request import Message, Mode, Request, Sampling, Setup
 from assistant.tokens import Step, Trace
 from tests.asking import Asking, NearEngine
 from tests.patience import WAIT_S
@@ -26,7 +25,7 @@ def record(target: Path, draft: Path | None, mode: Mode = "sps", tokens: int = 6
         if isinstance(event, Finished | Failed):
             over.set()
 
-    engine = Asking(NearEngine(), hear)
+    engine = Asking(NearEngine, hear)
     engine.submit(Setup(target, draft, n_ctx=512, threads=1, measure=False))
     message = Message("user", "Go on")
     engine.submit(Request((message,), HOT, mode, 3, tokens, seed=1, alternatives=5))

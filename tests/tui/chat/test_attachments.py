@@ -304,12 +304,6 @@ def test_files_are_read_as_text(folder: Path, data: bytes, text: str) -> None:
     assert read(Path("x")) == Attachment("x", text)
 
 
-def test_names_that_are_no_text_become_text(folder: Path) -> None:
-    path = Path(os.fsdecode(b"\xff.txt"))
-    path.write_text("x")
-    assert read(path).name.encode() == b"?.txt"
-
-
 # The message that the model sees
 
 

@@ -23,7 +23,7 @@ async def test_another_answer_stands_beside_the_first_and_the_keys_lead_to_both(
         second = chat.said[-1]
         assert len(chat.engine.requests) == 2
         assert second != first  # with a seed, too
-        assert chat.focused.record == chat.screen.state.leaf
+        assert chat.focused.record == chat.path.leaf
         await chat.act("left")
         assert chat.said == ["Which way?", first]
         await chat.act("right")
@@ -42,7 +42,7 @@ async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair: P
             chat.screen.turns.do(turn, verb)
             focused = chat.focused  # before any other key can come
             assert focused is not turn
-            assert focused.record == chat.screen.state.leaf
+            assert focused.record == chat.path.leaf
             await chat.pilot.pause(0.1)
             assert chat.screen.focused is focused
 
@@ -83,11 +83,11 @@ async def test_a_stopped_answer_is_continued_and_nothing_is_read_again(pair: Pai
         tokens = chat.engine.heard(Finished)[0].stats.generated_tokens
         assert second.prompt_tokens == first.prompt_tokens + tokens
         assert second.cached_tokens >= second.prompt_tokens - 1
-        leaf = chat.screen.state.leaf
+        leaf = chat.path.leaf
         assert leaf is not None
         seen = chat.screen.conversation.turns[-1].text
         assert whole.startswith(seen)
-        trace = chat.screen.state.store.answers.trace(leaf.id)
+        trace = chat.store.answers.trace(leaf.id)
         assert "".join(step.text for step in trace) == seen
 
 
@@ -103,13 +103,13 @@ async def test_what_is_deleted_comes_back(pair: Pair) -> None:
 
 async def test_a_copy_of_the_conversation_goes_its_own_way(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One", "Two")) as chat:
-        before, old = chat.said, chat.screen.state.conversation
+        before, old = chat.said, chat.path.conversation
         await chat.act("up", "up", "f")
         assert chat.said == before[:2]
-        assert chat.screen.state.conversation != old
+        assert chat.path.conversation != old
         await chat.pilot.press("escape")
         await chat.ask("Three")
-        store = chat.screen.state.store
+        store = chat.store
         assert [r.content for r in store.path(old or 0)] == before
         assert len(store.summaries()) == 2
 
@@ -137,7 +137,7 @@ async def test_the_inspector_opens_on_what_there_is_of_an_answer_and_on_others(p
 
 def kept(chat: Chat, *texts: str) -> int:
     """Keep a conversation of these messages, and return its number."""
-    store = chat.screen.state.store
+    store = chat.store
     conversation, parent = store.begin(), None
     for place, text in enumerate(texts):
         if place % 2:
@@ -155,7 +155,7 @@ async def copied(chat: Chat, text: str) -> None:
 
 async def found(chat: Chat, record: Record, text: str) -> None:
     """Wait until a message is on the screen, and see that the keys go to it."""
-    await chat.until(lambda: chat.screen.state.shows(record))
+    await chat.until(lambda: chat.path.shows(record))
     turn, view = chat.focused, chat.screen.conversation
     assert turn.text == text
     await chat.until(lambda: view.region.contains_region(turn.region))
@@ -186,7 +186,7 @@ async def test_the_same_key_again_copies_the_code_block_before(
 async def test_a_search_leads_to_the_message_that_it_found_on_whatever_branch(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         await chat.ready()
-        store = chat.screen.state.store
+        store = chat.store
         texts = ["One", "a zebra", *["More", "of it"] * 20]
         long = kept(chat, *texts)
         first, second = store.path(long)[:2]
@@ -223,7 +223,7 @@ async def test_a_question_that_was_deleted_while_it_was_edited_is_asked_at_the_e
 async def test_a_change_that_cannot_be_kept_is_said_and_the_chat_goes_on(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
         before = chat.said
-        chat.screen.state.store._database._sql.execute("PRAGMA query_only = 1")
+        chat.store._database._sql.execute("PRAGMA query_only = 1")
         await chat.act("d")
         assert chat.said == before
         assert any("cannot be written" in text for text in chat.told)
@@ -233,10 +233,10 @@ async def test_a_conversation_that_is_gone_is_said_and_the_one_on_the_screen_sta
     pair: Pair,
 ) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
-        before, here = chat.said, chat.screen.state.conversation
+        before, here = chat.said, chat.path.conversation
         chat.screen.controller.open(4711)  # another instance has deleted it
         await chat.pilot.pause()
-        assert (chat.said, chat.screen.state.conversation) == (before, here)
+        assert (chat.said, chat.path.conversation) == (before, here)
         assert len(chat.app._notifications) == 1
 
 

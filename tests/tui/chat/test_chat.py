@@ -26,7 +26,7 @@ async def test_enter_sends_and_the_answer_is_shown(pair: Pair) -> None:
         await chat.ready()
         await chat.pilot.press(*"Hi", "enter")
         await chat.until(lambda: chat.engine.heard(Finished))
-        await chat.until(lambda: not chat.screen.state.busy)
+        await chat.until(lambda: not chat.screen.talk.answers)
         text = chat.engine.heard(Finished)[0].text
         assert turns(chat) == chat.said == ["Hi", text]
         assert chat.prompt.text == ""
@@ -122,7 +122,7 @@ async def test_new_conversation_leaves_the_old_one_in_the_list(pair: Pair) -> No
         await chat.pilot.press("ctrl+n")
         assert turns(chat) == []
         await chat.end()
-        store = chat.screen.state.store
+        store = chat.store
         (summary,) = store.summaries()
         question, answer = store.path(summary.id)
         assert (question.content, answer.state) == ("Long story", "stopped")

@@ -48,7 +48,7 @@ async def test_a_file_that_cannot_be_read_or_used_is_said_and_nothing_is_lost(
     async with open_chat(*pair, max_tokens=60) as chat:
         await chat.ready()
         await choose(chat, str(tmp_path / "nowhere.json"))
-        assert chat.screen.state.form is None
+        assert chat.screen.controller.form is None
         wrong = tmp_path / "wrong.json"
         wrong.write_text("{")
         await choose(chat, str(wrong))

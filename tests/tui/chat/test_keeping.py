@@ -50,7 +50,7 @@ async def test_quitting_in_the_middle_of_an_answer_keeps_it(pair: Pair) -> None:
         await chat.pilot.press("ctrl+q")
     async with open_chat(*pair) as chat:
         await chat.ready()
-        question, answer = chat.screen.state.records
+        question, answer = chat.path.records
         assert (question.content, answer.content, answer.state) == ("Tell me", seen, "stopped")
 
 
@@ -98,7 +98,7 @@ async def test_a_store_that_cannot_be_opened_is_said_and_the_chat_goes_on(
 async def test_a_disk_that_fills_up_costs_no_word(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
         said = chat.said
-        store = chat.screen.state.store
+        store = chat.store
         store._database._sql.execute("PRAGMA query_only = 1")  # every write fails
         await chat.ask("Two")
         assert chat.said[:3] == [*said, "Two"]
@@ -114,13 +114,13 @@ async def test_a_disk_that_fills_up_while_another_conversation_is_shown_is_said(
 ) -> None:
     async with open_chat(*pair, hold=(Decoded, 4), asking="Long story") as chat:
         await chat.pilot.press("ctrl+n")
-        chat.screen.state.store._database._sql.execute("PRAGMA query_only = 1")
+        chat.store._database._sql.execute("PRAGMA query_only = 1")
         if meanwhile:
             await chat.send(meanwhile)  # continues in memory, where the long story has no place
         assert chat.said == [meanwhile] * bool(meanwhile)
         await chat.end()
         await chat.until(
-            lambda: len(chat.said) == 2 * bool(meanwhile) and not chat.screen.state.busy
+            lambda: len(chat.said) == 2 * bool(meanwhile) and not chat.screen.talk.answers
         )
         assert "not saved" in "".join(chat.shown("#name"))
 
@@ -140,11 +140,13 @@ async def test_the_first_conversation_is_listed_while_it_is_answered(pair: Pair)
 async def test_what_is_listed_is_what_can_be_opened_when_the_disk_has_filled_up(pair: Pair) -> None:
     async with open_chat(*pair, size=(120, 40), asked=("Kept",)) as chat:
         await chat.pilot.press("ctrl+n")
-        chat.screen.state.store._database._sql.execute("PRAGMA query_only = 1")
-        await chat.ask("In memory")
+        chat.store._database._sql.execute("PRAGMA query_only = 1")
+        await chat.ask("Not kept")
         await chat.pilot.press("f2")
         shelf = chat.screen.parts.chats.shelf
-        await chat.until(lambda: [each.title for each in shelf.summaries] == ["In memory"])
+        await chat.until(lambda: [each.title for each in shelf.summaries] == ["Kept"])
+        chat.screen.controller.open(shelf.summaries[0].id)
+        assert chat.said[0] == "Kept"
 
 
 async def test_an_answer_continues_in_its_place_when_its_conversation_is_opened_again(
@@ -152,7 +154,7 @@ async def test_an_answer_continues_in_its_place_when_its_conversation_is_opened_
 ) -> None:
     async with open_chat(*pair, hold=(Decoded, 4), asking="Long") as chat:
         await chat.until(lambda: chat.screen.conversation.turns[-1].text)
-        chat.screen.state.show()  # as after any change of the path
+        chat.path.reopen()  # as after any change of the path
         await chat.end()
         whole = chat.engine.heard(Finished)[0].text
         assert whole.startswith(chat.screen.conversation.turns[-1].text)
@@ -191,10 +193,6 @@ async def test_the_engine_is_told_whether_a_conversation_is_on_disk(
 ) -> None:
     async with open_chat(target, save=save, asked=("Hello",)) as chat:
         assert [request.stored for request in chat.engine.requests] == [save]
-        assert chat.screen.controller.ready is not None
-        model = chat.screen.controller.ready.target
-        raced = chat.screen.dialogue.race("Hello again", (), model)
+        raced = chat.screen.talk.race_request("Hello again")
         assert raced is not None
         assert not raced.stored
-        going_on = chat.screen.dialogue.go_on(model, "ars")
-        assert going_on.stored == save

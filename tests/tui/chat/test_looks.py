@@ -1,4 +1,4 @@
-"""How the chat looks, at three sizes and in two themes."""
+"""How the chat looks, at two sizes."""
 
 import asyncio
 import time
@@ -18,8 +18,7 @@ from tui.chat.screen import ChatScreen
 from tui.settings.settings import Settings
 
 Snap = Callable[..., bool]
-SIZES = [(80, 24), (120, 40), (200, 60)]
-THEMES = ["textual-dark", "textual-light"]
+SIZES = [(80, 24), (120, 40)]
 NOON = 1_900_000_000.0
 
 
@@ -36,15 +35,13 @@ class Playback(Recorded):
 @pytest.fixture(autouse=True)
 def noon(monkeypatch: pytest.MonkeyPatch, target, draft) -> None:
     """Let every message have been said at the same time of the same day."""
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
     monkeypatch.setattr(time, "time", lambda: NOON)
     monkeypatch.setattr("tui.chat.conversation.turn.time", lambda: NOON)
     monkeypatch.setattr("tui.chat.conversation.turn_head.time", lambda: NOON)
 
 
-def app(target, draft, theme: str) -> SpecchatApp:
-    settings = replace(Settings(), target=str(target), draft=str(draft), theme=theme, mode="sps")
+def app(target, draft) -> SpecchatApp:
+    settings = replace(Settings(), target=str(target), draft=str(draft), mode="sps")
     return SpecchatApp(settings, engine=Playback)
 
 
@@ -67,7 +64,7 @@ async def answered(pilot: Pilot[None]) -> None:
     async with asyncio.timeout(WAIT_S):
         chat.prompt.text = PROMPT
         await pilot.press("enter")
-        while len(chat.state.records) < 2 or chat.controller.busy:
+        while len(chat.talk.path.records) < 2 or chat.controller.busy:
             await pilot.pause(0.02)
     await calm(pilot)
 
@@ -90,30 +87,20 @@ async def with_the_list(pilot: Pilot[None]) -> None:
     await calm(pilot)
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.some(3)
-def test_the_first_screen(
-    snap_compare: Snap, target, draft, theme: str, size: tuple[int, int]
-) -> None:
-    assert snap_compare(app(target, draft, theme), terminal_size=size, run_before=opened)
+def test_the_first_screen(snap_compare: Snap, target, draft, size: tuple[int, int]) -> None:
+    assert snap_compare(app(target, draft), terminal_size=size, run_before=opened)
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.some(3)
-def test_an_answer_seen_as_tokens(
-    snap_compare: Snap, target, draft, theme: str, size: tuple[int, int]
-) -> None:
-    shown = app(target, draft, theme)
+def test_an_answer_seen_as_tokens(snap_compare: Snap, target, draft, size: tuple[int, int]) -> None:
+    shown = app(target, draft)
     assert snap_compare(shown, terminal_size=size, run_before=seen_as_tokens)
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.some(3)
 def test_an_answer_seen_as_words_beside_the_list(
-    snap_compare: Snap, target, draft, theme: str, size: tuple[int, int]
+    snap_compare: Snap, target, draft, size: tuple[int, int]
 ) -> None:
-    shown = app(target, draft, theme)
+    shown = app(target, draft)
     assert snap_compare(shown, terminal_size=size, run_before=with_the_list)

@@ -1,17 +1,13 @@
 """The prompt, by its keys."""
 
 import random
-from itertools import pairwise
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual import events
-from textual._xterm_parser import XTermParser
 
 from tests.tui.chat.prompting import at_the_prompt
-from tui.app.textual_private import Parser
 from tui.chat.prompt.attachments import LIMIT, from_json, to_json
 from tui.chat.prompt.editor import MAX_CHARACTERS, MAX_LINES
 from tui.chat.prompt.input_history import InputHistory
@@ -156,60 +152,6 @@ async def test_pasted_commands_to_the_terminal_are_shown_and_not_obeyed() -> Non
     async with at_the_prompt() as typist:
         await typist.paste("a\x1b]52;c;eA==\x07b\u202e")
         assert typist.prompt.text == "a␛]52;c;eA==␇b\ufffd"
-
-
-def typed_in_pieces(parser: XTermParser, data: str, cuts: list[int]) -> list[str]:
-    """What a parser makes of data that arrives in pieces."""
-    bounds = [0, *sorted(cut for cut in cuts if 0 < cut < len(data)), len(data)]
-    said = [
-        message
-        for start, end in pairwise(bounds)
-        if start < end
-        for message in parser.feed(data[start:end])
-    ]
-    return [
-        f"paste {message.text}"
-        if isinstance(message, events.Paste)
-        else f"{type(message).__name__} {getattr(message, 'key', '')}"
-        for message in said
-    ]
-
-
-pieces = st.lists(
-    st.sampled_from(
-        ["\x1b[200~", "\x1b[201~", "\x1b", "\x1b[A", "\x1b\r", "[20", "0~", "é\r\n", "x", "\x00"]
-    )
-    | st.text("ab\n", max_size=4)
-)
-
-
-@given(parts=pieces, cuts=st.lists(st.integers(0, 80)))
-def test_pieces_of_a_paste_are_read_as_textual_reads_them(
-    parts: list[str], cuts: list[int]
-) -> None:
-    data = "".join(parts) + "z"
-    assert typed_in_pieces(Parser(), data, cuts) == typed_in_pieces(XTermParser(), data, cuts)
-
-
-def test_the_text_of_a_paste_is_not_read_by_the_character(monkeypatch: pytest.MonkeyPatch) -> None:
-    slowly: list[str] = []
-    feed = XTermParser.feed
-
-    def watched(self: XTermParser, data: str) -> Any:
-        slowly.append(data)
-        return feed(self, data)
-
-    monkeypatch.setattr(XTermParser, "feed", watched)
-    parser = Parser()
-    for data in ("a\x1b[200~", "x" * 4096, "y" * 4096 + "\x1b[20", "1~", "b"):
-        list(parser.feed(data))
-    assert "".join(slowly) == "a\x1b[200~\x1b[201~b"
-
-
-async def test_the_app_reads_the_terminal_with_this_parser() -> None:
-    from textual.drivers import linux_driver
-
-    assert vars(linux_driver)["XTermParser"] is Parser
 
 
 # What survives

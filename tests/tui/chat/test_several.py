@@ -20,9 +20,8 @@ COUNT = Settings().answers
 
 def siblings(chat: Chat) -> list[str]:
     """Return what all answers to the last question say."""
-    dialogue = chat.screen.state
-    records = {record.id: record for record in dialogue.store.tree(dialogue.conversation or 0)}
-    return [records[each].content for each in dialogue.records[-1].siblings]
+    records = {record.id: record for record in chat.store.tree(chat.path.conversation or 0)}
+    return [records[each].content for each in chat.path.records[-1].siblings]
 
 
 def ended(chat: Chat) -> dict[int, Finished]:
@@ -203,7 +202,7 @@ async def test_the_answer_that_was_cut_in_mid_form_says_so() -> None:
         for number, (stop, complete) in enumerate(
             ((Stop.LENGTH, True), (Stop.LENGTH, False), (Stop.CANCELLED, False))
         ):
-            screen.take(OneOf(number, Finished("{", (), stop, stats, complete)))
+            screen.columns[number].take(Finished("{", (), stop, stats, complete))
         await pilot.pause()
         titles = [str(column.border_subtitle).strip() for column in screen.columns]
         assert titles == [

@@ -85,7 +85,7 @@ async def test_an_answer_that_ended_within_its_thought_is_kept_and_says_so() -> 
 async def test_a_stop_in_mid_thought_keeps_it_and_going_on_goes_on_there(tmp_path) -> None:
     target = tiny_thinking.write(tmp_path / "thinking.gguf")
     async with open_chat(target, max_tokens=10, thinking_budget=14, draft=None) as chat:
-        state = chat.screen.state
+        state = chat.path
         await chat.ask("Why?")
         first = state.records[-1]
         assert (first.content, first.state) == ("", "stopped")
@@ -93,7 +93,7 @@ async def test_a_stop_in_mid_thought_keeps_it_and_going_on_goes_on_there(tmp_pat
         await chat.act("n")
         await chat.act("n")
         assert state.conversation is not None
-        for last in (state.records[-1], state.store.path(state.conversation)[-1]):
+        for last in (state.records[-1], chat.store.path(state.conversation)[-1]):
             assert last.thought.startswith(first.thought)
             assert last.content
             assert last.stats is not None

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from assistant.talk.calls import NO_MORE, NOT_RUN
 from assistant.tools.values import ToolResult
 from tests.tui.chat.calling import LIST, READ, WIPE, open_calling
 from tests.tui.chat.chat_driver import open_chat
-from tui.chat.tools.calls import NO_MORE, NOT_RUN
 from tui.chat.tools.screen import ToolsScreen
 
 OTHER = type(READ)("disk__format", "{}", "call_9")
@@ -42,7 +42,7 @@ async def test_a_call_is_shown_runs_when_it_is_allowed_and_its_result_is_answere
         assert "zeppelin" not in "".join(chat.shown("ResultTurn Static"))
         await chat.press("ctrl+up", "up", "t")
         assert "blue ␛[31m zeppelin" in chat.shown("ResultTurn .result")
-        assert [each.title for each in chat.screen.state.store.summaries("zeppelin")] == ["Why?"]
+        assert [each.title for each in chat.store.summaries("zeppelin")] == ["Why?"]
 
 
 async def test_keys_that_were_meant_for_something_else_allow_nothing(
@@ -135,7 +135,7 @@ async def test_esc_ends_a_running_call_which_is_kept_and_n_goes_on(
         assert "may change or send something" in "".join(chat.shown("ApprovalTurn .access"))
         await chat.press("y")
         await chat.until(lambda: chat.box.called)
-        kept = chat.screen.state.store.path(chat.screen.state.conversation or 0)
+        kept = chat.store.path(chat.path.conversation or 0)
         assert (kept[-1].role, kept[-1].state) == ("tool", "streaming")
         await chat.press("escape")
         await chat.over(3)
@@ -166,19 +166,19 @@ async def test_an_open_call_is_asked_about_again_and_typing_goes_on_without_it(
         chat.script((READ,))
         await chat.send("Why?")
         await chat.asked()
-        choice, number = chat.screen.controller.tools.choice, chat.screen.state.conversation
+        choice, number = chat.screen.talk.rounds.tools, chat.path.conversation
         choice.approvals.allow(chat.asking[0].tool, "always", number or 0)
     async with open_calling(endless, home) as chat:
-        chat.screen.state.open(number)  # the tools are there by now
+        chat.path.open(number)  # the tools are there by now
         turn = await chat.asked()
         assert (turn.call, chat.box.called) == (READ, [])
         await chat.send("Never mind.")
         await chat.over(5)
         assert chat.roles == "uatua"
         assert not chat.asking
-        store = chat.screen.state.store
-        store.drop(chat.screen.state.records[2].id)
-        chat.screen.state.open(number)
+        store = chat.store
+        store.drop(chat.path.records[2].id)
+        chat.path.open(number)
         assert not (await chat.asked()).has_focus  # who opens it may be about to type
         await chat.press("ctrl+up", "y")
         await chat.over(4)
@@ -197,8 +197,8 @@ async def test_a_call_runs_again_as_a_branch(endless: Path, home: Path) -> None:
         await chat.asked()
         await chat.press("y")
         await chat.over(4)
-        assert chat.screen.state.records[2].content == "green"
-        assert len(chat.screen.state.records[2].siblings) == 2
+        assert chat.path.records[2].content == "green"
+        assert len(chat.path.records[2].siblings) == 2
 
 
 async def test_results_that_are_missing_are_told_to_be(endless: Path, home: Path) -> None:
@@ -211,7 +211,7 @@ async def test_results_that_are_missing_are_told_to_be(endless: Path, home: Path
         await chat.asked("list")
         assert any("net cannot be started." in note for note in chat.shown("Note"))
         await chat.press("ctrl+up", "up")
-        chat.screen.controller.answer()
+        chat.screen.talk.answer()
         await chat.until(lambda: len(chat.engine.requests) == 2)
         assert chat.engine.requests[1].messages[-1].content == NOT_RUN
 
@@ -279,7 +279,7 @@ async def test_a_model_that_asks_for_the_same_again_has_to_answer(
         assert choices == ["auto", "auto", "auto", "none"]
         told = [request.messages[-1].content for request in chat.engine.requests]
         assert [NO_MORE in text for text in told] == [False, False, False, True]
-        assert not any(NO_MORE in record.content for record in chat.screen.state.records)
+        assert not any(NO_MORE in record.content for record in chat.path.records)
 
 
 async def test_after_esc_nothing_runs_unasked_however_it_was_allowed(
@@ -290,7 +290,7 @@ async def test_after_esc_nothing_runs_unasked_however_it_was_allowed(
         await chat.send("Why?")
         turn = await chat.asked("wipe")
         read = chat.box.tools[0]
-        chat.screen.controller.tools.choice.approvals.allow(read, "always", 1)
+        chat.screen.talk.rounds.tools.approvals.allow(read, "always", 1)
         await chat.press("y")
         await chat.until(lambda: chat.box.called)
         assert chat.asking == [] != [turn]

@@ -21,13 +21,13 @@ async def test_every_conversation_and_a_new_one_has_its_own_also_after_a_restart
     pair: Pair,
 ) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
-        one = chat.screen.state.conversation
+        one = chat.path.conversation
         chat.prompt.text = "half of one"
         chat.prompt.attached.add(PINNED)
         await chat.pilot.press("ctrl+n")
         assert (chat.prompt.text, chat.prompt.attachments) == ("", ())
         await chat.ask("Two")
-        two = chat.screen.state.conversation
+        two = chat.path.conversation
         chat.prompt.text = "half of two"
         await open_conversation(chat, None)
         chat.prompt.text = "half of something new"
@@ -45,7 +45,7 @@ async def test_every_conversation_and_a_new_one_has_its_own_also_after_a_restart
 
 async def test_what_was_sent_is_not_unfinished_any_more(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
-        one = chat.screen.state.conversation
+        one = chat.path.conversation
         await open_conversation(chat, None)
         assert chat.prompt.text == ""
         await open_conversation(chat, one)
@@ -73,7 +73,7 @@ async def test_a_change_of_a_question_that_is_left_is_there_when_one_comes_back(
         await chat.pilot.press("enter")
         await chat.until(lambda: chat.said[0] == "One and a half")
         assert chat.prompt.text == "meanwhile"
-        await chat.until(lambda: not chat.screen.state.busy)
+        await chat.until(lambda: not chat.screen.talk.answers)
 
 
 async def test_a_question_that_was_left_unchanged_is_as_it_was(pair: Pair) -> None:
@@ -83,7 +83,7 @@ async def test_a_question_that_was_left_unchanged_is_as_it_was(pair: Pair) -> No
         assert chat.prompt.text == ""
         assert not chat.app._notifications
         chat.screen.autosave.keep()
-        assert "One" not in str(chat.screen.unsent._kept)
+        assert "One" not in str(chat.screen.controller.unsent._kept)
 
 
 async def test_a_change_of_a_question_goes_on_after_a_restart(pair: Pair) -> None:
@@ -100,14 +100,14 @@ async def test_a_change_of_a_question_goes_on_after_a_restart(pair: Pair) -> Non
         await edit_the_question(chat)
         await chat.pilot.press("enter")
         await chat.until(lambda: chat.said[0] == "One and a half")
-        await chat.until(lambda: not chat.screen.state.busy)
+        await chat.until(lambda: not chat.screen.talk.answers)
 
 
 async def test_it_is_on_disk_before_the_app_ends(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
         chat.prompt.text = "more"
         other = Store(place())
-        number = chat.screen.state.conversation
+        number = chat.path.conversation
         await chat.until(lambda: "more" in (other.recall(unsent(number, None)) or ""))
         assert other.recall("open") == str(number)
         other.close()
@@ -120,7 +120,6 @@ async def test_a_conversation_that_has_been_deleted_for_good_is_no_reason_to_com
         pass
     store = Store(place())
     store.delete(store.summaries()[0].id)
-    store.purge()
     store.close()
     async with open_chat(*pair) as chat:
         await chat.ready()

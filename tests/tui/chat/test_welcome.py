@@ -6,6 +6,7 @@ import pytest
 from textual import events
 
 from assistant.events import Loading, Origin
+from assistant.talk.tool_set import ToolSettings
 from assistant.tools.servers import ServerSettings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.app.app import SpecchatApp
@@ -21,7 +22,6 @@ from tui.chat.conversation.welcome import (
     Welcome,
 )
 from tui.race.screen import RaceScreen
-from tui.settings.tool_tables import ToolSettings
 from tui.widgets.token_styles import COLOURED, GHOST, NAMES, PLAIN
 
 CODE, EDIT, RACE = SUGGESTIONS

@@ -10,31 +10,23 @@ import psutil
 import pytest
 
 from assistant.lab.protocol import Check, Proved
-from assistant.request import Sampling
 from models.errors import EngineDied
 from tests import tiny
 from tests.patience import WAIT_S
 from tests.tui.shell.program import run, start
-from tui.lab.prove_report import PROMISE, ProofOutcome, lines, report, verdict
+from tui.lab.prove import PROMISE, TITLES, lines, verdict
 
 PROVE = ("prove", "--threads", "1")
-NOISE = {"width": 4, "rows": 48, "largest": 0.5, "flips": 1, "variation": 0.02}
-RATE = {"z": -0.4, "expected": 0.81, "measured": 0.8, "trials": 800}
-PARTED = {"tokens": 48, "proposed": 57, "accepted": 31, "replayed": 50, "rows": 50, "noise": 0.5}
-PARTED |= {"place": 7, "apart": 0.125, "off": 0.25}
-LAW = {"laws": 1, "outcomes": 22, "variation": 0.0}
+NOISE = {"rows": 48, "largest difference": 0.5, "relative error": 0.02}
+PARTED = {"tokens": 48, "proposed": 57, "accepted": 31, "parting": 7, "off": 0.25}
 CHECKS = [
-    Check("enumeration", "token rule, lookahead 2", True, LAW),
-    Check("mistakes", "every proposal is accepted", True, {"variation": 0.16}),
-    Check("mistakes", "sampled: every proposal is accepted", None, {"power": 0.5}),
-    Check("noise", "batches of 4 beside single tokens", None, NOISE),
-    Check("rollback", "4 rows", True, {"rows": 8, "identical": 8, "largest": 0.0, "noise": 0.5}),
+    Check("mistakes", "every proposal is accepted", True, {"answers": 1000}, 1e-30),
+    Check("noise", "batches of 4 beside single tokens", True, NOISE),
     Check("greedy", "“a task”", True, PARTED),
-    Check("sampling", "“x” token rule: the first token", True, {"samples": 10, "outcomes": 2}, 0.4),
-    Check("sampling", "“x” token rule: acceptance of proposal 1", True, RATE, 0.3),
+    Check("restored", "a snapshot", None, note="there was no room for a snapshot"),
+    Check("samples", "“x” token rule", True, {"answers": 2500, "proposed by tail": 12}, 0.4),
 ]
 PROVED = Proved((Path("/t.gguf"), Path("/d.gguf")), None, True, 5, 61.0)
-FOUND = ProofOutcome(Sampling(), False, CHECKS, PROVED)
 
 
 @pytest.fixture(scope="module")
@@ -51,39 +43,36 @@ def test_a_pair_is_proved_and_the_object_has_every_layer(target: Path, draft: Pa
     found = json.loads(out)
     assert (found["holds"], found["complete"]) == (True, True)
     assert (found["target"], found["draft"]) == (str(target), str(draft))
-    assert found["promise"] == PROMISE
-    assert 0 < found["false_alarm"] <= 1e-4
-    layers = found["layers"]
-    assert all(layers.values())
-    assert all(check["holds"] is not False for checks in layers.values() for check in checks)
-    assert {check["p_value"] is None for check in layers["sampling"]} == {False}
-    assert "comparing samples, 2 of 3" in err
+    assert (found["promise"], found["false_alarm"]) == (PROMISE, 1e-6)
+    assert found["layers"].keys() == TITLES.keys()
+    assert all(found["layers"].values())
+    assert "comparing samples" in err
     assert "left" in err
 
 
-def comparing_the_cache(target: Path) -> subprocess.Popen[str]:
-    """Return a command that has begun to compare."""
+def comparing_widths(target: Path) -> subprocess.Popen[str]:
+    """Return a command that has begun to compare the target's batches."""
     process = start(*PROVE, "--target", target, "--draft", "none")
     assert process.stderr is not None
-    while "comparing the cache" not in process.stderr.readline():
-        pass
+    while "comparing noise" not in process.stderr.readline():
+        assert process.poll() is None
     return process
 
 
 def test_an_interrupt_ends_it_with_130_and_what_was_found(slow: Path) -> None:
-    process = comparing_the_cache(slow)
+    process = comparing_widths(slow)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=WAIT_S)
     assert process.returncode == 130
-    assert "total variation 0, exactly" in out
+    assert "every proposal is accepted" in out
     assert "was stopped before its end" in out
-    assert "By samples" not in out
+    assert TITLES["samples"] not in out
     assert "Traceback" not in err
 
 
 @pytest.mark.thorough  # that of tune dies every day
 def test_death_of_the_engine_is_a_model_error_after_what_was_found(slow: Path) -> None:
-    process = comparing_the_cache(slow)
+    process = comparing_widths(slow)
     (engine,) = psutil.Process(process.pid).children()
     engine.send_signal(signal.SIGABRT)
     out, err = process.communicate(timeout=WAIT_S)
@@ -93,45 +82,42 @@ def test_death_of_the_engine_is_a_model_error_after_what_was_found(slow: Path) -
 
 
 def test_all_that_was_found_is_said_in_80_columns() -> None:
-    text = "\n".join(lines(FOUND))
+    text = "\n".join(lines(CHECKS))
     for said in (
-        "token rule, lookahead 2    22 outcomes: total variation 0, exactly",
-        "0.1600  found",
-        "with probability 0.5",
-        "the same up to token 7 of 48, where two tokens are 0.125 apart",
-        "8 of 8 identical to the last bit",
-        "p = 0.3",
-        "accepted 0.800 for 0.810 (z -0.4)",
-        "All checks pass: with this pair, speculation changes nothing but the speed.",
+        "every proposal is accepted\n    answers 1,000, p at most 1e-30",
+        "rows 48, largest difference 0.5, relative error 0.02",
+        "tokens 48, proposed 57, accepted 31, parting 7, off 0.25",
+        "NOT TESTED a snapshot\n    there was no room",
+        "answers 2,500, proposed by tail 12, p at most 0.4",
     ):
         assert said in text
     assert max(map(len, text.splitlines())) <= 80
-    assert PROMISE in " ".join(text.split())
-    assert "a batch moves a logit by 0.5 at most" in " ".join(text.split())
+    said = verdict(CHECKS, PROVED)
+    assert "All checks pass: with this pair, speculation changes nothing but the speed." in said
+    assert PROMISE in said
+    assert "a batch moves a logit by 0.5 at most" in said
 
 
 @pytest.mark.parametrize("check", [check for check in CHECKS if check.holds])
-def test_whatever_is_broken_is_named_and_is_exit_code_1(check: Check) -> None:
+def test_whatever_is_broken_is_named(check: Check) -> None:
     broken = replace(check, holds=False, note="a reason")
-    outcome = replace(FOUND, checks=[broken if each is check else each for each in CHECKS])
-    assert outcome.exit_code == 1
-    assert check.what in verdict(outcome)
-    assert not report(outcome)["holds"]
-    said = "\n".join(lines(outcome))
-    assert "BROKEN" in said or "NOT FOUND" in said
+    assert f"{check.layer}: {check.what}" in verdict([broken], PROVED)
+    assert f"  BROKEN {check.what}\n    a reason" in "\n".join(lines([broken]))
 
 
 def test_verdicts_say_what_was_not_tested() -> None:
     alone = replace(PROVED, paths=(Path("/t.gguf"),), no_draft="No draft model was chosen.")
-    assert "were not tested" in verdict(replace(FOUND, proved=alone))
-    recurrent = replace(alone, speculates=False)
-    assert "never speculates" in verdict(replace(FOUND, proved=recurrent))
-    stopped = replace(FOUND, proved=None, interrupted=True)
-    assert (stopped.exit_code, report(stopped)["complete"]) == (130, False)
-    died = replace(FOUND, proved=None, error=EngineDied("It died."))
-    assert report(died)["error"] == "It died."
+    assert "No draft model was chosen. Only copies were proposed." in verdict(CHECKS, alone)
+    assert "never speculates" in verdict(CHECKS[:1], replace(alone, speculates=False))
+    assert "was stopped before its end" in verdict(CHECKS, None)
+    assert "failed before its end" in verdict(CHECKS, None, EngineDied("It died."))
 
 
-def test_without_noise_the_promise_says_so() -> None:
-    silent = Check("noise", "batches", None, NOISE | {"largest": 0.0})
-    assert "the same to the last bit" in "\n".join(lines(replace(FOUND, checks=[silent])))
+def test_a_check_that_fails_is_exit_code_1(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assistant.lab.prove.batch_noise.ERROR", -1.0)
+    monkeypatch.setattr("assistant.lab.prove.proof.QUICK", (50, 8, 1, 1))
+    monkeypatch.setattr("assistant.lab.prove.mistakes.CASES", ())
+    code, out, _ = run(*PROVE, "--target", target, "--draft", "none")
+    assert code == 1
+    assert "BROKEN batches of 2" in out
+    assert "Please report it" in " ".join(out.split())

@@ -1,20 +1,17 @@
-"""`specchat models slim`: what it prints, keeps and refuses."""
+"""`specchat models slim`: what it prints, makes and refuses."""
 
-import json
 import signal
 import time
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from assistant.lab.slim import search as searching
-from assistant.lab.slim.draft_bench import DraftFigures, SpeedForecast
+from assistant.decoding.mapping import Mapping
 from models.drafts import Pairing, best_draft, made_here
-from models.errors import ModelError, ModelMissing, UsageError
+from models.errors import ModelError, ModelMissing
 from models.files.discovery import discover, identify
-from models.gguf import read_vocabulary, summarise
-from models.mapping import Mapping
+from models.gguf import read_vocabulary
+from models.mapping import shared_tokens
 from tests import tiny
 from tests.patience import WAIT_S
 from tests.tui.shell.program import endless, start
@@ -23,42 +20,17 @@ from tui.models.locate_pair import find_models
 from tui.settings.settings import Settings
 
 WORDS = tuple(f" word{i}" for i in range(600))
-N_VOCAB = 259 + len(WORDS)
+FEW = ("--tokens", 300)
 
 
 @pytest.fixture
-def here(bare_machine, monkeypatch):
+def here(bare_machine):
     """A machine with a target and a draft among specchat's own models."""
     folder = bare_machine / "models"
     folder.mkdir()
     tiny.write(folder / "target.gguf", layers=8, words=WORDS, stops=False)
     tiny.write(folder / "draft.gguf", seed=2, like=0, layers=2, words=WORDS, stops=False)
-    monkeypatch.setattr(searching, "SIZES", (300,))
-    monkeypatch.setattr(searching, "ANSWER_TOKENS", 6)
     return folder
-
-
-class Scripted:
-    """Figures that do not depend on how fast the machine is: the fewer tokens, the better."""
-
-    gain = 0.5
-
-    def __init__(self, *arguments) -> None:
-        pass
-
-    def measure(self, draft):
-        path = draft.weights.path
-        speedup = 1 + self.gain * (1 - summarise(path).n_vocab / N_VOCAB)
-        return DraftFigures(path.stat().st_size, 0.5, 0.9, 0.8, SpeedForecast(speedup, (3,)))
-
-
-class Useless(Scripted):
-    gain = 0.0
-
-
-@pytest.fixture
-def scripted(monkeypatch):
-    monkeypatch.setattr(searching, "DraftBench", Scripted)
 
 
 def run(*arguments):
@@ -68,30 +40,13 @@ def run(*arguments):
     return result
 
 
-@pytest.mark.thorough
-def test_slim_measures_with_the_models_themselves(here):
-    result = run(here / "target.gguf", "--json")
-    facts = json.loads(result.stdout)
-    names = [trial["name"] for trial in facts["trials"]]
-    assert names[:3] == ["as it is", "Q8_0", "Q4_0"]
-    for trial in facts["trials"]:
-        assert trial["figures"]["step"] > 0
-        assert 0 <= trial["figures"]["sampled"] <= 1
-        assert trial["figures"]["forecast"]["speedup"] >= 1
-    assert facts["draft"] == str(here / "draft.gguf")
-    kept = [path for path in here.iterdir() if path.stem not in ("target", "draft")]
-    assert kept == ([Path(facts["made"])] if facts["made"] else [])
-    assert "left" in result.stderr
-
-
-def test_what_is_kept_drafts_for_its_target_from_then_on(here, scripted):
+def test_what_is_made_drafts_for_its_target_from_then_on(here):
     before = {path: path.read_bytes() for path in here.iterdir()}
-    result = run(here / "target.gguf")
+    result = run(here / "target.gguf", *FEW)
     (made,) = set(here.iterdir()) - before.keys()
     assert {path: path.read_bytes() for path in before} == before
-    assert made.name == "draft-slim-300.gguf"
-    assert f"Kept {made}" in result.stdout
-    assert "300 tokens" in result.stdout
+    assert made.name == "draft-slim-q4_0-300.gguf"
+    assert result.stdout.startswith(f"Made {made}: ")
     target = identify(str(here / "target.gguf"))
     draft, reason = best_draft(target, discover())
     assert draft.path == made
@@ -100,11 +55,11 @@ def test_what_is_kept_drafts_for_its_target_from_then_on(here, scripted):
     setup, problem = find_models(Settings(target=str(target.path)))
     assert (setup.draft, problem) == (made, None)
     assert "shares 300 tokens" in Pairing(target).judge(draft).reason
-    assert Mapping.between(read_vocabulary(target.path), read_vocabulary(made)).size == 300
+    assert Mapping(*shared_tokens(read_vocabulary(target.path), read_vocabulary(made))).size == 300
 
 
-def test_what_was_made_for_one_target_is_not_preferred_for_another(here, scripted):
-    run(here / "target.gguf")
+def test_what_was_made_for_one_target_is_not_preferred_for_another(here):
+    run(here / "target.gguf", *FEW)
     tiny.write(here / "other.gguf", seed=9, layers=13, words=WORDS)
     other = identify(str(here / "other.gguf"))
     assert made_here(other) is None
@@ -112,8 +67,8 @@ def test_what_was_made_for_one_target_is_not_preferred_for_another(here, scripte
     assert draft.name == "draft.gguf"
 
 
-def test_file_from_elsewhere_that_claims_to_be_made_here_is_not_preferred(here, scripted, tmp_path):
-    run(here / "target.gguf")
+def test_file_from_elsewhere_that_claims_to_be_made_here_is_not_preferred(here, tmp_path):
+    run(here / "target.gguf", *FEW)
     target = identify(str(here / "target.gguf"))
     (made,) = here.glob("*slim*")
     elsewhere = tmp_path / "elsewhere"
@@ -124,18 +79,9 @@ def test_file_from_elsewhere_that_claims_to_be_made_here_is_not_preferred(here, 
     assert made_here(target) is None
 
 
-def test_what_was_made_is_no_source_for_more(here, scripted):
-    run(here / "target.gguf")
-    facts = json.loads(run(here / "target.gguf", "--json").stdout)
-    assert facts["draft"] == str(here / "draft.gguf")
-
-
-def test_without_a_gain_nothing_is_kept_and_that_is_said(here, monkeypatch):
-    monkeypatch.setattr(searching, "DraftBench", Useless)
-    before = sorted(here.iterdir())
-    result = run(here / "target.gguf")
-    assert "Nothing made from draft.gguf is faster here" in result.stdout
-    assert sorted(here.iterdir()) == before
+def test_what_was_made_is_no_source_for_more(here):
+    run(here / "target.gguf", *FEW)
+    assert "where draft.gguf has" in run(here / "target.gguf", "--tokens", 290).stdout
 
 
 @pytest.mark.parametrize(
@@ -145,7 +91,6 @@ def test_without_a_gain_nothing_is_kept_and_that_is_said(here, monkeypatch):
         (["target.gguf", "--draft", "bad.gguf"], ModelError, "web page"),
         (["target.gguf", "--draft", "target.gguf"], ModelError, "it is the target itself"),
         (["draft.gguf"], ModelMissing, "No model on this machine can draft for draft.gguf"),
-        (["target.gguf", "--text", "nowhere.txt"], UsageError, "nowhere.txt cannot be read"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(here, monkeypatch, arguments, error, reason):
@@ -160,9 +105,7 @@ def test_what_cannot_be_done_is_one_sentence(here, monkeypatch, arguments, error
 def test_interrupt_keeps_nothing_and_ends_with_130(here):
     before = sorted(here.iterdir())
     pair = (here / "target.gguf", "--draft", here / "draft.gguf")
-    held = endless("assistant.lab.slim.search", "DraftBench.measure")
-    program = start("models", "slim", *pair, first=held)
-    assert "counting" in program.stderr.readline()
+    program = start("models", "slim", *pair, first=endless("models.slim.slim_draft", "read_layout"))
     while not list(here.glob(".slim-*")) and program.poll() is None:
         time.sleep(0.01)
     program.send_signal(signal.SIGINT)

@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from assistant.decoding.lookahead.machine_cache import Prediction
+from assistant.engine.machine_cache import Prediction
 from models import catalog, gguf
 from models.catalog import GGUF
 from models.drafts import mark
 from models.errors import ModelError, ModelMissing, NetworkError
 from models.files.discovery import identify
-from models.slim import default_draft
-from models.slim.workshop import Recipe, workshop
+from models.slim import default_draft, slim_draft
 from tests import tiny
 from tests.models.files.wheels import build_parts
 from tests.patience import WAIT_S
@@ -199,13 +198,10 @@ def test_list_and_doctor_tell_of_a_draft_that_was_made_here(here, toy, monkeypat
     monkeypatch.setattr(catalog, "DEFAULT", catalog.Pair("default", toy, toy))
     run("pull", "toy")
     told = [each for each in checkup() if "faster draft" in each.text]
-    assert [(each.verdict, each.mend) for each in told] == [
-        ("note", "specchat models pull default")
-    ]
+    assert [(each.verdict, each.fix) for each in told] == [("note", "specchat models pull default")]
     source = here / "models" / "mine.gguf"
     vocabulary = gguf.read_vocabulary(source)
-    with workshop(source, lambda: np.zeros(vocabulary.size, np.int64)) as making:
-        made = making.keep(Recipe("Q4_0"), mark(identify("toy")))
+    made = slim_draft.make(source, np.arange(vocabulary.size), mark(identify("toy")))
     assert f"made to draft for toy: {made}" in [each.text for each in checkup()]
     assert "made to draft for toy" in run("list").stdout
     told = {
@@ -284,7 +280,7 @@ def test_pair_says_what_is_gained_here_or_that_nobody_measured(here, monkeypatch
         (Prediction(0, 1.0, None), "no gain here, whatever is accepted"),
     ):
         monkeypatch.setattr(
-            "assistant.decoding.lookahead.machine_cache.predict", lambda *_, said=predicted: said
+            "assistant.engine.machine_cache.predict", lambda *_, said=predicted: said
         )
         assert words in blocks(run("pair", str(target)).stdout)["mine.gguf"]
     (fact,) = json.loads(run("pair", str(target), "--json").stdout)["drafts"]

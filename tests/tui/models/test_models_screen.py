@@ -351,7 +351,6 @@ async def test_a_notice_of_the_download_is_shown(
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(bare_machine))
-    monkeypatch.setattr("models.files.hub.WAITS_S", (0.0,))
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     enter(monkeypatch, toy(data, repo="org/toy-GGUF"))
     async with browse() as models:

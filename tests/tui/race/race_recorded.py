@@ -9,12 +9,12 @@ from assistant.events import (
     Finished,
     Forecast,
     Ghost,
-    Lap,
-    Lined,
+    LaneEvent,
     ModelInfo,
     Origin,
     Prepared,
     RaceOver,
+    RaceReady,
     Ready,
     Reason,
     Stats,
@@ -23,7 +23,7 @@ from assistant.events import (
     Token,
 )
 from assistant.request import AnyJob, Lane, Message, Race, Request, Sampling, Setup
-from assistant.service import Hear, Ticket
+from assistant.service import EventStream
 
 TEXT = """Here is a function that merges two sorted lists:
 
@@ -71,10 +71,10 @@ def rounds(speculates: bool) -> Iterator[tuple[list[Token], tuple[Ghost, ...]]]:
         yield tokens, (Ghost(2, "wrong ", "model", accepted, 0.6, 0.1, 0.9),) if wrong else ()
 
 
-def laps(lane: int) -> Iterator[Lap]:
+def laps(lane: int) -> Iterator[LaneEvent]:
     """Yield what one lane says."""
     seconds, said = 0.4, 0
-    yield Lap(lane, 0.0, Prepared(24, 0, 0))
+    yield LaneEvent(lane, 0.0, Prepared(24, 0, 0))
     for number, (tokens, ghosts) in enumerate(rounds(lane == 1), 1):
         seconds += EVALUATION_S[lane]
         said += len(tokens)
@@ -100,8 +100,8 @@ def laps(lane: int) -> Iterator[Lap]:
         )
         forecast = Forecast(Reason.LIKELY, 1.7, EVALUATION_S[0])
         decoded = Decoded(tuple(tokens), ghosts, 3 * lane, 24 + said, stats, forecast)
-        yield Lap(lane, seconds, decoded)
-    yield Lap(lane, seconds, Finished("".join(WORDS), (), Stop.STOP_TOKEN, stats))
+        yield LaneEvent(lane, seconds, decoded)
+    yield LaneEvent(lane, seconds, Finished("".join(WORDS), (), Stop.STOP_TOKEN, stats))
 
 
 class Recorded:
@@ -110,14 +110,17 @@ class Recorded:
     def said(self, job: AnyJob) -> Iterator[Event]:
         """Yield what it says of a job."""
         if isinstance(job, Race):
-            yield Lined((ready(False), ready(True)))
+            yield RaceReady((ready(False), ready(True)))
             yield from sorted([*laps(0), *laps(1)], key=lambda lap: lap.clock)
             yield RaceOver()
 
-    def submit(self, job: AnyJob, hear: Hear) -> Ticket:
-        for event in (*self.said(job), None):
-            hear(event)
-        return Ticket(job, hear, lambda *_: None)
+    def do(self, job: AnyJob) -> EventStream:
+        stream = EventStream(job, lambda *_: None)
+        *events, end = self.said(job)
+        for event in events:
+            stream.put(event)
+        stream.put(end, last=True)
+        return stream
 
-    def close(self) -> None:
+    async def close(self) -> None:
         pass

@@ -5,7 +5,7 @@ from dataclasses import replace
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
-from assistant.events import Decoded, Finished, Lap, Origin, Stats, Stop, Token
+from assistant.events import Decoded, Finished, LaneEvent, Origin, Stats, Stop, Token
 from tests.tui.race.race_recorded import RACE
 from tui.race.lane_view import LaneView
 from tui.race.track import Track
@@ -18,9 +18,9 @@ STATS = Stats("ars", generated_tokens=9, decode_s=3.0, thought_tokens=7, thought
 def track(complete: bool = True) -> Track:
     lane = Track(RACE.lanes[0])
     for clock, tokens in ((1.0, (THOUGHT,)), (2.0, (ANSWER,))):
-        lane.record(Lap(0, clock, Decoded(tokens, (), 0, 9, STATS)))
+        lane.record(LaneEvent(0, clock, Decoded(tokens, (), 0, 9, STATS)))
     end = Finished(ANSWER.text, (), Stop.LENGTH, STATS, complete)
-    lane.record(Lap(0, 3.0, end))
+    lane.record(LaneEvent(0, 3.0, end))
     return lane
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from assistant.events import Event, Finished, Lap, Lined, RaceOver, Stop
+from assistant.events import Event, Finished, LaneEvent, RaceOver, RaceReady, Stop
 from assistant.request import Message, Race, Request, Setup
 from tests.tui.chat.chat_driver import HOT, TINY, Watched
 from tests.tui.driver import Driver
@@ -48,7 +48,7 @@ class Course(Driver):
     @property
     def ends(self) -> list[Finished]:
         """How each lane ended."""
-        laps = sorted(self.engine.heard(Lap), key=lambda lap: lap.lane)
+        laps = sorted(self.engine.heard(LaneEvent), key=lambda lap: lap.lane)
         return [lap.event for lap in laps if isinstance(lap.event, Finished)]
 
     @property
@@ -138,7 +138,7 @@ async def test_scoreboard_has_a_row_for_each_lane_whose_figures_are_the_engines(
 
 async def test_while_racing_it_says_that_lanes_take_turns(race: Race) -> None:
     long = replace(race, request=replace(race.request, max_tokens=400))  # neither is over so soon
-    async with racing(long, hold=(Lap, 30)) as course:
+    async with racing(long, hold=(LaneEvent, 30)) as course:
         await course.until(lambda: course.engine.held and course.phase == "racing")
         await course.until(lambda: "take turns" in course.line)
         assert course.offered() >= {"Stop"}
@@ -147,7 +147,7 @@ async def test_while_racing_it_says_that_lanes_take_turns(race: Race) -> None:
 
 async def test_escape_stops_the_lanes_keeps_their_text_and_then_closes(race: Race) -> None:
     long = replace(race, request=replace(race.request, max_tokens=400))
-    async with racing(long, hold=(Lap, 30)) as course:
+    async with racing(long, hold=(LaneEvent, 30)) as course:
         await course.until(lambda: course.engine.held and course.phase == "racing")
         await course.pilot.press("escape")
         assert "Stop" not in course.offered()
@@ -177,7 +177,7 @@ async def test_replay_shows_every_lane_at_its_own_speed(race: Race, hands: Hands
             )
             now = course.screen.replay.at
             for number, track in enumerate(tracks):
-                laps = [lap for lap in course.engine.heard(Lap) if lap.lane == number]
+                laps = [lap for lap in course.engine.heard(LaneEvent) if lap.lane == number]
                 past = [lap.event for lap in laps if lap.clock <= now]
                 counted = [event.stats for event in past if hasattr(event, "stats")]
                 assert track.standing.stats == (counted[-1] if counted else None)
@@ -289,7 +289,7 @@ async def test_every_size_works_and_lanes_stand_side_by_side_where_they_fit(
 
 
 async def test_screen_knows_its_race_before_the_engine_does(race: Race) -> None:
-    async with racing(race, hold=(Lined, 1)) as course:
+    async with racing(race, hold=(RaceReady, 1)) as course:
         await course.until(lambda: course.engine.held)
         titles = [str(view.border_title) for view in course.screen.lanes.views]
         assert "ArS" in titles[0]

@@ -1,5 +1,6 @@
 """`config.toml`: what it may say, what beats it, and how a fault is explained."""
 
+import os
 import tomllib
 from pathlib import Path
 
@@ -153,13 +154,24 @@ def test_a_file_with_windows_line_ends_and_a_byte_order_mark_is_read(tmp_path):
     assert read(path).lines == {"mode": 1, "threads": 2}
 
 
-def test_a_huge_file_and_a_folder_are_refused(tmp_path):
+def test_a_huge_file_is_refused(tmp_path):
     path = tmp_path / "config.toml"
     path.write_bytes(b"#" * (2 << 20))
     with pytest.raises(UsageError, match="larger than 1 MB"):
         read(path)
-    with pytest.raises(UsageError, match="cannot be read"):
-        read(tmp_path)
+
+
+@pytest.mark.parametrize("other", ["folder", "pipe", "/dev/zero", "/dev/null"])
+def test_what_is_not_a_regular_file_is_refused_and_never_waited_for(tmp_path, other):
+    path = tmp_path / "config.toml"
+    if other == "folder":
+        path.mkdir()
+    elif other == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(other)
+    with pytest.raises(UsageError, match="not a regular file"):
+        read(path)
 
 
 def test_deep_nesting_is_refused_without_a_traceback():

@@ -202,6 +202,12 @@ def test_what_was_written_is_read_and_the_rest_is_as_it_was(text, changes, prese
         assert comments(text) - comments(new) <= {commented(KEYS[name]) for name in changes}
 
 
+def test_names_that_no_toml_has_are_refused_with_a_reason(path):
+    with pytest.raises(StorageError, match="only UTF-8"):
+        write(read(path), {"target": os.fsdecode(b"\xff.gguf")}, {})
+    assert not path.exists()
+
+
 def comments(text: str) -> set[str]:
     return {
         statement.strip()

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,8 +14,9 @@ from assistant.engine.handlers import HANDLERS
 from assistant.lab.handlers import HANDLERS as LAB_HANDLERS
 from assistant.lab.protocol import LAB
 from assistant.process.protocol import Protocol
+from assistant.process.wire import Envelope
 from assistant.request import AnyJob
-from assistant.service import Hear, Ticket
+from assistant.service import EventStream
 from tests.asking import NearEngine
 from tests.engine import ENGINE
 from tests.patience import WAIT_S
@@ -61,9 +63,9 @@ def start(*arguments: object, first: str = "", **options) -> "subprocess.Popen[s
     )
 
 
-def run_apart(*arguments: object) -> tuple[int, str, str]:
+def run_apart(*arguments: object, **options) -> tuple[int, str, str]:
     """Run the program in a process of its own; return its exit code and what it printed."""
-    process = start(*arguments)
+    process = start(*arguments, **options)
     out, err = process.communicate(timeout=WAIT_S)
     return process.returncode, out, err
 
@@ -101,11 +103,9 @@ class WiredEngine(NearEngine):
         self._commands, self._messages = protocol.commands, protocol.messages
         super().__init__(LAB_HANDLERS if protocol is LAB else HANDLERS)
 
-    def submit(self, job: AnyJob, hear: Hear) -> Ticket:
-        return super().submit(self._commands.decode(self._commands.encode(job)), hear)
+    def do(self, job: AnyJob) -> EventStream:
+        crossed = self._commands.decode(self._commands.encode(Envelope(0, job)))
+        return super().do(crossed.content)
 
-    def said(self, event: object) -> None:
-        super().said(self._messages.decode(self._messages.encode(event)))
-
-    def over(self, end: object) -> None:
-        super().over(self._messages.decode(self._messages.encode(end)))
+    def said(self, event: object, last: bool) -> Any:
+        return self._messages.decode(self._messages.encode(Envelope(0, event))).content

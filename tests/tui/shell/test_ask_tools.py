@@ -11,10 +11,10 @@ from msgspec import structs
 from assistant.events import Finished
 from assistant.request import Request, ToolCall
 from assistant.store import Store
+from assistant.talk.calls import NO_MORE
 from tests import tiny
 from tests.asking import NearEngine
 from tests.assistant.tools.boxes import HERE
-from tui.chat.tools.calls import NO_MORE
 from tui.shell import engine_console
 from tui.shell.ask_command import ask as command
 
@@ -39,15 +39,15 @@ class Scripted(NearEngine):
     answers = 1
     requests: list[Request] = []  # noqa: RUF012 - of one test
 
-    def submit(self, job, hear):
+    def do(self, job):
         if isinstance(job, Request):
             self.requests.append(job)
-        return super().submit(job, hear)
+        return super().do(job)
 
-    def over(self, end):
-        if isinstance(end, Finished) and len(self.requests) <= self.answers:
-            end = structs.replace(end, text="", calls=self.calls)
-        super().over(end)
+    def said(self, event, last):
+        if isinstance(event, Finished) and len(self.requests) <= self.answers:
+            return structs.replace(event, text="", calls=self.calls)
+        return event
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_the_last_round_must_not_call_is_told_so_and_has_the_tools_of_then(
     server = NOTE.format(sys.executable, str(HERE / "good_server.py"))
     (home / "config.toml").write_text(f"[tools]\nrounds = 2\n{server}")
     monkeypatch.setattr(Scripted, "answers", 2)
-    monkeypatch.setattr("tui.shell.ask_tools.AskTools._is_allowed", lambda *_: True)
+    monkeypatch.setattr("tui.shell.ask_tools.AskTools.is_allowed", lambda *_: True)
     done = asked(replace(READ, name="note__grow", arguments="{}"), options=("--tools", "note"))
     assert done.exit_code == 0, done.output
     offered = [[tool.name for tool in request.tools] for request in Scripted.requests]

@@ -78,6 +78,24 @@ def test_exports_go_to_a_new_private_file_and_come_back(filled, tmp_path):
     assert len(json.loads(run("list", "--json").stdout)) == 2
 
 
+def test_what_was_imported_is_backed_up(filled, tmp_path):
+    out = tmp_path / "out.jsonl"
+    run("export", "--all", "-o", str(out))
+    run("delete", "1", "2", "--yes")
+    run("import", str(out))
+    filled.write_text("broken")
+    result = run("list", "--json")
+    assert "restored from the backup" in result.stderr
+    assert len(json.loads(result.stdout)) == 2
+
+
+def test_a_store_that_is_gone_is_restored_before_anything_is_listed(filled):
+    filled.unlink()
+    result = run("list", "--json")
+    assert "was missing" in result.stderr
+    assert [each["id"] for each in json.loads(result.stdout)] == [2, 1]
+
+
 def test_the_form_of_an_export_is_asked_for_or_follows_from_the_name(filled, tmp_path):
     assert run("export", "1").stdout.startswith("---\ntitle:")
     assert json.loads(run("export", "1", "--format", "jsonl").stdout.splitlines()[0])["specchat"]
@@ -111,10 +129,16 @@ def test_several_files_are_imported_together_and_a_broken_one_is_named(filled, t
     run("export", "2", "-o", str(second))
     bad.write_text("nonsense")
     run("delete", "1", "2", "--yes")
-    with pytest.raises(StorageError, match=r"3\.jsonl: This is not an export"):
+    with pytest.raises(StorageError, match=r"3\.jsonl: Line 1 is not from a specchat export"):
         run("import", str(first), str(bad))
     assert json.loads(run("list", "--json").stdout) == []
     assert len(run("import", str(first), str(second)).stdout.splitlines()) == 2
+
+
+def test_a_file_without_end_is_not_imported(filled, monkeypatch):
+    monkeypatch.setattr("tui.shell.chats_command.MAX_IMPORT_BYTES", 100_000)
+    with pytest.raises(StorageError, match="/dev/zero: more than"):
+        run("import", "/dev/zero")
 
 
 def test_delete_asks_and_then_leaves_nothing_in_the_file(filled):

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from assistant.store import Store, place
 from models.errors import Bug
 from models.files import checksum
 from tests import tiny
+from tests.assistant.store.talks import talk
 from tests.patience import WAIT_S
 from tests.tui.shell.program import ENDLESS, HOT, MAIN, ROOT, run, run_apart, start
 
@@ -26,8 +28,11 @@ def ask(target: Path, draft: Path, *arguments: object, **options) -> tuple[int, 
 def test_answer_goes_to_standard_output_and_the_rest_to_standard_error(target, draft):
     """In the processes that a shell starts; most tests below do without them."""
     known = ("ask", "--target", target, "--draft", draft, *HOT)
-    code, out, err = run_apart(*known, "--mode", "sps", "--max-tokens", 20, "hello")
+    # A pipe is no terminal, whatever is exported; what ASCII lacks is not a reason to fail.
+    shell = {"FORCE_COLOR": "1", "TTY_COMPATIBLE": "1", "PYTHONIOENCODING": "ascii"}
+    code, out, err = run_apart(*known, "--mode", "sps", "--max-tokens", 20, "hello", env=shell)
     assert code == 0
+    assert "?" in out
     assert "20 tokens" in err
     assert "tokens/evaluation" in err
     assert "accepted" in err
@@ -206,16 +211,37 @@ def test_reader_that_goes_away_is_no_error(endless):
     process.stderr.close()
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a full disk to try")
+@pytest.mark.parametrize(
+    "arguments",
+    [("--help",), ("--version",), ("config", "show"), ("chats", "export", "--all"), ("ask", "hi")],
+    ids=" ".join,
+)
+def test_output_that_cannot_be_written_is_exit_code_4_and_the_reason(target, arguments):
+    store = Store(place())
+    talk(store, "Hello")
+    store.close()
+    if arguments[0] == "ask":
+        arguments = (*arguments, "--target", target, "--draft", "none", *HOT, "--max-tokens", 9)
+    with open("/dev/full", "w") as full:
+        process = start(*arguments, stdout=full)
+        _, err = process.communicate(timeout=WAIT_S)
+    assert process.returncode == 4
+    (line,) = (line for line in err.splitlines() if line.startswith("specchat: "))
+    assert "Standard output cannot be written (No space left on device)" in line
+
+
 def test_doctor_tells_what_is_missing_and_the_command_that_fixes_it(tmp_path):
     bare = {"HF_HUB_CACHE": str(tmp_path / "hub"), "SPECCHAT_MODELS": str(tmp_path / "models")}
     code, out, err = run("doctor", "--json", env=bare)
     findings = json.loads(out)
     assert (code, err) == (3, "")
     assert {finding["topic"] for finding in findings} >= {"llama.cpp", "processor", "memory"}
-    assert [finding["mend"] for finding in findings if finding["verdict"] == "bad"] == [
+    assert [finding["fix"] for finding in findings if finding["verdict"] == "bad"] == [
         "specchat models pull qwen2.5-coder-1.5b",
         "specchat models pull qwen2.5-coder-0.5b",
     ]
+    assert all(finding["mend"] == finding["fix"] for finding in findings)  # a release longer
 
 
 @pytest.mark.weights

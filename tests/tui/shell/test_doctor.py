@@ -36,11 +36,11 @@ def test_one_that_is_not_installed_comes_with_the_command(monkeypatch):
     monkeypatch.setattr(engines, "installed", list)
     found = of_the_second_engine()
     assert found.verdict == "note"
-    assert str(found.mend).endswith("-m pip install ik-llama-cpp-python==0.1.5")
+    assert str(found.fix).endswith("-m pip install ik-llama-cpp-python==0.1.5")
     (found,) = doctor_command._other_engine("llama")
     assert found.verdict == "note"
     assert "files that ik_llama.cpp refuses" in found.text
-    assert str(found.mend) == f"make -C {ROOT} llama"
+    assert str(found.fix) == f"make -C {ROOT} llama"
 
 
 @needs_both
@@ -55,11 +55,13 @@ def test_one_that_cannot_be_loaded_is_told_with_the_reason(tmp_path, monkeypatch
     assert found.text.endswith("llama.cpp works without it.")
 
 
-def test_which_engine_runs_the_default_target_is_told_once_it_was_found_out(
+@needs_both
+def test_which_engine_runs_the_default_target_is_told_with_the_reason(
     tiny_target, tmp_path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
-    assert not [*doctor_command._choice(tiny_target)]
+    (found,) = doctor_command._choice(tiny_target)
+    assert found.text == "ik_llama.cpp. It is faster on CPUs."
     setup = Setup(tiny_target, cache=cache_dir())
     choice = EngineChoice("ik", "It is twice as fast.")
     engine_choice._records(cache_dir()).put(engine_choice._key(setup), choice)

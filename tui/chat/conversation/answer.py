@@ -1,7 +1,7 @@
 """An answer: its tokens while it streams, its words when it is complete."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,9 @@ from textual.app import ComposeResult
 from textual.reactive import reactive
 from textual.widgets import Static
 
+from assistant.events import CallDelta
 from assistant.stats import Stats
-from assistant.tokens import Step, Trace, said
+from assistant.tokens import Step, Trace
 from tui.chat.conversation.answer_views import View, Views
 from tui.chat.conversation.thought import Thought
 from tui.chat.conversation.token_view import whole
@@ -92,11 +93,6 @@ class Answer(Turn):
         if not self.busy:
             self.resume()
         self.steps.append(step)
-        if (call := said(step.tokens, "call")) and not self._calling.display:
-            self._called, self._calling.display = "", True
-        if call:
-            self._called += call
-            self._calling.update(safe(f"▸ Calling {' '.join(self._called.split())}"), layout=False)
         if (thought := step.part("thought")).tokens:
             begins = not self.thought.text
             self.thought.add(thought)
@@ -106,6 +102,15 @@ class Answer(Turn):
         self.views.tokens.add(step.part("answer"))
         if self.views.words is not None:
             self.views.words.add(step.text)
+
+    def call(self, deltas: Sequence[CallDelta]) -> None:
+        """Show what one round added to the calls of tools."""
+        if not deltas:
+            return
+        self._called = self._called if self._calling.display else ""
+        self._called += "".join(f"{each.name}{each.arguments}" for each in deltas)
+        self._calling.display = True
+        self._calling.update(safe(f"▸ Calling {' '.join(self._called.split())}"), layout=False)
 
     def tell(self, stats: Stats) -> None:
         """Take the figures of a round."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from assistant.store.values import Attachment
 from models.errors import UsageError
+from models.well_formed import well_formed
 from tui.safe import safe
 
 LIMIT = 10_000_000
@@ -32,7 +33,7 @@ def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachm
     Raises:
         UsageError: the file is not a text, too big, or cannot be read.
     """
-    name = _clean(str(path) if name is None else name)
+    name = well_formed(str(path) if name is None else name)
     try:
         if not pipes and not stat.S_ISREG(path.stat().st_mode):
             raise UsageError(f"{name} is not a file; only files with text can be attached.")
@@ -100,7 +101,3 @@ def _fenced(attachment: Attachment) -> str:
     runs = re.findall("`{3,}", attachment.text)
     fence = "`" * (max(map(len, runs), default=2) + 1)  # what the text holds does not end it
     return f"{attachment.name}:\n{fence}\n{attachment.text}\n{fence}"
-
-
-def _clean(name: str) -> str:
-    return name.encode("utf-8", "replace").decode()  # names of files need not be text

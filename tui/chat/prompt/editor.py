@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from tui.app.clipboard import copy_and_say
-from tui.app.textual_private import install
+from tui.app.textual_private import read_alt_enter
 from tui.chat.prompt.file_picker import Picker
 from tui.chat.prompt.input_history import InputHistory
 from tui.chat.prompt.mention import Mention
@@ -26,7 +26,7 @@ TAKEN = ("f6", "f7", "ctrl+y,super+y")
 _KEPT = [each for each in TextArea.BINDINGS if isinstance(each, Binding) and each.key not in TAKEN]
 PLACEHOLDER = "Ask something. Enter sends, Ctrl+J starts a new line, @ adds a file."
 
-install()
+read_alt_enter()
 
 
 class Editor(TextArea, inherit_bindings=False):

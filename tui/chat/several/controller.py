@@ -1,19 +1,17 @@
-"""Several answers to one question at once: kept as they come, and one of them chosen."""
+"""Several answers to one question at once: shown as they come, and one of them chosen."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assistant.events import Answered, Event, Failed, Finished, ModelInfo, OneOf
+from assistant.talk.effects import AnswerBegun, AnswerEnded, AnswerGrew, AnswersEnded, Effect
 from models.errors import StorageError
-from tui.chat.answer_writer import AnswerWriter
 from tui.chat.chat_controller import ChatController
-from tui.chat.conversation_state import ConversationState
-from tui.chat.dialogue import Dialogue
 from tui.chat.layout import ChatLayout
+from tui.safe import safe
 
 if TYPE_CHECKING:
-    from assistant.store import Record, State
+    from assistant.store import Record
     from tui.chat.several.screen import SeveralScreen
 
 
@@ -23,119 +21,71 @@ class SeveralAnswers:
     The answers are siblings in the conversation from the start, so none is lost whatever happens.
     """
 
-    def __init__(
-        self,
-        parts: ChatLayout,
-        state: ConversationState,
-        dialogue: Dialogue,
-        controller: ChatController,
-    ) -> None:
-        self._parts, self._state = parts, state
-        self._dialogue, self._controller = dialogue, controller
+    def __init__(self, parts: ChatLayout, controller: ChatController) -> None:
+        self._parts, self._controller = parts, controller
+        controller.show_beside = self.perform
         self._shown: SeveralScreen | None = None
-        self._records: list[Record] = []
-        self._writers: list[AnswerWriter] = []
+        self._records: dict[int, Record] = {}
         self._chosen = 0
+        self._shows = False  # whether several answers are under way, or one is to be chosen
 
     def begin(self) -> None:
         """Ask; or say why that cannot be."""
-        target, prompt, leaf = self._controller.idle_target(), self._parts.prompt, self._state.leaf
-        if target is None:
+        from tui.chat.several.screen import SeveralScreen
+
+        talk, prompt = self._controller.talk, self._parts.prompt
+        count, leaf = self._controller.settings.answers, talk.path.leaf
+        if self._controller.idle_target() is None:
             return
         if prompt.text.strip() or prompt.attachments:
             self._controller.keep(prompt.text, prompt.attachments)
         elif leaf is None:
-            text = f"Type a question first; it gets {self._state.settings.answers} answers."
+            text = f"Type a question first; it gets {count} answers."
             self._parts.notify(text, timeout=4, markup=False)
             return
         elif leaf.role == "assistant":
-            self._state.cut_before(leaf)
-        self._open(target)
-
-    def keep(self) -> None:
-        """Save the answers so far; may be called on any thread.
-
-        Raises:
-            StorageError: it cannot be written.
-        """
-        for writer in self._writers:
-            writer.keep(self._state.store)
-
-    def leave(self) -> None:
-        """Save the answers so far: the program ends."""
-        self._close("stopped")
-
-    def _open(self, model: ModelInfo) -> None:
-        from tui.chat.several.screen import SeveralScreen
-
-        count, question = self._state.settings.answers, self._state.records[-1].content
-        self._records, request = self._dialogue.several(model, self._controller.mode, count)
-        self._writers = [AnswerWriter(record) for record in self._records]
-        self._shown, self._chosen = SeveralScreen(question, count), 0
+            talk.path.cut_before(leaf)
+        self._records, self._chosen, self._shows = {}, 0, True
+        self._shown = SeveralScreen(talk.path.records[-1].content, count)
         self._parts.app.push_screen(self._shown, self._choose)
-        self._controller.ask(request, self._take)
+        talk.several(count)
 
-    def _take(self, event: Event | None) -> None:
-        """Keep and show what the engine says."""
-        match event:
-            case OneOf() | Answered():
-                if self._shown is not None:
-                    self._shown.take(event)
-                if isinstance(event, Answered):
-                    self._end("stopped")
-                elif self._writers:
-                    self._write(event)
-            case Failed():
-                self._end("failed")
-                if self._shown is not None:
-                    self._shown.dismiss(0)
-                self._state.view.note(event.message, "error")
-            case _:
-                self._controller.show(event)
-
-    def _write(self, event: OneOf) -> None:
-        writer, told = self._writers[event.answer], event.event
-        if not isinstance(told, Finished):
-            writer.add(told)
-        elif not writer.is_nothing(told):  # else `_close` drops it
-            try:
-                writer.finish(self._state.store, told)
-            except StorageError as error:
-                self._state.lost(error)
+    def perform(self, effect: Effect) -> None:
+        """Show what the talk says about an answer that is not in the conversation yet."""
+        shown = self._shown
+        match effect:
+            case _ if not self._shows:  # it is about an answer to another conversation
+                pass
+            case AnswerBegun(record, number):
+                self._records[number] = record
+            case AnswerGrew(_, _, event, number) if shown is not None:
+                shown.columns[number].take(event)
+            case AnswerEnded(record, event, number):
+                self._records[number] = record
+                if shown is not None and event is not None:
+                    shown.columns[number].take(event)
+            case AnswersEnded(event):
+                if shown is None:
+                    self._show()
+                elif event is None:  # they failed
+                    shown.dismiss(0)
+                else:
+                    shown.end(event)
 
     def _choose(self, number: int | None) -> None:
         """Continue with an answer, once all have ended."""
         self._shown, self._chosen = None, number or 0
-        if self._writers:
-            self._controller.cancel()
+        if self._controller.talk.answers:
+            self._controller.stop()
         else:
             self._show()
 
-    def _end(self, state: State) -> None:
-        self._close(state)
-        if self._shown is None:
-            self._show()
-        self._parts.status.show(activity=None)
-
-    def _close(self, state: State) -> None:
-        """Save what there is of answers that did not finish; nothing of one that never began."""
-        writers, self._writers = self._writers, []
-        for writer in writers:
-            try:
-                writer.close(self._state.store, state)
-            except StorageError as error:
-                self._state.lost(error)
-
     def _show(self) -> None:
         """Show the conversation with the answer that was chosen; if that is empty, as it is."""
-        state = self._state
+        chosen, self._shows = self._records[self._chosen], False
         try:
-            if state.conversation is not None:
-                chosen = self._records[self._chosen].id
-                if chosen in {record.id for record in state.store.tree(state.conversation)}:
-                    state.store.choose(chosen)
-            state.open(state.conversation)
+            self._controller.talk.path.choose_answer(chosen)
         except StorageError as error:
-            state.lost(error)
+            self._parts.notify(safe(str(error)), severity="error", timeout=10, markup=False)
         self._controller.follow()
         self._parts.prompt.focus()

@@ -11,7 +11,7 @@ from textual.events import DescendantFocus
 from textual.screen import Screen
 from textual.widgets import Static
 
-from assistant.events import Answered, Decoded, Finished, OneOf, Stop
+from assistant.events import Answered, Decoded, Finished, Stop
 from assistant.tokens import Step
 from tui.figures import MARKS, of_several
 from tui.safe import safe
@@ -83,14 +83,11 @@ class SeveralScreen(Screen[int]):
         for column in self.columns:
             column.set_class(column is event.widget, "-last")
 
-    def take(self, event: OneOf | Answered) -> None:
-        """Show what the engine says."""
-        if isinstance(event, OneOf):
-            self.columns[event.answer].take(event.event)
-        else:
-            self.over = True
-            self._line.update(" · ".join(of_several(event, len(self.columns))))
-            self.refresh_bindings()
+    def end(self, event: Answered) -> None:
+        """Say that all answers have ended."""
+        self.over = True
+        self._line.update(" · ".join(of_several(event, len(self.columns))))
+        self.refresh_bindings()
 
     def action_step(self, step: int) -> None:
         """Go to the previous or next answer, cyclically."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from time import monotonic
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -11,13 +11,13 @@ from textual.message import Message
 from textual.widgets import Static
 
 from assistant.request import ToolCall
+from assistant.talk.tool_rounds import Decision
 from assistant.tools.values import OfferedTool
 from tui.chat.conversation.turn import Turn, Verb
 from tui.chat.conversation.user_turn import shorten
-from tui.chat.tools.calls import access, arguments
+from tui.chat.tools.call_text import access, arguments
 from tui.safe import safe
 
-Decision = Literal["once", "conversation", "always", "refuse"]
 KEYS = "Enter allows it once · c in this conversation · a always · Esc refuses"
 DEAF_S = 0.6
 """Seconds in which keys do nothing: they were meant for what was on the screen before."""

@@ -11,10 +11,10 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from assistant.talk.tool_set import ToolSet
 from assistant.tools.values import OfferedTool, ServerReport
 from models.errors import StorageError
-from tui.chat.tools.calls import access
-from tui.chat.tools.tool_set import ToolSet
+from tui.chat.tools.call_text import access
 from tui.safe import safe
 
 _MARKS = {"ready": "●", "starting": "◌", "failed": "✗", "off": "○"}

@@ -1,11 +1,20 @@
 """`specchat bench`: what speculation is worth with your pair, on your machine."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tui.lab.bench.measuring_commands import paper, prompts, sweep
-from tui.lab.bench.options import FILE, html, json
+from assistant.lab.bench import papers, questions, systems
+from assistant.lab.bench.plan import interleaved
+from tui.shell import options as usual
+
+if TYPE_CHECKING:
+    from tui.settings.settings import Settings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.group()
@@ -18,56 +27,134 @@ def bench() -> None:
     """
 
 
-@click.command()
-@click.argument("a", type=FILE)
-@click.argument("b", type=FILE)
-@html
-@json
-def compare(a: Path, b: Path, json_file: Path | None, html_file: Path | None) -> None:
-    """Compare two reports written by --json: B against A, question by question."""
-    from assistant.lab.bench.compare_report import load, report
-    from tui.lab.bench.output import check_writable, show
+def measuring(command: Command) -> Command:
+    """Make a command of the group, with the options that all of them share."""
+    kept = "Keep results in this file, and continue from those already in it."
+    for option in (
+        usual.shared,
+        click.option("--markdown", is_flag=True, help="Print the tables as Markdown."),
+        click.option("--json", "json_file", type=FILE, help="Write all figures as JSON."),
+        click.option("--run", "run_path", type=FILE, help=kept),
+        click.option(
+            "--per-kind",
+            type=usual.NumberParameter(1),
+            metavar="N",
+            help="Ask N of each kind only.",
+        ),
+    ):
+        command = option(command)
+    bench.command()(command)
+    return command
 
-    check_writable(json_file, html_file)
-    first, second = load(a), load(b)
-    shown, differences = report(first, second)
-    show(shown, second.facts, {"differences": differences}, json_file, html_file)
 
-
-@click.command()
-@click.argument("run", type=FILE)
-@click.option(
-    "--machine",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="2-core-q4, 2-core-f16, flat-gpu, or a JSON file with seconds by width: "
-    '{"verify": {"1": 0.044, "4": 0.118}, "draft": {"1": 0.02}, "host_s": 0}. May be repeated.  '
-    "[all three]",
+repeated = click.option(
+    "--repeats", type=usual.NumberParameter(1, 100), default=1, help="Ask everything N times."
 )
-@click.option("--systems", "spec", metavar="SPEC", help="What is predicted.  [the run's own]")
-@json
-def predict(run: Path, names: tuple[str, ...], spec: str | None, json_file: Path | None) -> None:
-    """Predict how fast the systems of a run would be on another machine.
 
-    RUN is the file of a run of `specchat bench prompts`. Its answers are replayed with the same
-    code that plans rounds, and evaluations take the time of that machine's cost curve.
+
+def chosen(options: dict[str, Any]) -> "Settings":
+    """Return the settings, also those that were given in front of the command."""
+    from tui.shell.cli import given_before_the_command
+
+    typed = {name: value for name, value in options.items() if value is not None}
+    root = click.get_current_context().find_root()
+    return usual.settings({**given_before_the_command(root), **typed})
+
+
+@measuring
+@repeated
+@click.argument("file", required=False, type=FILE)
+@click.option(
+    "--systems",
+    "spec",
+    metavar="SPEC",
+    default=systems.DEFAULT,
+    show_default=True,
+    help="Systems to compare, separated by commas: ars, auto, sps[=K], or sources and K, as in "
+    "model=4 or suffix+model=3; after TARGET: with another target or quantisation, as in f16:ars.",
+)
+def prompts(
+    file: Path | None, spec: str, per_kind: int | None, repeats: int, **options: Any
+) -> None:
+    """Answer prompts with every system, and compare speeds.
+
+    FILE has JSON lines in the format of HumanEval or of Spec-Bench (only the first turn of
+    conversations is asked). Without it, specchat's own prompts are asked: code, chat, summaries,
+    questions, maths, translation and editing.
     """
-    from assistant.lab.bench import systems
-    from assistant.lab.bench.prediction_report import report
-    from assistant.lab.bench.run_answers import kept
-    from assistant.lab.bench.run_file import load
-    from assistant.lab.bench.simulator import PRESETS, machine
-    from tui.lab.bench.output import check_writable, show
+    from assistant.lab.bench import reports
+    from tui.lab.bench.running import measure
 
-    check_writable(json_file)
-    facts, results = load(run)
-    settings = facts["settings"]
-    ways = systems.parse(spec or ",".join(settings["systems"]))
-    machines = {"here": None, **{Path(name).stem: machine(name) for name in names or PRESETS}}
-    shown, figures = report([*kept(results)], ways, settings["sources"], machines)
-    show(shown, facts, {"predictions": figures}, json_file, None)
+    settings, ways = chosen(options), systems.parse(spec)
+    given = questions.read(file) if file else questions.shipped("tasks")
+    few = questions.first_of_each(given, per_kind)
+    asked = interleaved(few, ways, settings.sampling, repeats, settings.seed)
+    measure("prompts", settings, ways, asked, lambda found: reports.prompts(found, ways), options)
 
 
-for command in (prompts, sweep, paper, compare, predict):
-    bench.add_command(command)
+@measuring
+@repeated
+@click.argument("file", required=False, type=FILE)
+@click.option(
+    "--lookaheads",
+    metavar="LIST",
+    default="1,2,3,4,5,6,8",
+    show_default=True,
+    help="The lookaheads to try, besides ArS.",
+)
+def sweep(
+    file: Path | None, lookaheads: str, per_kind: int | None, repeats: int, **options: Any
+) -> None:
+    """Try lookaheads: time for 128 tokens, tokens per round, time of a round.
+
+    That is figure 1 of Chen et al. 2023, for a code and a summarisation task, or for the prompts in
+    FILE. Proposals are the draft model's; --source names another source.
+    """
+    from assistant.lab.bench import reports
+    from tui.lab.bench.running import measure
+
+    settings = chosen(options)
+    ways = systems.sweep((settings.source or "model").replace(",", "+"), lookaheads)
+    own = [each for each in questions.shipped("tasks") if each.kind in ("code", "summary")]
+    few = questions.first_of_each(questions.read(file) if file else own, per_kind)
+    asked = interleaved(few, ways, settings.sampling, repeats, settings.seed)
+    measure("sweep", settings, ways, asked, lambda found: reports.sweep(found, ways), options)
+
+
+@measuring
+@click.option("--code", type=FILE, help="Functions to complete, in HumanEval's format.")
+@click.option("--summaries", type=FILE, help="Texts in Spec-Bench's format.")
+@click.option(
+    "--files",
+    metavar="LIST",
+    help="Other quantisations or files of the target to compare with, as in f16,q8_0; none.  "
+    "[f16, bf16 and mxfp4 where they are here]",
+)
+def paper(
+    code: Path | None,
+    summaries: Path | None,
+    files: str | None,
+    per_kind: int | None,
+    **options: Any,
+) -> None:
+    """Reproduce the tables of the papers, with your pair on your machine.
+
+    Chen et al. 2023: scores and speed, the lookahead sweep. Leviathan et al. 2023: acceptance rates
+    of drafts, speed by lookahead against the formulas. Qualcomm: quantisation, speculation, both.
+    Takes tens of minutes; --per-kind makes it shorter. Sampling follows the papers, not your
+    settings. No code from answers is run.
+    """
+    from assistant.lab.bench.paper_tables import tables
+    from tui.lab.bench.running import here, measure
+
+    settings = chosen(options | {"seed": None})  # the coupled draws of a seed are not their SpS
+    texts = questions.read(summaries) if summaries else questions.shipped("summaries")
+    references = {each.name: each.reference for each in texts if each.reference}
+    if not references:
+        raise click.UsageError(f"{summaries} has no reference summary to compare with.")
+    scored = [each for each in texts if each.reference]
+    tasks = [*scored, *(questions.read(code) if code else questions.shipped("code"))]
+    labels = here(settings) if files is None else [*filter("none".__ne__, files.split(","))]
+    ways, mixed = papers.systems(labels), questions.first_of_each(questions.shipped("tasks"), 1)
+    asked = papers.asked(questions.first_of_each(tasks, per_kind), mixed, ways)
+    measure("paper", settings, ways, asked, lambda all: tables(all, ways, references), options)

@@ -1,106 +1,81 @@
-"""Where a report goes: standard output, a JSON file, an HTML file."""
+"""Where tables go: to standard output, as text or as Markdown, and to a JSON file."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
 import click
 
-from assistant.lab.bench.report import Report, ReportTable, Section
-from assistant.lab.bench.run_answers import RunAnswer, plain
+from assistant.lab.bench.table import ResultTable
 from models.errors import StorageError
-from tui.lab.bench.html import page
 from tui.safe import safe
+from tui.widgets.text_figures import bar
 
 WIDTH = 79
-RATES = ("tokens_per_s", "tokens_per_eval", "acceptance_rate")
-UNTOLD = {"profile", "rounds", "pace"}
-"""Fields of an answer that only the simulator wants."""
+BAR = 16
+"""Cells of the longest bar, where there is room."""
+
+
+def check_writable(path: Path | None) -> None:
+    """Check before hours of measuring that the figures can be written.
+
+    Raises:
+        StorageError: they cannot.
+    """
+    if path is not None and not path.parent.is_dir():
+        raise StorageError(f"{path} cannot be written: there is no folder {path.parent}.")
 
 
 def show(
-    report: Report,
-    facts: Mapping[str, Any],
-    figures: Mapping[str, Any],
-    json_file: Path | None,
-    html_file: Path | None,
+    tables: Sequence[ResultTable], about: Mapping[str, Any], options: Mapping[str, Any]
 ) -> None:
-    """Print a report, and write it to files.
+    """Print tables, and write their values to a file.
 
     Raises:
-        StorageError: a file cannot be written.
+        StorageError: it cannot be written.
     """
-    click.echo("\n".join(map(safe, lines(report))).rstrip())
-    if json_file:
-        _write(json_file, json.dumps({**facts, **plain(figures)}, indent=1))
-    if html_file:
-        _write(html_file, page(report, facts))
-
-
-def brief(found: Sequence[RunAnswer]) -> list[dict[str, Any]]:
-    """Return answers without what only the simulator wants."""
-    told: list[dict[str, Any]] = plain(found)
-    for fields, answer in zip(told, found, strict=True):
-        measured = fields.pop("measured")
-        if answer.measured:
-            fields |= {name: value for name, value in measured.items() if name not in UNTOLD}
-            fields["stats"] |= {name: getattr(answer.measured.stats, name) for name in RATES}
-    return told
-
-
-def check_writable(*paths: Path | None) -> None:
-    """Check before hours of measuring that the report can be written.
-
-    Raises:
-        StorageError: it cannot.
-    """
-    for path in paths:
-        if path is not None and not path.parent.is_dir():
-            raise StorageError(f"{path} cannot be written: there is no folder {path.parent}.")
-
-
-def _write(path: Path, text: str) -> None:
+    form = markdown if options["markdown"] else lines
+    click.echo("\n\n".join("\n".join(map(safe, form(table))) for table in tables))
+    if (path := options["json_file"]) is None:
+        return
+    facts = {**about, "tables": [asdict(table) for table in tables]}
     try:
-        path.write_text(text, "utf-8")
+        path.write_text(json.dumps(facts, indent=1), "utf-8")
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror}.") from error
     click.echo(safe(f"Wrote {path}"), err=True)
 
 
-def lines(report: Report) -> Iterator[str]:
-    """Yield the sections' tables and sentences; plots are for the HTML report."""
-    for section in report.sections:
-        yield from _section(section, len(report.sections) > 1)
-
-
-def _section(section: Section, is_titled: bool) -> Iterator[str]:
-    if is_titled:
-        yield from (section.title, "=" * len(section.title), "")
-    for table in section.tables:
-        yield from _table(table)
-        yield ""
-    for text in section.text:
-        yield from wrap(text, WIDTH)
-    yield ""
-
-
-def _table(table: ReportTable) -> Iterator[str]:
-    """Yield a table; of two columns of names, the first becomes lines of their own."""
+def lines(table: ResultTable) -> Iterator[str]:
+    """Yield a table in columns; of two columns of names, the first becomes lines of its own."""
     groups = table.names > 1
-    rows = [row[groups:] for row in (table.header, *table.rows)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    yield table.title
-    yield _row(rows[0], widths, table.names - groups)
+    rows = [table.text(row)[groups:] for row in table.rows]
+    header = [name for name, _ in table.header][groups:]
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    room = min(BAR, WIDTH - sum(widths) - 2 * len(widths) - 3)
+    yield from (table.title, _row(header, widths, table.names - groups))
     before = None
-    for row in table.rows:
+    for row, cells in zip(table.rows, rows, strict=True):
         if groups and row[0] != before:
-            yield row[0]
-        yield _row(row[groups:], widths, table.names - groups)
+            yield str(row[0])
+        drawn = bar(table.share(row), room) if table.bars is not None and room > 3 else ""
+        yield f"{_row(cells, widths, table.names - groups)}  {drawn}".rstrip()
         before = row[0]
-    if table.note:
-        yield from wrap(table.note, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    yield from wrap(table.note, WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def markdown(table: ResultTable) -> Iterator[str]:
+    """Yield a table as Markdown, its bars in a last column."""
+    has_bars = table.bars is not None
+    header = [name for name, _ in table.header] + [""] * has_bars
+    yield from (f"### {table.title}", "", f"| {' | '.join(header)} |", "|---" * len(header) + "|")
+    for row in table.rows:
+        drawn = [bar(table.share(row), BAR)] if has_bars else []
+        yield f"| {' | '.join([*table.text(row), *drawn])} |"
+    yield from ("", table.note) if table.note else ()
 
 
 def _row(cells: Sequence[str], widths: Sequence[int], names: int) -> str:

@@ -1,117 +1,163 @@
-"""Do tasks one after another, save each result, and show the progress."""
+"""One run: from settings and systems to answers that are measured and kept, and to tables."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import asdict, replace
 from datetime import datetime
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import click
 
-from assistant.lab.bench.run_answers import RunAnswer, kept
+from assistant.draft_sources import COPYING
+from assistant.engine.engine_choice import told_apart
+from assistant.lab.bench.answers import Compared, RunAnswer, kept
+from assistant.lab.bench.environment import facts
+from assistant.lab.bench.plan import Asked
 from assistant.lab.bench.run_file import RunFile
-from assistant.lab.protocol import LAB, Gauge, Lockstep
-from models.errors import SpecchatError
+from assistant.lab.bench.systems import System
+from assistant.lab.bench.table import ResultTable
+from assistant.lab.protocol import LAB, Lockstep, Trial
+from assistant.request import Message, Request, Setup
+from models.errors import ModelError, ModelMissing, SpecchatError
 from models.files.places import cache_dir
+from models.files.variants import variant
+from tui.lab.bench.output import check_writable, show
+from tui.models.locate_pair import NO_DRAFT, find_models, find_with
 from tui.safe import safe
+from tui.settings.settings import Settings
 from tui.shell.engine_console import EngineConsole
 from tui.widgets.text_figures import left
 
+ANSWER_TOKENS = 128
+"""Tokens of an answer, where the user sets no length: as many as Chen et al. time."""
+FILES = ("f16", "bf16", "mxfp4")
+"""Quantisations that are compared where they are on this machine."""
 LINE_EVERY_S = 30.0
 """Seconds between two lines of progress without a terminal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """Something to measure, and how its result is saved."""
+def measure(
+    command: str,
+    settings: Settings,
+    systems: Sequence[System],
+    asked: Iterable[Asked],
+    report: Callable[[Sequence[RunAnswer]], list[ResultTable]],
+    options: Mapping[str, Any],
+) -> None:
+    """Measure what the file of the run lacks, and show the tables.
 
-    keys: tuple[str, ...]  # of its results, which are all there or are measured again
-    what: str  # as a user would say it
-    job: Lockstep | Gauge | Callable[[], Any]
-    keep: Callable[[Any], Sequence[Any]]  # hears what came of it, and returns the results
-
-
-class Running:
-    """Do what a run file lacks; what is done is on disk before the next begins."""
-
-    def __init__(self, file: RunFile) -> None:
-        self._file = file
-        self._listening = EngineConsole("starting", protocol=LAB)
-        self._said = 0.0
-
-    def run(self, tasks: Sequence[Task]) -> None:
-        """Do them.
-
-        Raises:
-            SpecchatError: a model cannot be used, or the engine has died; what was done is kept.
-            KeyboardInterrupt: Ctrl-C; what was done is kept.
-        """
-        lacking = [task for task in tasks if not self.is_done(task)]
-        if not lacking:
-            return
-        if len(lacking) < len(tasks):
-            self._say(f"{len(tasks) - len(lacking)} of {len(tasks)} are done already")
-        try:
-            with self._listening.shown():
-                self._run(lacking, len(tasks))
-        except (KeyboardInterrupt, SpecchatError):
-            done = sum(map(self.is_done, tasks))
-            self._say(
-                f"{done} of {len(tasks)} are kept. To go on, give the same command with "
-                f"--run {self._file.path}"
-            )
-            raise
-
-    def _run(self, tasks: Sequence[Task], total: int) -> None:
-        started = monotonic()
-        for done, task in enumerate(tasks):
-            left_s = (monotonic() - started) / done * (len(tasks) - done) if done else None
-            self._progress(total - len(tasks) + done, total, task, left_s)
-            results = task.keep(self._do(task.job))
-            for key, result in zip(task.keys, results, strict=True):
-                self._file.add(key, result)
-
-    def is_done(self, task: Task) -> bool:
-        """Say whether the file has all results of a task."""
-        return all(key in self._file.results for key in task.keys)
-
-    def _do(self, job: Lockstep | Gauge | Callable[[], Any]) -> Any:
-        """Return the result of a job."""
-        if self._listening.interrupted:
-            raise KeyboardInterrupt
-        if not isinstance(job, Lockstep | Gauge):
-            self._listening.keeps = False  # it is done in this process
-            try:
-                return job()
-            finally:
-                self._listening.keeps = True
-        return self._listening.run(job)
-
-    def _progress(self, done: int, total: int, task: Task, left_s: float | None) -> None:
-        due = not done or monotonic() - self._said > LINE_EVERY_S
-        self._listening.say(f"{done + 1} of {total}{left(left_s)}: {task.what}", aloud=due)
-        if due:
-            self._said = monotonic()
-
-    def _say(self, line: str) -> None:
-        click.echo(safe(line), err=True)
-
-
-def measured(path: Path | None, facts: dict[str, Any], tasks: Iterable[Task]) -> list[RunAnswer]:
-    """Return the answers of a run, after doing the tasks that it lacks."""
-    with run_file(path, facts) as run:
-        Running(run).run([*tasks])
-        return [*kept(run.results)]
-
-
-@contextmanager
-def run_file(path: Path | None, facts: dict[str, Any]) -> Iterator[RunFile]:
-    """Open the file of a run; without a path, a new one among what can be made again."""
-    if path is None:
-        now = datetime.now().strftime("%Y%m%d-%H%M%S")
-        path = cache_dir() / "bench" / f"{facts['command']}-{now}.jsonl"
-    with closing(RunFile(path, facts)) as run:
+    Raises:
+        ModelError: a target is missing, or the draft of a system that needs one.
+        StorageError: a file cannot be written.
+        KeyboardInterrupt: Ctrl-C; what was done is kept.
+    """
+    check_writable(options["json_file"])
+    setups, all_asked = _setups(systems, settings), [*asked]
+    about = _about(command, settings, systems, setups, all_asked)
+    now = datetime.now().strftime("%Y%m%d-%H%M%S")
+    path = options["run_path"] or cache_dir() / "bench" / f"{command}-{now}.jsonl"
+    with closing(RunFile(path, about)) as file:
         click.echo(safe(f"Results are kept in {path}"), err=True)
-        yield run
+        _fill(file, all_asked, setups, settings)
+        answers = [*kept(file.results)]
+    show(report(answers), about, options)
+
+
+def here(settings: Settings) -> list[str]:
+    """Return the quantisations of the target that are on this machine."""
+    target, found = find_models(settings)[0].target, list[str]()
+    for label in FILES:
+        with suppress(ModelMissing):
+            found += [label] if variant(target, label) != target else []
+    return found
+
+
+def _setups(systems: Sequence[System], settings: Settings) -> dict[str, Setup]:
+    """Find every system's models on this machine."""
+    usual, no_draft = find_models(settings)
+    setups: dict[str, Setup] = {}
+    for system in systems:
+        own = find_with(system.target, settings)[0] if system.target else usual
+        setups[system.name] = own = replace(own, engine=system.engine or usual.engine)
+        sources = {*(system.sources or settings.draft_sources)}
+        if system.mode == "sps" and not own.has_draft and not COPYING & sources:
+            raise ModelError(f"{no_draft} {system.name} needs a draft.")
+    if no_draft and settings.draft != NO_DRAFT:
+        click.echo(safe(no_draft), err=True)
+    return dict(zip(setups, told_apart([*setups.values()]), strict=True))
+
+
+def _about(
+    command: str,
+    settings: Settings,
+    systems: Sequence[System],
+    setups: Mapping[str, Setup],
+    asked: Sequence[Asked],
+) -> dict[str, Any]:
+    """Return what the results of a run depend on."""
+    first = setups[systems[0].name]
+    paths = {"target": first.target, "draft": first.draft}
+    paths |= {each.target: setups[each.name].target for each in systems if each.target}
+    text = "\0".join(f"{each.question}\0{each.repeat}" for each in asked)
+    names = ("seed", "draft_sources", "rule", "system", "n_ctx", "threads", "gpu_layers", "engine")
+    return {
+        "command": command,
+        "settings": {
+            "systems": [system.name for system in systems],
+            "questions_sha256": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(),
+            "sampling": asdict(settings.sampling),
+            "max_tokens": settings.max_tokens or ANSWER_TOKENS,
+            **{name: getattr(settings, name) for name in names},
+        },
+        **facts({role: path for role, path in paths.items() if path is not None}),
+    }
+
+
+def _fill(
+    file: RunFile, asked: Sequence[Asked], setups: Mapping[str, Setup], settings: Settings
+) -> None:
+    """Measure what the file of a run lacks; each lockstep is on disk before the next begins."""
+    lacking = [each for each in asked if not file.results.keys() >= {*each.keys}]
+    if not lacking:
+        return
+    before = len(asked) - len(lacking)
+    if before:
+        click.echo(f"{before} of {len(asked)} are done already", err=True)
+    console, started, said, done = EngineConsole("starting", protocol=LAB), monotonic(), 0.0, 0
+    try:
+        with console.shown():
+            for each in lacking:
+                left_s = (monotonic() - started) / done * (len(lacking) - done) if done else None
+                due = not done or monotonic() - said > LINE_EVERY_S
+                said = monotonic() if due else said
+                place = f"{before + done + 1} of {len(asked)}{left(left_s)}"
+                console.say(f"{place}: {each.question.name}", aloud=due)
+                if console.interrupted:
+                    raise KeyboardInterrupt
+                trials = [_trial(each, way, setups[way.name], settings) for way in each.systems]
+                compared: Compared = console.run(Lockstep(tuple(trials)))
+                for name, answer in zip(each.keys, each.answers(compared), strict=True):
+                    file.add(name, answer.plain)
+                done += 1
+    except (KeyboardInterrupt, SpecchatError):
+        again = f"To go on, give the same command with --run {file.path}"
+        click.echo(safe(f"{before + done} of {len(asked)} are kept. {again}"), err=True)
+        raise
+
+
+def _trial(asked: Asked, system: System, setup: Setup, settings: Settings) -> Trial:
+    """Return what measures an answer."""
+    told = (Message("system", settings.system),) if settings.system else ()
+    request = Request(
+        (*told, Message("user", asked.question.text)),
+        asked.sampling,
+        system.mode,
+        system.lookahead,
+        settings.max_tokens or asked.max_tokens or ANSWER_TOKENS,
+        asked.seed,
+        sources=system.sources or settings.draft_sources,
+        rule=settings.rule,
+    )
+    return Trial(setup, f"{system.name} {asked.sampling}", request)

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.policy import Control, Policy
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
 from assistant.engine.decoding_sequence import DecodingSequence
+from assistant.engine.policy import Control, Policy
 from assistant.engine.rounds import Rounds, SequenceRound
-from models.mapping import Mapping
 from models.prefix import shared
 from tests.assistant.engine.pressing import greedy
 
@@ -122,12 +122,12 @@ class PaperModel:
         """Return how many leading tokens are known."""
         return shared(self.held, tokens)
 
-    def logits(self, tokens: Sequence[int], rows: int = 1, fillers: int = 0) -> np.ndarray:
+    def logits(self, tokens: Sequence[int], rows: int = 1) -> np.ndarray:
         """Return rows of logits, as `models.base.Model` says."""
         tokens = list(tokens)
         if new := len(tokens) - min(self.cached(tokens), len(tokens) - rows):
             costs, is_target = self._machine.costs, self._role == "target"
-            seconds = costs.evaluation(new + fillers) if is_target else costs.draft(new)
+            seconds = costs.verify(new) if is_target else costs.draft(new)
             self.busy_s += self._machine.evaluate(seconds, is_target and new == 1)
         self.held = tokens
         logits = np.zeros((rows, VOCABULARY), np.float32)

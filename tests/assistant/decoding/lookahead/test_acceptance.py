@@ -32,7 +32,7 @@ def test_a_run_that_was_not_taken_is_judged_by_the_targets_row_where_it_would_ha
     acceptance, run = Acceptance(), Run("suffix", (0, 0), (3, 4))
     for _ in range(200):
         acceptance.learn(MISSED, [run])
-    assert acceptance.of("suffix", 3) == pytest.approx(0.1, abs=0.01)
+    assert acceptance.estimate("suffix", 3) == pytest.approx(0.1, abs=0.01)
 
 
 def test_what_one_kind_of_evidence_shows_is_believed_of_all_in_this_text_and_little_in_others():
@@ -40,10 +40,10 @@ def test_what_one_kind_of_evidence_shows_is_believed_of_all_in_this_text_and_lit
     for _ in range(20):
         acceptance.learn(MISSED, [run])
     usual = KNOWN["suffix"][4]
-    assert acceptance.of("suffix", 3) < acceptance.of("suffix", 4) < usual / 2
+    assert acceptance.estimate("suffix", 3) < acceptance.estimate("suffix", 4) < usual / 2
     acceptance.begin()
-    assert usual - 0.2 < acceptance.of("suffix", 4) < usual
-    assert acceptance.of("suffix", 3) < KNOWN["suffix"][3]
+    assert usual - 0.2 < acceptance.estimate("suffix", 4) < usual
+    assert acceptance.estimate("suffix", 3) < KNOWN["suffix"][3]
 
 
 def test_what_a_source_has_shown_on_the_whole_lasts_and_is_forgiven_in_time():
@@ -54,10 +54,11 @@ def test_what_a_source_has_shown_on_the_whole_lasts_and_is_forgiven_in_time():
     assert shown < -0.3
     later = Acceptance(acceptance.lasting)
     assert later.lasting["suffix"] == shown
-    assert later.of("suffix", 5) < Acceptance().of("suffix", 5)
+    assert later.estimate("suffix", 5) < Acceptance().estimate("suffix", 5)
     for _ in range(300):
         later.begin()
-    assert later.of("suffix", 5) == pytest.approx(Acceptance().of("suffix", 5), abs=0.01)
+    usual = Acceptance().estimate("suffix", 5)
+    assert later.estimate("suffix", 5) == pytest.approx(usual, abs=0.01)
 
 
 def test_odds_are_learnt_and_not_the_coins_that_fell():
@@ -66,7 +67,7 @@ def test_odds_are_learnt_and_not_the_coins_that_fell():
     round_ = Round((accepted, Sampled(1, Origin.TARGET, coin(1.0))))
     for _ in range(200):
         acceptance.learn(round_, ())
-    assert acceptance.of("suffix", 5) == pytest.approx(0.25, abs=0.01)
+    assert acceptance.estimate("suffix", 5) == pytest.approx(0.25, abs=0.01)
 
 
 def test_a_run_that_was_taken_is_judged_once():
@@ -76,13 +77,13 @@ def test_a_run_that_was_taken_is_judged_once():
     both, alone = Acceptance(), Acceptance()
     both.learn(round_, [run])
     alone.learn(round_, ())
-    assert both.of("suffix", 5) == alone.of("suffix", 5)
+    assert both.estimate("suffix", 5) == alone.estimate("suffix", 5)
 
 
 def test_what_is_unknown_of_a_source_begins_with_a_prior_of_any_evidence():
     acceptance = Acceptance()
-    assert 0 < acceptance.of("new", 0) < acceptance.of("new", 99) < 1
-    assert acceptance.of("suffix", 99) == pytest.approx(KNOWN["suffix"][-1])
+    assert 0 < acceptance.estimate("new", 0) < acceptance.estimate("new", 99) < 1
+    assert acceptance.estimate("suffix", 99) == pytest.approx(KNOWN["suffix"][-1])
 
 
 def sure(margin: int, proposal: Proposal | None = None, odds: float = 1.0) -> Round:
@@ -94,7 +95,7 @@ def sure(margin: int, proposal: Proposal | None = None, odds: float = 1.0) -> Ro
 
 def likely(acceptance: Acceptance) -> float:
     """Return what the model's proposals are most likely worth."""
-    return acceptance.possible("model")[1][1]
+    return acceptance.quadrature("model")[1][1]
 
 
 def test_a_model_that_is_not_asked_is_expected_to_be_good_where_the_target_is_sure():
@@ -103,7 +104,7 @@ def test_a_model_that_is_not_asked_is_expected_to_be_good_where_the_target_is_su
         for _ in range(100):
             acceptance.learn(sure(margin), ())
         assert likely(acceptance) == pytest.approx(KNOWN[SURE][margin], abs=0.05)
-    assert acceptance.hoped("suffix") == Acceptance().hoped("suffix")
+    assert acceptance.optimistic("suffix") == Acceptance().optimistic("suffix")
 
 
 def test_what_a_tested_model_was_worth_tells_for_a_while_what_it_would_be_where_it_is_not():
@@ -129,21 +130,21 @@ def test_two_bad_proposals_say_little_of_a_model():
 
 def test_the_less_is_known_the_more_is_hoped():
     acceptance, proposal = Acceptance(), Proposal(0, one_hot(0), "model", 5)
-    ahead = [acceptance.hoped("model") - likely(acceptance)]
+    ahead = [acceptance.optimistic("model") - likely(acceptance)]
     for _ in range(30):
         acceptance.learn(sure(5, proposal, odds=KNOWN[SURE][5]), ())
-    ahead.append(acceptance.hoped("model") - likely(acceptance))
+    ahead.append(acceptance.optimistic("model") - likely(acceptance))
     for _ in range(200):
         acceptance.learn(sure(5), ())
-    ahead.append(acceptance.hoped("model") - likely(acceptance))
+    ahead.append(acceptance.optimistic("model") - likely(acceptance))
     assert 0 < ahead[1] < 0.7 * min(ahead[0], ahead[2])
 
 
 def test_what_may_be_is_a_normal_distribution_of_log_odds():
-    weights, chances = zip(*Acceptance().possible("model"), strict=True)
+    weights, chances = zip(*Acceptance().quadrature("model"), strict=True)
     values = np.array([log_odds(chance) for chance in chances])
     mean = np.dot(weights, values)
-    deviation = log_odds(Acceptance().hoped("model")) - mean
+    deviation = log_odds(Acceptance().optimistic("model")) - mean
     assert sum(weights) == pytest.approx(1)
     for power, moment in ((2, 1), (3, 0), (4, 3), (5, 0)):
         about = np.dot(weights, ((values - mean) / deviation) ** power)
@@ -153,4 +154,4 @@ def test_what_may_be_is_a_normal_distribution_of_log_odds():
 def test_rounds_that_do_not_tell_how_sure_the_target_was_teach_nothing_of_it():
     acceptance = Acceptance()
     acceptance.learn(Round((Sampled(0, Origin.TARGET, coin(1.0)),)), ())
-    assert acceptance.possible("model") == Acceptance().possible("model")
+    assert acceptance.quadrature("model") == Acceptance().quadrature("model")

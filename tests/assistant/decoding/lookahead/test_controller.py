@@ -3,13 +3,20 @@
 import pytest
 
 from assistant.decoding.lookahead.budget import ALLOWANCE, SHARE
-from assistant.decoding.lookahead.controller import Controller
+from assistant.decoding.lookahead.controller import Controller, RoundCost
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.policy import Fixed
-from assistant.decoding.sources.draft import Run
-from assistant.decoding.sources.model import Reading, anew
+from assistant.decoding.sources.draft import Fixed, Run
+from assistant.decoding.sources.model import PrefillOption, restart_options
 from assistant.events import Reason
-from tests.assistant.decoding.lookahead.machines import FLAT, STAIRS, STEEP, Text, costs, decode
+from tests.assistant.decoding.lookahead.machines import (
+    FLAT,
+    STAIRS,
+    STEEP,
+    Text,
+    costs,
+    decode,
+    judged,
+)
 
 ALWAYS = 0.95
 
@@ -102,7 +109,7 @@ def test_a_new_text_is_believed_soon_whatever_others_were_like():
 
 def reading(known, context=100, more=200):
     """What the draft is to read now of so many tokens of which it knows none."""
-    return known.reading([Reading(context, context), *anew(context)], more)
+    return known.reading([PrefillOption(context, context), *restart_options(context)], more)
 
 
 def test_how_fast_other_answers_were_is_no_reason_not_to_read_for_this_one():
@@ -253,3 +260,12 @@ def test_what_has_to_be_evaluated_again_is_weighed_and_never_lost_on(machine, ch
         assert outcome.speedup > (2.0 if chance == 0.9 else 1.3)
     if machine is STEEP and chance <= 0.6:
         assert sum(outcome.proposed) < 0.1 * 300
+
+
+def test_an_evaluation_is_booked_at_the_width_it_had_with_what_was_evaluated_again():
+    known = costs(STEEP)
+    controller, real = Controller(known), Costs(STEEP, {})
+    for _ in range(20):
+        plan, round_ = controller.plan(0), judged([], [], Text(), 0)
+        controller.observe(RoundCost([(round_, plan)], real.verify(4), again=3))
+    assert known.verify(1) == pytest.approx(real.verify(1))

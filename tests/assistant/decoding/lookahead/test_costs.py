@@ -4,11 +4,9 @@ from math import inf, nan
 from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from assistant.decoding.lookahead.cost_curve import STALE
-from assistant.decoding.lookahead.costs import MARGIN, Costs
+from assistant.decoding.lookahead.costs import Costs
 
 MEASURED = {1: 0.040, 2: 0.058, 3: 0.078, 4: 0.074, 8: 0.160, 16: 0.198, 32: 0.336}
 WIDTHS = range(1, 34)
@@ -35,12 +33,12 @@ def test_attention_is_learnt_where_one_is_and_told_from_a_busy_machine(attention
     real.at(4000)
     for i in range(64):
         width = 4 if i % 3 else 1
-        costs.saw_verify(width, busy * real.evaluation(width))
+        costs.saw_verify(width, busy * real.verify(width))
     for depth in (4000, 16_000, 300):
         costs.at(depth)
         real.at(depth)
         for width in (1, 2, 4, 8, 16):
-            assert costs.evaluation(width) == pytest.approx(busy * real.evaluation(width), rel=0.2)
+            assert costs.verify(width) == pytest.approx(busy * real.verify(width), rel=0.2)
 
 
 def test_one_slow_evaluation_in_a_deep_text_teaches_nothing_of_attention():
@@ -53,19 +51,19 @@ def test_one_slow_evaluation_in_a_deep_text_teaches_nothing_of_attention():
 
 def drift(costs: Costs, width: int, times: float) -> float:
     """Return how much longer an evaluation takes now, as a share of a change of `times`."""
-    return (costs.evaluation(width) / MEASURED[width] - 1) / (times - 1)
+    return (costs.verify(width) / MEASURED[width] - 1) / (times - 1)
 
 
 def test_what_was_measured_is_kept_though_more_tokens_may_be_cheaper():
     costs = Costs(verify=MEASURED, draft={})
-    assert {width: costs.evaluation(width) for width in MEASURED} == MEASURED
-    assert costs.evaluation(3) > costs.evaluation(4)
+    assert {width: costs.verify(width) for width in MEASURED} == MEASURED
+    assert costs.verify(3) > costs.verify(4)
 
 
 @pytest.mark.parametrize("kernel", [in_blocks, smooth])
 def test_a_few_widths_tell_all_of_a_kernel_with_blocks_and_of_one_without(kernel):
     costs = Costs({width: kernel(width) for width in (1, 2, 3, 4, 5, 8, 16)}, {})
-    assert {width: costs.evaluation(width) for width in WIDTHS} == pytest.approx(
+    assert {width: costs.verify(width) for width in WIDTHS} == pytest.approx(
         {width: kernel(width) for width in WIDTHS}
     )
 
@@ -73,16 +71,16 @@ def test_a_few_widths_tell_all_of_a_kernel_with_blocks_and_of_one_without(kernel
 def test_without_a_width_beyond_a_block_the_truth_is_sought_in_the_middle():
     costs = Costs({width: in_blocks(width) for width in (1, 2, 3, 4, 8)}, {})
     straight = in_blocks(4) + (in_blocks(8) - in_blocks(4)) / 4
-    assert straight < costs.evaluation(5) < in_blocks(5)
+    assert straight < costs.verify(5) < in_blocks(5)
 
 
 @pytest.mark.parametrize("measured", [{1: 0.04}, {1: 0.04, 4: 0.03}])
 def test_every_width_has_a_cost_and_beyond_what_was_measured_none_is_ever_cheaper(measured):
     costs = Costs(measured, measured)
-    beyond = [costs.evaluation(width) for width in range(max(measured) // 4 * 4 + 4, 129, 4)]
-    assert min(costs.evaluation(width) for width in WIDTHS) > 0
+    beyond = [costs.verify(width) for width in range(max(measured) // 4 * 4 + 4, 129, 4)]
+    assert min(costs.verify(width) for width in WIDTHS) > 0
     assert beyond == sorted(beyond)
-    assert costs.draft(3) == costs.evaluation(3)
+    assert costs.draft(3) == costs.verify(3)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +107,7 @@ def test_four_slow_evaluations_in_a_row_change_next_to_nothing(before):
         costs.saw_verify(4, MEASURED[4] * random.uniform(0.99, 1.01))
     for _ in range(ROUNDS // 2):
         costs.saw_verify(4, MEASURED[4] * 20)
-    assert all(costs.evaluation(n) == pytest.approx(MEASURED[n], rel=0.02) for n in MEASURED)
+    assert all(costs.verify(n) == pytest.approx(MEASURED[n], rel=0.02) for n in MEASURED)
 
 
 @pytest.mark.parametrize("times", [0.6, 1.5, 4.0])
@@ -135,11 +133,11 @@ def test_what_was_slow_while_others_were_busy_is_not_when_a_few_rounds_have_show
         costs.saw_verify(1, one * MEASURED[1])
         costs.saw_verify(8, batch * MEASURED[8])
         costs.saw_draft(1, step * MEASURED[1])
-    assert costs.evaluation(8) == pytest.approx(batch * MEASURED[8])
+    assert costs.verify(8) == pytest.approx(batch * MEASURED[8])
     assert costs.draft(1) == pytest.approx(step * MEASURED[1])
     for _ in range(STALE):
         costs.saw_verify(1, MEASURED[1])
-    assert {n: costs.evaluation(n) for n in MEASURED} == pytest.approx(MEASURED)
+    assert {n: costs.verify(n) for n in MEASURED} == pytest.approx(MEASURED)
     assert costs.draft(1) == pytest.approx(MEASURED[1])
 
 
@@ -149,7 +147,7 @@ def test_what_is_seen_again_in_peace_is_believed_after_a_few_evaluations():
         for _ in range(count):
             costs.saw_verify(8, times * MEASURED[8])
             costs.saw_draft(1, times * MEASURED[1])
-    assert {n: costs.evaluation(n) for n in MEASURED} == pytest.approx(MEASURED)
+    assert {n: costs.verify(n) for n in MEASURED} == pytest.approx(MEASURED)
     assert costs.draft(1) == pytest.approx(MEASURED[1])
 
 
@@ -168,8 +166,8 @@ def test_a_width_that_was_measured_wrongly_is_fixed_alone():
         for width in (1, 2, 4, 8):
             costs.saw_verify(width, MEASURED[width] * (1.3 if width == 8 else 1.0))
     assert drift(costs, 8, 1.3) > 0.8
-    assert all(costs.evaluation(n) == pytest.approx(MEASURED[n], rel=0.03) for n in (1, 2, 4))
-    assert costs.evaluation(16) == pytest.approx(MEASURED[16], rel=0.08)
+    assert all(costs.verify(n) == pytest.approx(MEASURED[n], rel=0.03) for n in (1, 2, 4))
+    assert costs.verify(16) == pytest.approx(MEASURED[16], rel=0.08)
 
 
 def test_a_curve_that_was_measured_much_too_steep_is_fixed_by_the_rounds_that_show_it():
@@ -177,8 +175,8 @@ def test_a_curve_that_was_measured_much_too_steep_is_fixed_by_the_rounds_that_sh
     for _ in range(2 * ROUNDS):
         costs.saw_verify(1, 1.0)
         costs.saw_verify(16, 4.9)
-    assert costs.evaluation(16) == pytest.approx(4.9, rel=0.1)
-    assert costs.evaluation(1) == pytest.approx(1.0, rel=0.1)
+    assert costs.verify(16) == pytest.approx(4.9, rel=0.1)
+    assert costs.verify(1) == pytest.approx(1.0, rel=0.1)
 
 
 @pytest.mark.parametrize("nonsense", [0.0, -1.0, nan, inf])
@@ -187,68 +185,12 @@ def test_a_clock_that_was_set_teaches_nothing(nonsense):
     for _ in range(ROUNDS):
         costs.saw_verify(1, nonsense)
         costs.saw_draft(1, nonsense)
-    assert costs.evaluation(1) == costs.draft(1) == MEASURED[1]
+    assert costs.verify(1) == costs.draft(1) == MEASURED[1]
 
 
 def test_the_target_and_the_draft_learn_apart():
     costs = Costs(MEASURED, MEASURED)
     for _ in range(ROUNDS):
         costs.saw_draft(1, 1.0)
-    assert costs.evaluation(1) == MEASURED[1]
+    assert costs.verify(1) == MEASURED[1]
     assert costs.draft(1) > 0.8
-
-
-@given(
-    st.floats(0.01, 1.0),
-    st.dictionaries(st.integers(2, 32), st.floats(0.01, 1.0)),
-    st.integers(1, 32),
-    st.integers(1, 32),
-)
-def test_a_batch_is_filled_up_to_the_width_that_takes_least_of_those_that_have_room(
-    plain, wider, width, most
-):
-    costs = Costs({1: plain, **wider}, {})
-    for each in range(1, 33):
-        costs.saw_verify(each, costs.evaluation(each))
-    least = [costs.verify(n) for n in range(2, 33)]
-    assert least == sorted(least)
-    assert all(costs.verify(n) <= costs.evaluation(n) for n in WIDTHS)
-    filled = costs.filled(width, most)
-    assert width <= filled <= max(width, most)
-    allowed = range(width, filled + 1) if width == 1 else range(width, max(width, most) + 1)
-    assert costs.evaluation(filled) <= MARGIN * min(map(costs.evaluation, allowed))
-
-
-def widths_evaluated(costs: Costs, truth: dict[int, float], rounds: int) -> list[int]:
-    """Verify three tokens again and again on a machine that takes `truth`."""
-    widths = []
-    for _ in range(rounds):
-        widths.append(costs.filled(3, 32))
-        costs.saw_verify(widths[-1], truth[widths[-1]])
-    return widths
-
-
-def test_a_width_that_is_filled_up_is_looked_at_now_and_then():
-    costs = Costs(STEPS, {})
-    widths = widths_evaluated(costs, STEPS, 10 * STALE)
-    assert set(widths) == {3, 4}
-    assert widths.count(3) == 10
-    assert costs.filled(1, 32) == 1
-
-
-STEPS = {1: 1.0, 2: 1.9, 3: 2.8, 4: 1.7, 8: 3.1, 16: 5.5, 32: 11.0}
-
-
-@pytest.mark.parametrize("changed", [{3: 1.2}, {4: 3.4}])
-def test_a_batch_is_not_filled_up_any_more_when_that_has_become_slower(changed):
-    costs = Costs(STEPS, {})
-    widths_evaluated(costs, STEPS, STALE)
-    widths_evaluated(costs, STEPS | changed, STALE + ROUNDS)
-    later = widths_evaluated(costs, STEPS | changed, STALE)
-    assert later.count(3) > 0.9 * STALE
-
-
-def test_what_may_not_be_lost_is_not_spent_on_a_look():
-    costs = Costs(STEPS, {})
-    assert costs.filled(3, 32, look_s=1.0) == 4
-    assert costs.filled(3, 32, look_s=1.2) == 3

@@ -78,14 +78,34 @@ def moods_of(rng, seconds):
     )
 
 
-def lost(seed, *, is_moody=False, noise=0.0, misjudged=1.0):
+COSTS = {
+    "as measured": (1, 1, 1),
+    "a draft twice as dear": (2, 2, 1),
+    "a draft three times as dear": (3, 3, 1),
+    "a draft five times as dear": (5, 5, 1),
+    "steps five times as dear": (5, 1, 1),
+    "reading three times as dear": (1, 3, 1),
+    "reading five times as dear": (1, 5, 1),
+    "a draft at half the price": (0.5, 0.5, 1),
+    "batches that are cheaper": (1, 1, 1 / 0.6),
+    "batches that are dearer": (1, 1, 1 / 1.7),
+    "all of it dearer": (3, 3, 1 / 0.6),
+}
+"""What draft steps, its reading and the target's batches really take, in times of what is believed.
+
+For batches it is the other way round: it is the belief that is off.
+"""
+
+
+def lost(seed, *, step=1.0, reading=1.0, wide=1.0, is_moody=False, noise=0.0):
     """Return what an answer lost, and how many tokens it had."""
     rng = random.Random(seed)
     (verify, draft), text = machine_of(rng), text_of(rng)
     moods = moods_of(rng, text.length * verify[1]) if is_moody else {}
-    machine = Machine(verify, draft, **moods, noise=noise, rng=rng)
-    measured = {width: s * (1 if width == 1 else misjudged) for width, s in verify.items()}
-    outcome = answered(Controller(Costs(measured, draft)), machine, text)
+    real = {tokens: s * (step if tokens < 4 else reading) for tokens, s in draft.items()}
+    machine = Machine(verify, real, **moods, noise=noise, rng=rng)
+    believed = {width: s * (1 if width == 1 else wide) for width, s in verify.items()}
+    outcome = answered(Controller(Costs(believed, draft)), machine, text)
     return outcome.lost, outcome.tokens
 
 
@@ -96,19 +116,19 @@ def test_where_evaluations_take_as_long_as_measured_no_answer_loses_more_than_it
     assert evaluations <= max(ALLOWANCE, SHARE * tokens) + 0.1
 
 
-@pytest.mark.parametrize("seed", range(400))
-@pytest.mark.some(25)
-def test_whatever_the_machine_does_meanwhile_no_answer_loses_more_than_was_promised(seed):
-    evaluations, tokens = lost(seed, is_moody=True, noise=0.1)
-    assert evaluations <= EVALUATIONS + PART * tokens
-
-
-@pytest.mark.parametrize("seed", range(200))
-@pytest.mark.parametrize("misjudged", [0.6, 1.7])
-@pytest.mark.some(20)
-def test_costs_that_were_measured_wrongly_cost_no_more_than_was_promised(seed, misjudged):
-    evaluations, tokens = lost(seed, noise=0.1, misjudged=misjudged)
-    assert evaluations <= EVALUATIONS + PART * tokens
+@pytest.mark.parametrize("is_moody", [False, True], ids=["steady", "moody"])
+@pytest.mark.parametrize("costs", COSTS)
+@pytest.mark.parametrize("first", range(0, 200, 10))
+@pytest.mark.some(44)
+def test_whatever_was_measured_wrongly_no_answer_loses_more_than_was_promised(
+    costs, is_moody, first
+):
+    step, reading, wide = COSTS[costs]
+    for seed in range(first, first + 10):
+        evaluations, tokens = lost(
+            seed, step=step, reading=reading, wide=wide, is_moody=is_moody, noise=0.1
+        )
+        assert evaluations <= EVALUATIONS + PART * tokens, seed
 
 
 @pytest.mark.parametrize("name", ["two cores, 16-bit", "16-bit, slim draft", "flat"])
@@ -143,8 +163,8 @@ def test_a_bad_draft_is_read_less_and_less_from_answer_to_answer_and_after_a_loa
     acceptance = Acceptance()
     first, later = share(acceptance), share(acceptance)
     assert first > 0
-    assert later < first / 2
-    assert share(Acceptance(acceptance.lasting)) < first / 2
+    assert later < first / 1.5
+    assert share(Acceptance(acceptance.lasting)) < first / 1.5
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/how-it-works.md"])

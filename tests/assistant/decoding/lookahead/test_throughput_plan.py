@@ -16,10 +16,10 @@ class Known(Acceptance):
     def __init__(self, **sources: float) -> None:
         self._known = sources
 
-    def of(self, source, evidence):
+    def estimate(self, source, evidence):
         return self._known[source] if evidence else 0.0
 
-    def hoped(self, source):
+    def optimistic(self, source):
         return self._known[source]
 
 
@@ -36,15 +36,6 @@ def test_a_step_that_costs_more_than_one_token_is_taken_for_those_after_it():
     """From width 1 to 3 nothing pays here; at 4 three likely tokens come for 0.9."""
     plan = weighing({1: 1.0, 2: 1.9, 3: 2.8, 4: 2.0, 5: 3.0, 8: 6.0})
     assert len(plan.next([run(31)]).tokens) == 3
-
-
-def test_an_offer_that_does_not_fill_its_block_costs_what_the_full_block_does():
-    """Two tokens take 1.7, and four take 1.6; so three proposals cost no more than one."""
-    blocks = {1: 1.0, 2: 1.7, 3: 2.6, 4: 1.6, 5: 3.0, 8: 6.0}
-    short = weighing(blocks, acceptance={"suffix": 0.65})
-    assert len(short.next([run(1)]).tokens) == 1
-    assert short.expected_s == 1.6
-    assert len(weighing(blocks, acceptance={"suffix": 0.65}).next([run(31)]).tokens) == 3
 
 
 def test_of_two_offers_the_one_worth_more_is_taken():
@@ -116,11 +107,39 @@ def test_there_are_never_more_proposals_than_room():
     assert plan.room == 0
 
 
+def settled(machine) -> Costs:
+    """Return costs that were seen to be what was measured, again and again."""
+    known = costs(machine)
+    for width in (2, 4, 8, 16, 32) * 5:
+        known.saw_verify(width, known.verify(width))
+        known.saw_draft(1, known.draft(1))
+    return known
+
+
 def test_a_round_stakes_no_more_than_it_may():
-    plan = weighing(FLAT, limit_s=1.2, acceptance={"suffix": 0.99})
+    sure = Known(suffix=0.99, model=0.8)
+    plan = ThroughputPlan(settled(FLAT), sure, 31, patience=64, limit_s=1.21)
     assert len(plan.next([run(31)]).tokens) == 7  # verify width 8 takes 0.2 longer than 1
-    assert weighing(FLAT, limit_s=1.05).next([Rows("model")]) is None
-    assert weighing(FLAT, limit_s=1.2).next([Rows("model")]) == Rows("model")
+    tight = ThroughputPlan(settled(FLAT), sure, 31, patience=64, limit_s=1.05)
+    assert tight.next([Rows("model")]) is None
+    enough = ThroughputPlan(settled(FLAT), sure, 31, patience=64, limit_s=1.21)
+    assert enough.next([Rows("model")]) == Rows("model")
+
+
+def test_little_is_staked_on_what_was_measured_and_never_seen():
+    unseen = weighing(FLAT, limit_s=1.2, acceptance={"suffix": 0.99})
+    assert 0 < len(unseen.next([run(31)]).tokens) < 7
+    assert weighing(FLAT, limit_s=1.2).next([Rows("model", 1)]) is None
+
+
+def test_no_row_is_asked_for_once_those_before_took_what_the_round_may():
+    now = [0.0]
+    known, model = settled(FLAT), Known(model=0.99)
+    plan = ThroughputPlan(known, model, 31, patience=64, limit_s=3.0, clock=lambda: now[0])
+    for took, goes_on in ((0.1, True), (0.1, True), (2.0, False)):
+        assert plan.next([Rows("model", 1)])
+        now[0] += took
+        assert plan.include(Rows("model", 1), 5) is goes_on
 
 
 def test_what_cannot_be_rejected_is_proposed_even_when_no_more_time_may_be_lost():

@@ -9,16 +9,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.loops import autoregressive, speculative
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.row import Row, one_hot
 from assistant.decoding.rules import coupled
 from assistant.decoding.rules.coupled import BLOCK, CoupledRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Draft, Rows
-from assistant.decoding.sources.frequency import RandomSource
+from assistant.decoding.sources.draft import Draft, Fixed, Rows
 from assistant.decoding.sources.model import ModelSource
-from models.mapping import Mapping
+from assistant.engine.sources.frequency import RandomSource
 from tests.assistant.chi_square import agrees
 from tests.exact.exact_rows import keep_all
 from tests.exact.random_plan import Parrot, Whims

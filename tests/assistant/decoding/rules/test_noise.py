@@ -10,6 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from assistant.decoding.rules import noise
 from assistant.decoding.rules.noise import Noise
 from tests.assistant.chi_square import agrees
 
@@ -24,8 +25,8 @@ def along_tokens(seed):
 
 @cache
 def along_positions(seed):
-    noise, ids = Noise(seed), np.array([seed])
-    return np.concatenate([noise.exponentials(position, ids) for position in range(MANY)])
+    seeded, ids = Noise(seed), np.array([seed])
+    return np.concatenate([seeded.exponentials(position, ids) for position in range(MANY)])
 
 
 @cache
@@ -67,15 +68,15 @@ def test_neighbours_are_independent(along, distance):
 
 
 def test_token_and_position_are_not_confused():
-    noise = Noise(5)
-    table = np.stack([noise.exponentials(position, IDS[:200]) for position in range(200)])
+    of_five = Noise(5)
+    table = np.stack([of_five.exponentials(position, IDS[:200]) for position in range(200)])
     assert len(np.unique(table)) == table.size
 
 
 def test_a_token_has_the_same_number_in_whatever_company():
-    noise = Noise(9)
-    alone = [noise.exponentials(4, np.array([token]))[0] for token in (0, 17, 151_935)]
-    assert noise.exponentials(4, np.array([0, 17, 151_935])).tolist() == alone
+    of_nine = Noise(9)
+    alone = [of_nine.exponentials(4, np.array([token]))[0] for token in (0, 17, 151_935)]
+    assert of_nine.exponentials(4, np.array([0, 17, 151_935])).tolist() == alone
     assert Noise(9).exponentials(4, np.arange(151_936))[[0, 17, 151_935]].tolist() == alone
 
 
@@ -83,3 +84,10 @@ def test_any_integer_is_a_seed():
     numbers = [Noise(seed).exponentials(0, IDS[:3])[1] for seed in (0, 1, 2**63, 2**64 - 1)]
     assert len(set(numbers)) == 4
     assert Noise(2**64 + 1).exponentials(0, IDS[:3])[1] == numbers[1]
+
+
+@pytest.mark.parametrize("word", [0, 1, 2**52, 2**53 - 2, 2**53 - 1])
+def test_every_word_gives_a_positive_finite_number(monkeypatch, word):
+    monkeypatch.setattr(noise, "_mixed", lambda words: np.full_like(words, word << 11))
+    (number,) = Noise(1).exponentials(0, np.array([7]))
+    assert 0 < number < 40

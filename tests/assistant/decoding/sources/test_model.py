@@ -2,8 +2,8 @@
 
 import pytest
 
+from assistant.decoding.mapping import Mapping
 from assistant.decoding.sources.model import ModelSource
-from models.mapping import Mapping
 from tests.assistant.engine.pressing import greedy
 
 WINDOW = 40

@@ -1,8 +1,7 @@
 """What is left after a rejected token."""
 
-from assistant.decoding.lookahead.policy import Fixed
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Proposal
+from assistant.decoding.sources.draft import Fixed, Proposal
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource, strength
 from assistant.decoding.warp import one_hot

@@ -1,7 +1,6 @@
 """Answers as a run would have measured them."""
 
-from assistant.lab.bench.events import Measured, TimedRound
-from assistant.lab.bench.run_answers import RunAnswer
+from assistant.lab.bench.answers import Measured, RunAnswer
 from assistant.stats import Stats
 
 
@@ -10,9 +9,7 @@ def answer(
 ) -> RunAnswer:
     """An answer of so many tokens that took so many seconds, `reading_s` of them for the draft."""
     figures = {"rounds": tokens, "drafted": 0, "draft_s": 0.0, **stats}
-    count, drafted, draft_s = figures["rounds"], figures["drafted"], figures["draft_s"]
-    verify_s = seconds - draft_s
-    made = Stats(system, generated_tokens=tokens, decode_s=seconds, verify_s=verify_s, **figures)
-    width, step_s = 1 + drafted // count, (draft_s - reading_s) / count
-    rounds = (TimedRound(width, round(tokens / count), verify_s / count, step_s),) * count
-    return RunAnswer(question, kind, repeat, system, Measured("text", "length", made, rounds))
+    made = Stats(system, generated_tokens=tokens, decode_s=seconds, **figures)
+    steps_s = figures["draft_s"] - reading_s
+    measured = Measured("text", "length", made, {tokens: seconds}, steps_s)
+    return RunAnswer(question, kind, repeat, system, measured)

@@ -1,21 +1,28 @@
-"""Figures from answers: ratios by question, intervals, an order in which drift cancels; reports."""
+"""Figures from answers: ratios by question, intervals, an order in which drift cancels."""
 
-import json
 from math import log
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from assistant.lab.bench import intervals
-from assistant.lab.bench.compare_report import differences, load, report
-from assistant.lab.bench.prompts_report import standings
-from assistant.lab.bench.run_answers import ALL
-from assistant.lab.bench.systems import interleaved, parse
+from assistant.lab.bench import intervals, reports
+from assistant.lab.bench.answers import ALL
+from assistant.lab.bench.plan import interleaved
+from assistant.lab.bench.questions import Question
+from assistant.lab.bench.systems import parse, sweep
+from assistant.request import Sampling
 from models.errors import UsageError
 from tests.assistant.lab.bench.made import answer
 
-SYSTEMS = ("ars", "auto")
+SYSTEMS = parse("ars,auto")
+
+
+def standings(answers):
+    """Return the rows of the table by kind and system, each by column."""
+    (table,) = reports.prompts(answers, SYSTEMS)
+    names = [name for name, _ in table.header]
+    rows = [dict(zip(names, row, strict=True)) for row in table.rows]
+    return {(row["kind"], row["system"]): row for row in rows}
 
 
 def test_ratio_is_the_geometric_mean_over_questions_and_repeats_are_added_up():
@@ -26,32 +33,50 @@ def test_ratio_is_the_geometric_mean_over_questions_and_repeats_are_added_up():
         ("c", 1, 1, "chat"),
     ):
         answers += [answer(name, "ars", ars_s, kind=kind), answer(name, "auto", auto_s, kind=kind)]
-    found = {(each.kind, each.system): each for each in standings(answers, SYSTEMS)}
-    assert found["code", "auto"].ratio.value == pytest.approx(1.0)
-    assert found["code", "auto"].worst == pytest.approx(0.5)
-    assert found["code", "auto"].questions == 2
-    assert found["chat", "auto"].ratio.value == pytest.approx(1.0)
-    assert found["code", "ars"].tokens_per_s == pytest.approx(300 / 7)
-    assert found["code", "ars"].ratio is None
-    assert found[ALL, "auto"].questions == 3
+    found = standings(answers)
+    assert found["code", "auto"]["× ArS [95 %]"].value == pytest.approx(1.0)
+    assert found["code", "auto"]["worst"] == pytest.approx(0.5)
+    assert found["chat", "auto"]["× ArS [95 %]"].value == pytest.approx(1.0)
+    assert found["code", "ars"]["tokens/s"] == pytest.approx(300 / 7)
+    assert found["code", "ars"]["× ArS [95 %]"] is None
+    assert found[ALL, "auto"]["× ArS [95 %]"].low < 1 < found[ALL, "auto"]["× ArS [95 %]"].high
 
 
 def test_question_that_one_of_both_has_not_answered_is_left_out():
     answers = [answer("a", "ars", 1.0), answer("a", "auto", 0.5), answer("b", "auto", 9.0)]
-    (kind, everything) = (each for each in standings(answers, SYSTEMS) if each.system == "auto")
-    assert kind.questions == everything.questions == 1
-    assert everything.ratio.value == pytest.approx(2)
+    for kind in ("code", ALL):
+        assert standings(answers)[kind, "auto"]["× ArS [95 %]"].value == pytest.approx(2)
+
+
+def test_each_lookahead_has_its_time_its_rounds_and_the_drafts_steps_in_them():
+    ways = sweep("model", "3")
+    more = {"rounds": 40, "drafted": 120, "tested": 90, "accepted": 60, "draft_s": 3.0}
+    answers = [answer("a", "ars", 10.0), answer("a", "model=3", 8.0, reading_s=1.0, **more)]
+    (table,) = reports.sweep(answers, ways)
+    (_, k, time, *ars), (_, other_k, other_time, *sps) = table.rows
+    assert (k, other_k) == ("0", "3")
+    assert (time.value, other_time.value) == pytest.approx((12.8, 128 * 8 / 100))
+    assert ars == pytest.approx([1.0, 100.0, 0.0, None])
+    loop_s, step_s = (8.0 - 1.0) / 40, 2.0 / 40
+    assert sps == pytest.approx([100 / 40 / 4, 1000 * loop_s, 1000 * step_s, 60 / 90])
 
 
 def test_steady_drift_hits_all_systems_alike():
-    now, spent = 0.0, {"ars": 0.0, "auto": 0.0, "sps": 0.0}
-    for _, _, order in interleaved(range(10), list(spent)):
-        for system in order:
-            spent[system] += 1 + now
+    now, spent = 0.0, dict.fromkeys(("ars", "auto", "sps"), 0.0)
+    questions = [Question(str(i), "code", "") for i in range(10)]
+    for asked in interleaved(questions, parse("ars,auto,sps"), Sampling()):
+        for system in asked.systems:
+            spent[system.name] += 1 + now
             now += 0.01
     assert max(spent.values()) == pytest.approx(min(spent.values()), rel=1e-12)
     plain = [sum(1 + 0.01 * (3 * i + j) for i in range(10)) for j in range(3)]
     assert max(plain) > 1.01 * min(plain)  # what would be without
+
+
+def test_each_repeat_has_a_seed_and_a_key_of_its_own():
+    asked = [*interleaved([Question("q", "code", "")], SYSTEMS, Sampling(), 3, seed=7)]
+    assert [each.seed for each in asked] == [7, 8, 9]
+    assert len({key for each in asked for key in each.keys}) == 6
 
 
 def test_interval_covers_the_truth_as_often_as_it_says():
@@ -71,14 +96,6 @@ def test_interval_covers_the_truth_as_often_as_it_says():
 
 def test_single_value_has_no_interval():
     assert intervals.mean([3.0]) == intervals.Interval(3.0)
-
-
-def test_sign_flip_is_exact_for_few_pairs():
-    assert intervals.sign_flip([1, 1, 1, 1, 1]) == pytest.approx(2 / 32)
-    assert intervals.sign_flip([1, -1]) == 1.0
-    assert intervals.sign_flip([0, 0, 0]) == 1.0
-    assert intervals.sign_flip([1.0] * 40) < 0.001
-    assert intervals.sign_flip([1.0, -1.0] * 20) == 1.0
 
 
 def test_systems_are_written_as_people_say_them():
@@ -108,73 +125,3 @@ def test_systems_are_written_as_people_say_them():
 def test_what_is_no_system_is_refused_with_the_reason(text, reason):
     with pytest.raises(UsageError, match=reason):
         parse(text)
-
-
-FACTS = {
-    "command": "prompts",
-    "settings": {"sampling": {"temperature": 0.0}},
-    "machine": {"cores": 2},
-    "versions": {"specchat": "1"},
-    "files": {"target": {"size": 1}},
-}
-
-
-def written(path, answers, **more):
-    given = [
-        {
-            "question": question,
-            "kind": kind,
-            "repeat": 0,
-            "system": "ars",
-            "stats": {
-                "mode": "ars",
-                "generated_tokens": 100,
-                "decode_s": seconds,
-                "rounds": 100,
-                "more": 1,
-            },
-        }
-        for question, kind, seconds in answers
-    ]
-    path.write_text(json.dumps({**FACTS, **more, "answers": given}))
-    return load(path)
-
-
-def test_ratio_is_of_the_questions_that_both_have(tmp_path):
-    a = written(tmp_path / "a", [("q", "code", 2.0), ("r", "code", 1.0), ("s", "chat", 1.0)])
-    b = written(tmp_path / "b", [("q", "code", 1.0), ("r", "code", 2.0), ("t", "chat", 1.0)])
-    code, everything = differences(a, b)
-    assert (code.kind, code.questions, code.ratio.value) == ("code", 2, pytest.approx(1.0))
-    assert everything.speeds == (pytest.approx(200 / 3), pytest.approx(200 / 3))
-
-
-def test_report_that_an_earlier_version_wrote_is_compared():
-    golden = load(Path(__file__).with_name("report.json"))
-    found = {(each.kind, each.system): each for each in differences(golden, golden)}
-    assert found.keys() == {(kind, way) for kind in ("code", "all") for way in ("ars", "model=3")}
-    assert found["code", "model=3"].speeds == pytest.approx((50, 50))
-    assert found["code", "model=3"].per_eval == (4, 4)
-
-
-def test_what_was_different_is_told(tmp_path):
-    a = written(tmp_path / "a", [("q", "code", 2.0)])
-    b = written(tmp_path / "b", [("q", "code", 1.0)], settings={"sampling": {"temperature": 0.8}})
-    text = report(a, b)[0].sections[0].text
-    assert text == ("settings, sampling, temperature: 0.0 in A, 0.8 in B",)
-    assert report(a, a)[0].sections[0].text == ("Both ran with the same settings.",)
-
-
-def test_reports_with_nothing_in_common_are_refused(tmp_path):
-    a = written(tmp_path / "a", [("q", "code", 2.0)])
-    b = written(tmp_path / "b", [("r", "code", 1.0)])
-    with pytest.raises(UsageError, match="in common"):
-        report(a, b)
-
-
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"answers": 3}', '{"answers": []}'])
-def test_what_is_no_report_is_refused(tmp_path, content):
-    (tmp_path / "x").write_text(content)
-    with pytest.raises(UsageError, match="not a report"):
-        load(tmp_path / "x")
-    with pytest.raises(UsageError, match="cannot be read"):
-        load(tmp_path / "none")

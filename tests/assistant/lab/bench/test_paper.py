@@ -1,45 +1,17 @@
-"""The papers' formulas give their printed numbers, and their tables come from known answers."""
+"""The papers' tables come out right from known answers."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from assistant.decoding.lookahead import theory
+from assistant.decoding.lookahead.theory import expected_tokens
 from assistant.decoding.row import Row
 from assistant.decoding.rules.residual import residual
-from assistant.lab.bench.events import Judged, Profile
-from assistant.lab.bench.paper import chen, leviathan, qualcomm
-from assistant.lab.bench.paper.plan import DRAFTS, LOOKAHEADS, SAMPLINGS, asked, parts, systems
-from assistant.lab.bench.paper.report import rouge_2
+from assistant.lab.bench.paper_tables import rouge_2, tables
+from assistant.lab.bench.papers import DRAFTS, LOOKAHEADS, SAMPLINGS, asked, parts, systems
 from assistant.lab.bench.questions import shipped
 from tests.assistant.lab.bench.made import answer
-
-# Leviathan et al. 2023, table 1, with c = 0: acceptance rate, lookahead, operations, speed
-LEVIATHAN_1 = [
-    (0.6, 2, 1.53, 1.96),
-    (0.7, 3, 1.58, 2.53),
-    (0.8, 2, 1.23, 2.44),
-    (0.8, 5, 1.63, 3.69),
-    (0.9, 2, 1.11, 2.71),
-    (0.9, 10, 1.60, 6.86),
-]
-
-
-@pytest.mark.parametrize(("rate", "k", "operations", "speed"), LEVIATHAN_1)
-def test_leviathan_operations_and_speed_of_table_1(rate, k, operations, speed):
-    assert round(theory.operations_factor(rate, k, 0.0), 2) == operations
-    assert round(theory.wall_clock_factor(rate, k, 0.0), 2) == speed
-    closed = (1 - rate ** (k + 1)) / (1 - rate)
-    assert theory.expected_tokens(rate, k) == pytest.approx(closed)
-
-
-@pytest.mark.parametrize(("share", "speedup"), [(0.8, 2.65), (0.62, 2.05)])
-def test_estimate_from_the_share_of_a_round_gives_the_published_examples(share, speedup):
-    """Chen et al.'s times: a draft step of 1.8 ms, a token of the target of 14.1 ms, K = 4."""
-    seconds = theory.estimated_seconds(1000, share, 4, 0.0018, 0.0141)
-    assert round(1000 * 0.0141 / seconds, 2) == speedup
-    assert theory.estimated_seconds(1000, 1.0, 0, 0.0018, 0.0141) == pytest.approx(14.1)  # ArS
 
 
 def test_qualcomm_residual_of_figure_10():
@@ -50,184 +22,116 @@ def test_qualcomm_residual_of_figure_10():
     assert shares == {1: pytest.approx(0.75), 3: pytest.approx(0.25)}
 
 
-def test_lookahead_pays_if_the_acceptance_rate_is_above_the_cost_ratio():
-    """Leviathan et al. 2023, corollary 3.9."""
-    for rate in np.linspace(0.021, 0.983, 33):
-        for ratio in np.linspace(0.01, 0.99, 29):
-            assert (theory.optimal_lookahead(rate, ratio) > 0) == (rate > ratio)
-
-
-def test_optimal_lookahead_grows_with_acceptance_and_falls_with_cost():
-    rates, ratios = np.linspace(0.1, 0.95, 18), (0.01, 0.05, 0.1, 0.2, 0.5)
-    for ratio in ratios:
-        ks = [theory.optimal_lookahead(rate, ratio) for rate in rates]
-        assert ks == sorted(ks)
-    for rate in rates:
-        ks = [theory.optimal_lookahead(rate, ratio) for ratio in ratios]
-        assert ks == sorted(ks, reverse=True)
-    assert theory.optimal_lookahead(0.8, 0.0) == 31  # a free draft is asked for all there is room
-
-
-def test_certain_acceptance_is_no_division_by_zero():
-    assert theory.expected_tokens(1.0, 4) == 5
-    assert theory.operations_factor(1.0, 4, 0.0) == 1
-
-
 GREEDY = "code · greedy"
 ALPHA, TOKEN_S, STEP_S = 0.5, 0.1, 0.02
-
-
-def profiled(made, overlaps):
-    profile = Profile((1, 2), 0, {"model": Judged(tuple(overlaps), (0,) * len(overlaps))})
-    return replace(made, measured=replace(made.measured, profile=profile))
 
 
 def ideal(question, k, reading_s=0.0):
     """An answer of a machine that is as the theory takes it, with `ALPHA` accepted."""
     rounds = 100
-    tokens = rounds * theory.expected_tokens(ALPHA, k)
+    tokens = rounds * expected_tokens(ALPHA, k)
     seconds = reading_s + rounds * (k * STEP_S + TOKEN_S)
     draft_s = reading_s + rounds * k * STEP_S
     figures = {"rounds": rounds, "drafted": rounds * k, "draft_s": draft_s}
+    figures |= {"tested": 100, "accepted": 100 * ALPHA}
     more = {"kind": GREEDY, "tokens": tokens, "reading_s": reading_s}
     return answer(question, f"model={k}", seconds, **more, **figures)
 
 
 @pytest.fixture
 def answers():
-    ars = [
-        profiled(answer(name, "ars", 10.0, kind=GREEDY), [ALPHA + off, ALPHA - off, ALPHA])
-        for name, off in (("a", 0.1), ("b", 0.3))
-    ]
+    ars = [answer(name, "ars", 10.0, kind=GREEDY) for name in "ab"]
     return [*ars, *(ideal(name, k) for name in "ab" for k in LOOKAHEADS)]
 
 
+def made(answers, labels=(), references=None):
+    """Return the tables: Chen's two, Leviathan's two, and that of other weights."""
+    return tables(answers, systems(labels), references or {})
+
+
+def columns(table):
+    return [dict(zip([name for name, _ in table.header], row, strict=True)) for row in table.rows]
+
+
 def test_on_a_machine_as_the_theory_takes_it_the_formulas_are_what_is_measured(answers):
-    alphas = leviathan.table_3(answers)
-    assert [(each.draft, each.proposes) for each in alphas] == [("model", 1.0)]
-    assert alphas[0].alpha.value == pytest.approx(ALPHA)
-    speeds = leviathan.table_2(answers, alphas, operations_ratio=0.3)
-    assert [each.lookahead for each in speeds] == list(LOOKAHEADS)
-    for each in speeds:
-        assert each.cost_ratio == pytest.approx(STEP_S / TOKEN_S)
-        assert each.batch_ratio == pytest.approx(1)
-        assert each.tokens_per_round == pytest.approx(each.expected_tokens)
-        assert each.speedup.value == pytest.approx(each.formula)
-        assert each.formula == pytest.approx(each.formula_with_batch)
-        assert each.operations == pytest.approx(each.operations_formula)
+    _, _, alphas, speeds, _ = made(answers)
+    (alpha,) = columns(alphas)
+    assert (alpha["draft"], alpha["proposes"]) == ("model", 1.0)
+    assert alpha["α [95 %]"].value == pytest.approx(ALPHA)
+    assert [row["K"] for row in columns(speeds)] == [str(k) for k in LOOKAHEADS]
+    for row in columns(speeds):
+        assert row["/round"] == pytest.approx(row["eq. 1"])
+        assert row["× ArS [95 %]"].value == pytest.approx(row["th. 3.8"])
+        assert row["th. 3.8"] == pytest.approx(row["+ t(n)"])
 
 
 def test_cost_of_a_step_and_its_formulas_are_without_the_reading_of_the_prompt(answers):
-    alphas = leviathan.table_3(answers)
     read = [*answers[:2], *(ideal(name, k, reading_s=7.0) for name in "ab" for k in LOOKAHEADS)]
-    speeds = leviathan.table_2(read, alphas, operations_ratio=0.3)
-    for each in speeds:
-        assert each.cost_ratio == pytest.approx(STEP_S / TOKEN_S)
-        assert each.batch_ratio == pytest.approx(1)
-        assert each.formula == pytest.approx(
-            theory.wall_clock_factor(ALPHA, each.lookahead, STEP_S / TOKEN_S)
+    _, sweep, _, speeds, _ = made(read)
+    for row in columns(speeds):
+        k = int(row["K"])
+        formula = expected_tokens(ALPHA, k) / (k * STEP_S / TOKEN_S + 1)
+        assert row["th. 3.8"] == pytest.approx(formula)
+        assert row["+ t(n)"] == pytest.approx(formula)
+        assert row["× ArS [95 %]"].value < formula  # which counts the reading
+    for row in columns(sweep):
+        assert row["draft, ms"] == pytest.approx(1000 * int(row["K"]) * STEP_S)
+        assert row["loop, ms"] == pytest.approx(row["draft, ms"] + 1000 * TOKEN_S)
+
+
+def test_acceptance_is_of_what_was_proposed_and_each_draft_says_how_often_it_proposes():
+    more = {"rounds": 100, "drafted": 40, "tested": 40, "accepted": 10}
+    _, _, alphas, *_ = made([answer("a", "suffix=1", 9.0, kind=GREEDY, **more)])
+    (copy,) = columns(alphas)
+    assert (copy["draft"], copy["α [95 %]"].value, copy["proposes"]) == ("suffix", 0.25, 0.4)
+
+
+def test_table_1_compares_the_scores_of_the_same_questions(answers):
+    told = {("a", "ars"): "one two three", ("a", "model=4"): "one two", ("b", "ars"): "one two"}
+    said = [
+        replace(
+            each, measured=replace(each.measured, text=told.get((each.question, each.system), ""))
         )
-        assert each.speedup.value < each.formula  # which counts the reading
-    ways = systems([])
-    for step in chen.figure_1(read, ways)[1]:
-        assert step.draft_s == pytest.approx(step.lookahead * STEP_S)
-        assert step.loop_s == pytest.approx(step.draft_s + TOKEN_S)
-    _, line = chen.table_1(read, {})
-    assert line.estimate == pytest.approx(theory.wall_clock_factor(ALPHA, 4, STEP_S / TOKEN_S))
-
-
-def test_draft_that_often_has_nothing_to_propose_has_a_small_alpha(answers):
-    first = answers[0]
-    judged = {"suffix": Judged((1.0, -1, -1, -1), (3, -1, -1, -1))}
-    made = replace(first.measured.profile, sources=judged)
-    made = replace(first, measured=replace(first.measured, profile=made))
-    (copy,) = leviathan.table_3([made])
-    assert (copy.draft, copy.alpha.value, copy.proposes) == ("copy", 0.25, 0.25)
-
-
-def test_table_1_compares_the_same_questions_and_their_scores(answers):
-    scores = {(GREEDY, name, system): score
-              for name, ours, theirs in (("a", 1.0, 0.0), ("b", 1.0, 1.0))
-              for system, score in (("ars", ours), ("model=4", theirs))}  # fmt: skip
-    ars, sps = chen.table_1(answers, scores)
-    assert (ars.method, ars.speedup, ars.parity) == ("ArS", None, None)
-    assert (ars.score.value, sps.score.value) == (1.0, 0.5)
-    assert ars.token_s.value == pytest.approx(0.1)
-    expected = theory.wall_clock_factor(ALPHA, 4, STEP_S / TOKEN_S)
-    assert sps.speedup.value == pytest.approx(expected)
-    assert (ars.estimate, sps.estimate) == (None, pytest.approx(expected))
-    assert sps.parity == 1.0  # one difference tells nothing
-
-
-def test_scores_that_differ_all_one_way_speak_against_parity():
-    names = [str(i) for i in range(12)]
-    made = [answer(name, system, 1.0, kind=GREEDY) for name in names
-            for system in ("ars", "model=4")]  # fmt: skip
-    scores = {
-        (GREEDY, name, way): float(way == "ars") for name in names for way in ("ars", "model=4")
-    }
-    section, (_, sps) = chen.section(made, scores, "")
-    assert sps.parity < 0.001
-    assert "speak against" in section.text[0]
-
-
-def test_greedy_texts_of_ars_and_sps_are_compared_and_others_are_not():
-    nucleus = "code · nucleus"
-    made = [answer(name, system, 1.0, kind=kind) for name in "ab"
-            for system in ("ars", "model=4") for kind in (GREEDY, nucleus)]  # fmt: skip
-    made = [
-        replace(each, measured=replace(each.measured, text="another"))
-        if (each.question, each.system) == ("b", "model=4")
-        else each
-        for each in made
+        for each in answers
     ]
-    section, _ = chen.section(made, {}, "Why there is no score.")
-    compared, remark = section.text
-    assert compared.startswith("At temperature 0 SpS K=4 gave the text of ArS in 1 of 2 answers")
-    assert remark == "Why there is no score."
-    section, _ = chen.section([each for each in made if each.kind == nucleus], {}, "")
-    assert section.text == ()
+    ars, sps = columns(made(said, references={"a": "one two three"})[0])
+    assert (ars["method"], ars["× ArS [95 %]"]) == ("ArS", None)
+    assert ars["ROUGE-2 [95 %]"].value == pytest.approx(1.0)
+    assert sps["ROUGE-2 [95 %]"].value == pytest.approx(2 / 3 - 1)  # the difference from ArS
+    assert ars["ms/token"] == pytest.approx(100)
 
 
-def test_column_of_a_file_has_its_name_without_where_it_is():
-    made = [answer("q", f"{way}ars", 10.0, kind="chat · files") for way in ("/a/b-F16.gguf:", "")]
-    _, columns = qualcomm.section(made, systems(["/a/b-F16.gguf"]), "Q4_0")
-    assert [each.name for each in columns] == ["b-F16 ArS", "Q4_0 ArS"]
-
-
-def test_factors_are_against_the_widest_weights_and_ceilings_against_bandwidth():
-    ways = systems(["f16"])
+def test_factors_are_against_the_first_of_the_other_weights():
     kind = "chat · files"
-    made = [
-        answer("q", "f16:ars", 10.0, kind=kind),
+    more = {"rounds": 30, "tested": 50, "accepted": 40}
+    answers = [
+        answer("q", "/a/b-F16.gguf:ars", 10.0, kind=kind),
         answer("q", "ars", 5.0, kind=kind),
-        answer("q", "model=4", 2.0, kind=kind, rounds=30, tested=50, accepted=40),
+        answer("q", "model=4", 2.0, kind=kind, **more),
     ]
-    section, columns = qualcomm.section(made, ways, "Q4_0")
-    assert [each.name for each in columns] == ["F16 ArS", "Q4_0 ArS", "Q4_0 SpS K=4"]
-    assert columns[0].factor is None
-    assert [each.factor.value for each in columns[1:]] == pytest.approx([2, 5])
-    assert "Q4_0 SpS K=4 is 5.00 times as fast as F16 ArS." in section.text
-    assert section.tables[1].rows == (("chat", "80%", "3.33"),)
-    sizes = qualcomm.sizes(ways, "Q4_0", {"target": 10**9, "f16": 4 * 10**9, "draft": 1})
-    bound, lines = qualcomm.ceilings(columns, sizes, 40e9)
-    assert [each.ceiling for each in lines] == [10, 40, 40]
-    assert [each.tokens_per_s > each.ceiling for each in lines] == [False, False, True]
-    assert "Q4_0 SpS K=4 went beyond it." in bound.text[0]
+    wide, ars, sps = columns(made(answers, ["/a/b-F16.gguf"])[-1])
+    assert [row["weights and method"] for row in (wide, ars, sps)] == [
+        "b-F16 ars",
+        "ars",
+        "model=4",
+    ]
+    assert wide["× first [95 %]"] is None
+    assert [row["× first [95 %]"].value for row in (ars, sps)] == pytest.approx([2, 5])
+    assert (sps["slowest"], sps["fastest"], sps["accepted"]) == (50, 50, 0.8)
 
 
 def test_everything_that_the_tables_need_is_asked_once():
     ways = systems(["f16"])
-    all_ = list(asked([*shipped("summaries"), *shipped("code")], shipped("tasks"), ways))
-    keys = [(each.question.kind, each.question.name) for each in all_]
+    tasks = [*shipped("summaries"), *shipped("code")]
+    all_ = [*asked(tasks, shipped("tasks"), ways)]
+    keys = [key for each in all_ for key in each.keys]
     assert len(keys) == len(set(keys))
-    assert {parts(kind)[1] for kind, _ in keys} == {*SAMPLINGS, "files"}
-    for each in all_:
-        names = {system.name for system in each.systems}
-        assert len(names) == len(each.systems)
-        assert "ars" in names
-        assert bool(each.profiled) == (parts(each.question.kind)[1] in ("greedy", "T=1"))
-        assert set(each.profiled) <= set(DRAFTS)
+    assert {parts(each.question.kind)[1] for each in all_} == SAMPLINGS.keys()
+    for arm, count in (("greedy", 1 + len(LOOKAHEADS) + len(DRAFTS) - 1), ("T=1", len(DRAFTS)),
+                       ("nucleus", 2), ("files", 4)):  # fmt: skip
+        names = {way.name for each in all_ for way in each.systems
+                 if parts(each.question.kind)[1] == arm}  # fmt: skip
+        assert len(names) == count, arm
 
 
 @pytest.mark.parametrize(

@@ -26,12 +26,10 @@ def written(path, rows):
     return path
 
 
-def test_human_eval_asks_for_the_function_and_keeps_its_test(tmp_path):
+def test_human_eval_asks_for_the_function(tmp_path):
     (question,) = read(written(tmp_path / "h.jsonl", [HUMAN_EVAL]))
     assert (question.name, question.kind) == ("HumanEval/2", "code")
     assert "def truncate(number: float)" in question.text
-    assert (question.entry_point, question.test) == ("truncate", HUMAN_EVAL["test"])
-    assert question.code == HUMAN_EVAL["prompt"]
 
 
 def test_spec_bench_asks_the_first_turn_and_keeps_the_reference(tmp_path):
@@ -48,7 +46,7 @@ def test_spec_bench_asks_the_first_turn_and_keeps_the_reference(tmp_path):
         (b"{", "line 1 is not JSON"),
         (b"[1]\n", "line 1 is not a question"),
         (b'\n{"question_id": 1, "category": "x", "turns": []}\n', "line 2 is not a question"),
-        (b'{"task_id": 1, "prompt": "x"}\n', "HumanEval has task_id"),
+        (b'{"task_id": 1}\n', "HumanEval has task_id"),
         (b"\xff\xfe\x00", "UTF-8"),
     ],
 )
@@ -72,7 +70,7 @@ def test_a_few_of_each_kind_are_the_first_of_each():
 
 
 @pytest.mark.parametrize(
-    ("name", "has"), [("tasks", "text"), ("code", "test"), ("summaries", "reference")]
+    ("name", "has"), [("tasks", "text"), ("code", "text"), ("summaries", "reference")]
 )
 def test_prompts_that_come_with_it_have_names_of_their_own_and_what_scores_them(name, has):
     questions = shipped(name)

@@ -7,18 +7,17 @@ from typing import Any
 
 import pytest
 
-from assistant.decoding.lookahead.policy import Control
+from assistant.engine.engine_state import EngineState
+from assistant.engine.policy import Control
 from assistant.engine.race import in_turns
-from assistant.engine.weights_pool import Pool
-from assistant.events import Decoded, Stats
+from assistant.events import Decoded, Failed, Finished, LaneEvent, Stats
 from assistant.lab.bench import trial_runner as module
-from assistant.lab.bench.events import Measured
-from assistant.lab.bench.run_answers import Totals, speedup
-from assistant.lab.bench.systems import interleaved
+from assistant.lab.bench.answers import Compared, Measured, Totals
 from assistant.lab.bench.trial_runner import STRIDE, TrialRunner
-from assistant.lab.protocol import Lockstep, Trial
+from assistant.lab.protocol import LAB, Lockstep, Trial
 from assistant.request import Message, Mode, Request, Sampling, Setup
-from models.errors import Cancelled
+from models.errors import ModelError
+from tests.assistant.process.driving import running
 from tests.engine import needs_both
 
 WAYS: dict[str, tuple[Mode, int | None]] = {
@@ -41,7 +40,7 @@ def trials(tiny_target, tiny_draft) -> tuple[Trial, ...]:
 
 @pytest.fixture
 def stand():
-    made = TrialRunner(Pool(), Control(), lambda event: None)
+    made = TrialRunner(EngineState(Control(), lambda event: None, lambda: False))
     yield made
     made.close()
 
@@ -59,14 +58,16 @@ def test_each_answers_in_lockstep_as_it_does_alone(trials, stand):
         assert (counts[-1], seconds[-1]) == (LENGTH, pytest.approx(ours.stats.decode_s))
         assert all(a < b for a, b in pairwise(counts))
         assert all(a < b for a, b in pairwise(seconds))
-        assert len(ours.pace) == len(ours.rounds) == ours.stats.rounds
+        assert len(ours.pace) == ours.stats.rounds
+        assert (ours.steps_s > 0) == (ours.stats.drafted > 0)
+        assert ours.steps_s <= ours.stats.draft_s + 1e-9
 
 
 def test_none_is_a_stride_and_a_round_ahead_of_another(trials, stand, monkeypatch):
     counts, rounds = dict.fromkeys(range(len(trials)), 0), [0]
 
-    def watched(runners, done):
-        for lap in in_turns(runners, done):
+    def watched(runners, done, await_step):
+        for lap in in_turns(runners, done, await_step):
             if isinstance(lap.event, Decoded) and lap.event.tokens:
                 rounds.append(lap.event.stats.generated_tokens - counts[lap.lane])
                 counts[lap.lane] += rounds[-1]
@@ -80,43 +81,63 @@ def test_none_is_a_stride_and_a_round_ahead_of_another(trials, stand, monkeypatc
 
 def test_systems_share_weights_but_nothing_that_they_learn_or_hold(trials, stand):
     stand.measure(Lockstep((trials[2], replace(trials[2], system="other"), trials[0])))
-    pairs, learnt = [*stand._pairs.values()], [*stand._learnt.values()]
+    pairs, learnt = [pair for pair, _ in stand._assistants.values()], [*stand._learnt.values()]
     assert len(pairs) == len(learnt) == 3
     for kind in ("target", "draft", "vocab"):
-        objects = [getattr(pair.assistant, kind) for pair in pairs]
+        objects = [getattr(pair, kind) for pair in pairs]
         assert len({id(each) for each in objects}) == (1 if kind == "vocab" else 3)
-    assert len({id(pair.assistant.target.weights) for pair in pairs}) == 1
-    sources = [source for pair in pairs for source in pair.assistant.sources.values()]
+    assert len({id(pair.target.weights) for pair in pairs}) == 1
+    sources = [source for pair in pairs for source in pair.sources.values()]
     assert len({id(source) for source in sources}) == len(sources)
-    assert len({id(each._costs) for each in learnt} | {id(pairs[0].costs)}) == 4
+    assert len({id(each._costs) for each in learnt} | {*map(id, stand._costs.values())}) == 4
 
 
 @needs_both
-def test_a_system_with_another_engine_answers_in_a_process_of_its_own_trial_after_trial(
-    trials, stand
-):
-    other = replace(trials[1], setup=replace(trials[1].setup, engine="ik"), profiled=("suffix",))
-    for _ in range(2):
-        ours, theirs = stand.measure(Lockstep((trials[0], other))).found
-        assert (ours.stats.engine, theirs.stats.engine) == ("llama", "ik")
-        assert theirs.text == ours.text
-        assert len(theirs.rounds) == theirs.stats.rounds < ours.stats.rounds
-        assert theirs.profile.sources.keys() == {"suffix"}
-    assert len(stand._processes) == 1
-
-
-@needs_both
-def test_a_cancel_stops_a_system_with_another_engine_too(trials, stand, monkeypatch):
+def test_a_system_with_another_engine_answers_in_a_process_of_its_own_trial_after_trial(trials):
+    ours = replace(trials[0], setup=replace(trials[0].setup, engine="llama"))
     other = replace(trials[1], setup=replace(trials[1].setup, engine="ik"))
-    heard = module.RemoteLane.hear
+    pids = set()
+    with running(protocol=LAB) as (engine, heard):
+        for _ in range(2):
+            engine.submit(Lockstep((ours, other)))
+            here, there = heard.until(Compared).found
+            assert (here.stats.engine, there.stats.engine) == ("llama", "ik")
+            assert there.text == here.text
+            assert len(there.pace) == there.stats.rounds < here.stats.rounds
+            pids.add((engine.pid, engine.process._others["ik"].pid))
+        counts = dict.fromkeys(range(2), 0)
+        longest = 0
+        for lap in heard.of(LaneEvent):
+            if isinstance(lap.event, Decoded):
+                count = lap.event.stats.generated_tokens
+                longest = max(longest, count - counts[lap.lane])
+                counts[lap.lane] = count
+                assert max(counts.values()) - min(counts.values()) < STRIDE + longest
+            if isinstance(lap.event, Finished):
+                break
+    assert longest
+    assert len(pids) == 1
 
-    def raised(lane: Any, event: Any) -> None:
-        stand._control.cancel.raise_()
-        heard(lane, event)
 
-    monkeypatch.setattr(module.RemoteLane, "hear", raised)
-    with pytest.raises(Cancelled):
-        stand.measure(Lockstep((other,)))
+@needs_both
+def test_a_cancel_stops_a_system_with_another_engine_too(trials):
+    long = [replace(t, request=replace(t.request, max_tokens=None)) for t in trials[:2]]
+    both = [
+        replace(trial, setup=replace(trial.setup, n_ctx=8000, engine=name))
+        for trial, name in zip(long, ("llama", "ik"), strict=True)
+    ]
+    with running(protocol=LAB) as (engine, heard):
+        engine.submit(Lockstep(tuple(both)))
+        heard.until(LaneEvent)
+        engine.cancel()
+        assert heard.until(Failed).kind == "Cancelled"
+
+
+def test_sps_without_anything_that_proposes_is_an_error(trials, stand, tiny_target):
+    setup = replace(trials[1].setup, draft=None)
+    request = replace(trials[1].request, sources=("model",))
+    with pytest.raises(ModelError, match="SpS needs a draft"):
+        stand.measure(Lockstep((replace(trials[1], setup=setup, request=request),)))
 
 
 class Mood:
@@ -155,12 +176,13 @@ def seen(in_lockstep: bool, period: float) -> float:
     """Return how much faster a system that is 3 % faster looks after 14 questions."""
     machine: Any = Mood(period)
     ratios = []
-    for _, _, order in interleaved(range(14), [(1, 0.050), (4, 0.200 / 1.03)]):
+    systems = [(1, 0.050), (4, 0.200 / 1.03)]
+    for order in (systems, systems[::-1]) * 7:
         runners: list[Any] = [Worker(i, machine, *each) for i, each in enumerate(order)]
         for together in [runners] if in_lockstep else [[each] for each in runners]:
             [*in_turns(together, module._strides)]
         ars, sps = (measured(*each.pace) for each in sorted(runners, key=lambda each: each.round))
-        ratios.append(speedup(sps, ars))
+        ratios.append(sps.speedup(ars))
     return geometric_mean(ratios)
 
 
@@ -178,12 +200,6 @@ def measured(*pace: tuple[int, float]) -> Totals:
 def test_answers_are_compared_up_to_the_last_token_that_both_have():
     short = measured((4, 1.0), (8, 2.0))
     long = measured((1, 0.5), (2, 1.0), (8, 4.0), (9, 99.0))
-    assert speedup(short, long) == pytest.approx(4.0 / 2.0)
-    assert speedup(long, short) == pytest.approx(2.0 / 4.0)
+    assert short.speedup(long) == pytest.approx(4.0 / 2.0)
+    assert long.speedup(short) == pytest.approx(2.0 / 4.0)
     assert measured((4, 1.0), (8, 3.0)).answers[0].seconds_to(6) == pytest.approx(2.0)
-
-
-def test_answers_that_were_not_in_lockstep_are_compared_as_wholes():
-    other = Totals((Measured("", "", Stats("ars", generated_tokens=10, decode_s=5.0)),))
-    assert speedup(measured((4, 1.0), (8, 2.0)), other) == pytest.approx(4.0 / 2.0)
-    assert not other.is_lockstep

@@ -1,55 +1,40 @@
 """Settings compete in turns, and win only clearly."""
 
-from itertools import cycle
+from dataclasses import replace
+from itertools import count, cycle
 
 import pytest
 
-from assistant.lab.tune import settings_trial
-from assistant.lab.tune.settings_trial import Candidate, Result, candidates, winners
+from assistant.lab.tune import contest as module
+from assistant.lab.tune.contest import Candidate, Result, candidates, winners
 from assistant.request import Tuning
-from models.native.loaded import library
-from tests.assistant.engine.stopwatched import Stopwatched
+from models.native import loaded
 
 WIDTHS = (1, 2, 4, 8)
 
 
 def contest(usual_s, other_s, widths=WIDTHS):
-    """Hold a contest of models whose evaluations take such seconds per token, over and over."""
-    usual, other = pair()
-    seconds = {usual: cycle(usual_s), other: cycle(other_s)}
-
-    def timer(model, width, depth):
-        return next(seconds[model]) * width
-
-    return settings_trial.contest(usual, other, widths, 16, timer)
-
-
-def pair():
-    return [Stopwatched(lambda width, depth: 1.0) for _ in range(2)]
+    """Hold a contest of two whose evaluations take such seconds per token, over and over."""
+    seconds = {"usual": cycle(usual_s), "other": cycle(other_s)}
+    timer = lambda name, width: next(seconds[name]) * width  # noqa: E731
+    return module.contest("usual", "other", widths, timer)
 
 
 def test_noise_and_drift_hit_both_alike_and_cancel():
-    usual, other = pair()
-    now = iter(range(1, 1000))  # every evaluation takes longer than the one before
+    now = count(1)  # every evaluation takes longer than the one before
 
-    def drifting(model, width, depth):
-        return (1 + next(now) / 1000) * width * (0.8 if model is other else 1.0)
+    def drifting(name, width):
+        return (1 + next(now) / 1000) * width * (0.8 if name == "other" else 1.0)
 
-    result = settings_trial.contest(usual, other, WIDTHS, 16, drifting)
+    result = module.contest("usual", "other", WIDTHS, drifting)
     assert result.ratio == pytest.approx(0.8, rel=0.01)
     assert result.is_faster
 
 
 def test_each_goes_first_half_of_the_time():
-    usual, other = pair()
     order = []
-
-    def noting(model, width, depth):
-        order.append(model)
-        return 1.0
-
-    settings_trial.contest(usual, other, (1,), 16, noting)
-    assert order[:4] == [usual, other, other, usual]
+    module.contest("usual", "other", (1,), lambda name, width: order.append(name) or 1.0)
+    assert order[:4] == ["usual", "other", "other", "usual"]
 
 
 def test_one_lucky_evaluation_wins_nothing():
@@ -72,11 +57,12 @@ def test_the_best_of_each_setting_wins():
 
 
 def test_threads_that_a_user_chose_are_not_touched(monkeypatch):
-    monkeypatch.setattr(settings_trial, "other_counts", lambda: [1, 8])
+    monkeypatch.setattr(module, "other_counts", lambda: [1, 8])
     assert {c.value for c in candidates(None) if c.setting == "threads"} == {1, 8}
     assert not [c for c in candidates(4) if c.setting == "threads"]
 
 
 def test_where_repacking_would_crash_nobody_tries_without(monkeypatch):
-    monkeypatch.setattr(library(), "can_repack", lambda: False)
+    fixed = replace(loaded.engine(), can_repack=False)
+    monkeypatch.setattr(loaded, "_loaded", (loaded.in_use(), fixed))
     assert not [c for c in candidates(None) if c.setting == "repack"]

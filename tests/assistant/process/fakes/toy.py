@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from assistant.engine.engine_state import EngineState
 from assistant.engine.handlers import HANDLERS
-from assistant.engine.workplace import Workplace
 from assistant.events import Event
 from assistant.process.command_loop import serve
 from assistant.process.protocol import Protocol
@@ -17,8 +17,8 @@ class Toy:
     """Turn a word round."""
 
     word: str
-    doing: ClassVar[str] = "played"
-    kept: ClassVar[str] = ""
+    failure_verb: ClassVar[str] = "played"
+    recovery_hint: ClassVar[str] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class Toyed:
     word: str
 
 
-def toy(job: Toy, place: Workplace) -> Toyed:
-    return Toyed(job.word[::-1] or place)  # type: ignore[arg-type]  # which no pipe carries
+def toy(job: Toy, state: EngineState) -> Toyed:
+    return Toyed(job.word[::-1] or state)  # type: ignore[arg-type]  # which no pipe carries
 
 
 TOY = Protocol("tests.assistant.process.fakes.toy", Job | Toy, Event | Toyed)

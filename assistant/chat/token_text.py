@@ -1,0 +1,46 @@
+"""The text of tokens, decoded incrementally."""
+
+import codecs
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+
+
+class TokenText:
+    """Decode tokens to text, a character with the last of its tokens.
+
+    Everything that reads an answer uses this decoder, so that a marker ends at the same token for
+    the screen, for forms and for budgets.
+
+    Args:
+        piece: returns the bytes of a token, none for a control token.
+        names: texts for some control tokens, which have no bytes.
+    """
+
+    def __init__(
+        self, piece: Callable[[int], bytes], names: Mapping[int, str] = MappingProxyType({})
+    ) -> None:
+        self._piece, self._names = piece, names
+
+    def after(self, begun: bytes, token: int) -> tuple[str, bytes]:
+        """Return the text that a token completes, and the bytes of a character that it leaves open.
+
+        `begun` are the bytes that the tokens before it left open. Invalid UTF-8 becomes U+FFFD.
+        """
+        piece = self._piece(token)
+        if not piece:
+            return self._names.get(token, ""), begun
+        text, used = codecs.utf_8_decode(begun + piece, "replace", False)
+        return text, (begun + piece)[used:]
+
+    def of(self, tokens: Iterable[int]) -> str:
+        """Return the text of a sequence of tokens."""
+        texts, begun = [], b""
+        for token in tokens:
+            text, begun = self.after(begun, token)
+            texts.append(text)
+        return "".join(texts) + ending(begun)
+
+
+def ending(begun: bytes) -> str:
+    """Return the replacement for a character that is never completed."""
+    return begun.decode("utf-8", "replace")

@@ -1,0 +1,62 @@
+"""What a model is: tokens in, logits out."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Logits = npt.NDArray[np.float32]
+
+
+class DraftFailed(Exception):
+    """A draft cannot go on, in a sentence; the target can."""
+
+
+class Model(Protocol):
+    """Tokens in, logits out.
+
+    A model keeps a KV cache, but only as a cache: the logits depend on the tokens given and on
+    nothing evaluated before, up to floating-point differences between batch sizes.
+    """
+
+    n_ctx: int
+    """How many tokens fit."""
+    n_vocab: int
+    """How many logits a row has."""
+    max_rows: int
+    """How many rows one call may ask for."""
+    can_roll_back: bool
+    """Whether forgetting the last tokens is possible. If not, speculation cannot pay."""
+    rollback: int | None
+    """How many tokens of the last evaluation can be forgotten at no cost; None: any number.
+
+    To forget more, a model goes back to a state it has saved, from before the evaluation, and
+    evaluates the tokens that stay again, with the next ones.
+    """
+    decided: int
+    """How many of the first tokens will not be rolled back. It is a hint."""
+    busy_s: float
+    """Seconds spent in `logits` so far."""
+
+    def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
+        """Return the logits that follow each of the last `rows` tokens, shape (rows, n_vocab).
+
+        Evaluates only what the cache lacks. The result is a view that the next call overwrites.
+
+        Raises:
+            Cancelled: the cancel flag was raised; what was evaluated so far stays cached.
+            ContextFull: `tokens` exceed `n_ctx`.
+            ModelError: llama.cpp could not evaluate the batch, or computed no numbers.
+        """
+        ...
+
+    def cached(self, tokens: Sequence[int]) -> int:
+        """Return how many leading tokens the cache already holds, or can go back to."""
+        ...
+
+
+def most_proposals(model: Model) -> int:
+    """Return how many proposals one evaluation can verify; all of them can be taken back."""
+    room = model.max_rows - 1
+    return min(room, model.rollback) if model.rollback else room

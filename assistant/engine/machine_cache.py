@@ -1,0 +1,200 @@
+"""Measurements and what was learnt on this machine, kept for the next load."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+import msgspec
+
+from assistant.decoding.lookahead import theory
+from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.model import Model
+from assistant.engine.cost_measurement import (
+    LOOKS_NEEDED,
+    Times,
+    time_draft,
+    time_target,
+)
+from models.files import disk
+from models.machine import OtherLoad
+
+MAX_RECORDS = 64
+"""The oldest entry is dropped first."""
+FURTHEST = 8.0
+"""Log odds of acceptance; a file that says more than that is damaged."""
+Value = TypeVar("Value")
+
+
+class Records(Generic[Value]):
+    """Values by a text that says under which conditions they hold, in one private file of JSON.
+
+    The file is only a cache: one that is damaged, or not ours, is ignored.
+    """
+
+    def __init__(self, path: Path, kind: type[Value]) -> None:
+        self._path, self._kind = path, kind
+
+    def get(self, key: str) -> Value | None:
+        """Return what is known, if it is a value of our kind."""
+        try:
+            return msgspec.json.decode(self._read()[key], type=self._kind)
+        except (KeyError, ValueError, RecursionError):
+            return None
+
+    def newest(self, beginning: str) -> Value | None:
+        """Return what was written last under a key that begins so, if it is of our kind."""
+        keys = [key for key in self._read() if key.startswith(beginning)]
+        return self.get(keys[-1]) if keys else None
+
+    def put(self, key: str, value: Value) -> None:
+        """Remember a value, in one step.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        records = self._read()
+        records.pop(key, None)
+        records[key] = msgspec.Raw(msgspec.json.encode(value))
+        newest = dict(list(records.items())[-MAX_RECORDS:])
+        disk.write_private(self._path, msgspec.json.encode(newest).decode())
+
+    def _read(self) -> dict[str, msgspec.Raw]:
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=dict[str, msgspec.Raw])
+        except (OSError, ValueError, RecursionError):
+            return {}
+
+
+class TimedModel(Model, Protocol):
+    """A model that knows what its speed depends on."""
+
+    @property
+    def conditions(self) -> str:
+        """The file, the library, the machine and the settings, as text."""
+        ...
+
+
+def cached_or_measured(target: TimedModel, draft: TimedModel | None, folder: Path | None) -> Costs:
+    """Return what evaluations of a pair cost, or of a target alone.
+
+    What has to be measured is kept in `folder`, if there is one, and looked at again in the next
+    loads until looks agree; not what was measured while other programs were busy.
+
+    Raises:
+        Cancelled: it was stopped; nothing was kept of what was being measured.
+        ModelError: a model cannot evaluate.
+    """
+    verify = _times(target, "verify", time_target, folder)
+    reading = _times(draft, "draft", time_draft, folder) if draft else Times({})
+    attention = known_attention(target, folder) if folder else 0.0
+    return Costs(verify.seconds, reading.seconds, attention)
+
+
+def known_attention(target: TimedModel, folder: Path) -> float:
+    """Return the seconds that a target's attention was seen to take; see `costs.Curve`."""
+    seconds = Records(folder / "costs.json", float).get(_attention_key(target)) or 0.0
+    return seconds if 0 <= seconds < 1 else 0.0
+
+
+def remember_attention(seconds: float, target: TimedModel, folder: Path) -> None:
+    """Keep what deep texts have shown. Where it cannot be kept, nothing is said: it is a cache."""
+    if seconds and seconds != known_attention(target, folder):
+        with suppress(OSError):
+            Records(folder / "costs.json", float).put(_attention_key(target), seconds)
+
+
+def remember_times(model: TimedModel, what: str, times: Times, folder: Path) -> None:
+    """Keep what was measured: "verify" of a target, or "draft" of a draft.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    _all_times(folder).put(_times_key(model, what), times)
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What to expect of a pair at a typical acceptance rate."""
+
+    lookahead: int  # the best; 0 when none pays
+    speedup: float  # with it, over ArS
+    pays_from: float | None  # the acceptance rate from which some lookahead pays; None: none does
+
+
+def predict(target: Path, draft: Path, folder: Path) -> Prediction | None:
+    """Return what a pair promises by what was measured of both files; nothing is loaded.
+
+    None: one of the two was never measured here.
+    """
+    verify, reading = _recorded(target, "verify", folder), _recorded(draft, "draft", folder)
+    if 1 not in verify or 1 not in reading:
+        return None
+    best = theory.best_lookahead(theory.TYPICAL, verify, reading[1])
+    return Prediction(*best, theory.lowest_break_even(verify, reading[1]))
+
+
+def known_acceptance(target: Path, draft: Path | None, folder: Path) -> dict[str, float]:
+    """Return how much better or worse than usual sources did, in log odds, by name.
+
+    A draft that is bad would otherwise be tried in every answer, and again after every start.
+    """
+    known = _all_acceptance(folder).get(_pair_key(target, draft)) or {}
+    return {name: value for name, value in known.items() if abs(value) < FURTHEST}
+
+
+def remember_acceptance(
+    lasting: Mapping[str, float], target: Path, draft: Path | None, folder: Path
+) -> None:
+    """Keep what answers have shown. A failure to write is ignored: it is a cache."""
+    with suppress(OSError):
+        _all_acceptance(folder).put(_pair_key(target, draft), dict(lasting))
+
+
+def _times(
+    model: TimedModel, what: str, measure: Callable[[Model], Times], folder: Path | None
+) -> Times:
+    known = _all_times(folder).get(_times_key(model, what)) if folder else None
+    known = known if known and known.is_sound else None
+    if known and known.looks >= LOOKS_NEEDED:
+        return known
+    load = OtherLoad()
+    times = known.confirmed(measure(model)) if known else measure(model)
+    if folder and not load.is_heavy:  # else measure again next time, perhaps in peace
+        with suppress(OSError):  # a cache that cannot be written costs a second measurement
+            remember_times(model, what, times, folder)
+    return times
+
+
+def _recorded(path: Path, what: str, folder: Path) -> dict[int, float]:
+    """Return what was measured last with a file here, however it was run; empty: nothing."""
+    try:
+        status = path.stat()
+    except OSError:
+        return {}
+    file = f"{status.st_size} {status.st_mtime_ns}"
+    known = _all_times(folder).newest(f"{what} | {file} | ")
+    return known.seconds if known and known.is_sound else {}
+
+
+def _all_times(folder: Path) -> Records[Times]:
+    return Records(folder / "costs.json", Times)
+
+
+def _times_key(model: TimedModel, what: str) -> str:
+    return f"{what} | {model.conditions}"
+
+
+def _attention_key(model: TimedModel) -> str:
+    return f"attention | {model.conditions}"
+
+
+def _all_acceptance(folder: Path) -> Records[dict[str, float]]:
+    return Records(folder / "acceptance.json", dict[str, float])
+
+
+def _pair_key(target: Path, draft: Path | None) -> str:
+    """Return both files by name and size; `ascii`, as a name need not be UTF-8."""
+    files = [path for path in (target, draft) if path]
+    return " | ".join(f"{path.name!a} {path.stat().st_size}" for path in files)

@@ -1,0 +1,145 @@
+"""Answers that were measured, as the file of a run keeps them, and what they come to together."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+import msgspec
+
+from assistant.stats import Stats
+from models.errors import StorageError
+
+ALL = "all"
+"""Stands for a kind: questions of all kinds together."""
+Place = tuple[str, str]
+"""The kind and the name of a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """An answer, and where its time went."""
+
+    text: str
+    stop: str
+    stats: Stats
+    pace: Mapping[int, float] = field(default_factory=dict)
+    """Seconds of decoding by tokens, after each round."""
+    steps_s: float = 0.0
+    """Seconds of the draft's steps, as the papers mean them: without its reading of the prompt."""
+    notice: str | None = None  # what goes on differently from what was asked
+
+    def seconds_to(self, tokens: int) -> float:
+        """Return how long decoding took up to so many tokens; those of a round come evenly."""
+        before, before_s = 0, 0.0
+        for count, seconds in self.pace.items():
+            if count >= tokens:
+                return before_s + (seconds - before_s) * (tokens - before) / (count - before)
+            before, before_s = count, seconds
+        return before_s
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What came of trials in lockstep, in their order; a text says why one failed."""
+
+    found: tuple[Measured | str, ...]  # empty: of a trial in another process
+
+    def joined(self, others: "Iterable[Compared]") -> "Compared":
+        """Return what came of all trials, from what their processes say."""
+        columns = zip(self.found, *(other.found for other in others), strict=True)
+        return Compared(tuple(next(filter(None, column)) for column in columns))
+
+
+@dataclass(frozen=True, slots=True)
+class RunAnswer:
+    """An answer of one system to one question."""
+
+    question: str
+    kind: str
+    repeat: int
+    system: str
+    measured: Measured | None  # None: it failed
+    failure: str | None = None
+
+    @property
+    def plain(self) -> Any:
+        """Return it as plain values, as the file of a run keeps it; `kept` reads it."""
+        return msgspec.to_builtins(self, str_keys=True)
+
+
+def kept(results: Mapping[str, Any]) -> Iterator[RunAnswer]:
+    """Yield the answers among the results of a run.
+
+    Raises:
+        StorageError: one is damaged.
+    """
+    for name, result in results.items():
+        if name.startswith("answer"):
+            try:
+                yield msgspec.convert(result, RunAnswer, str_keys=True)
+            except msgspec.ValidationError as error:
+                raise StorageError(f"The run has a damaged answer, {name!r}: {error}.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Answers of one system, to one question or to several, added up."""
+
+    answers: tuple[Measured, ...]
+
+    @property
+    def stats(self) -> Stats:
+        """Their figures."""
+        return reduce(Stats.plus, (each.stats for each in self.answers))
+
+    @property
+    def steps_s(self) -> float:
+        """Seconds of the draft's steps."""
+        return sum(each.steps_s for each in self.answers)
+
+    def speedup(self, reference: "Totals") -> float:
+        """Return how many times as fast these are as another system's answers to the same question.
+
+        They are compared up to the last token that both have: in lockstep, each token of one came
+        within a second or so of the same token of the other. The rest of a longer answer came when
+        the machine may have been faster or slower.
+        """
+        own_s = reference_s = 0.0
+        for ours, theirs in zip(self.answers, reference.answers, strict=False):
+            tokens = min(ours.stats.generated_tokens, theirs.stats.generated_tokens)
+            own_s, reference_s = (
+                own_s + ours.seconds_to(tokens),
+                reference_s + theirs.seconds_to(tokens),
+            )
+        return reference_s / own_s
+
+
+def sums(answers: Iterable[RunAnswer], system: str) -> dict[Place, Totals]:
+    """Return the answers of a system by kind and question; those that failed are left out."""
+    found: dict[Place, list[Measured]] = {}
+    for answer in answers:
+        if answer.system == system and answer.measured and answer.measured.stats.decode_s:
+            found.setdefault((answer.kind, answer.question), []).append(answer.measured)
+    return {place: Totals(tuple(measured)) for place, measured in found.items()}
+
+
+def together(totals: Iterable[Totals]) -> Totals:
+    """Return the answers to several questions as one."""
+    return Totals(tuple(answer for each in totals for answer in each.answers))
+
+
+def matched(
+    own: Mapping[Place, Totals], reference: Mapping[Place, Totals], kind: str = ALL
+) -> dict[Place, tuple[Totals, Totals]]:
+    """Return two systems' answers to the questions of a kind that both have answered."""
+    return {
+        place: (each, reference[place])
+        for place, each in own.items()
+        if place in reference and kind in (place[0], ALL)
+    }
+
+
+def kinds(answers: Iterable[RunAnswer]) -> list[str]:
+    """Return the kinds of questions, in the order in which they came."""
+    return list(dict.fromkeys(answer.kind for answer in answers))

@@ -1,1 +1,0 @@
-"""The papers' tables and figures, measured with other models on another machine."""

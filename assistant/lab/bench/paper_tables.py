@@ -1,0 +1,177 @@
+"""The papers' tables, with other models on another machine, from the answers of one run."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from assistant.decoding.lookahead.theory import expected_tokens
+from assistant.lab.bench import reports
+from assistant.lab.bench.answers import RunAnswer, Totals, kinds, matched, sums, together
+from assistant.lab.bench.intervals import Interval, geometric_mean, mean, ratio_of_sums
+from assistant.lab.bench.papers import CHEN_K, DRAFTS, FILES, GREEDY, LOOKAHEADS, NUCLEUS, parts
+from assistant.lab.bench.systems import System
+from assistant.lab.bench.table import Cell, ResultTable
+
+SPS = f"model={CHEN_K}"
+CHEN = (
+    ("task", ""),
+    ("method", ""),
+    ("ROUGE-2 [95 %]", ".3f"),
+    ("ms/token", ".1f"),
+    ("× ArS [95 %]", ".2f"),
+)
+CHEN_NOTE = (
+    "ROUGE-2: F1 without stemming, of summaries; for SpS, its difference from ArS, which is 0 if "
+    "nothing but the speed changes. Chen et al., Chinchilla 70B with a 4B draft, K = 4: XSum "
+    "nucleus 0.112 and 0.114 at 1.92x, greedy 0.157 and 0.156 at 2.01x."
+)
+ALPHA = (("task", ""), ("draft", ""), ("α [95 %]", ".2f"), ("proposes", ".0%"))
+ALPHA_NOTE = (
+    "α: share of the proposals of each draft that are accepted, with K = 1; and in how many rounds "
+    "it has one. Unigram, bigram and suffix see only the conversation. Leviathan et al., "
+    "translation and summaries: unigram 0.08 and 0.13, bigram 0.20 and 0.23, T5-small for T5-XXL "
+    "0.75 and 0.65 at T=0, 0.62 and 0.53 at T=1."
+)
+SPEED = (
+    ("task", ""),
+    ("K", ""),
+    ("/round", ".2f"),
+    ("eq. 1", ".2f"),
+    ("× ArS [95 %]", ".2f"),
+    ("th. 3.8", ".2f"),
+    ("+ t(n)", ".2f"),
+)
+SPEED_NOTE = (
+    "/round: tokens of a round, and equation 1 with α of the model. × ArS: speed, theorem 3.8 with "
+    "c as measured, which takes a batch to take as long as one token, and with the batch's "
+    "measured time, + t(n); neither counts what the draft takes to read the prompt."
+)
+WEIGHTS = (
+    ("weights and method", ""),
+    ("tokens/s", ".1f"),
+    ("× first [95 %]", ".2f"),
+    ("slowest", ".1f"),
+    ("fastest", ".1f"),
+    ("accepted", ".0%"),
+)
+WEIGHTS_NOTE = (
+    "As Qualcomm compares them: weights of fewer bits, speculation, and both; speeds of all "
+    "prompts, and of the slowest and the fastest one."
+)
+
+
+def tables(
+    answers: Sequence[RunAnswer], ways: Sequence[System], references: Mapping[str, str]
+) -> list[ResultTable]:
+    """Return all tables of answers to what `papers.asked` yields.
+
+    `references` are summaries to compare with, by the question's name.
+    """
+    greedy = [answer for answer in answers if parts(answer.kind)[1] == GREEDY]
+    swept = [way for way in ways if way.name == "ars" or way.sources == ("model",)]
+    alphas = _alphas(answers)
+    rates = {kind: alpha.value for kind, draft, alpha, _ in alphas if draft == "model"}
+    title = "Leviathan et al. 2023, table"
+    return [
+        _chen(answers, references),
+        *reports.sweep(greedy, swept),
+        ResultTable(f"{title} 3", ALPHA, alphas, ALPHA_NOTE, bars=2),
+        ResultTable(f"{title} 2", SPEED, _speeds(greedy, rates), SPEED_NOTE, bars=4),
+        ResultTable(
+            "Fewer bits, and speculation", WEIGHTS, _weights(answers, ways), WEIGHTS_NOTE, 1
+        ),
+    ]
+
+
+def _chen(answers: Sequence[RunAnswer], references: Mapping[str, str]) -> ResultTable:
+    rows: list[list[Cell]] = []
+    for kind in sorted(kinds(answers), key=lambda kind: parts(kind)[0]):
+        both = matched(sums(answers, SPS), sums(answers, "ars"), kind)
+        if parts(kind)[1] not in (GREEDY, NUCLEUS) or not both:
+            continue
+        scored = [
+            [rouge_2(each.answers[0].text, reference) for each in pair]
+            for (_, question), pair in both.items()
+            if (reference := references.get(question))
+        ]
+        own, ars = (together(side).stats for side in zip(*both.values(), strict=True))
+        ratio = geometric_mean([each.speedup(reference) for each, reference in both.values()])
+        for name, stats, scores, gain in (
+            ("ArS", ars, [theirs for _, theirs in scored], None),
+            (f"SpS K={CHEN_K}", own, [ours - theirs for ours, theirs in scored], ratio),
+        ):
+            token_ms = 1000 * stats.decode_s / stats.generated_tokens
+            rows.append([kind, name, mean(scores) if scores else None, token_ms, gain])
+    return ResultTable("Chen et al. 2023, table 1", CHEN, rows, CHEN_NOTE, bars=4)
+
+
+def _alphas(answers: Sequence[RunAnswer]) -> list[tuple[str, str, Interval, float]]:
+    """Return each draft's acceptance rate by task, and how often it proposes anything."""
+    rows: list[tuple[str, str, Interval, float]] = []
+    for kind in kinds(answers):
+        for draft in DRAFTS:
+            own = sums(answers, f"{draft}=1").items()
+            stats = [each.stats for (its, _), each in own if its == kind and each.stats.tested]
+            if stats:
+                alpha = ratio_of_sums([(each.accepted, each.tested) for each in stats])
+                proposed = sum(each.drafted for each in stats) / sum(each.rounds for each in stats)
+                rows.append((kind, draft, alpha, proposed))
+    return rows
+
+
+def _speeds(greedy: Sequence[RunAnswer], rates: Mapping[str, float]) -> list[list[Cell]]:
+    """Return every lookahead of the model by task: what was measured, and what formulas say."""
+    rows: list[list[Cell]] = []
+    for kind, alpha in rates.items():
+        for k in LOOKAHEADS:
+            both = matched(sums(greedy, f"model={k}"), sums(greedy, "ars"), kind).values()
+            if not any(own.stats.drafted for own, _ in both):
+                continue
+            own, ars = (together(side) for side in zip(*both, strict=True))
+            stats, token_s = own.stats, ars.stats.decode_s / ars.stats.rounds
+            cost_ratio = own.steps_s / stats.drafted / token_s
+            batch_ratio = (stats.decode_s - stats.draft_s) / stats.rounds / token_s
+            expected = expected_tokens(alpha, k)
+            rows.append(
+                [
+                    kind,
+                    str(k),
+                    stats.tokens_per_eval,
+                    expected,
+                    geometric_mean([each.speedup(reference) for each, reference in both]),
+                    expected / (k * cost_ratio + 1),
+                    expected / (k * cost_ratio + batch_ratio),
+                ]
+            )
+    return rows
+
+
+def _weights(answers: Sequence[RunAnswer], ways: Sequence[System]) -> list[list[Cell]]:
+    """Return each way to run the model on the mixed prompts, other weights first."""
+    files = [answer for answer in answers if parts(answer.kind)[1] == FILES]
+    rows: list[list[Cell]] = []
+    first: dict[tuple[str, str], Totals] = {}
+    for way in sorted(ways, key=lambda way: way.target is None):
+        if own := sums(files, way.name):
+            ratios = [each.speedup(other) for each, other in matched(own, first).values()]
+            first = first or own
+            speeds = [each.stats.tokens_per_s for each in own.values()]
+            stats, factor = together(own.values()).stats, geometric_mean(ratios) if ratios else None
+            ends = min(speeds), max(speeds)
+            name = f"{Path(way.target).stem} ars" if way.target else way.name
+            rows.append([name, stats.tokens_per_s, factor, *ends, stats.acceptance_rate])
+    return rows
+
+
+def rouge_2(text: str, reference: str) -> float:
+    """Return the F1 of the pairs of neighbouring words that both have.
+
+    Lin 2004, without stemming: words are letters and digits, in small letters.
+    """
+    ours, theirs = (
+        Counter(pairwise(re.findall(r"\w+", each.lower()))) for each in (text, reference)
+    )
+    common = (ours & theirs).total()
+    return 2 * common / (ours.total() + theirs.total()) if common else 0.0

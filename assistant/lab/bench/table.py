@@ -1,0 +1,50 @@
+"""Tables of figures: shown in a terminal, as Markdown or as JSON, all from the same values."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assistant.lab.bench.intervals import Interval
+
+Cell = str | float | Interval | None
+MISSING = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class ResultTable:
+    """Rows of values under a header.
+
+    Each column has a name and the format of its numbers; those without a format are names.
+    """
+
+    title: str
+    header: Sequence[tuple[str, str]]
+    rows: Sequence[Sequence[Cell]]
+    note: str = ""
+    bars: int | None = None  # the column whose figures are drawn as bars, too
+
+    @property
+    def names(self) -> int:
+        """How many of the first columns are names."""
+        return sum(not form for _, form in self.header)
+
+    def text(self, row: Sequence[Cell]) -> list[str]:
+        """Return the cells of a row as text."""
+        return [_text(cell, form) for cell, (_, form) in zip(row, self.header, strict=True)]
+
+    def share(self, row: Sequence[Cell]) -> float:
+        """Return the length of a row's bar, from 0 to 1; the longest one of all is 1."""
+        assert self.bars is not None
+        values = [_value(each[self.bars]) for each in self.rows]
+        return _value(row[self.bars]) / (max(values) or 1.0)
+
+
+def _value(cell: Cell) -> float:
+    value = cell.value if isinstance(cell, Interval) else cell
+    return value if isinstance(value, float | int) else 0.0
+
+
+def _text(cell: Cell, form: str) -> str:
+    if isinstance(cell, Interval):
+        ends = "" if cell.low is None else f" [{cell.low:{form}}, {cell.high:{form}}]"
+        return f"{cell.value:{form}}{ends}"
+    return MISSING if cell is None else cell if isinstance(cell, str) else format(cell, form)

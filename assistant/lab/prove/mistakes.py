@@ -1,0 +1,90 @@
+"""Deliberate mistakes on a small example, which the samples must find; and the rules, which hold.
+
+The example is the same on every machine, and so is its chance: what is tested is this test.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from assistant.decoding.mapping import Mapping
+from assistant.decoding.row import Row
+from assistant.decoding.rules.block import BlockRule
+from assistant.decoding.rules.residual import residual
+from assistant.decoding.rules.rule import Rule, Verdict
+from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.draft import Draft
+from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.warp import warped
+from assistant.lab.protocol import Check
+from assistant.lab.prove.samples import Sampler, sampled
+from assistant.request import Sampling
+
+TARGET = ((5, 4, 1), (1, 0, 9), (3, 3, 4))
+"""What follows each of the tokens 0, 1 and 2, in tenths."""
+DRAFT = ((2, 5, 3), (6, 2, 2), (0, 1, 9))
+SIZE = 1000
+"""Answers of a sample; the mistake that is hardest to find has a p-value of 1e-14 with them."""
+
+
+class AcceptsAll(TokenRule):
+    """Never reject."""
+
+    def verify(self, draft: Draft, target_rows: Iterable[Row], position: int) -> Verdict:
+        """Accept every proposal."""
+        targets, kept = tuple(target_rows), len(draft.proposals)
+        return Verdict(kept, residual(targets[kept], draft.last), targets, (None,) * kept)
+
+
+class ReplacesFromTheTarget(TokenRule):
+    """Know no residual: after a rejection, draw from the target's own row."""
+
+    def verify(self, draft: Draft, target_rows: Iterable[Row], position: int) -> Verdict:
+        """Accept as the token rule does."""
+        verdict = super().verify(draft, target_rows, position)
+        return replace(verdict, row=verdict.target_rows[-1])
+
+
+class DropsByToken(Cascade):
+    """Drop the last proposal if its token is odd, which is known once it was drawn."""
+
+    def propose(self, *given: Any) -> Draft:
+        """Propose all that is left."""
+        draft = super().propose(*given)
+        is_odd = any(token % 2 for token in draft.tokens[-1:])
+        return Draft(draft.proposals[:-1]) if is_odd else draft
+
+
+CASES: Sequence[tuple[str, Callable[[Any], Rule], type[Cascade], bool]] = (
+    ("the token rule", TokenRule, Cascade, True),
+    ("the block rule", BlockRule, Cascade, True),
+    ("every proposal is accepted", AcceptsAll, Cascade, False),
+    ("after a rejection, the target's own row", ReplacesFromTheTarget, Cascade, False),
+    ("a proposal is dropped by its token, token rule", TokenRule, DropsByToken, False),
+    ("a proposal is dropped by its token, block rule", BlockRule, DropsByToken, False),
+)
+"""What is tried, and whether it is right."""
+
+
+def checks() -> Iterator[Check]:
+    """Yield what samples of each case say: a rule has the target's law, a mistake has not."""
+    for what, rule, cascade, is_right in CASES:
+        source = ModelSource(_table(DRAFT), Mapping.by_number(len(TARGET), len(DRAFT)))
+        warp, chance = warped(Sampling(1, 0, 1)), np.random.default_rng(0)
+        sampler = Sampler(_table(TARGET), [source], [0], warp, cascade)
+        check = sampled("mistakes", what, sampler, rule(chance), SIZE, len(CASES))
+        yield replace(check, holds=check.holds is is_right)
+
+
+def _table(tenths: Sequence[Sequence[int]]) -> Any:
+    """Return a model whose logits depend on the last token alone."""
+    with np.errstate(divide="ignore"):
+        logits = np.log(np.array(tenths, np.float32) / 10)
+    traits = {"n_ctx": 64, "n_vocab": len(tenths), "max_rows": 32, "rollback": None, "busy_s": 0.0}
+    model: Any = SimpleNamespace(**traits, cached=lambda tokens: len(tokens) - 1)
+    model.logits = lambda tokens, rows=1: logits[list(tokens[len(tokens) - rows :])]
+    return model

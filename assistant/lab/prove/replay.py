@@ -1,0 +1,153 @@
+"""ArS compared with SpS where both must agree: each difference is explained, or is a fault.
+
+SpS draws from rows of a batch. They differ from those of single tokens by the noise of the batch's
+width, so another token may come where two are nearly tied. That is so if the target alone draws the
+same token from a row of that width, with nothing in the batch that was proposed and rejected, and
+if the row is no farther from that of ArS than the noise that was measured.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from itertools import islice
+from math import inf
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assistant.decoding.loops import autoregressive
+from assistant.decoding.rules.coupled import CoupledRule
+from assistant.decoding.rules.rule import Rule
+from assistant.decoding.rules.token import TokenRule
+from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.warp import warped
+from assistant.engine.decoding_sequence import rule_of
+from assistant.engine.policy import Control, Policy
+from assistant.engine.resume import Resuming
+from assistant.lab.protocol import Check, Layer
+from assistant.lab.prove.batch_noise import gap
+from assistant.lab.prove.pair import DecodedText, ProvedPair, RecordingModel, decoded, shipped
+from assistant.request import Request, Sampling
+from models.base import Logits
+
+APART = 2.0
+"""Times the largest noise measured that a row may be off: there may be larger noise than that."""
+STRAYS = "the target alone, at the same widths, gives other tokens"
+TRACE = "the target alone, at the same widths, has other rows"
+TOO_FAR = "the rows differ by more than the noise of batches"
+ROOM = 1 << 32
+"""Bytes that the snapshot may take; it is gone when the comparison is over."""
+
+
+class Way(NamedTuple):
+    """A way to decode that leaves nothing to chance: at temperature 0, or with a seed."""
+
+    layer: Layer
+    sampling: Sampling
+    seed: int | None
+    policy: Policy
+
+    @property
+    def rule(self) -> Rule:
+        """The rule by which the target draws alone."""
+        return TokenRule(np.random.default_rng(0)) if self.seed is None else CoupledRule(self.seed)
+
+
+def ways(pair: ProvedPair) -> tuple[Way, Way, Way]:
+    """Return a fixed lookahead, greedy and with a seed, and mode auto, with a seed."""
+    fixed = Policy(Control("sps", pair.lookahead), None)
+    return (
+        Way("greedy", Sampling(0), None, fixed),
+        Way("seed", pair.warm, pair.seed, fixed),
+        Way("turn", pair.warm, pair.seed, shipped()),
+    )
+
+
+def written(
+    pair: ProvedPair, text: DecodedText, length: int, way: Way, alone: bool = False
+) -> DecodedText:
+    """Continue a text as a chat does, with all its sources; or by ArS, the target `alone`."""
+    target, warp, tokens = RecordingModel(pair.target), warped(way.sampling), text.tokens
+    rule, drafter = rule_of(Request((), seed=way.seed)), Cascade(*pair.sources)
+    chat = decoded(target, drafter, tokens, length, rule, way.policy, warp)
+    ars = islice(autoregressive(target, tokens, warp, way.rule), length)
+    for round_ in ars if alone else chat:
+        text.add(round_, target.rows)
+    return text
+
+
+def replayed(pair: ProvedPair, text: DecodedText) -> Iterator[tuple[int, Logits]]:
+    """Yield a text's places and rows, computed again in batches as wide as those of the text.
+
+    What was proposed and rejected is not in them: after the text's own tokens comes a filler. So
+    each row is the one that the target has by itself, in a batch of that width.
+    """
+    pair.begun(text.tokens[: text.begin])
+    for start, width, used in text.batches:
+        tokens = [*text.tokens[: start + used - 1], *text.tokens[:1] * (width - used)]
+        rows = pair.target.logits(tokens, width)
+        yield from ((start + i, rows[i].copy()) for i in range(used))
+
+
+def compared(
+    pair: ProvedPair, way: Way, name: str, alone: DecodedText, text: DecodedText, noise: float
+) -> Check:
+    """Say whether a text is that of ArS and its rows are the target's own, or what explains it."""
+    warp, rule, largest, count, same, identical = warped(way.sampling), way.rule, 0.0, 0, 0, 0
+    for place, row in replayed(pair, text):
+        count += 1
+        same += rule.draw(warp(row, text.tokens[:place]), place) == text.tokens[place]
+        identical += np.array_equal(row, text.rows[place])
+        largest = max(largest, gap(row, text.rows[place]))
+    figures: dict[str, float] = {
+        "tokens": count,
+        "proposed": text.proposed,
+        "accepted": text.accepted,
+        "identical rows": identical,
+        "largest difference": largest,
+    }
+    note = STRAYS if same < count else TRACE if largest > noise else ""
+    places = range(alone.begin, min(len(alone.tokens), len(text.tokens)))
+    parting = next((i for i in places if alone.tokens[i] != text.tokens[i]), None)
+    if parting is not None:
+        off = gap(alone.rows[parting], text.rows[parting])
+        figures |= {"parting": parting - alone.begin + 1, "off": off}
+        note = note or (TOO_FAR if off > APART * noise else "")
+    return Check(way.layer, name, not note, figures, note=note)
+
+
+def texts(
+    pair: ProvedPair, name: str, prompt: Sequence[int], length: int, noise: float
+) -> Iterator[Check]:
+    """Decode an answer by ArS and by SpS, in each way."""
+    for way in ways(pair):
+        alone = written(pair, pair.begun(prompt), length, way, alone=True)
+        text = written(pair, pair.begun(prompt), length, way)
+        yield compared(pair, way, name, alone, text, noise)
+
+
+def restored(pair: ProvedPair, prompt: Sequence[int], length: int, noise: float) -> Check:
+    """Have a snapshot be all there is of an answer before its second half is decoded."""
+    name, way = "an answer that was half finished before", ways(pair)[1]._replace(layer="restored")
+    alone = written(pair, pair.begun(prompt), length, way, alone=True)
+    text = written(pair, pair.begun(prompt), length // 2, way, alone=True)
+    slow: Any = AlwaysSnapshotModel(pair.target)
+    with TemporaryDirectory() as folder:
+        for is_written in (True, False):
+            place = Path(folder) / "snapshots"
+            with closing(Resuming(slow, "proof", place, ROOM)) as resuming:
+                resuming.begin(text.tokens, stored=True)
+                if is_written:
+                    resuming.keep()
+                    pair.target.logits([*reversed(text.tokens)], rows=0)
+    if pair.target.cached(text.tokens) < len(text.tokens) - 1:
+        return Check("restored", name, None, note="there was no room for a snapshot")
+    written(pair, text, length - length // 2, way)
+    return compared(pair, way, name, alone, text, noise)
+
+
+class AlwaysSnapshotModel(RecordingModel):
+    """A model that reads so slowly that all it has read is worth a snapshot."""
+
+    seconds_a_token = inf

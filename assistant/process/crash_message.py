@@ -1,0 +1,69 @@
+"""What to tell a user when the process that computes has ended."""
+
+import re
+import signal
+
+from assistant.request import ASK_AGAIN, AnyJob
+from models import engines
+
+CAUSES = {
+    signal.SIGABRT: "llama.cpp gave up",
+    signal.SIGSEGV: "llama.cpp crashed",
+    signal.SIGBUS: "part of a file or of memory disappeared",
+    signal.SIGFPE: "llama.cpp divided by zero",
+    signal.SIGILL: "llama.cpp was built for another processor",
+    signal.SIGKILL: "something killed it, perhaps because memory ran out",
+    signal.SIGTERM: "something told it to stop",
+}
+CRASHES = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGILL)
+"""What an engine dies of that another one may do."""
+TELLING = re.compile(r"GGML_ASSERT|GGML_ABORT|what\(\):|Error\b|error:")
+MAX_CRASH_LINE = 200
+
+
+def crash_message(
+    job: AnyJob | None, exit_status: int | None, output_tail: str, reason: str = ""
+) -> str:
+    """Return what happened, what is kept and what to do, as sentences for the user.
+
+    Args:
+        job: what the process did.
+        exit_status: as `subprocess` has it; None if it could not be killed.
+        output_tail: what it wrote last.
+        reason: why it was ended; empty if it ended by itself.
+    """
+    cause = reason or _cause(exit_status, output_tail)
+    what = job.failure_verb if job else "answered"
+    other = engines.without_llama() if exit_status in CRASHES else ""
+    advice = _advice(job, exit_status)
+    return f"The engine's process ended while it {what} ({cause}). {advice}{other}"
+
+
+def _cause(exit_status: int | None, output_tail: str) -> str:
+    if exit_status is not None and exit_status < 0:
+        number = -exit_status
+        known = number in set(signal.Signals)
+        name = signal.Signals(number).name if known else f"signal {number}"
+        parts = [name, CAUSES.get(signal.Signals(number), "") if known else ""]
+    else:
+        parts = [f"exit code {exit_status}"]
+    parts.append(_telling_line(output_tail))
+    return ": ".join(part for part in parts if part)
+
+
+def _telling_line(output: str) -> str:
+    """Return the line that names the fault, without the folders of its build machine."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    telling = [line for line in lines if TELLING.search(line)]
+    line = telling[-1] if telling else ""
+    return re.sub(r"/\S*/", "", line)[:MAX_CRASH_LINE]
+
+
+def _advice(job: AnyJob | None, exit_status: int | None) -> str:
+    if exit_status in (-signal.SIGILL, 1):
+        return "Run `specchat doctor`."
+    if hint := job.recovery_hint if job else ASK_AGAIN:
+        return hint
+    if exit_status == -signal.SIGKILL:
+        return "Try a smaller model or a smaller context (--ctx)."
+    return "Check the file with `specchat models check`, or choose another model."

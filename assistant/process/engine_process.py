@@ -1,0 +1,252 @@
+"""The engine as its clients have it: a process that is started, used, watched and replaced."""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from time import monotonic
+
+from assistant.events import Failed, Ready
+from assistant.process.crash_message import crash_message
+from assistant.process.lanes import merge
+from assistant.process.protocol import CHAT, Protocol
+from assistant.process.wire import TooLong
+from assistant.process.worker_process import WORKER_TIMEOUT_S, WorkerDied, WorkerProcess
+from assistant.request import AnyJob, Cancel, Count, HasLanes, Request, Setup, Steer
+from assistant.service import EventStream, Order
+from models.errors import Cancelled, EngineDied, ModelError, OtherEngine, UsageError
+
+STOPPED = Failed("Stopped before it began.", Cancelled.__name__)
+CLOSED = Failed("The engine was closed.", Cancelled.__name__)
+NO_MODEL = Failed("No model is loaded.", ModelError.__name__)
+BACKOFF_CAP_S = 60.0
+"""Seconds after which even a setup that ends every worker is tried again."""
+
+
+class EngineProcess:
+    """Load models and answer requests in another process; `assistant.service` has the contract.
+
+    When the other process dies or hangs, the job ends in `Failed` of the kind `EngineDied`, and so
+    do those that wait for the same models. The next job is done by a new process. That loads the
+    models again before it answers, with the usual events, as part of the answer's stream.
+    """
+
+    def __init__(self, patience_s: float = WORKER_TIMEOUT_S, protocol: Protocol = CHAT) -> None:
+        self._patience_s, self._protocol = patience_s, protocol
+        self._waiting: deque[EventStream] = deque()
+        self._stream: EventStream | None = None  # of the job under way
+        self._scheduler: asyncio.Task[None] | None = None
+        self._worker: WorkerProcess | None = None
+        self._setup: Setup | None = None  # the last one sent
+        self._engine: str | None = None  # that the worker has loaded, as far as that is known
+        self._others: dict[str, EngineProcess] = {}  # by the engine that they have loaded
+        self._merging: set[asyncio.Task[None]] = set()
+        self._backoff = Backoff()
+        self._is_closed = False
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process that computes, if there is one."""
+        return self._worker.pid if self._worker else None
+
+    async def start(self) -> None:
+        """Start the process before there is a job: it imports native libraries, for a while."""
+        with suppress(OSError):  # which the first job is told of
+            self._worker = self._worker or await self._start()
+
+    def do(self, job: AnyJob) -> EventStream:
+        """Have a job done after those before it; return its events to come."""
+        parts = job.by_engine() if isinstance(job, HasLanes) else {}
+        ours = self._engine or next(iter(parts), "auto")
+        if ours in parts:
+            self._engine = ours
+        if {*parts} <= {ours, "auto"}:
+            return self._queue(job)
+        streams = [
+            self._queue(part) if engine == ours else self._other(engine).do(part)
+            for engine, part in parts.items()
+        ]
+        return self._merged(job, streams)
+
+    def _other(self, engine: str) -> "EngineProcess":
+        """Return the process that runs the parts of jobs which need another engine."""
+        if engine not in self._others:
+            self._others[engine] = EngineProcess(self._patience_s, self._protocol)
+        return self._others[engine]
+
+    def _merged(self, job: AnyJob, streams: Sequence[EventStream]) -> EventStream:
+        def tell(_: EventStream, order: Order) -> None:
+            for stream in streams:
+                if isinstance(order, Cancel):
+                    stream.cancel()
+
+        whole = EventStream(job, tell)
+        merging = asyncio.create_task(merge(whole, streams))
+        self._merging.add(merging)
+        merging.add_done_callback(self._merging.discard)
+        return whole
+
+    def _queue(self, job: AnyJob) -> EventStream:
+        stream = EventStream(job, self._obey)
+        if self._is_closed:
+            stream.put(CLOSED, last=True)
+            return stream
+        self._waiting.append(stream)
+        if self._scheduler is None or self._scheduler.done():
+            self._scheduler = asyncio.create_task(self._work())
+        return stream
+
+    async def close(self) -> None:
+        """End the process, the hard way after three seconds, and wait until it is gone."""
+        self._is_closed = True
+        if self._scheduler is not None:
+            self._scheduler.cancel()
+            await asyncio.wait([self._scheduler])
+        for stream in filter(None, (self._stream, *self._waiting)):
+            stream.put(CLOSED, last=True)
+        if self._worker is not None:
+            if not self._worker.has_spoken:  # nor does it listen yet
+                self._worker.kill()
+            await self._worker.close()
+            self._worker = None
+        for other in self._others.values():
+            await other.close()
+        await asyncio.gather(*self._merging)
+
+    def _obey(self, stream: EventStream, order: Order) -> None:
+        worker = self._worker if stream is self._stream else None
+        doing = worker.job if worker else None  # a setup while models are loaded again
+        if not isinstance(order, Cancel):
+            if worker and doing is stream.job:
+                worker.order(order)
+            elif isinstance(order, Steer) and isinstance(stream.job, Request):
+                stream.job = _steered(stream.job, order)
+        elif stream in self._waiting:
+            self._waiting.remove(stream)
+            stream.put(STOPPED, last=True)
+        elif worker and doing:
+            worker.cancel()
+
+    async def _work(self) -> None:
+        """Do the jobs that wait, one after another."""
+        while self._waiting:
+            self._stream = self._waiting.popleft()
+            end = await self._done(self._stream)
+            self._stream.put(end, last=True)
+            self._stream = None
+
+    async def _done(self, stream: EventStream) -> object:
+        """Return the last event of a job, whatever becomes of the workers that do it."""
+        while not stream.is_cancelled:
+            if refusal := self._refusal(stream.job):
+                return refusal
+            try:
+                if self._worker is None:
+                    self._worker = await self._start()
+            except OSError as error:
+                return self._died(f"The engine's process cannot be started ({error}).")
+            with suppress(_NextWorker):
+                return await self._attempted(self._worker, stream)
+        return STOPPED
+
+    def _refusal(self, job: AnyJob) -> Failed | None:
+        """Return how a job ends for which no models are to be loaded again."""
+        if self._worker and self._worker.has_setup:
+            return None
+        if isinstance(job, Count):
+            return NO_MODEL
+        if isinstance(job, Request) and self._setup and (why := self._backoff.refusal(self._setup)):
+            return Failed(why, EngineDied.__name__)
+        return None
+
+    async def _start(self) -> WorkerProcess:
+        return await WorkerProcess.start(self._protocol, self._patience_s)
+
+    async def _attempted(self, worker: WorkerProcess, stream: EventStream) -> object:
+        """Return the last event of a job that a worker does, after loading its models if need be.
+
+        Raises:
+            _NextWorker: this worker cannot do it, and another one can.
+        """
+        if stream.is_cancelled:  # while the worker was started
+            return STOPPED
+        if isinstance(stream.job, Setup):
+            self._setup, worker.has_setup = stream.job, True
+        elif isinstance(stream.job, Request) and self._setup and not worker.has_setup:
+            ready = await self._last_event(worker, self._setup, stream)
+            if not isinstance(ready, Ready):
+                return ready
+            worker.has_setup = True
+            stream.put(ready)
+            if stream.is_cancelled:
+                return STOPPED
+        return await self._last_event(worker, stream.job, stream)
+
+    async def _last_event(self, worker: WorkerProcess, job: AnyJob, stream: EventStream) -> object:
+        try:
+            end = await worker.do(job, stream)
+        except TooLong as error:
+            return Failed(f"This is too long to read: {error}.", UsageError.__name__)
+        except OverflowError:
+            return Failed("A number in this is too large.", UsageError.__name__)
+        except WorkerDied as death:
+            self._worker = self._engine = None
+            if isinstance(job, Setup):
+                self._backoff.note_death()
+            if worker.is_proven and not worker.has_begun:  # it died while nothing was asked
+                raise _NextWorker from None
+            return self._died(crash_message(job, death.status, death.output_tail, death.reason))
+        if isinstance(end, Failed) and end.kind == OtherEngine.__name__:
+            worker.kill()
+            await worker.close()
+            self._worker = self._engine = None
+            raise _NextWorker
+        if isinstance(end, Ready):
+            self._engine = end.engine
+            self._backoff.forget()
+        return end
+
+    def _died(self, sentence: str) -> Failed:
+        """Return how a job ends whose worker has died, and so all that wait for its models."""
+        died = Failed(sentence, EngineDied.__name__)
+        while self._waiting and not isinstance(self._waiting[0].job, Setup):
+            self._waiting.popleft().put(died, last=True)
+        return died
+
+
+class _NextWorker(Exception):
+    """This worker is gone, and the next one does the job."""
+
+
+def _steered(request: Request, how: Steer) -> Request:
+    sampling = how.sampling or request.sampling
+    return replace(request, mode=how.mode, lookahead=how.lookahead, sampling=sampling)
+
+
+class Backoff:
+    """Refuse to reload a setup that ends every worker too soon: first at once, then ever later."""
+
+    def __init__(self) -> None:
+        self._deaths = 0  # in a row, while loading
+        self._not_before = 0.0
+
+    def note_death(self) -> None:
+        """Note that a worker has died while it loaded."""
+        self._deaths += 1
+        self._not_before = monotonic() + min(BACKOFF_CAP_S, 2 ** (self._deaths - 1) - 1)
+
+    def forget(self) -> None:
+        """Note that models have been loaded."""
+        self._deaths, self._not_before = 0, 0.0
+
+    def refusal(self, setup: Setup) -> str | None:
+        """Return why a setup is not tried again yet, or None if it is."""
+        pause = self._not_before - monotonic()
+        if pause <= 0:
+            return None
+        return (
+            f"The engine's process ended {self._deaths} times in a row while it loaded "
+            f"{setup.target.name}; the next attempt is possible in {pause:.0f} seconds. "
+            "Choose another model, or check this one with `specchat models check`."
+        )

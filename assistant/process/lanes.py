@@ -1,0 +1,89 @@
+"""A job whose lanes need several engines: each engine has a process, and the lanes take turns.
+
+The lane that has done least goes next, whichever process it is in. Within a process the worker
+sees to that; between them `merge` does, as it lets one part go a step at a time.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from assistant.events import Failed, Finished, LaneEvent, RaceOver, RaceReady, Ready
+from assistant.request import HasLanes, Race
+from assistant.service import EventStream
+from models.errors import ModelError
+
+
+class LanesOfProcess:
+    """The lanes that one process has."""
+
+    def __init__(self, stream: EventStream) -> None:
+        self.stream = stream
+        self.done: dict[int, float] = {}
+        """What each lane that is under way has done."""
+        self.end: Any = None
+        """Its last event, once it has ended."""
+
+    async def line_up(self, whole: EventStream) -> dict[int, Ready | Failed]:
+        """Load the models; return what came of it, by lane."""
+        assert isinstance(self.stream.job, HasLanes)
+        numbers = self.stream.job.part or ()
+        async for event in self.stream:
+            match event:
+                case RaceReady(lanes):
+                    found = dict(zip(numbers, lanes, strict=True))
+                    self.done = {n: 0.0 for n in numbers if isinstance(found[n], Ready)}
+                    return found
+                case Failed():
+                    self.end = event
+                    return dict.fromkeys(numbers, event)
+            whole.put(event)
+        raise AssertionError("a stream ends in one of them")
+
+    async def step(self, whole: EventStream) -> None:
+        """Let the lane that has done least go a step, and pass on what it says."""
+        self.stream.step()
+        event = await anext(self.stream)
+        if not isinstance(event, LaneEvent):  # the process has died
+            for lane, done in self.done.items():
+                whole.put(LaneEvent(lane, done, event))
+            self.done, self.end = {}, event
+            return
+        whole.put(event)
+        self.done[event.lane] = event.clock
+        if isinstance(event.event, Finished | Failed):
+            del self.done[event.lane]
+        if not self.done:
+            self.end = await anext(self.stream)
+
+
+async def merge(whole: EventStream, streams: Sequence[EventStream]) -> None:
+    """Do a job as the parts of it that these are the streams of."""
+    parts = [LanesOfProcess(stream) for stream in streams]
+    lanes: dict[int, Ready | Failed] = {}
+    for part in parts:
+        lanes |= await part.line_up(whole)
+    failures = [found for found in lanes.values() if isinstance(found, Failed)]
+    if len(failures) == len(lanes):
+        whole.put(_all_failed(failures), last=True)
+        return
+    whole.put(RaceReady(tuple(lanes[number] for number in sorted(lanes))))
+    while running := [part for part in parts if part.done]:
+        await min(running, key=lambda part: min(part.done.values())).step(whole)
+    whole.put(_end(whole, [part.end for part in parts]), last=True)
+
+
+def _all_failed(failures: Sequence[Failed]) -> Failed:
+    kinds = {failure.kind for failure in failures}
+    reasons = " ".join(sorted({failure.message for failure in failures}))
+    return Failed(reasons, kinds.pop() if len(kinds) == 1 else ModelError.__name__)
+
+
+def _end(whole: EventStream, ends: Sequence[Any]) -> object:
+    """Return the last event of a job from those of its parts."""
+    failures = [end for end in ends if isinstance(end, Failed)]
+    if len(failures) == len(ends):
+        return _all_failed(failures)
+    if isinstance(whole.job, Race):  # the other lanes have come to their ends
+        return RaceOver()
+    first, *others = ends
+    return failures[0] if failures else first.joined(others)

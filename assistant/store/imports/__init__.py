@@ -1,1 +1,0 @@
-"""Conversations from files that other programs, or specchat itself, exported."""

@@ -1,0 +1,1 @@
+"""A conversation being had, without a screen: the chat and `ask` are its clients."""

@@ -1,0 +1,145 @@
+"""The tools that a conversation's questions are offered: those there are, less what is off."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from assistant.request import Tool, ToolCall
+from assistant.talk.calls import unknown
+
+if TYPE_CHECKING:  # no server is started before a question needs it
+    from assistant.tools.approvals import Approval
+    from assistant.tools.servers import ServerSettings
+    from assistant.tools.values import OfferedTool, ServerReport, Toolbox, ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSettings:
+    """The tools that a model may be offered."""
+
+    folders: tuple[Path, ...] = ()  # that the built-in tools may read
+    rounds: int = 8  # answers with calls, before the user is asked whether to go on
+    servers: "tuple[ServerSettings, ...]" = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.folders or self.servers)
+
+
+class Approving(Protocol):
+    """Which tools may run without being asked about again; see `assistant.tools.approvals`."""
+
+    def approved(self, tool: "OfferedTool", conversation: int) -> "Approval | None":
+        """Return how a tool was approved; None: it has to be asked about."""
+        ...
+
+    def allow(self, tool: "OfferedTool", how: "Approval", conversation: int) -> None:
+        """Let a tool run unasked from now on."""
+        ...
+
+    def revoke(self, tool: "OfferedTool") -> None:
+        """Ask again before a tool runs."""
+        ...
+
+
+class ToolSet:
+    """Know the tools, which of them a conversation has switched off, and what is approved."""
+
+    def __init__(
+        self,
+        settings: ToolSettings,
+        offline: bool = False,
+        box: "Toolbox | None" = None,
+        approvals: Approving | None = None,
+    ) -> None:
+        self.settings, self._offline = settings, offline
+        self._box, self._approvals = box, approvals
+        self._offered: dict[str, OfferedTool] = {}
+        self.known = False
+        """Whether it was asked yet which tools there are."""
+        self._off: dict[int | None, set[str]] = {}  # names of servers and tools
+        self._reported: set[str] = set()  # problems of servers
+
+    @property
+    def any(self) -> bool:
+        """Whether there may be a tool."""
+        return self._box is not None or bool(self.settings)
+
+    @property
+    def box(self) -> "Toolbox":
+        """What runs them; made when it is first needed."""
+        if self._box is None:
+            from assistant.tools.toolbox import Tools
+
+            self._box = Tools(self.settings.servers, self.settings.folders, self._offline)
+        return self._box
+
+    @property
+    def approvals(self) -> Approving:
+        """What may run without being asked about again."""
+        if self._approvals is None:
+            from assistant.tools.approvals import Approvals
+            from models.files.places import data_dir
+
+            self._approvals = Approvals(data_dir() / "approvals.json")
+        return self._approvals
+
+    async def learn(self) -> None:
+        """Learn which tools there are now; servers are started for that."""
+        self._offered = {each.tool.name: each for each in await self.box.offered()}
+        self.known = True
+
+    async def call(
+        self, call: ToolCall, allowed: "OfferedTool", conversation: int | None
+    ) -> "ToolResult | None":
+        """Run a call that was allowed; None: its tool has changed since."""
+        if self.find(call.name, conversation) is None:
+            return unknown(call.name)
+        if (result := await self.box.call(call, allowed)) is None:
+            await self.learn()
+        return result
+
+    async def close(self) -> None:
+        """Stop all servers."""
+        if self._box is not None:
+            await self._box.close()
+
+    def new_problems(self) -> list[str]:
+        """Return why servers failed, each once."""
+        found = [f"{each.name}: {each.problem}" for each in self.box.reports() if each.problem]
+        new = [text for text in found if text not in self._reported]
+        self._reported.update(new)
+        return new
+
+    def find(self, name: str, conversation: int | None) -> "OfferedTool | None":
+        """Return a tool that a conversation is offered."""
+        tool = self._offered.get(name)
+        return tool if tool is not None and self.is_on(tool, conversation) else None
+
+    def approved(self, tool: "OfferedTool", conversation: int | None) -> "Approval | None":
+        """Return how a tool was approved; a conversation without a number has approved nothing."""
+        return self.approvals.approved(tool, -1 if conversation is None else conversation)
+
+    def tools(self, conversation: int | None) -> tuple[Tool, ...]:
+        """Return the tools that a conversation is offered, as its requests have them."""
+        return tuple(each.tool for each in self._offered.values() if self.is_on(each, conversation))
+
+    def is_on(self, what: "OfferedTool | ServerReport", conversation: int | None) -> bool:
+        """Whether a tool, or all of a server's, is offered to a conversation."""
+        return not self._off.get(conversation, set()) & set(_names(what))
+
+    def switch(self, what: "OfferedTool | ServerReport", conversation: int | None) -> None:
+        """Offer a tool or a server to a conversation no longer, or again."""
+        off = self._off.setdefault(conversation, set())
+        off ^= {_names(what)[-1]}
+
+    def adopt(self, conversation: int) -> None:
+        """Give a conversation that was just made what was switched off before it had a number."""
+        if None in self._off:
+            self._off[conversation] = self._off.pop(None)
+
+
+def _names(what: "OfferedTool | ServerReport") -> list[str]:
+    """Return what can be switched off for it: its server's name, then its own."""
+    from assistant.tools.values import OfferedTool
+
+    return [what.server, what.tool.name] if isinstance(what, OfferedTool) else [what.name]

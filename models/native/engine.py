@@ -1,0 +1,152 @@
+"""What models need of the library that runs them: llama.cpp, or a fork of it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version as package_version
+from pathlib import Path
+from typing import Any, Literal
+
+from models.engines import Package
+from models.errors import ModelError
+from models.gguf.header import Header
+
+POSITION_FIELDS = (
+    "rope_scaling_type",
+    "rope_freq_base",
+    "rope_freq_scale",
+    "yarn_ext_factor",
+    "yarn_attn_factor",
+    "yarn_beta_fast",
+    "yarn_beta_slow",
+    "yarn_orig_ctx",
+    "attention_type",
+)
+"""Settings of a context that decide how keys are rotated by position, and what is attended to."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightSettings:
+    """How weights are loaded."""
+
+    gpu_layers: int | None = None
+    """How many layers to offload; None is all, when the library can offload."""
+    repack: bool = True
+    """Whether to rearrange weights for the processor's kernels, if it has any."""
+    local_only: bool = False
+    """Whether to keep all layers on this machine; see `models.rpc_servers`."""
+    vocab_only: bool = False
+    """Whether to read only the vocabulary and the metadata."""
+    heads: bool = False
+    """Whether to load the prediction heads as well."""
+
+
+USUAL = WeightSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    """How a context is made."""
+
+    n_ctx: int
+    max_rows: int
+    sequences: int
+    threads: int
+    flash_attention: bool | None = None
+    """None leaves it to the library."""
+    use: Literal["target", "target with heads", "heads"] = "target"
+    """What it is for. With heads, a target gives out its states; as heads, it takes them."""
+    rollback_slots: int = 0
+    """How many states of the last tokens to keep, where a model is recurrent and can."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeadFunctions:
+    """What a library needs to run the heads of a model; see `models.native.heads`."""
+
+    give_states: Callable[[Any, bool], None]
+    """Has a context give out states: of all tokens of a batch, or of those with logits."""
+    states: Callable[[Any], Any]
+    """Returns a C pointer to the states of the last batch, one row after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineLibrary:
+    """A library that runs GGUF models; a process loads one of them."""
+
+    title: str
+    """Its display name."""
+    package: Package
+    """The Python package that provides it."""
+    c: Any
+    """Its C functions and structures, under llama.cpp's names."""
+    folder: Path
+    """Where its files are."""
+    version: str
+    """Its own version."""
+    context_defaults: Mapping[str, object]
+    """Some defaults of a context's settings; a library laid out differently shows others."""
+    model_defaults: Mapping[str, object]
+    """The same for the settings of weights."""
+    cache_fields: tuple[str, ...]
+    """Settings of a context that decide what its cache holds, and how."""
+    model_params: Callable[[WeightSettings], Any]
+    """Makes the C structure for loading weights; a `ModelError` says what it cannot do."""
+    context_params: Callable[[ContextSettings], Any]
+    """Makes the C structure for a context."""
+    devices: Callable[[], list[str]]
+    """Describes each device it computes on, in a line."""
+    refusal: Callable[[Header], str | None] = lambda _: None
+    """Says why it cannot run a file, before native code sees it; None if it can."""
+    widest_batch: Callable[[Header], int | None] = lambda _: None
+    """Says how many tokens of a file it evaluates correctly at once; None if any number."""
+    heads: Callable[[Header], HeadFunctions] | None = None
+    """Says how the heads in a file are run; a `ModelError` says why they cannot be. None: never."""
+    sliding_window: Callable[[Any], int] = lambda _: 0
+    """Says how many tokens back the cache of loaded weights reaches; 0 means all."""
+    holds_several_texts: bool = False
+    """Whether texts side by side in one cache get the same logits as each alone."""
+    aborts_in_silence: bool = False
+    """Whether an evaluation that was aborted is reported as a success."""
+    can_repack: bool = True
+    """Whether weights can be rearranged for the processor's kernels."""
+    offloads_to_gpu: bool = False
+    """Whether it can use a GPU."""
+
+    def start(self) -> None:
+        """Check that the bindings match the library, and initialise it.
+
+        Misplaced fields would show other values than the defaults that are known.
+
+        Raises:
+            ModelError: its structures have another layout.
+        """
+        for params, defaults in (
+            (self.c.llama_context_default_params(), self.context_defaults),
+            (self.c.llama_model_default_params(), self.model_defaults),
+        ):
+            if {name: getattr(params, name) for name in defaults} != defaults:
+                raise ModelError(self.package.misfit)
+        self.c.llama_backend_init()
+
+    def features(self) -> str:
+        """Return the features of processor and backends that are compiled in, `NAME = 1 | ...`."""
+        text: bytes = self.c.llama_print_system_info()
+        return text.decode()
+
+    def build(self) -> str:
+        """Return the sizes and times of the library's files, which differ between builds."""
+        files = sorted(file for file in self.folder.glob("*") if file.is_file())
+        stamps = ((file.name, file.stat()) for file in files)
+        return " ".join(f"{name}:{stat.st_size}:{stat.st_mtime_ns}" for name, stat in stamps)
+
+    def speed_key(self, path: Path, gpu_layers: int | None) -> str:
+        """Return as text what speed depends on: the file, the library and the machine.
+
+        Raises:
+            OSError: there is no such file.
+        """
+        status = path.stat()
+        package = f"{self.package.name} {package_version(self.package.name)}"
+        what = f"{package} {self.version} {self.features().strip()}"
+        file = f"{status.st_size} {status.st_mtime_ns}"
+        return f"{file} | {what} | {', '.join(self.devices())} | gpu_layers={gpu_layers}"

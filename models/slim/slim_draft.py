@@ -1,0 +1,97 @@
+"""Make a faster draft from a model file: 4-bit weights, and only the tokens that are used most."""
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import mkdtemp
+
+import numpy as np
+
+from models.errors import ModelError, StorageError
+from models.files import checksum
+from models.files.disk import disk_errors, require_room
+from models.files.gguf_files import parts_of
+from models.files.places import models_dir
+from models.gguf import read_vocabulary
+from models.gguf.header import RECIPE, SERVES, SOURCE, SOURCE_SHA256
+from models.native.quantize import quantize
+from models.slim import vocabulary, writing
+from models.slim.vocabulary import Ids
+from models.slim.writing import read_layout
+
+KIND = "Q4_0"
+"""The type of all matrices. On the default pair it costs two points of acceptance and halves the
+time of a draft's step."""
+NAME = "general.name"
+SCRATCH = ".slim-"
+"""What folders of unfinished files begin with: hidden, so they are not listed as models."""
+STALE_S = 24 * 3600
+
+
+def most_frequent(path: Path, count: int) -> Ids:
+    """Return the tokens of a model to keep: about `count`, those that are usually frequent."""
+    whole = read_vocabulary(path)
+    return vocabulary.kept(whole, np.zeros(whole.size, np.int64), count)
+
+
+def make(source: Path, ids: Ids, serves: str) -> Path:
+    """Make a draft of `source` among the models, with the tokens `ids` alone; return its path.
+
+    `serves` is the mark of the target that prefers it from then on; see `models.drafts.mark`.
+
+    Raises:
+        ModelError: the source does not allow it, or no engine can requantise it.
+        StorageError: there is no room, or nothing can be written there.
+    """
+    if parts_of(source):
+        raise ModelError(
+            f"{source} is one part of a split model; choose a model that is in one file."
+        )
+    is_whole = len(ids) == (size := read_vocabulary(source).size)
+    recipe = KIND if is_whole else f"{KIND}, {len(ids):,} tokens"
+    label = KIND.lower() if is_whole else f"{KIND.lower()}-{len(ids)}"
+    place = models_dir() / f"{source.stem}-slim-{label}.gguf"
+    with _scratch(2 * source.stat().st_size) as folder, _write_errors(place.parent):
+        requantised, fresh = folder / "requantised.part", folder / place.name
+        quantize(source, requantised, KIND)
+        layout = read_layout(requantised)
+        values = dict(layout.values) if is_whole else vocabulary.without(layout.values, ids, size)
+        name = values[NAME][12:].decode("utf-8", "replace") if NAME in values else source.stem
+        told = {NAME: f"{name} slim", RECIPE: recipe, SOURCE: source.name, SERVES: serves}
+        told[SOURCE_SHA256] = checksum.sha256_once(source)
+        values |= {key: writing.text(value) for key, value in told.items()}
+        writing.write(layout, fresh, values, ids, vocabulary.MATRICES)
+        fresh.replace(place)
+    checksum.sha256_once(place)
+    return place
+
+
+@contextmanager
+def _scratch(needed: int) -> Iterator[Path]:
+    """Open a folder beside the models with room for `needed` bytes; it is removed at the end."""
+    place = models_dir()
+    with disk_errors(place):
+        place.mkdir(parents=True, exist_ok=True)
+        for left in place.glob(f"{SCRATCH}*"):  # by a program that was killed
+            with suppress(OSError):
+                if time.time() - left.stat().st_mtime > STALE_S:
+                    shutil.rmtree(left, ignore_errors=True)
+        require_room(place, needed)
+        folder = Path(mkdtemp(prefix=SCRATCH, dir=place))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _write_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"No model can be written to {folder}: {error.strerror}. Make room there, or choose "
+            "another place with SPECCHAT_MODELS."
+        ) from error

@@ -1,0 +1,184 @@
+"""What of schemas holds in the syntaxes of Qwen3-Coder and Gemma 4: names, required, types."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from llguidance import LLParserLimits
+
+from assistant.calling.arguments import ANY_OBJECT, closed
+from assistant.calling.elements import XmlArguments
+from assistant.calling.gemma import GemmaArguments
+from assistant.request import Message, Request, Tool
+from models.errors import UsageError
+from tests.assistant.calling.called import GEMMA, XML, wrote
+from tests.assistant.calling.test_gemma import KINDS, forms_of
+
+SYNTAXES = [(XML, KINDS[0]), (GEMMA, KINDS[0]), (GEMMA, KINDS[1])]
+by_syntax = pytest.mark.parametrize(("form", "words"), SYNTAXES, ids=["xml", "gemma", "controls"])
+ASKED = (Message("user", "?"),)
+
+
+def asking(schema, strict=False, name="find"):
+    tool = Tool(name, "", json.dumps(schema), strict)
+    return Request(ASKED, tools=(tool,), tool_choice="required", parallel_calls=False)
+
+
+def of(text, **more):
+    return {"properties": {"a": {"type": "string", **text}}, "required": ["a"], **more}
+
+
+def spelt(form, text):
+    return f"<parameter=a>\n{text}\n</parameter>\n" if form is XML else f'a:<|"|>{text}<|"|>'
+
+
+def allows(form, words, schema, said):
+    tokens = words.tokens(wrote(form, ("find", said)))
+    made, remarks = forms_of(words).calls(form, asking(schema))
+    mask = made(tokens, lambda context: 0)
+    return mask.fitting([], tokens) == len(tokens) and mask.is_complete and not remarks
+
+
+@by_syntax
+@pytest.mark.parametrize(
+    ("schema", "right", "wrong"),
+    [
+        ({}, ["", "ab", 'é漢\n"<'], []),
+        ({"enum": ["x", 'y"<']}, ["x", 'y"<'], ["", "xx"]),
+        ({"const": "x"}, ["x"], ["y"]),
+        ({"enum": ["x", 3, None]}, ["x", "y"], []),
+        ({"pattern": "^a", "minLength": 2}, ["", "bc"], []),
+        ({"oneOf": [{"const": "a"}, {"const": "b"}]}, ["a", "c"], []),
+    ],
+)
+def test_a_text_is_one_of_those_that_its_schema_lists_and_else_any(
+    form, words, schema, right, wrong
+):
+    for text in right:
+        assert allows(form, words, of(schema), spelt(form, text)), text
+    for text in wrong:
+        assert not allows(form, words, of(schema), spelt(form, text)), text
+
+
+NESTED = {"type": "array", "items": {"type": "object", "properties": {"b": {"type": "string"}}}}
+BEYOND = [
+    ((XML, GEMMA), of({"format": "ipv6", "pattern": "a"}), "format, pattern"),
+    ((XML, GEMMA), of({"enum": ["a"], "minLength": 1}), "minLength"),
+    ((XML, GEMMA), of({"enum": ["a", 1]}), "enum"),
+    ((XML, GEMMA), of({"allOf": [{"minLength": 1}]}), "allOf"),
+    ((XML,), of({}, anyOf=[{"required": ["a"]}]), "anyOf"),
+    ((GEMMA,), of({}, anyOf=[{"required": ["a"]}]), "anyOf, properties, required"),
+    ((XML,), {"properties": {"a>b": {}}, "required": ["a>b"]}, "required"),
+    ((GEMMA,), {"properties": {"a": {**NESTED, "maxItems": 2}}}, "maxItems"),
+    (
+        (GEMMA,),
+        {"properties": {"a": {**NESTED, "items": of({"format": "ipv6"}, type="object")}}},
+        "format",
+    ),
+    ((GEMMA,), {"properties": {"a": {"type": "integer", "minimum": 3}}}, "minimum"),
+    ((GEMMA,), {"properties": {"a": {"anyOf": [{}], "type": "array"}}}, "type"),
+    ((GEMMA,), {"properties": {"a": {"oneOf": [{"type": "string"}]}}}, "oneOf"),
+    (
+        (GEMMA,),
+        of({}, additionalProperties={"type": "string"}),
+        "additionalProperties, properties, required",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("form", "schema", "what"), [(form, *rest) for forms, *rest in BEYOND for form in forms]
+)
+def test_what_a_syntax_leaves_to_the_tool_is_no_remark_and_refused_of_a_strict_one(
+    form, schema, what
+):
+    forms = forms_of(KINDS[0])
+    assert forms.calls(form, asking(schema))[1] == []
+    with pytest.raises(UsageError, match=f"^The tool find cannot be strict: {what} cannot be enf"):
+        forms.calls(form, asking(schema, strict=True))
+
+
+def go_on(mask, tokens, rng):
+    while True:
+        mask.masked(np.zeros(KINDS[0].size, np.float32), tokens)
+        tokens += KINDS[0].tokens(rng.choice("abc"))
+
+
+def test_a_text_that_is_too_complex_ends_an_answer_and_none_after_it(monkeypatch):
+    few = LLParserLimits(verbose_errors=False, max_lexer_states=1000)
+    monkeypatch.setattr("assistant.forms.grammar.LIMITS", few)
+    forms, rng = forms_of(KINDS[0]), random.Random(1)
+    texts = {"odd": {"type": ["string", "null"], "pattern": "(a|b)*c.{60}d"}, "find": {}}
+    tools = tuple(Tool(name, "", json.dumps(of(text))) for name, text in texts.items())
+    request = Request(ASKED, tools=tools, tool_choice="required")
+    mask, begun = (made := forms.calls(XML, request)[0])([], lambda context: 0), '<parameter=a>\n"'
+    tokens = KINDS[0].tokens(XML.opens + "odd" + XML.between + begun)
+    with pytest.raises(UsageError, match="too complex"):
+        go_on(mask, tokens, rng)
+    call = KINDS[0].tokens(wrote(XML, ("find", spelt(XML, "aaa"))))
+    assert forms.calls(XML, request)[0](call, lambda context: 0).fitting([], call) == len(call)
+    assert made(call, lambda context: 0).fitting([], call) < len(call)  # the law is no luck
+
+
+def test_a_tool_that_makes_no_rules_does_not_keep_others_from_being_called():
+    odd = {"properties": {"a": {"$ref": "#/properties/b"}, "b": {"type": "array"}}}
+    tools = (Tool("odd", "", json.dumps(odd)), Tool("find", "", json.dumps(of({}))))
+    request = Request(ASKED, tools=tools, tool_choice="required")
+    made, (remark,) = forms_of(KINDS[0]).calls(XML, request)
+    assert remark.startswith("The tool odd may be called with any arguments")
+    tokens = KINDS[0].tokens(wrote(XML, ("find", spelt(XML, "x")), ("odd", spelt(XML, "y"))))
+    assert made(tokens, lambda context: 0).fitting([], tokens) == len(tokens)
+
+
+WHOLE = {
+    "type": "object",
+    "properties": {
+        "kind": {"type": "string", "enum": ["a", "b\n"]},
+        "more": {"type": ["boolean", "null"]},
+        "never": False,
+        "yes": {"type": "boolean"},
+    },
+    "required": ["kind", "yes"],
+    "additionalProperties": False,
+}
+
+
+@by_syntax
+def test_whatever_is_written_of_a_strict_tool_fits_its_schema(form, words):
+    """Tokens by chance, under the mask."""
+    jsonschema = pytest.importorskip("jsonschema")
+    right = jsonschema.Draft202012Validator(WHOLE, format_checker=jsonschema.FormatChecker())
+    made, remarks = forms_of(words).calls(form, asking(WHOLE, strict=True))
+    assert not remarks
+    for seed in range(20):
+        rng, tokens = np.random.default_rng(seed), []
+        mask = made(tokens, lambda context: 0)
+        while not mask.is_over:
+            noise = rng.random(words.size).astype(np.float32)
+            tokens.append(int(mask.masked(noise, tokens).argmax()))
+        names = {number: name for name, number in words.controls.items()}
+        text = "".join(
+            names.get(token) or words.pieces[token].decode("latin-1") for token in tokens
+        )
+        text = text.encode("latin-1").decode()
+        reader = XmlArguments(closed(WHOLE)) if form is XML else GemmaArguments()
+        said, rest = reader.read(text.partition(form.opens + "find" + form.between)[2])
+        assert rest is not None
+        right.validate(json.loads(said))
+
+
+@pytest.mark.parametrize("value", ["1e999", "9" * 5000, "[" * 5000, "NaN", "-0", '{"b": [1, 2]}'])
+def test_what_is_read_of_a_value_in_an_element_is_json(value):
+    reader = XmlArguments({"properties": {"a": {"type": "number"}}})
+    said, _ = reader.read(f"<parameter=a>\n{value}\n</parameter>\n</function>")
+    kept = said == f'{{"a": {value}}}'
+    assert kept == (value not in ("NaN", "[" * 5000))
+    assert kept or json.loads(said) == {"a": value}
+
+
+@pytest.mark.parametrize("required", [3, None, [["a"]], [{}], "a"])
+def test_a_schema_that_requires_nonsense_is_still_one(required):
+    assert closed({"properties": {"a": {}}, "required": required})["type"] == ANY_OBJECT["type"]
+    for form, words in SYNTAXES:
+        forms_of(words).calls(form, asking({"properties": {"a": {}}, "required": required}))

@@ -1,0 +1,50 @@
+"""`assistant.decoding` is a library of its own: it needs numpy, and nothing else of ours."""
+
+import ast
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.patience import WAIT_S
+
+ROOT = Path(__file__).parents[3]
+DECODING = ROOT / "assistant/decoding"
+
+
+def imported(path: Path) -> set[str]:
+    """Return the modules that a file imports, wherever in it."""
+    nodes = [*ast.walk(ast.parse(path.read_text()))]
+    whole = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return whole | {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+
+
+@pytest.mark.parametrize("path", sorted(DECODING.rglob("*.py")), ids=lambda path: path.name)
+def test_it_imports_numpy_and_itself_and_the_rules_never_what_pays(path):
+    own = "assistant.decoding"
+    others = {
+        name for name in imported(path) if name.partition(".")[0] not in sys.stdlib_module_names
+    }
+    assert {name for name in others if not name.startswith((own, "numpy"))} == set()
+    if "lookahead" not in path.parts:
+        assert not {name for name in others if name.startswith(f"{own}.lookahead")}
+
+
+def test_copied_alone_it_decodes_speculatively_and_its_enumeration_is_exact(tmp_path):
+    shutil.copytree(DECODING, tmp_path / "assistant/decoding")
+    shutil.copy(ROOT / "tests/exact/law.py", tmp_path)
+    shutil.copy(Path(__file__).with_name("alone.py"), tmp_path)
+    done = subprocess.run(
+        # without site no path of this checkout is known
+        [sys.executable, "-S", "alone.py"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(Path(np.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[0::3] == ["TokenRule", "BlockRule"]

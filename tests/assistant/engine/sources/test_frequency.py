@@ -1,0 +1,69 @@
+"""Rows made of counts."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from assistant.decoding.warp import warp
+from assistant.engine.sources.frequency import RandomSource, bigram, unigram
+from assistant.request import Sampling
+
+TEXT = [1, 2, 1, 2, 1, 3, 1]
+
+
+def row(source, tokens=TEXT, **sampling):
+    source.read(tokens)
+    values = {"temperature": 1, "top_k": 0, "top_p": 1, **sampling}
+    found, evidence = source.row(tokens, lambda *each: warp(each[0], Sampling(**values), each[1]))
+    return dict(zip(found.ids.tolist(), found.probs.tolist(), strict=True)), evidence
+
+
+def test_a_unigram_row_has_the_frequencies_of_the_conversation():
+    assert row(unigram(9))[0] == pytest.approx({1: 4 / 7, 2: 2 / 7, 3: 1 / 7})
+
+
+def test_a_bigram_row_has_the_frequencies_after_the_last_token():
+    assert row(bigram(9))[0] == pytest.approx({2: 2 / 3, 3: 1 / 3})
+
+
+def test_counts_are_warped_as_the_target_is():
+    assert row(bigram(9), temperature=0)[0] == {2: 1.0}
+    assert row(bigram(9), temperature=0.5)[0] == pytest.approx({2: 4 / 5, 3: 1 / 5})
+    assert row(unigram(9), top_k=2)[0] == pytest.approx({1: 2 / 3, 2: 1 / 3})
+
+
+def test_a_token_that_nothing_followed_gives_no_row():
+    source = bigram(9)
+    source.read([1, 2, 3])
+    assert source.offer([1, 2, 3], 4) is None
+    assert source.offer([1, 2, 3, 1], 4) is not None
+    assert unigram(9).offer([], 4) is None
+
+
+def test_reading_on_counts_nothing_twice():
+    for make in (unigram, bigram):
+        source = make(9)
+        for end in range(len(TEXT)):
+            source.read(TEXT[:end])
+        assert row(source) == row(make(9))
+
+
+def test_another_conversation_is_counted_by_itself():
+    source = bigram(9)
+    source.read([1, 4, 1, 4, 5])
+    assert row(source) == row(bigram(9))
+
+
+def test_evidence_is_how_much_was_counted():
+    assert row(bigram(9))[1] == 2
+    assert row(unigram(9), [1] * 10**4)[1] == 9
+
+
+def test_a_guess_may_be_anything():
+    source = RandomSource(5)
+    source.read(TEXT)
+    assert source.offer(TEXT, 1).source == "random"
+    found, _ = source.row(TEXT, partial(warp, sampling=Sampling()))
+    assert found.ids.tolist() == [0, 1, 2, 3, 4]
+    assert (found.probs == np.full(5, 0.2)).all()

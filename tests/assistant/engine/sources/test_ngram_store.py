@@ -1,0 +1,102 @@
+"""What is learnt of stored answers is private, and goes when they go."""
+
+import stat
+
+import pytest
+
+from assistant.engine.sources import ngram_store
+from assistant.store import Store
+from assistant.store.files import place
+from models import catalog
+
+ANSWER = (1, 2, 3, 4)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def store(home):
+    opened = Store(place())
+    yield opened
+    opened.close()
+
+
+def said(store, token_ids=ANSWER, model="target"):
+    """Keep a question and its answer, and return their conversation and the answer."""
+    conversation = store.begin()
+    question = store.ask(conversation, None, "?")
+    answer = store.answers.begin(conversation, question.id, model)
+    store.answers.end(answer.id, "!", token_ids, (), None, "stop-token", "complete")
+    return conversation, answer.id
+
+
+def learn(store, model="target"):
+    ngram_store.refresh(model, store.answer_tokens(model))
+
+
+def known():
+    return ngram_store.recalled("target").find(ANSWER[:2])
+
+
+def test_answers_of_all_conversations_are_learnt(store):
+    for _ in range(3):
+        said(store)
+    learn(store)
+    assert known() == (3, 3, 100)
+
+
+def test_each_model_has_its_own_answers(store):
+    for _ in range(3):
+        said(store, model="another/../model")
+    learn(store)
+    assert known() is None
+    learn(store, "another/../model")
+    assert known() is None
+    assert ngram_store.recalled("another/../model").find(ANSWER[:2]) == (3, 3, 100)
+    assert len(list(ngram_store.folder().iterdir())) == 2
+
+
+def test_nobody_else_may_read_it(store):
+    learn(store)
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in ngram_store.folder().rglob("*")]
+    assert modes == [0o600]
+    assert stat.S_IMODE(ngram_store.folder().stat().st_mode) == 0o700
+
+
+def test_what_was_deleted_or_dropped_is_not_learnt_again(store):
+    kept = [said(store) for _ in range(4)]
+    learn(store)
+    assert known().times == 4
+    store.delete(kept[0][0])
+    store.drop(kept[1][1])
+    learn(store)
+    assert known().times == 2
+
+
+def test_forgetting_leaves_no_file(store):
+    ngram_store.clear()
+    said(store)
+    said(store)
+    learn(store)
+    ngram_store.clear()
+    assert list(ngram_store.folder().iterdir()) == []
+    assert known() is None
+
+
+def test_only_so_many_tokens_are_read(store, monkeypatch):
+    monkeypatch.setattr(ngram_store, "MAX_TOKENS", 2 * len(ANSWER) - 1)
+    for _ in range(5):
+        said(store)
+    learn(store)
+    assert known().times == 2
+
+
+def test_what_comes_with_the_program_is_for_the_default_vocabulary_alone():
+    vocabulary = catalog.PUBLISHED[catalog.DEFAULT.target.name]["vocabulary"]
+    assert len(ngram_store.shipped(vocabulary)) > 2000
+    assert len(ngram_store.shipped("0" * 32)) == len(ngram_store.shipped(None)) == 0
+    assert (ngram_store.SHIPPED / f"{vocabulary}.ngrams").stat().st_size < 100_000

@@ -1,0 +1,125 @@
+"""Each file is looked at once: an engine that computes wide batches wrongly gets narrow ones."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from assistant.engine import batch_check, engine_choice
+from assistant.engine.batch_check import ERROR, NARROW, error_of_wide_batches, limit_batch
+from assistant.engine.engine_choice import EngineChoice
+from assistant.engine.load import Loader
+from assistant.engine.policy import Control
+from assistant.engine.reply import Assistant
+from assistant.request import Setup
+from models.errors import EngineRefused, OtherEngine
+from models.native.batch import BATCH
+from models.native.context import Context
+from tests.engine import needs_both
+
+WRONG_FROM = 32  # tokens
+
+
+@pytest.fixture
+def misread(monkeypatch):
+    """Have batches of many tokens give rows that are off by a share of their length."""
+    evaluate, rows, width = Context.evaluate, Context.rows, [0]
+
+    def evaluated(self, *parts):
+        width[0] = sum(len(part.tokens) for part in parts)
+        evaluate(self, *parts)
+
+    def by(share):
+        def wrong(self, count):
+            right = rows(self, count)
+            off = np.roll(right, 1, axis=1) * share if width[0] >= WRONG_FROM else 0
+            return right + off
+
+        monkeypatch.setattr(Context, "evaluate", evaluated)
+        monkeypatch.setattr(Context, "rows", wrong)
+
+    return by
+
+
+@pytest.mark.parametrize(("share", "batch"), [(0.0, BATCH), (0.15, BATCH), (0.3, NARROW)])
+def test_what_is_off_by_a_third_is_seen_and_rounding_is_not(
+    tmp_path, tiny_target, open_model, misread, share, batch
+):
+    model = open_model(tiny_target)
+    misread(share)
+    assert error_of_wide_batches(model) == pytest.approx(share, abs=0.02)
+    assert limit_batch(model, tmp_path) == (batch < BATCH)
+    assert (model.batch, model.max_rows) == (batch, min(32, batch))
+    assert error_of_wide_batches(model) < ERROR
+
+
+def test_a_file_is_looked_at_once_until_it_changes(
+    tmp_path, tiny_target, open_model, misread, monkeypatch
+):
+    looks = []
+    look = batch_check.error_of_wide_batches
+    monkeypatch.setattr(
+        batch_check, "error_of_wide_batches", lambda model: looks.append(model) or look(model)
+    )
+    misread(0.5)
+    for expected in (1, 1):
+        model = open_model(tiny_target)
+        assert limit_batch(model, tmp_path)
+        assert model.batch == NARROW
+        assert len(looks) == expected
+    tiny_target.touch()
+    limit_batch(open_model(tiny_target), tmp_path)
+    assert len(looks) == 2
+
+
+@contextmanager
+def loaded(setup: Setup) -> Iterator[Assistant]:
+    loader = Loader(setup, Control(), lambda event: None)
+    with closing(loader):
+        yield loader.load()[0]
+
+
+@pytest.fixture
+def setup(tiny_target, tmp_path, monkeypatch):
+    """A setup that ik_llama.cpp is chosen for, whatever this process has loaded."""
+    setup = Setup(tiny_target, n_ctx=512, threads=1, cache=tmp_path, measure=False)
+    monkeypatch.setattr("assistant.engine.load.loaded", SimpleNamespace(use=lambda name: None))
+    assert engine_choice.choose(setup).engine == "ik"
+    return setup
+
+
+@needs_both
+@pytest.mark.parametrize("engine", ["auto", "ik"])
+def test_a_file_that_it_misreads_goes_to_llama_cpp_unless_it_was_chosen(setup, misread, engine):
+    setup = replace(setup, engine=engine)
+    misread(0.5)
+    if engine == "auto":
+        with pytest.raises(OtherEngine, match=r"misreads prompts of target\.gguf"), loaded(setup):
+            pass
+        assert engine_choice.choose(setup).engine == "llama"
+        assert "misreads" in engine_choice.choose(setup).reason
+    else:
+        with loaded(setup) as assistant:
+            assert assistant.target.max_rows == NARROW
+
+
+@needs_both
+@pytest.mark.parametrize("engine", ["auto", "ik"])
+def test_a_file_that_it_cannot_load_goes_to_llama_cpp_unless_it_was_chosen(
+    setup, monkeypatch, engine
+):
+    setup = replace(setup, engine=engine)
+
+    def refused(*_, **__):
+        raise EngineRefused("It is too new.")
+
+    monkeypatch.setattr("models.native.weights.Weights", refused)
+    error = OtherEngine if engine == "auto" else EngineRefused
+    with pytest.raises(error, match="too new"), loaded(setup):
+        pass
+    chosen = engine_choice.choose(setup)
+    known = EngineChoice("llama", "It is too new.")
+    assert chosen == (known if engine == "auto" else EngineChoice("ik", "You chose it."))

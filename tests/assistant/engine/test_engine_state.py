@@ -1,0 +1,50 @@
+"""A job of any kind is done by its handler, with what the engine has."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from assistant.engine.handlers import HANDLERS
+from assistant.events import Ready
+from assistant.request import Setup
+from tests.asking import Asking, NearEngine
+from tests.assistant.process.driving import Heard
+
+
+@dataclass(frozen=True)
+class Open:
+    """A job that opens something which stays."""
+
+    failure_verb: ClassVar[str] = "opened something"
+    recovery_hint: ClassVar[str] = ""
+
+
+class Something:
+    """What stays until models are freed."""
+
+    def __init__(self, *_: object) -> None:
+        self.is_open = True
+
+    def close(self) -> None:
+        self.is_open = False
+
+
+def test_what_a_handler_keeps_stays_until_models_are_freed(tiny_target):
+    heard = Heard()
+    handlers = {**HANDLERS, Open: lambda job, state: state.get_or_create(Something)}
+    engine = Asking(partial(NearEngine, handlers), heard.emit)
+    try:
+        engine.submit(Open())
+        engine.submit(Open())
+        first, second = heard.until(Something), heard.until(Something)
+        assert first is second
+        assert first.is_open
+        engine.submit(Setup(tiny_target, n_ctx=512, threads=1, measure=False))
+        heard.until(Ready)
+        assert not first.is_open
+        engine.submit(Open())
+        third = heard.until(Something)
+        assert third is not first
+    finally:
+        engine.close()
+    assert not third.is_open

@@ -1,0 +1,306 @@
+"""What was measured and learnt is remembered, in private files, and foretells what a pair gains."""
+
+import json
+import os
+import stat
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from assistant.decoding.lookahead.acceptance import Acceptance
+from assistant.decoding.loops import Round, Sampled
+from assistant.decoding.sources.draft import Run
+from assistant.engine import machine_cache
+from assistant.engine.cost_measurement import LOOKS_NEEDED, Times
+from assistant.engine.machine_cache import (
+    FURTHEST,
+    Records,
+    cached_or_measured,
+    known_acceptance,
+    predict,
+    remember_acceptance,
+    remember_times,
+)
+from assistant.events import Origin
+from models.errors import Cancelled
+from models.native import loaded
+from tests.assistant.decoding.lookahead.machines import coin
+from tests.assistant.engine.stopwatched import Stopwatched
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch):
+    monkeypatch.setattr(machine_cache, "OtherLoad", lambda: SimpleNamespace(is_heavy=False))
+
+
+def model(conditions="this", **options):
+    return Stopwatched(lambda width, depth: 0.0, conditions=conditions, **options)
+
+
+def evaluations(folder, conditions="this", draft=None):
+    target = model(conditions)
+    costs = cached_or_measured(target, draft, folder)
+    assert costs.verify(1) > 0
+    return len(target.widths)
+
+
+def believed(folder, **more):
+    """Load until the times are believed."""
+    for _ in range(LOOKS_NEEDED):
+        evaluations(folder, **more)
+
+
+def test_the_first_loads_measure_and_the_others_nothing(tmp_path):
+    assert evaluations(tmp_path) > 0
+    assert evaluations(tmp_path) > 0
+    evaluations(tmp_path)
+    assert evaluations(tmp_path) == 0
+
+
+def test_other_conditions_are_measured_and_the_first_are_not_forgotten(tmp_path):
+    believed(tmp_path)
+    assert evaluations(tmp_path, "that") > 0
+    assert evaluations(tmp_path) == 0
+
+
+def test_another_draft_leaves_what_is_known_of_the_target(tmp_path):
+    believed(tmp_path, draft=model("one draft"))
+    assert evaluations(tmp_path, draft=(other := model("another draft"))) == 0
+    assert other.widths
+
+
+def test_a_target_alone_has_a_curve(tmp_path):
+    costs = cached_or_measured(model(), None, tmp_path)
+    assert 0 < costs.verify(7) < costs.draft(1)
+
+
+def test_a_file_that_verifies_is_not_taken_for_one_that_drafts(tmp_path):
+    evaluations(tmp_path)
+    draft = model()
+    cached_or_measured(model(), draft, tmp_path)
+    assert draft.widths
+
+
+def test_without_a_folder_nothing_is_kept(tmp_path):
+    assert evaluations(None) > 0
+    assert evaluations(None) > 0
+
+
+def test_what_was_kept_is_what_is_used(tmp_path):
+    remember_times(model(), "verify", Times({1: 0.5, 4: 0.7}), tmp_path)
+    costs = cached_or_measured(model(), None, tmp_path)
+    assert (costs.verify(1), costs.verify(4)) == (0.5, 0.7)
+
+
+def test_what_rounds_showed_while_others_were_busy_does_not_outlive_the_load(tmp_path):
+    measured = {1: 1.0, 2: 1.5, 4: 2.0, 8: 4.0}
+    for name, what in (("this", "verify"), ("draft", "draft")):
+        remember_times(model(name), what, Times(dict(measured)), tmp_path)
+    costs = cached_or_measured(model(), model("draft"), tmp_path)
+    for _ in range(100):
+        costs.saw_verify(8, 20.0)
+        costs.saw_draft(1, 5.0)
+    costs = cached_or_measured(model(), model("draft"), tmp_path)
+    assert {n: costs.verify(n) for n in measured} == measured
+    assert costs.draft(1) == measured[1]
+
+
+@pytest.mark.parametrize("busy", [(2, 2), (1.2, 2.5), (3, 1.5)])
+@pytest.mark.parametrize("when", [0, 1])
+def test_look_in_a_busy_moment_leaves_nothing_once_another_was_in_peace(
+    tmp_path, monkeypatch, busy, when
+):
+    """Other programs slow one token down by the first factor, wider batches by the second."""
+    peace = {1: 0.08, 2: 0.13, 4: 0.15, 8: 0.30}
+    slow = {n: took * busy[n > 1] for n, took in peace.items()}
+    looks = [Times(peace, looks=1), Times(peace, looks=1)]
+    looks.insert(when, Times(slow, looks=1))
+    left = iter(looks)
+    monkeypatch.setattr(machine_cache, "time_target", lambda model: next(left))
+    for load in range(4):
+        costs = cached_or_measured(model(), None, tmp_path)
+        if load or when:
+            assert {n: costs.verify(n) for n in peace} == pytest.approx(peace)
+
+
+def test_file_of_an_earlier_version_is_read(tmp_path):
+    remember_times(model(), "verify", Times({1: 1.0, 4: 2.0}), tmp_path)
+    (file,) = tmp_path.iterdir()
+    kept = json.loads(file.read_text())
+    old = {key: {**each, "slope": 1e-5, "drift": {"1": 0.7}} for key, each in kept.items()}
+    file.write_text(json.dumps(old))
+    target = model()
+    costs = cached_or_measured(target, None, tmp_path)
+    assert (costs.verify(1), costs.verify(4)) == (1.0, 2.0)
+    assert not target.widths
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: "",
+        lambda text: "[1, 2]",
+        lambda text: "[" * 100_000,
+        lambda text: "\0" + text,
+        lambda text: text.replace('"seconds"', '"minutes"'),
+        lambda text: text.replace('"1":', '"one":'),
+        lambda text: text.replace('"1":', '"-1":'),
+        lambda text: json.dumps({key: {"seconds": {}} for key in json.loads(text)}),
+        lambda text: json.dumps(
+            {key: {"seconds": {"7": 1}, "looks": 1} for key in json.loads(text)}
+        ),
+        lambda text: json.dumps({key: {"seconds": {"1": 0}} for key in json.loads(text)}),
+    ],
+)
+def test_a_damaged_or_foreign_file_is_measured_again_and_fixed(tmp_path, damage):
+    believed(tmp_path)
+    (file,) = tmp_path.iterdir()
+    file.write_text(damage(file.read_text()))
+    assert evaluations(tmp_path) > 0
+    believed(tmp_path)
+    assert evaluations(tmp_path) == 0
+
+
+def test_nobody_else_may_read_it(tmp_path):
+    evaluations(tmp_path / "new" / "folder")
+    (file,) = (tmp_path / "new" / "folder").iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+def test_a_folder_that_cannot_be_written_costs_a_measurement_and_nothing_else(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    assert evaluations(tmp_path / "file") > 0
+
+
+def test_records_are_bounded_and_the_oldest_make_room(tmp_path, monkeypatch):
+    monkeypatch.setattr(machine_cache, "MAX_RECORDS", 3)
+    notes = Records(tmp_path / "notes.json", int)
+    for number in (1, 2, 3, 1, 4):
+        notes.put(f"note {number}", number)
+    assert [notes.get(f"note {number}") for number in (1, 2, 3, 4)] == [1, None, 3, 4]
+
+
+def test_a_cancel_passes_and_leaves_no_trace(tmp_path):
+    target = model()
+    target.stop_after = 3
+    with pytest.raises(Cancelled):
+        cached_or_measured(target, None, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_was_measured_while_others_were_busy_is_measured_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(machine_cache, "OtherLoad", lambda: SimpleNamespace(is_heavy=True))
+    assert evaluations(tmp_path) > 0
+    assert not list(tmp_path.iterdir())
+
+
+ROOT = Path(__file__).parents[4]
+
+
+def measured(path: Path, settings: str = "repack=True threads=2 flash=False") -> Any:
+    """A file that was measured with these settings, as `models.native.model` says it."""
+    return SimpleNamespace(conditions=f"{loaded.engine().speed_key(path, None)} {settings}")
+
+
+@pytest.fixture
+def pair(tmp_path):
+    files = tmp_path / "target.gguf", tmp_path / "draft.gguf"
+    for number, path in enumerate(files):
+        path.write_bytes(b"x" * (number + 1))
+    return files
+
+
+def measure(pair, folder, verify: dict[int, float], step: float, **more: str) -> None:
+    target, draft = pair
+    remember_times(measured(target, **more), "verify", Times(verify), folder)
+    remember_times(measured(draft, **more), "draft", Times({1: step, 8: 3 * step}), folder)
+
+
+def test_the_best_lookahead_and_its_gain_are_those_of_the_costs(pair, tmp_path):
+    measure(pair, tmp_path, {1: 1.0, 2: 1.0, 4: 1.0}, 0.1)
+    found = predict(*pair, tmp_path)
+    assert found is not None
+    # 1 + 0.8 + 0.8² + 0.8³ tokens in the time of 1.3.
+    assert (found.lookahead, found.speedup) == (3, pytest.approx(2.952 / 1.3))
+    # 1 + a = 1.1 tokens: a round of two that takes as long as 1.1 evaluations.
+    assert found.pays_from == pytest.approx(0.1, abs=1e-5)
+
+
+def test_where_nothing_pays_it_says_from_when_on_or_that_nothing_will(pair, tmp_path):
+    measure(pair, tmp_path, {1: 1.0, 2: 1.5}, 0.4)
+    found = predict(*pair, tmp_path)
+    assert (found.lookahead, found.speedup) == (0, 1.0)
+    assert found.pays_from == pytest.approx(0.9, abs=1e-5)
+    measure(pair, tmp_path, {1: 1.0, 2: 2.0}, 0.4)
+    assert predict(*pair, tmp_path).pays_from is None
+
+
+def test_of_several_measurements_the_newest_counts(pair, tmp_path):
+    measure(pair, tmp_path, {1: 1.0, 2: 2.0}, 0.4)
+    measure(pair, tmp_path, {1: 1.0, 2: 1.0}, 0.1, settings="repack=False threads=4 flash=True")
+    assert predict(*pair, tmp_path).lookahead == 1
+
+
+def test_without_a_measurement_of_both_files_as_they_are_nothing_is_said(pair, tmp_path):
+    target, draft = pair
+    assert predict(target, draft, tmp_path) is None
+    remember_times(measured(target), "verify", Times({1: 1.0, 2: 1.0}), tmp_path)
+    assert predict(target, draft, tmp_path) is None
+    remember_times(
+        measured(draft), "verify", Times({1: 1.0, 2: 1.0}), tmp_path
+    )  # as a target, it was
+    assert predict(target, draft, tmp_path) is None
+    measure(pair, tmp_path, {1: 1.0, 2: 1.0}, 0.1)
+    assert predict(target, draft, tmp_path)
+    os.utime(target, ns=(1, 1))  # another file of that size
+    assert predict(target, draft, tmp_path) is None
+    assert predict(tmp_path / "gone.gguf", draft, tmp_path) is None
+
+
+SHOWN = {"model": -1.5, "suffix": 0.25}
+
+
+def test_what_was_shown_is_remembered_of_this_pair_alone(pair, tmp_path):
+    remember_acceptance(SHOWN, *pair, tmp_path)
+    assert known_acceptance(*pair, tmp_path) == SHOWN
+    assert known_acceptance(pair[0], None, tmp_path) == {}
+    assert known_acceptance(*reversed(pair), tmp_path) == {}
+
+
+def test_a_file_name_need_not_be_utf_8(tmp_path):
+    target = tmp_path / os.fsdecode(b"\xff\xfe.gguf")
+    target.touch()
+    remember_acceptance(SHOWN, target, None, tmp_path)
+    assert known_acceptance(target, None, tmp_path) == SHOWN
+
+
+@pytest.mark.parametrize(
+    "damage", ["", "[]", "null", "{\"'target.gguf' 1 | 'draft.gguf' 2\": 3}", "\x00"]
+)
+def test_a_damaged_file_counts_as_missing_and_is_written_again(pair, tmp_path, damage):
+    (tmp_path / "acceptance.json").write_text(damage)
+    assert known_acceptance(*pair, tmp_path) == {}
+    remember_acceptance(SHOWN, *pair, tmp_path)
+    assert known_acceptance(*pair, tmp_path) == SHOWN
+
+
+def test_what_no_answer_can_have_shown_is_not_believed(pair, tmp_path):
+    remember_acceptance({"model": 2 * FURTHEST, "suffix": 1.0}, *pair, tmp_path)
+    assert known_acceptance(*pair, tmp_path) == {"suffix": 1.0}
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(pair, tmp_path):
+    (tmp_path / "file").touch()
+    remember_acceptance(SHOWN, *pair, tmp_path / "file" / "folder")
+
+
+def test_what_rows_have_shown_can_be_kept(pair, tmp_path):
+    """Odds come from rows of numpy, whose numbers the file does not know."""
+    acceptance, run = Acceptance(), Run("suffix", (0,), (3,))
+    acceptance.learn(Round((Sampled(1, Origin.TARGET, coin(0.1)),)), [run])
+    remember_acceptance(acceptance.lasting, *pair, tmp_path)
+    assert known_acceptance(*pair, tmp_path) == acceptance.lasting

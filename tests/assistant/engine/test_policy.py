@@ -1,0 +1,99 @@
+"""Who decides what a round proposes."""
+
+import pytest
+
+from assistant.decoding.lookahead.controller import SHORT, Controller
+from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
+from assistant.decoding.sources.draft import Fixed, Run
+from assistant.decoding.sources.model import PrefillOption, restart_options
+from assistant.engine.policy import FIXED_LOOKAHEAD, Control, Policy
+from assistant.events import Reason
+from tests.assistant.decoding.lookahead.machines import FLAT, STEEP, Text, costs, decode
+
+
+def policy(mode="auto", lookahead=None, machine=FLAT, draft=1.0):
+    controller = Controller(costs(machine, draft)) if machine else None
+    return Policy(Control(mode, lookahead), controller)
+
+
+def under_way(machine=FLAT, draft=1.0):
+    """Return a policy in the middle of an answer."""
+    made = policy(machine=machine, draft=draft)
+    decode(made.controller, Text(), costs(machine, draft), rounds=20)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("mode", "lookahead", "room", "proposed"),
+    [
+        ("ars", None, 31, 0),
+        ("ars", 5, 31, 0),
+        ("sps", 5, 31, 5),
+        ("sps", 5, 2, 2),
+        ("auto", 7, 9, 7),
+    ],
+)
+def test_what_the_user_chose_is_done(mode, lookahead, room, proposed):
+    plan = policy(mode, lookahead).plan(room)
+    assert isinstance(plan, Fixed)
+    assert plan.room == proposed
+
+
+def test_without_measurements_sps_proposes_a_few_and_auto_nothing():
+    assert policy("sps", machine=None).plan(31).room == FIXED_LOOKAHEAD
+    assert policy("auto", machine=None).plan(31).room == 0
+
+
+def test_sps_proposes_at_least_one_where_there_is_room():
+    plan = policy("sps").plan(31)
+    assert isinstance(plan, ThroughputPlan)
+    assert (plan.least, policy("sps").plan(0).least) == (1, 0)
+    assert policy("auto").plan(31).least == 0
+
+
+def ways(unread, context=400):
+    """The ways to go on after `unread` tokens, or to begin again."""
+    return [PrefillOption(context, unread), *restart_options(context)]
+
+
+def test_the_draft_reads_what_it_would_earn_back_and_no_more_than_may_be_lost():
+    assert under_way().reading(ways(SHORT + 1), 200)[:2] == (400, SHORT + 1)
+    assert under_way().reading(ways(SHORT), 200) is None  # it does that within a round
+    assert under_way().reading(ways(100_000), 200).unread == 16  # a little first
+    assert under_way(machine=STEEP, draft=4).reading(ways(SHORT + 1), 200) is None
+    assert under_way().reading(ways(30, context=30), 1) is None
+
+
+def test_a_user_who_wants_sps_has_the_draft_read():
+    assert policy("sps", machine=STEEP, draft=4).reading(ways(100_000), 200).unread == 100_000
+    assert policy("sps", 0).reading(ways(100_000), 200) is None
+    assert policy("ars").reading(ways(100_000), 200) is None
+
+
+@pytest.mark.parametrize(
+    ("mode", "lookahead", "machine", "reason"),
+    [
+        ("ars", None, FLAT, Reason.ARS),
+        ("ars", 5, FLAT, Reason.ARS),
+        ("sps", 3, FLAT, Reason.CHOSEN),
+        ("auto", 0, FLAT, Reason.CHOSEN),
+        ("sps", None, FLAT, Reason.SPS),
+        ("sps", None, None, Reason.SPS),
+        ("auto", None, None, Reason.UNMEASURED),
+        ("auto", None, FLAT, Reason.UNLIKELY),
+    ],
+)
+def test_the_reason_says_who_decided(mode, lookahead, machine, reason):
+    chosen = policy(mode, lookahead, machine)
+    assert chosen.reason(chosen.plan(31)) is reason
+
+
+def test_the_reason_tells_a_likely_guess_from_a_pause():
+    chosen = policy()
+    plan = chosen.plan(31)
+    plan.next([Run("suffix", (0,) * 5, (9,) * 5)])
+    assert chosen.reason(plan) is Reason.LIKELY
+    plan.pause = Reason.SPENT
+    assert chosen.reason(plan) is Reason.LIKELY  # which was certain
+    plan.taken.clear()
+    assert chosen.reason(plan) is Reason.SPENT

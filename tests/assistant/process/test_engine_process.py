@@ -1,0 +1,338 @@
+"""What becomes of jobs: each is done in its turn, and every stream ends once."""
+
+import asyncio
+import os
+import random
+import signal
+import time
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+import pytest
+
+from assistant.events import Counted, Failed, Finished, Loading, ModelInfo, Prepared, Ready, Stop
+from assistant.process.engine_process import CLOSED, STOPPED, EngineProcess
+from assistant.process.protocol import CHAT
+from assistant.process.wire import Envelope
+from assistant.process.worker_process import INBOX, WORKER_TIMEOUT_S, WorkerProcess
+from assistant.request import AnyJob, Cancel, Count, Request, Sampling, Setup, Steer
+from assistant.service import EventStream
+from models.errors import OtherEngine
+from tests.assistant.process.driving import LONG, ask, running, unheard
+from tests.assistant.process.fakes.toy import TOY, Toy, Toyed
+from tests.patience import WAIT_S
+
+JOBS = 60
+READY = Ready(ModelInfo("target", "a", Path("a.gguf"), 1, 1, 1, 1.0), None, None)
+DONE = Counted("a", 1)
+PREPARED = Prepared(1, 0, 0)
+LOADING = Loading("target", "a", 0.5)
+
+
+class Puppet(WorkerProcess):
+    """A worker that says what a test has it say."""
+
+    pid = 0
+
+    def __init__(self) -> None:
+        super().__init__(None, CHAT, WAIT_S)  # type: ignore[arg-type]
+        self.sent: list[Any] = []
+
+    def _send(self, content: object) -> None:
+        self.sent.append(content)
+
+    def says(self, *events: object, end: object = None) -> None:
+        """Say something of its job, and perhaps the end of it."""
+        for event in (None, *events):
+            self._inbox.put_nowait(Envelope(self._number, event))
+        if end is not None:
+            self._inbox.put_nowait(Envelope(self._number, end, last=True))
+
+    def dies(self) -> None:
+        self._inbox.put_nowait(None)
+
+    def kill(self) -> None: ...
+
+    async def close(self, grace_s: float = 0.0) -> int | None:
+        return -signal.SIGABRT
+
+
+class Puppets(EngineProcess):
+    """An engine whose workers are puppets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.workers: list[Puppet] = []
+
+    async def _start(self) -> WorkerProcess:
+        self.workers.append(Puppet())
+        return self.workers[-1]
+
+    @property
+    def last(self) -> Puppet:
+        return self.workers[-1]
+
+
+async def rest() -> None:
+    """Let all that can go on go on."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def events_of(stream: EventStream) -> list[Any]:
+    return [event async for event in stream]
+
+
+async def loaded(setup: Setup) -> Puppets:
+    """Return an engine whose worker has loaded its models."""
+    engine = Puppets()
+    loading = engine.do(setup)
+    await rest()
+    engine.last.says(end=READY)
+    assert await events_of(loading) == [READY]
+    return engine
+
+
+def test_an_end_that_cannot_be_said_is_a_bug_and_not_a_silence() -> None:
+    with running(protocol=TOY) as (engine, heard):
+        engine.submit(Toy(""))
+        assert heard.until(Failed).kind == "Bug"
+        engine.submit(Toy("draft"))
+        heard.until(Toyed)
+
+
+def test_another_kind_of_job_is_a_value_an_event_and_a_handler() -> None:
+    with running(protocol=TOY) as (engine, heard):
+        engine.submit(Toy("draft"))
+        # The worker runs as a program, whose classes are its own: on the wire they are names.
+        assert heard.until(Toyed) == Toyed("tfard")
+
+
+@pytest.mark.parametrize("deaths", [0, 3])
+async def test_every_stream_ends_exactly_once_whatever_is_cancelled(
+    setup: Setup, deaths: int
+) -> None:
+    dice = random.Random(deaths)
+    engine = EngineProcess()
+    await events_of(engine.do(setup))
+    streams: list[EventStream] = []
+    for number in range(JOBS):
+        job: AnyJob = ask(max_tokens=dice.choice((1, 90)))
+        streams.append(engine.do(Count("a", "four") if dice.random() < 0.2 else job))
+        for each in dice.sample(streams, min(len(streams), dice.choice((0, 0, 1, 2)))):
+            each.cancel()
+        await asyncio.sleep(dice.choice((0, 0, 0.02)))
+        if deaths and number % (JOBS // deaths) == JOBS // deaths // 2 and engine.pid:
+            os.kill(engine.pid, signal.SIGKILL)
+    async with asyncio.timeout(WAIT_S):
+        heard = [await events_of(stream) for stream in streams]
+    await engine.close()
+    for *before, end in heard:
+        assert isinstance(end, Finished | Counted | Failed)
+        assert not any(isinstance(event, Finished | Failed) for event in before)
+    ends = [events[-1] for events in heard]
+    assert STOPPED in ends
+    assert any(isinstance(end, Finished) for end in ends)
+
+
+async def test_closing_ends_every_stream(setup: Setup) -> None:
+    engine = await loaded(setup)
+    doing, waits = engine.do(ask()), engine.do(ask())
+    await rest()
+    engine.last.says(PREPARED)
+    await rest()
+    await engine.close()
+    assert await events_of(doing) == [PREPARED, CLOSED]
+    assert await events_of(waits) == await events_of(engine.do(ask())) == [CLOSED]
+    doing.cancel()
+    waits.steer("ars")
+
+
+async def test_a_reader_may_end_its_stream_and_the_job_is_stopped(setup: Setup) -> None:
+    engine = await loaded(setup)
+    doing, waits = engine.do(ask()), engine.do(ask())
+    await rest()
+    for stream in (doing, waits):
+        stream.end(DONE)
+        assert await events_of(stream) == [DONE]
+    assert engine.last.sent[-1] == Cancel()
+    engine.last.says(PREPARED, end=DONE)
+    await rest()
+    assert engine.last.job is None
+
+
+async def test_a_cancel_that_crosses_the_end_of_its_job_does_not_stop_the_next(
+    setup: Setup,
+) -> None:
+    worker = await WorkerProcess.start(CHAT, WORKER_TIMEOUT_S)
+    await worker.do(setup, unheard(setup))
+    worker.cancel()
+    end: Any = await worker.do(ask(max_tokens=5), unheard(setup))
+    assert end.stop is Stop.LENGTH
+    worker.kill()
+    await worker.close()
+
+
+async def test_a_cancel_of_a_job_that_is_over_is_not_for_the_one_that_is_done(
+    setup: Setup,
+) -> None:
+    engine = await loaded(setup)
+    over, doing, waits = engine.do(ask()), engine.do(ask()), engine.do(ask())
+    await rest()
+    engine.last.says(end=DONE)
+    await rest()
+    over.cancel()
+    waits.cancel()
+    assert await events_of(waits) == [STOPPED]
+    assert Cancel() not in engine.last.sent
+    doing.cancel()
+    assert engine.last.sent[-1] == Cancel()
+    engine.last.says(end=DONE)
+    assert await events_of(doing) == [DONE]
+
+
+async def test_a_worker_has_one_job_at_a_time(setup: Setup) -> None:
+    engine = await loaded(setup)
+    first, second = ask(), Count("a", "b")
+    engine.do(first)
+    engine.do(second)
+    await rest()
+    assert engine.last.sent == [setup, first]
+    engine.last.says(end=DONE)
+    await rest()
+    assert engine.last.sent == [setup, first, second]
+
+
+async def test_a_request_that_waits_is_steered_anyway(setup: Setup) -> None:
+    engine = await loaded(setup)
+    doing, waits = engine.do(ask()), engine.do(ask())
+    await rest()
+    doing.steer("ars", 2)
+    assert engine.last.sent[-1] == Steer("ars", 2)
+    waits.steer("ars", 7, Sampling(temperature=2))
+    engine.last.says(end=DONE)
+    await rest()
+    job: Request = engine.last.sent[-1]
+    assert (job.mode, job.lookahead, job.sampling) == ("ars", 7, Sampling(temperature=2))
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_a_request_hears_of_its_reload_and_may_be_steered_and_stopped_in_it(
+    setup: Setup, cancelled: bool
+) -> None:
+    engine = await loaded(setup)
+    engine.last.dies()
+    asked = engine.do(ask())
+    await rest()
+    assert engine.last.sent == [setup]
+    asked.steer("ars", 3)
+    engine.last.says(LOADING)
+    await rest()
+    if cancelled:
+        asked.cancel()
+    engine.last.says(end=READY)
+    if cancelled:
+        assert await events_of(asked) == [LOADING, READY, STOPPED]
+        assert engine.last.sent == [setup, Cancel()]
+    else:
+        await rest()
+        assert engine.last.sent == [setup, ask(mode="ars")]
+        engine.last.says(PREPARED, end=DONE)
+        assert await events_of(asked) == [LOADING, READY, PREPARED, DONE]
+
+
+async def test_models_that_wait_to_be_loaded_outlive_a_worker_that_dies(setup: Setup) -> None:
+    engine = await loaded(setup)
+    doing, waits, load, after = (engine.do(job) for job in (ask(), ask(), setup, ask()))
+    await rest()
+    engine.last.says(PREPARED)
+    engine.last.dies()
+    assert isinstance((await events_of(doing))[-1], Failed)
+    assert isinstance((await events_of(waits))[-1], Failed)
+    await rest()
+    assert engine.last.sent == [setup]
+    engine.last.dies()
+    assert [each.kind for each in await events_of(load)] == ["EngineDied"]
+    assert [each.kind for each in await events_of(after)] == ["EngineDied"]
+    assert len(engine.workers) == 2
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_a_worker_with_another_engine_is_replaced_and_the_next_one_does_the_job(
+    setup: Setup, cancelled: bool
+) -> None:
+    engine = await loaded(setup)
+    stream = engine.do(setup)
+    await rest()
+    if cancelled:
+        stream.cancel()
+    engine.last.says(end=Failed("", OtherEngine.__name__))
+    await rest()
+    if cancelled:
+        assert await events_of(stream) == [STOPPED]
+    else:
+        assert engine.last.sent == [setup]
+        engine.last.says(end=READY)
+        assert await events_of(stream) == [READY]
+    assert len(engine.workers) == (1 if cancelled else 2)
+
+
+async def test_an_event_loop_that_was_held_up_does_not_end_its_worker(setup: Setup) -> None:
+    """As that of a command which is stopped, or writes to somebody who does not read."""
+    engine = await loaded(setup)
+    engine.last.patience_s = 0.2
+    stream = engine.do(ask())
+    await rest()
+    loop = asyncio.get_running_loop()
+    spoken = Timer(0.25, loop.call_soon_threadsafe, [lambda: engine.last.says(end=DONE)])
+    spoken.start()
+    time.sleep(0.5)
+    assert await events_of(stream) == [DONE]
+    spoken.join()
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_who_does_not_read_holds_the_engine_up_and_fills_no_memory(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch, cancelled: bool
+) -> None:
+    monkeypatch.setattr("assistant.service.MAX_UNREAD", 20)
+    engine = EngineProcess()
+    await events_of(engine.do(setup))
+    stream = engine.do(ask(max_tokens=LONG if cancelled else 1500, mode="ars", lookahead=None))
+    worker = engine._worker
+    assert worker is not None
+    async with asyncio.timeout(WAIT_S):
+        while not worker._inbox.full():
+            await asyncio.sleep(0.01)
+    assert stream._unread.qsize() == 20
+    if cancelled:
+        stream.cancel()
+    *decoded, end = await events_of(stream)
+    assert len(decoded) > 20 + INBOX
+    assert end.stop is (Stop.CANCELLED if cancelled else Stop.LENGTH)
+    await engine.close()
+
+
+async def test_closing_does_not_wait_for_who_does_not_read(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assistant.service.MAX_UNREAD", 5)
+    engine = EngineProcess()
+    await events_of(engine.do(setup))
+    stream = engine.do(ask(max_tokens=LONG))
+    while stream._unread.qsize() < 5:
+        await asyncio.sleep(0.01)
+    await engine.close()
+    assert (await events_of(stream))[-1] == CLOSED
+
+
+async def test_a_worker_that_stays_silent_is_given_up(setup: Setup) -> None:
+    engine = await loaded(setup)
+    stream = engine.do(ask())
+    await rest()
+    engine.last.patience_s = 0.2
+    engine.last.says(PREPARED)
+    _, end = await events_of(stream)
+    assert "no sign of life" in end.message
+    assert engine.last.sent[-1] is None  # it was asked for one

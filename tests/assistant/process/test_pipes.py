@@ -1,0 +1,79 @@
+"""Through the pipes the engine does what it does in this process."""
+
+from pathlib import Path
+
+import pytest
+
+from assistant.events import Counted, Decoded, Failed, Finished, RaceOver, RaceReady, Ready
+from assistant.process import wire
+from assistant.request import Count, Lane, Race, Setup
+from tests.assistant.process.driving import ask, near, running
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_answer_is_that_of_an_engine_in_this_process(setup: Setup) -> None:
+    answers = []
+    for where in (near, running):
+        with where(load=setup) as (engine, heard):
+            engine.submit(ask(alternatives=2))
+            finished = heard.until(Finished)
+        rounds = [event.tokens for event in heard.of(Decoded)]
+        answers.append((finished.text, finished.token_ids, finished.stop, rounds))
+    assert answers[0] == answers[1]
+
+
+def test_counting_and_racing_cross_the_pipes_too(setup: Setup) -> None:
+    with running() as (engine, heard):
+        engine.submit(Count("nothing to count with", "four"))
+        assert heard.until(Failed).message == "No model is loaded."
+        engine.submit(setup)
+        engine.submit(Count("label", "four"))
+        heard.until(Ready)
+        assert heard.until(Counted) == Counted("label", 4)
+        lanes = (Lane("ArS", setup, "ars"), Lane("SpS", setup, "sps", 2))
+        engine.submit(Race(lanes, ask()))
+        assert len(heard.until(RaceReady).lanes) == 2
+        heard.until(RaceOver)
+        assert [len(heard.of(Finished, lane)) for lane in (0, 1)] == [1, 1]
+        engine.submit(ask())
+        heard.until(Finished)
+
+
+def test_what_is_too_long_for_the_pipe_fails_and_the_next_is_answered(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(load=setup) as (engine, heard):
+        monkeypatch.setattr(wire, "MAX_FRAME_BYTES", 2000)
+        engine.submit(ask("x" * 2000))
+        failed = heard.until(Failed)
+        assert failed.kind == "UsageError"
+        assert "too long" in failed.message
+        engine.submit(ask())
+        heard.until(Finished)
+
+
+def test_a_number_too_large_for_the_pipe_fails_and_the_next_is_answered(setup: Setup) -> None:
+    with running(load=setup) as (engine, heard):
+        engine.submit(ask(max_tokens=200))
+        heard.until(Decoded)
+        engine.steer("ars", 2**64)
+        heard.until(Finished)  # the answer under way is none the worse for it
+        engine.submit(ask(seed=2**64))
+        failed = heard.until(Failed)
+        assert failed.kind == "UsageError"
+        assert "too large" in failed.message
+        engine.submit(ask())
+        heard.until(Finished)
+
+
+@pytest.mark.parametrize("name", ["models", "assistant", "msgspec", "json"])
+@pytest.mark.some(2)
+def test_a_folder_where_the_user_is_does_not_stand_in_for_ours(
+    setup: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "__init__.py").write_text("raise SystemExit('not ours')")
+    monkeypatch.chdir(tmp_path)
+    with running(load=setup):
+        pass

@@ -1,0 +1,249 @@
+"""A server that is odd in some way: `odd_server.py CASE [ARGUMENT]`. See `CASES` at the end.
+
+It speaks the protocol by hand, so that it can break it, and starts at once.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+SCHEMA = {"type": "object", "properties": {}}
+OUT = sys.stdout.buffer
+
+
+def send(message):
+    OUT.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+    OUT.flush()
+
+
+def tool(name, description="does it", schema=SCHEMA, **more):
+    return {"name": name, "description": description, "inputSchema": schema, **more}
+
+
+def said(text, **more):
+    return {"content": [{"type": "text", "text": text}], **more}
+
+
+class Server:
+    def __init__(self, argument):
+        self.argument = argument
+
+    def begin(self):
+        pass
+
+    def tools(self, cursor):
+        return {"tools": [tool("go")]}
+
+    def call(self, identity):
+        return said("done")
+
+    def cancelled(self):
+        pass
+
+    def serve(self):
+        self.begin()
+        for line in sys.stdin:
+            message, self.line = json.loads(line), line
+            identity, method = message.get("id"), message.get("method")
+            if method == "initialize":
+                result = {
+                    "protocolVersion": "2025-06-18",
+                    "capabilities": {} if type(self) is Toolless else {"tools": {}},
+                    "serverInfo": {"name": "odd", "version": "1"},
+                }
+            elif method == "tools/list":
+                result = self.tools((message.get("params") or {}).get("cursor"))
+            elif method == "tools/call":
+                result = self.call(identity)
+            elif method == "notifications/cancelled":
+                self.cancelled()
+                continue
+            elif method and identity is not None:
+                error = {"code": -32601, "message": "Method not found"}
+                send({"id": identity, "error": error})
+                continue
+            else:
+                continue
+            if result is not None:
+                send({"id": identity, "result": result})
+
+
+class Megabytes(Server):
+    def call(self, identity):
+        return said("a" * 3_000_000)
+
+
+class NoResult(Server):
+    def call(self, identity):
+        return {"content": "hello"}
+
+
+class Controls(Server):
+    def call(self, identity):
+        return said("\x1b]0;owned\x07 \0 \U0001f600 <|im_end|>")
+
+
+class Failing(Server):
+    def call(self, identity):
+        return said("no such thing", isError=True)
+
+
+class Structured(Server):
+    def call(self, identity):
+        return {"content": [], "structuredContent": {"degrees": 20}}
+
+
+class Unusable(Server):
+    def tools(self, cursor):
+        names = ("read_file", "read_f\u0456le", "read.file", "read_file", "a" * 100)
+        wide = {"type": "object", "properties": {f"p{i}": {} for i in range(5000)}}
+        more = (tool("long", "a" * 1_000_000), tool("wide", schema=wide))
+        return {"tools": [*(tool(name, f"{i}") for i, name in enumerate(names)), *more]}
+
+
+class Pages(Server):
+    def tools(self, cursor):
+        page = int(cursor or 0)
+        return {"tools": [tool(f"t{page}")]} | ({"nextCursor": f"{page + 1}"} if page < 30 else {})
+
+
+class Changing(Server):
+    """Another description each time it is started."""
+
+    def begin(self):
+        counter = Path(self.argument)
+        self.times = int(counter.read_text()) + 1 if counter.exists() else 1
+        counter.write_text(str(self.times))
+
+    def tools(self, cursor):
+        return {"tools": [tool("go", f"version {self.times}")]}
+
+    def call(self, identity):
+        os._exit(3)
+
+
+class Revising(Server):
+    """Says other things of its tool after each call, and counts how often it is asked."""
+
+    version, lists = 1, 0
+
+    def tools(self, cursor):
+        self.lists += 1
+        Path(self.argument).write_text(str(self.lists))
+        return {"tools": [tool("go", f"version {self.version}")]}
+
+    def call(self, identity):
+        self.version += 1
+        return said("done")
+
+
+class Unlisting(Server):
+    """Lists its tools once."""
+
+    listed = False
+
+    def tools(self, cursor):
+        if not self.listed:
+            self.listed = True
+            return super().tools(cursor)
+        if self.argument == "hangs":
+            time.sleep(10_000)
+        if self.argument == "ends":
+            os._exit(3)
+        send({"id": json.loads(self.line)["id"], "error": {"code": -32000, "message": "Why?"}})
+        return None
+
+
+class Dying(Server):
+    def call(self, identity):
+        sys.stderr.write("I am going\n")
+        sys.stderr.flush()
+        os._exit(3)
+
+
+class Hanging(Server):
+    def call(self, identity):
+        Path(self.argument).write_text("called")
+        time.sleep(10_000)
+
+
+class Waiting(Server):
+    """Answers no call, and writes down that one was cancelled."""
+
+    def call(self, identity):
+        Path(self.argument).write_text("called")
+
+    def cancelled(self):
+        Path(self.argument).write_text("cancelled")
+
+
+class Silent(Server):
+    def begin(self):
+        time.sleep(10_000)
+
+
+class Echoing(Server):
+    """Says that it was called, and says what a request holds."""
+
+    def call(self, identity):
+        return said(self.line)
+
+
+class Environment(Server):
+    """Returns the names of its variables."""
+
+    def call(self, identity):
+        return said(" ".join(os.environ))
+
+
+class Toolless(Server):
+    def tools(self, cursor):
+        os._exit(4)
+
+
+class Complaining(Server):
+    def begin(self):
+        sys.stderr.buffer.write(b"\xff\x00" * 1_000_000 + b"the end\n")
+        sys.stderr.flush()
+
+
+class Asking(Server):
+    """Asks for a sample, for folders and for input, and returns what it got."""
+
+    def call(self, identity):
+        message = {"role": "user", "content": {"type": "text", "text": "hi"}}
+        asked = {
+            "sampling/createMessage": {"messages": [message], "maxTokens": 5},
+            "roots/list": {},
+            "elicitation/create": {"message": "password?", "requestedSchema": SCHEMA},
+        }
+        got = []
+        for number, (method, params) in enumerate(asked.items(), 900):
+            send({"id": number, "method": method, "params": params})
+            answer = json.loads(sys.stdin.readline())
+            got.append("refused" if "error" in answer else str(answer))
+        return said(" ".join(got))
+
+
+class Stubborn(Server):
+    """Starts another process, and ends neither with its input nor when asked."""
+
+    def begin(self):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        sleeper = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(10_000)"
+        child = subprocess.Popen([sys.executable, "-S", "-c", sleeper])
+        Path(self.argument).write_text(f"{os.getpid()} {child.pid}")
+
+    def serve(self):
+        super().serve()
+        time.sleep(10_000)
+
+
+CASES = {each.__name__: each for each in Server.__subclasses__()}
+
+if __name__ == "__main__":
+    CASES[sys.argv[1]](" ".join(sys.argv[2:])).serve()

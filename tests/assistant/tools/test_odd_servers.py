@@ -1,0 +1,243 @@
+"""What servers do that they should not: limited, refused and told, never executed unasked."""
+
+import asyncio
+import os
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from assistant.request import ToolCall
+from assistant.tools import server
+from assistant.tools.server import ERROR_BYTES
+from assistant.tools.toolbox import Tools
+from assistant.tools.values import RESULT_CHARACTERS
+from tests.assistant.tools.boxes import HERE, call, names, odd, opened, report
+from tests.patience import WAIT_S
+
+ROOT = HERE.parents[2]
+
+
+async def test_megabytes_of_a_result_are_cut_to_what_a_context_holds():
+    async with opened(odd("Megabytes")) as tools:
+        result = await call(tools)
+    left_out = "\n[2,988,000 more characters were left out]"
+    assert result.text == "a" * RESULT_CHARACTERS + left_out
+
+
+async def test_controls_of_a_result_stay_text_without_nulls():
+    async with opened(odd("Controls")) as tools:
+        result = await call(tools)
+    assert result.text == "\x1b]0;owned\x07 \ufffd \U0001f600 <|im_end|>"
+
+
+async def test_what_is_no_result_is_a_failure():
+    async with opened(odd("NoResult")) as tools:
+        assert "It breaks the protocol (ValidationError)" in (await call(tools)).text
+
+
+async def test_a_failure_and_a_structured_result_are_told_as_such():
+    async with opened(odd("Failing", name="a"), odd("Structured", name="b")) as tools:
+        failed, structured = await call(tools, "a__go"), await call(tools, "b__go")
+    assert (failed.text, failed.failed) == ("no such thing", True)
+    assert (structured.text, structured.failed) == ('{"degrees": 20}', False)
+
+
+async def test_a_list_of_tools_is_read_page_by_page():
+    async with opened(odd("Pages")) as tools:
+        assert len(names(tools)) == 31
+
+
+async def test_tools_that_no_request_can_hold_are_left_out_with_the_reason():
+    async with opened(odd("Unusable")) as tools:
+        assert names(tools) == ["odd__read_file"]
+        assert report(tools).tools[0].tool.description == "0"  # not the second of that name
+        problem = report(tools).problem
+    assert "'read_f\u0456le' has a name that models cannot write" in problem
+    assert "'read.file' has the name of another tool" in problem
+    assert "'long' describes itself in more than 20,000 characters" in problem
+    assert "; 1 more." in problem
+
+
+async def test_a_tool_that_changed_since_it_was_allowed_is_not_called(tmp_path):
+    """It died and was started again, with another description: an approval was not for that."""
+    async with opened(odd("Changing", tmp_path / "times")) as tools:
+        before = report(tools).tools[0]
+        assert "odd did not answer. It ended" in (await call(tools, allowed=before)).text
+        assert await tools.call(ToolCall("odd__go", "{}"), before) is None
+        (after,) = await tools.offered()
+    assert (before.tool.description, after.tool.description) == ("version 1", "version 2")
+    assert before.fingerprint != after.fingerprint
+
+
+async def test_a_server_lists_its_tools_once_a_round_and_once_a_call(tmp_path):
+    """A tool that was allowed as it described itself is not called once that has changed."""
+    file = tmp_path / "lists"
+    async with opened(odd("Revising", file)) as tools:
+        (before,) = await tools.offered()
+        assert file.read_text() == "2"
+        assert (await call(tools, allowed=before)).text == "done"
+        assert file.read_text() == "3"
+        assert await tools.call(ToolCall("odd__go", "{}"), before) is None
+        (after,) = await tools.offered()
+        assert (await call(tools, allowed=after)).text == "done"
+        assert file.read_text() == "6"
+
+
+async def test_a_call_of_a_server_that_cannot_be_started_again_is_a_failure(tmp_path, monkeypatch):
+    async with opened(odd("Changing", tmp_path / "times")) as tools:
+        before = report(tools).tools[0]
+        await call(tools, allowed=before)
+        monkeypatch.setattr(server, "START_S", 0.0)
+        told = await call(tools, allowed=before)
+    assert (told.failed, "odd does not run. It did not start" in told.text) == (True, True)
+
+
+@pytest.mark.parametrize("how", ["refuses", "ends"])
+async def test_a_server_that_ended_since_it_was_used_is_started_again(how):
+    async with opened(odd("Unlisting", how)) as tools:
+        assert [each.tool.name for each in await tools.offered()] == ["odd__go"]
+        assert (report(tools).state, report(tools).problem) == ("ready", "")
+
+
+@pytest.fixture
+def killed_soon(monkeypatch):
+    """Servers that do not end by themselves are killed at once."""
+    monkeypatch.setattr("mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT", 0.1)
+    monkeypatch.setattr("mcp.client.stdio.FORCE_KILL_TIMEOUT", 0.1)
+
+
+@pytest.mark.usefixtures("killed_soon")
+async def test_a_server_that_does_not_list_its_tools_is_stopped(monkeypatch):
+    async with opened(odd("Unlisting", "hangs")) as tools:
+        monkeypatch.setattr(server, "START_S", 0.2)
+        assert await tools.offered() == ()
+        assert report(tools).state == "failed"
+        assert report(tools).problem.startswith("It did not list its tools within 0.2 s")
+        monkeypatch.setattr(server, "START_S", WAIT_S)
+        assert [each.tool.name for each in await tools.offered()] == ["odd__go"]
+
+
+async def test_a_server_that_dies_in_a_call_is_reported_and_started_again():
+    async with opened(odd("Dying")) as tools:
+        result = await call(tools)
+        assert result.failed
+        assert "It ended, or closed its output." in result.text
+        assert report(tools).state == "failed"
+        assert report(tools).errors == "I am going"
+        assert [each.tool.name for each in await tools.offered()] == ["odd__go"]
+
+
+@pytest.mark.parametrize("case", ["Waiting", "Hanging"])
+@pytest.mark.usefixtures("killed_soon")
+async def test_a_cancelled_call_ends_whether_its_server_listens_or_not(case, tmp_path):
+    file = tmp_path / "heard"
+    async with opened(odd(case, file)) as tools:
+        waiting = asyncio.create_task(call(tools))
+        while not file.exists():
+            await asyncio.sleep(0.01)
+        waiting.cancel()
+        await asyncio.wait({waiting}, timeout=WAIT_S)
+        assert waiting.cancelled()
+        assert report(tools).state == "ready"
+        while case == "Waiting" and file.read_text() != "cancelled":
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.usefixtures("killed_soon")
+async def test_a_call_without_end_is_given_up(monkeypatch, tmp_path):
+    monkeypatch.setattr(server, "CALL_S", 0.2)
+    async with opened(odd("Hanging", tmp_path / "heard")) as tools:
+        result = await call(tools)
+        assert result.failed
+        assert "did not return within 0.2 s" in result.text
+
+
+@pytest.mark.usefixtures("killed_soon")
+async def test_a_server_that_never_starts_is_not_waited_for_at_each_question(monkeypatch):
+    monkeypatch.setattr(server, "START_S", 0.5)
+    async with opened(odd("Silent")) as tools:
+        assert "did not start within 0.5 seconds" in report(tools).problem
+        monkeypatch.setattr(server, "import_module", pytest.fail)  # what a start begins with
+        assert await tools.offered() == ()
+        assert report(tools).state == "failed"
+
+
+async def test_only_the_end_of_a_flood_of_errors_is_shown():
+    async with opened(odd("Complaining")) as tools:
+        assert (await call(tools)).text == "done"
+    errors = report(tools).errors
+    assert errors.endswith("the end")
+    assert "\0" not in errors
+    assert len(errors) <= ERROR_BYTES
+
+
+async def test_arguments_that_are_no_json_never_reach_a_server():
+    async with opened(odd("Echoing")) as tools:
+        assert '"a":"?"' in (await call(tools, arguments='{"a": "\ud800"}')).text
+        for wrong in ('{"a": "\\ud800"}', '{"a": NaN}', "[]", "{", "[" * 9999):
+            told = (await call(tools, arguments=wrong)).text
+            assert told == "The arguments are not a JSON object."
+
+
+async def test_a_server_without_tools_is_no_failure():
+    async with opened(odd("Toolless")) as tools:
+        assert (report(tools).state, report(tools).problem) == ("ready", "It has no tools.")
+
+
+async def test_what_a_server_asks_for_is_refused():
+    async with opened(odd("Asking")) as tools:
+        assert (await call(tools)).text == "refused refused refused"
+
+
+@pytest.mark.usefixtures("killed_soon")
+async def test_closing_ends_a_server_that_does_not_want_to_and_what_it_started(tmp_path):
+    async with opened(odd("Stubborn", tmp_path / "ids")):
+        ids = [int(each) for each in (tmp_path / "ids").read_text().split()]
+        assert all(map(_runs, ids))
+    assert not any(map(_runs, ids))
+
+
+@pytest.mark.usefixtures("killed_soon")
+async def test_closing_while_a_server_starts_ends_it():
+    tools = Tools([odd("Silent")])
+    starting = asyncio.create_task(tools.offered())
+    while not (found := psutil.Process().children(recursive=True)):
+        await asyncio.sleep(0.01)
+    await tools.close()
+    assert await starting == ()
+    assert not any(_runs(each.pid) for each in found)
+    assert report(tools).state == "off"
+
+
+PROGRAM = """
+import asyncio
+from tests.assistant.tools.boxes import odd, opened
+async def main():
+    async with opened(odd("Failing")):
+        print("ready", flush=True)
+        await asyncio.sleep(10_000)
+asyncio.run(main())
+"""
+
+
+def test_a_server_ends_with_a_program_that_is_killed():
+    """Its input ends, by which a server knows."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    program = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM], cwd=ROOT, env=environment, stdout=subprocess.PIPE
+    )
+    with program:
+        assert program.stdout.readline() == b"ready\n"
+        servers = psutil.Process(program.pid).children(recursive=True)
+        assert servers
+        program.kill()
+    assert psutil.wait_procs(servers, WAIT_S)[1] == []
+
+
+def _runs(number: int) -> bool:
+    try:
+        return psutil.Process(number).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

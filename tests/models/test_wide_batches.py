@@ -1,0 +1,92 @@
+"""Wide batches have the logits of narrow ones: also with kernels that are wrong for some files.
+
+ik_llama.cpp misreads Q4_1 and Q5_1 where a matrix has rows of no multiple of 128 weights.
+"""
+
+from contextlib import closing
+from dataclasses import replace
+
+import gguf
+import numpy as np
+import pytest
+
+from assistant.engine.batch_check import ERROR, error_of_wide_batches
+from models import gguf as headers
+from models.ik import support
+from models.native import loaded
+from models.native.model import NativeModel
+from models.native.weights import Weights
+from tests import tiny
+from tests.engine import ENGINE
+
+Kind = gguf.GGMLQuantizationType
+MISREAD = (Kind.Q4_1, Kind.Q5_1)
+KINDS = (Kind.F32, Kind.Q4_0, *MISREAD, Kind.Q5_0, Kind.Q8_0)
+LONG = [7919 * i % 256 for i in range(200)]
+
+
+@pytest.fixture
+def sized(monkeypatch):
+    """Have tiny models be of another size: a row has as many weights as the embedding."""
+
+    def size(embedding):
+        monkeypatch.setattr(tiny, "EMBEDDING", embedding)
+        monkeypatch.setattr(tiny, "FEED_FORWARD", 2 * embedding)
+        monkeypatch.setattr(tiny, "HEAD", embedding // 2)
+
+    return size
+
+
+@pytest.mark.parametrize("max_rows", [1, 32], ids=["draft", "target"])
+@pytest.mark.parametrize("embedding", [64, 128, 192])
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_prompts_and_long_drafts_are_read_as_token_by_token(
+    tmp_path, sized, open_model, kind, embedding, max_rows
+):
+    sized(embedding)
+    model = open_model(tiny.write(tmp_path / "m.gguf", weights=kind), max_rows=max_rows)
+    rows = model.max_rows
+    together = model.logits(LONG, rows).copy()
+    with closing(NativeModel(model.weights, n_ctx=model.n_ctx, threads=1)) as other:
+        starts = range(len(LONG) - rows, len(LONG))
+        apart = np.concatenate([other.logits(LONG[: start + 1]).copy() for start in starts])
+    distance = np.linalg.norm(together - apart, axis=1) / np.linalg.norm(apart, axis=1)
+    assert distance.max() < 0.1
+    assert error_of_wide_batches(model) < ERROR
+
+
+def test_a_context_of_a_few_tokens_has_no_wide_batches(tmp_path, open_model):
+    model = open_model(tiny.write(tmp_path / "m.gguf", n_ctx=4))
+    assert error_of_wide_batches(model) == 0.0
+
+
+@pytest.mark.skipif(ENGINE != "ik", reason="the other engine has no such kernels")
+@pytest.mark.parametrize("kind", MISREAD, ids=lambda kind: kind.name)
+def test_without_the_limit_wide_batches_are_seen_to_be_wrong(
+    tmp_path, open_model, monkeypatch, kind
+):
+    unlimited = replace(loaded.engine(), widest_batch=lambda header: None)
+    monkeypatch.setattr(loaded, "_loaded", (ENGINE, unlimited))
+    path = tiny.write(tmp_path / "m.gguf", weights=kind)
+    assert error_of_wide_batches(open_model(path)) > ERROR
+    assert error_of_wide_batches(open_model(path), wide=31, narrow=1) < 0.1
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_the_header_says_which_files_are_limited(tmp_path, sized, kind):
+    found = {}
+    for embedding in (64, 128, 192, 256):
+        sized(embedding)
+        path = tiny.write(tmp_path / f"{embedding}.gguf", weights=kind)
+        found[embedding] = support.widest_batch(headers.read(path))
+    limit = support.SOUND if kind in MISREAD else None
+    assert found == {64: limit, 128: None, 192: limit, 256: None}
+
+
+def test_a_limit_shows_in_what_speed_and_cache_depend_on(tiny_target):
+    with closing(Weights(tiny_target)) as weights, closing(NativeModel(weights)) as model:
+        before = model.conditions, model.cache_identity
+        model.limit_batch(16)
+        assert (model.batch, model.max_rows) == (16, 16)
+        assert before[0] != model.conditions
+        assert before[1] != model.cache_identity

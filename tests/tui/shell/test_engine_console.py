@@ -1,0 +1,110 @@
+"""What a command does about Ctrl-C while the engine works for it."""
+
+import asyncio
+import os
+import signal
+from typing import cast
+
+import pytest
+
+from assistant.events import Failed
+from assistant.lab.bench.answers import Compared
+from assistant.lab.protocol import LAB, LabEvent, Lockstep
+from assistant.process.protocol import Protocol
+from assistant.request import AnyJob
+from assistant.service import EventStream
+from models.errors import Cancelled, ContextFull
+from tui.shell.engine_console import EngineConsole, Stopped
+
+DONE = Compared(())
+
+
+class Engine:
+    """An engine that takes a while for everything but to stop."""
+
+    def __init__(self, protocol: Protocol) -> None:
+        assert protocol is LAB
+        self.closed = False
+        self.end: LabEvent | None = None  # with which jobs end at once
+        self.pressed = False  # whether Ctrl-C is pressed while they are done
+
+    def do(self, job: AnyJob) -> EventStream:
+        stream = EventStream(job, self._stop)
+        if self.end:
+            stream.put(self.end, last=True)
+        if self.pressed:
+            asyncio.get_running_loop().call_later(0.1, press)
+        return stream
+
+    def _stop(self, stream: EventStream, order: object) -> None:
+        stream.put(Failed("Stopped.", Cancelled.__name__), last=True)
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def console(monkeypatch: pytest.MonkeyPatch) -> EngineConsole:
+    monkeypatch.setattr("tui.shell.engine_console.EngineProcess", Engine)
+    return EngineConsole("waiting", protocol=LAB)
+
+
+def at_work(console: EngineConsole, end: LabEvent | None = None) -> Engine:
+    """Return the engine of a command, whose jobs end at once if they are to."""
+    engine = cast(Engine, console._engine)
+    engine.end = end
+    return engine
+
+
+def press(*_: object) -> None:
+    """Press Ctrl-C."""
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_ctrl_c_raises_where_there_is_nothing_to_keep(console: EngineConsole) -> None:
+    with console.shown():
+        engine = at_work(console, DONE)
+        with pytest.raises(KeyboardInterrupt):
+            press()
+        with pytest.raises(KeyboardInterrupt) as raised:
+            console.run(Lockstep(()), press, keeps=False)
+    assert raised.type is not Stopped
+    assert not console.interrupted
+    assert engine.closed
+
+
+def test_ctrl_c_has_the_engine_stop_and_a_second_one_does_not_wait(
+    console: EngineConsole,
+) -> None:
+    with console.shown():
+        at_work(console).pressed = True
+        with pytest.raises(Stopped):
+            console.run(Lockstep(()))
+        assert console.interrupted
+        with pytest.raises(KeyboardInterrupt) as raised:
+            press()
+    assert raised.type is not Stopped
+
+
+def test_ctrl_c_between_two_jobs_stops_the_next(console: EngineConsole) -> None:
+    with console.shown():
+        at_work(console, DONE)
+        assert console.run(Lockstep(())) == DONE
+        press()
+        at_work(console)
+        with pytest.raises(Stopped):
+            console.run(Lockstep(()))
+
+
+def test_failure_is_raised_as_what_it_was(console: EngineConsole) -> None:
+    with console.shown():
+        at_work(console, Failed("Too long.", ContextFull.__name__))
+        with pytest.raises(ContextFull, match="Too long"):
+            console.run(Lockstep(()))
+
+
+def test_ctrl_c_is_what_it_was_afterwards(console: EngineConsole) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with console.shown():
+        assert signal.getsignal(signal.SIGINT) != before
+    assert signal.getsignal(signal.SIGINT) == before
