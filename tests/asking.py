@@ -7,11 +7,9 @@ from threading import Thread, current_thread
 from typing import Any, TypeVar
 
 from assistant.engine.engine import Engine
-from assistant.engine.engine_state import Handler
-from assistant.engine.handlers import HANDLERS
+from assistant.engine.handlers import HANDLERS, Handler
 from assistant.process.engine_process import EngineProcess
-from assistant.process.protocol import CHAT
-from assistant.process.wire import Envelope
+from assistant.process.wire import CHAT, Envelope
 from assistant.process.worker_process import WorkerProcess
 from assistant.request import AnyJob, Cancel, Mode, Request, Sampling, Steer
 from assistant.service import EventStream, Service
@@ -40,10 +38,8 @@ class NearWorker(WorkerProcess):
         match content:
             case None:
                 self._inbox.put_nowait(Envelope(0))
-            case Steer():
-                self.engine.steer(self._number, content)
-            case Cancel():
-                self.engine.cancel(self._number)
+            case Steer() | Cancel():
+                self.engine.order(self._number, content)
             case job:
                 self.engine.give(self._number, job)
 

@@ -47,13 +47,13 @@ from threading import Thread
 from assistant.process import worker
 from assistant.process import wire
 from assistant.process.wire import Envelope
-from assistant.process.protocol import CHAT
+from assistant.process.wire import CHAT
 from assistant.events import Failed, Finished
 from assistant.request import Message, Request, Setup
 
 commands, tell = os.pipe()
 hear, events = os.pipe()
-Thread(target=worker.chat, args=(commands, events), daemon=True).start()
+Thread(target=worker.serve, args=(commands, events, *worker.chat()), daemon=True).start()
 pipe = os.fdopen(hear, "rb")
 for job in (
     Setup(Path(sys.argv[1]), n_ctx=512, threads=1),
@@ -127,7 +127,7 @@ def test_each_library_has_one_home():
 
 def test_the_engine_runs_in_a_process_of_its_own_and_nowhere_else():
     users = {name(path) for path in MODULES if "assistant.engine.engine" in imported(path)}
-    assert users == {"assistant/process/command_loop.py"}
+    assert users == {"assistant/process/worker.py"}
 
 
 def is_lab(module: str) -> bool:
@@ -184,7 +184,10 @@ def test_a_worker_that_chats_loads_no_laboratory(tiny_target):
         ("assistant.engine.machine_cache", {"llama_cpp"}),
         ("assistant.process.engine_process", {"llama_cpp", "numpy", "jinja2"}),
         ("assistant.tools.toolbox, assistant.tools.approvals", {"mcp", "httpx2", "pydantic"}),
-        ("assistant.process.command_loop", {"assistant.store", "filelock", "asyncio", "textual"}),
+        (
+            "assistant.process.worker, assistant.engine.engine",
+            {"assistant.store", "filelock", "asyncio", "textual"},
+        ),
     ],
 )
 def test_what_a_module_never_uses_is_not_loaded_with_it(modules, unused):

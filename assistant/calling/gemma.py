@@ -2,8 +2,19 @@
 
 import json
 import re
+from collections.abc import Iterable
 
+from assistant.calling.arguments import (
+    OBJECT,
+    Schema,
+    is_closed,
+    properties,
+    required,
+    texts_of,
+    unenforced_keywords,
+)
 from assistant.calling.formats import QUOTE
+from assistant.calling.lark import ALL, LarkRules, pattern_of
 from assistant.marks import split
 
 _MARKS_IN_JSON = {QUOTE: '"', ",": ", ", ":": ": "}
@@ -49,3 +60,79 @@ class GemmaArguments:
 
     def _word(self, word: str) -> str:
         return json.dumps(word, ensure_ascii=False) if self._rest[0] == ":" else word
+
+
+_KEY = r'[^\s:{}\[\],<>"]+'
+
+
+class GemmaRules:
+    """Write rules that enforce names, required ones and JSON types; other keywords are ignored."""
+
+    def __init__(self, rules: LarkRules) -> None:
+        self._rules = rules
+        rules.lines.append(f"UNQUOTED: {ALL} & ~/(?s:.*{pattern_of(QUOTE)}.*)/")
+        rules.lines += [
+            f"string: {rules.text(QUOTE)} {rules.up_to('STRING', QUOTE, 'UNQUOTED')}",
+            'any_value: string | any_scalar | "{" any_members "}" | any_list',
+            f"any_scalar: {rules.json({'type': ['number', 'boolean', 'null']})}",
+            'any_list: "[" (any_value ("," any_value)*)? "]"',
+            'any_members: (any_member ("," any_member)*)?',
+            'any_member: (ANY_KEY | string) ":" any_value',
+            f"ANY_KEY: /{_KEY}/",
+        ]
+
+    def members(self, schema: Schema) -> str:
+        """Return the rule of what is between an object's braces, with sorted keys."""
+        rules, known, needs = self._rules, properties(schema), required(schema)
+        if not is_closed(schema) or any(QUOTE in name for name in known):
+            rules.unenforced |= unenforced_keywords(schema, {"type"})
+            return "any_members"
+        rules.unenforced |= unenforced_keywords(schema, OBJECT)
+        first = rest = '""'
+        for name in sorted(known, key=str.lower, reverse=True):
+            member = rules.add("member", f"{rules.text(_key(name))} {self._value(known[name])}")
+            needed = name in needs
+            first = rules.add("first", f"{member} {rest}{'' if needed else f' | {first}'}")
+            rest = rules.add("rest", f'("," {member}){"" if needed else "?"} {rest}')
+        return first
+
+    def _value(self, schema: object) -> str:
+        """Return the rule of a value that has a schema."""
+        if not isinstance(schema, dict):
+            return "any_value"
+        unenforced, ways = self._rules.unenforced, schema.get("anyOf")
+        texts = [text for text in texts_of(schema) if QUOTE not in text]
+        if texts:
+            unenforced |= unenforced_keywords(schema, {"type", "enum", "const"})
+            return _one_of(self._rules.text(f"{QUOTE}{text}{QUOTE}") for text in texts)
+        if isinstance(ways, list) and ways:
+            unenforced |= unenforced_keywords(schema, {"anyOf"})
+            return _one_of(map(self._value, ways))
+        kinds = schema.get("type")
+        return _one_of(
+            self._of(kind, schema) for kind in (kinds if isinstance(kinds, list) else [kinds])
+        )
+
+    def _of(self, kind: object, schema: Schema) -> str:
+        """Return the rule of a value of one JSON type."""
+        rules = self._rules
+        match kind:
+            case "object":
+                return f'"{{" {self.members(schema)} "}}"'
+            case "array":
+                items = "any_value" if "prefixItems" in schema else self._value(schema.get("items"))
+                rules.unenforced |= unenforced_keywords(schema, {"type", "items"})
+                return f'"[" ({items} ("," {items})*)? "]"'
+        rules.unenforced |= unenforced_keywords(schema, {"type"})
+        if kind in ("number", "integer", "boolean", "null"):
+            return rules.add("scalar", rules.json({"type": kind}))
+        return "string" if kind == "string" else "any_value"
+
+
+def _key(name: str) -> str:
+    """Return a key as Gemma writes it, quoted only if it could not be read otherwise."""
+    return f"{name}:" if re.fullmatch(_KEY, name) else f"{QUOTE}{name}{QUOTE}:"
+
+
+def _one_of(ways: Iterable[str]) -> str:
+    return f"({' | '.join(ways)})"

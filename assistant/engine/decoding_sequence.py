@@ -21,7 +21,7 @@ from assistant.decoding.sources.tail import TailSource
 from assistant.decoding.warp import Warp, warp
 from assistant.engine.answer import AnswerBuilder
 from assistant.engine.policy import Control, Policy
-from assistant.engine.sources.forced import Forced, forcing
+from assistant.engine.sources.certain import Forced, forcing
 from assistant.engine.sources.frequency import FrequencySource
 from assistant.events import Noticed, Reason
 from assistant.request import Request

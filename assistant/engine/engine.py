@@ -4,11 +4,12 @@ import traceback
 from collections.abc import Callable, Mapping
 from queue import Empty, SimpleQueue
 from threading import Thread
+from typing import Any
 
-from assistant.engine.engine_state import EngineState, Handler
+from assistant.engine.handlers import EngineState, Handler
 from assistant.engine.policy import Control
 from assistant.events import Failed
-from assistant.request import AnyJob, Request, Steer
+from assistant.request import Cancel, NextStep, Request, Steer
 from models.errors import Bug, Cancelled, SpecchatError
 
 REST_S = 3.0
@@ -28,57 +29,53 @@ class Engine:
     ) -> None:
         self._send, self._handlers = send, handlers
         self._number = 0  # of the job that was handed over last
-        self._job: SimpleQueue[AnyJob | None] = SimpleQueue()  # handed over; never more than one
+        self._job: SimpleQueue[Any] = SimpleQueue()  # handed over; never more than one
         self._control = Control()
         self._steps: SimpleQueue[bool] = SimpleQueue()
-        self._state = EngineState(self._control, self._say, self._await_step)
+        self._state = EngineState(self._control, self._say, lambda: self._steps.get())
         self._thread = Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
 
-    def give(self, number: int, job: AnyJob) -> None:
+    def give(self, number: int, job: Any) -> None:
         """Do a job; the one before must be over."""
         self._number, self._steps = number, SimpleQueue()
         self._control.cancel.lower()  # it may have been raised when that one was over already
         if isinstance(job, Request):
-            self.steer(number, Steer(job.mode, job.lookahead))
+            self.order(number, Steer(job.mode, job.lookahead))
         self._job.put(job)
 
-    def steer(self, number: int, how: Steer) -> None:
-        """Change how an answer is decoded, from the next round on, if it is the one under way."""
-        if number == self._number:
-            control = self._control
-            control.mode, control.lookahead = how.mode, how.lookahead
-            control.sampling = how.sampling
+    def order(self, number: int, order: Steer | NextStep | Cancel) -> None:
+        """Obey an order about a job, if it is the one under way.
 
-    def step(self, number: int) -> None:
-        """Grant one more step to a job that awaits its steps, if it is the one under way."""
-        if number == self._number:
-            self._steps.put(True)
-
-    def cancel(self, number: int) -> None:
-        """Stop a job, if it is the one under way; what was decoded is kept."""
-        if number == self._number:
-            self._control.cancel.raise_()
-            self._steps.put(False)
+        A `Steer` counts from the next round on; what was decoded before a `Cancel` is kept.
+        """
+        if number != self._number:
+            return
+        match order:
+            case Steer(mode, lookahead, sampling):
+                control = self._control
+                control.mode, control.lookahead, control.sampling = mode, lookahead, sampling
+            case NextStep():
+                self._steps.put(True)
+            case Cancel():
+                self._control.cancel.raise_()
+                self._steps.put(False)
 
     def close(self) -> None:
         """Stop everything, free the models and wait until the thread is gone."""
-        self.cancel(self._number)
+        self.order(self._number, Cancel())
         self._job.put(None)
         self._thread.join()
 
     def _say(self, event: object, last: bool = False) -> None:
         self._send(self._number, event, last)
 
-    def _await_step(self) -> bool:
-        return self._steps.get()
-
     def _run(self) -> None:
         while (job := self._next()) is not None:
             self._do(job)
         self._state.free()
 
-    def _next(self) -> AnyJob | None:
+    def _next(self) -> Any:
         """Wait for a job."""
         try:
             return self._job.get(timeout=REST_S)
@@ -87,7 +84,7 @@ class Engine:
                 assistant.resuming.keep()
             return self._job.get()
 
-    def _do(self, job: AnyJob) -> None:
+    def _do(self, job: Any) -> None:
         """Do a job and send its last event, whatever is raised."""
         try:
             self._say(self._handlers[type(job)](job, self._state), last=True)

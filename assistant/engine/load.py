@@ -1,6 +1,6 @@
-"""Load a pair of models into an assistant, or a target alone when the draft cannot serve it."""
+"""Prediction heads of the target as a draft source."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -8,15 +8,15 @@ from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.mapping import Mapping
 from assistant.decoding.sources.draft import Source
-from assistant.decoding.sources.model import ModelSource
+from assistant.decoding.sources.model import HEADS, ModelSource, PrefillOption
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
-from assistant.engine import tuned_settings
 from assistant.engine.batch_check import limit_batch
 from assistant.engine.engine_choice import EngineChoice, choose, leave
 from assistant.engine.machine_cache import (
     cached_or_measured,
     known_acceptance,
+    known_tuning,
     remember_acceptance,
     remember_attention,
 )
@@ -24,7 +24,6 @@ from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.engine.resume import Resuming
 from assistant.engine.sources.frequency import RandomSource, bigram, unigram
-from assistant.engine.sources.heads import HeadSource
 from assistant.engine.sources.ngram import NgramSource, Tables
 from assistant.engine.sources.ngram_store import recalled, shipped
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
@@ -41,6 +40,25 @@ from models.native.heads import HeadModel
 from models.native.model import MAX_ROWS, NativeModel
 from models.native.weights import Weights, shared
 from models.well_formed import well_formed
+
+
+class HeadSource(ModelSource):
+    """Propose by prediction heads of the target.
+
+    They read what the target has read, by its states: nothing is gained by beginning further on.
+    """
+
+    name = HEADS
+
+    def read(self, tokens: Sequence[int]) -> None:
+        """Do nothing: heads find themselves where to begin."""
+
+    def prefill_options(self, tokens: Sequence[int]) -> list[PrefillOption]:
+        """Return the one way: to go on."""
+        return [PrefillOption(len(tokens), self.unread(tokens))]
+
+    def begin(self, tokens: Sequence[int], context: int) -> None:
+        """Do nothing: there is one way."""
 
 
 class Loader:
@@ -107,7 +125,7 @@ class Loader:
 
     def _open(self, role: Role, path: Path, max_rows: int, opened: ExitStack) -> NativeModel:
         setup = self._setup
-        tuning = tuned_settings.found(path, setup.gpu_layers, setup.cache)
+        tuning = known_tuning(path, setup.gpu_layers, setup.cache)
         weights = opened.enter_context(
             shared(
                 path,

@@ -17,8 +17,10 @@ from assistant.engine.cost_measurement import (
     time_draft,
     time_target,
 )
+from assistant.request import Tuning
 from models.files import disk
 from models.machine import OtherLoad
+from models.native import loaded
 
 MAX_RECORDS = 64
 """The oldest entry is dropped first."""
@@ -198,3 +200,23 @@ def _pair_key(target: Path, draft: Path | None) -> str:
     """Return both files by name and size; `ascii`, as a name need not be UTF-8."""
     files = [path for path in (target, draft) if path]
     return " | ".join(f"{path.name!a} {path.stat().st_size}" for path in files)
+
+
+def known_tuning(path: Path, gpu_layers: int | None, folder: Path | None) -> Tuning:
+    """Return the settings that were found best for a file on this machine, or the usual ones."""
+    if folder is None or not path.exists():
+        return Tuning()
+    return _all_tunings(folder).get(loaded.engine().speed_key(path, gpu_layers)) or Tuning()
+
+
+def remember_tuning(path: Path, gpu_layers: int | None, folder: Path, tuning: Tuning) -> None:
+    """Use these settings for a file from now on.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    _all_tunings(folder).put(loaded.engine().speed_key(path, gpu_layers), tuning)
+
+
+def _all_tunings(folder: Path) -> Records[Tuning]:
+    return Records(folder / "tuning.json", Tuning)

@@ -21,12 +21,10 @@ from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.model import ModelSource
 from assistant.engine.answer import AnswerBuilder
 from assistant.engine.decoding_sequence import DecodingSequence, own_sources, rule_of, warp_of
-from assistant.engine.multi_sequence_model import MultiSequenceModel
 from assistant.engine.policy import Control, Policy
 from assistant.engine.resume import Resuming
-from assistant.engine.rounds import Rounds, SequenceRound, prefill
-from assistant.engine.sources.forced import Forced, ForcedSource
-from assistant.engine.sources.form import FormSource
+from assistant.engine.rounds import MultiSequenceModel, Rounds, SequenceRound, prefill
+from assistant.engine.sources.certain import Forced, ForcedSource, FormSource
 from assistant.engine.stopwatch import Clock, Stopwatch
 from assistant.events import (
     Answered,

@@ -1,33 +1,45 @@
-"""Plan, draft, verify, observe: round after round, for one answer or several in one batch.
-
-Several answers to one request share each evaluation of the target. Each is drafted and verified
-with randomness of its own. The length of a draft may depend on the other drafts of the round, as it
-may on anything known before a token is drawn (see `sources.draft.Plan`). So the answers are
-independent samples of the target.
-
-The batch already has a row for each answer, so a proposal is one more row in a wide batch and pays
-less often than with a single answer. A draft model would need a batch of that width for every token
-that it proposes, so several answers are drafted without it.
-"""
+"""A model that can evaluate several texts in one batch."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import NamedTuple, cast
+from typing import NamedTuple, Protocol, cast
 
 from assistant.decoding.lookahead.controller import RoundCost
 from assistant.decoding.lookahead.throughput_plan import BatchContext, ThroughputPlan
 from assistant.decoding.loops import Round, verified
 from assistant.decoding.mask import NothingAllowed
-from assistant.decoding.model import DraftFailed, Model, most_proposals
+from assistant.decoding.model import DraftFailed, Logits, Model, most_proposals
 from assistant.decoding.sources.draft import Draft, Fixed, Plan
 from assistant.decoding.warp import Warp
 from assistant.engine.decoding_sequence import DecodingSequence
-from assistant.engine.multi_sequence_model import MultiSequenceModel
 from assistant.engine.policy import Policy
 from assistant.events import Forecast, Noticed, Prefilled, Role, Stop
-from models.base import Logits, SequenceTokens
+from models.base import SequenceTokens
 from models.errors import Cancelled, ModelError, UsageError
+
+
+class MultiSequenceModel(Model, Protocol):
+    """A model that holds several texts side by side, and their common beginning only once.
+
+    For each of them the cache is only a cache. The first text is the one that `logits` uses.
+    """
+
+    most_texts: int
+    """How many texts it holds; 1 if it cannot hold several."""
+
+    def logits_of(self, texts: Mapping[int, SequenceTokens]) -> dict[int, Logits]:
+        """Return the logits of some texts, numbered from 0, from one evaluation of the model.
+
+        A text that is no longer asked for is kept while there is room. Shapes and errors are those
+        of `logits`; `ContextFull` is also raised if the texts do not fit together.
+        """
+        ...
+
+    def settle(self, tokens: Sequence[int]) -> None:
+        """Continue with one text: the one that has most in common with `tokens`."""
+        ...
+
 
 PREFILL_CHUNK = 256  # tokens between two reports of progress
 SILENT_PREFILL = 64  # tokens of a draft's prefill that are not worth a report

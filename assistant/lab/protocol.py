@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from assistant.engine.engine_choice import EngineChoice
 from assistant.events import Event
 from assistant.lab.bench.answers import Compared
-from assistant.process.protocol import Protocol
+from assistant.process.wire import Protocol
 from assistant.request import HasLanes, Job, LaneNumbers, Request, Sampling, Setup, by_engine
 
 

@@ -1,18 +1,14 @@
 """The process that computes for the laboratories, too; see `assistant.process.worker`."""
 
-from typing import NoReturn
-
-from assistant.process.worker import main
+from assistant.process.worker import Jobs, main
 
 
-def laboratories(commands: int, events: int) -> NoReturn:
-    """Serve a command that measures or proves until the pipe of commands ends."""
-    # The imports run native code, which may be what ends this process.
-    from assistant.lab.handlers import HANDLERS
+def laboratories() -> Jobs:
+    """Return what this process can do: measure, prove, and all that a chat needs."""
+    from assistant.lab.handlers import HANDLERS  # native code, as in the chat's worker
     from assistant.lab.protocol import LAB
-    from assistant.process.command_loop import serve
 
-    serve(commands, events, LAB, HANDLERS)
+    return LAB, HANDLERS
 
 
 if __name__ == "__main__":

@@ -10,8 +10,7 @@ from time import monotonic
 from assistant.events import Failed, Ready
 from assistant.process.crash_message import crash_message
 from assistant.process.lanes import merge
-from assistant.process.protocol import CHAT, Protocol
-from assistant.process.wire import TooLong
+from assistant.process.wire import CHAT, Protocol, TooLong
 from assistant.process.worker_process import WORKER_TIMEOUT_S, WorkerDied, WorkerProcess
 from assistant.request import AnyJob, Cancel, Count, HasLanes, Request, Setup, Steer
 from assistant.service import EventStream, Order

@@ -20,6 +20,11 @@ from models.well_formed import well_formed
 
 if TYPE_CHECKING:  # the worker has no event loop
     from asyncio import StreamReader
+from dataclasses import dataclass
+from functools import cached_property
+
+from assistant.events import Event
+from assistant.request import Cancel, Job, NextStep, Steer
 
 MAX_FRAME_BYTES = 64 * 2**20
 """Bytes of the longest message: far more than any text that a model can read."""
@@ -157,3 +162,25 @@ def _readable(value: Any) -> Any:
 
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=_to_plain)
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Which worker is started, and the jobs and events that both its ends know."""
+
+    worker: str  # the module that runs it
+    jobs: Any  # a union of classes that are a `AnyJob`
+    events: Any  # a union of classes
+
+    @cached_property
+    def commands(self) -> Codec:
+        """What goes to the worker."""
+        return Codec(self.jobs | Steer | NextStep | Cancel)
+
+    @cached_property
+    def messages(self) -> Codec:
+        """What comes from the worker."""
+        return Codec(self.events)
+
+
+CHAT = Protocol("assistant.process.worker", Job, Event)

@@ -7,8 +7,7 @@ from time import monotonic
 from typing import Self
 
 from assistant.process import wire
-from assistant.process.protocol import Protocol
-from assistant.process.wire import Envelope, Garbled
+from assistant.process.wire import Envelope, Garbled, Protocol
 from assistant.request import AnyJob, Cancel, NextStep, Steer
 from assistant.service import EventStream
 from models import child_process

@@ -16,7 +16,7 @@ from assistant.decoding.sources.cascade import Cascade
 from assistant.engine.decoding_sequence import DecodingSequence
 from assistant.engine.policy import Control, Policy
 from assistant.engine.rounds import Rounds
-from assistant.engine.sources.form import FormSource
+from assistant.engine.sources.certain import FormSource
 from assistant.forms.forms import Forms
 from assistant.request import Message, Request, Tool
 from tests.assistant.forms.spelt import Words
@@ -43,7 +43,7 @@ def model_of(seed):
 
 @cache
 def forms():
-    with patch("assistant.forms.tokenizer.SAMPLE", "a"):
+    with patch("assistant.forms.grammar.SAMPLE", "a"):
         return Forms(WORDS, WORDS.size)
 
 

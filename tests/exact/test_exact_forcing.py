@@ -17,8 +17,7 @@ from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.decoding_sequence import DecodingSequence
 from assistant.engine.policy import Control, Policy
 from assistant.engine.rounds import Rounds
-from assistant.engine.sources.forced import ForcedSource
-from assistant.engine.sources.form import FormSource
+from assistant.engine.sources.certain import ForcedSource, FormSource
 from assistant.forms.grammar import matcher_of
 from assistant.request import AnswerForm
 from tests.assistant.forms.spelt import Words

@@ -16,7 +16,7 @@ from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.decoding_sequence import DecodingSequence
 from assistant.engine.policy import Control, Policy
 from assistant.engine.rounds import Rounds
-from assistant.engine.sources.form import FormSource
+from assistant.engine.sources.certain import FormSource
 from assistant.forms.grammar import matcher_of
 from assistant.forms.mask import FormMask
 from assistant.request import AnswerForm

@@ -5,8 +5,8 @@ from functools import partial
 from assistant.decoding import mask
 from assistant.decoding.rules.token import TokenRule
 from assistant.engine.decoding_sequence import DecodingSequence
+from assistant.forms.grammar import _Spells
 from assistant.forms.mask import FormMask
-from assistant.forms.tokenizer import _Spells
 from tests.assistant.forms import test_mask as masks
 from tests.exact import test_exact_forms as forms
 from tests.exact.toy import best_two, repeats_halved

@@ -10,7 +10,7 @@ from assistant.decoding.rules.token import TokenRule
 from assistant.engine.answer import AnswerBuilder
 from assistant.engine.decoding_sequence import DecodingSequence
 from assistant.engine.rounds import Rounds
-from assistant.engine.sources.forced import ForcedSource
+from assistant.engine.sources.certain import ForcedSource
 from tests.assistant.chat import test_thinking as thoughts
 from tests.assistant.engine import test_answer as answers
 from tests.exact import test_exact_forcing as exact

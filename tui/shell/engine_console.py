@@ -12,7 +12,7 @@ import click
 
 from assistant.events import Failed, Loading
 from assistant.process.engine_process import EngineProcess
-from assistant.process.protocol import CHAT, Protocol
+from assistant.process.wire import CHAT, Protocol
 from assistant.request import AnyJob, Setup
 from models import errors
 from models.files.progress import Progress, Report

@@ -7,8 +7,7 @@ from functools import reduce
 
 from assistant.engine.cost_measurement import SHALLOW, Times, seconds
 from assistant.engine.engine_choice import EngineChoice, choose, compare, needed
-from assistant.engine.machine_cache import remember_times
-from assistant.engine.tuned_settings import keep
+from assistant.engine.machine_cache import remember_times, remember_tuning
 from assistant.lab.progress_meter import Meter
 from assistant.lab.protocol import Measuring, SettingTrial, Tune, Tuned
 from assistant.lab.tune import contest
@@ -129,7 +128,7 @@ class Tuner:
             for role, path in self._sides.items():
                 purpose = "verify" if role == "target" else "draft"
                 remember_times(models[role], purpose, Times(curves[role]), folder)
-                keep(path, self._setup.gpu_layers, folder, tunings[role])
+                remember_tuning(path, self._setup.gpu_layers, folder, tunings[role])
         except OSError as error:
             raise StorageError(
                 f"{folder} cannot be written: {error.strerror}. Fix its permissions, or choose "

@@ -36,7 +36,7 @@ def every_form():
 
 @cache
 def all_forms():
-    with patch("assistant.forms.tokenizer.SAMPLE", '{"a": 1}'):
+    with patch("assistant.forms.grammar.SAMPLE", '{"a": 1}'):
         return Forms(WORDS, WORDS.size)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.calling.endless import is_endless
+from assistant.calling.lark import is_endless
 
 
 def ref(to):

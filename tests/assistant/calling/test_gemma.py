@@ -21,7 +21,7 @@ by_vocabulary = pytest.mark.parametrize("words", KINDS, ids=["as text", "as cont
 
 @cache
 def forms_of(words):
-    with patch("assistant.forms.tokenizer.SAMPLE", '{"a": 1}'):
+    with patch("assistant.forms.grammar.SAMPLE", '{"a": 1}'):
         return Forms(words, words.size)
 
 

@@ -1,12 +1,13 @@
 """A race: lanes that share weights, take turns fairly, and say what each would say alone."""
 
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from assistant.engine.race import LaneClock
+from assistant.engine.policy import Control
+from assistant.engine.race import Runner
 from assistant.events import (
     Decoded,
     Failed,
@@ -87,12 +88,17 @@ def test_figures_are_of_the_own_clock_alone(race):
         assert decoded[-1].event.stats.decode_s + stats.prefill_s <= decoded[-1].clock
 
 
-def test_clock_stands_while_it_is_not_running():
-    clock = LaneClock()
-    with clock.running():
-        early, late = clock(), clock()
-    assert 0 <= early <= late <= (stopped := clock())
-    assert all(a == b == stopped for a, b in pairwise(clock() for _ in range(1000)))
+def test_the_clock_of_a_lane_stands_while_others_compute(race):
+    times = []
+
+    def reply(request, control, clock):
+        times.extend((clock(), clock()))
+        yield Failed("", "")
+
+    runner = Runner(0, SimpleNamespace(reply=reply), race.request, Control())
+    runner.step()
+    assert 0 <= times[0] <= times[1] <= (stopped := runner.clock())
+    assert {runner.clock() for _ in range(1000)} == {stopped}
 
 
 def test_a_file_is_loaded_once_for_all_lanes_and_the_chat(race, setup, calls):

@@ -3,7 +3,7 @@
 import re
 from unittest.mock import patch
 
-from assistant.forms.tokenizer import tokenizer_of
+from assistant.forms.grammar import tokenizer_of
 
 
 class Words:
@@ -44,5 +44,5 @@ class Words:
 
     def tokenizer(self):
         """Return what llguidance reads it with, which is tried with words that there are."""
-        with patch("assistant.forms.tokenizer.SAMPLE", self.pieces[0].decode()):
+        with patch("assistant.forms.grammar.SAMPLE", self.pieces[0].decode()):
             return tokenizer_of(self, self.size)

@@ -8,9 +8,8 @@ import pytest
 
 from assistant.decoding.mask import NothingAllowed, by_form
 from assistant.decoding.warp import warped
-from assistant.forms.grammar import matcher_of
+from assistant.forms.grammar import matcher_of, tokenizer_of
 from assistant.forms.mask import FormMask
-from assistant.forms.tokenizer import tokenizer_of
 from assistant.request import AnswerForm, Sampling
 from models.errors import UsageError
 from tests.assistant.forms.spelt import Words

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from assistant.events import Event, Failed, Finished, LaneEvent, RaceOver, Ready
 from assistant.process.engine_process import EngineProcess
-from assistant.process.protocol import CHAT, Protocol
+from assistant.process.wire import CHAT, Protocol
 from assistant.request import AnyJob, Message, Request, Sampling, Setup
 from assistant.service import EventStream
 from tests.asking import Asking, NearEngine

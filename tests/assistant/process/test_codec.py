@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from assistant.events import Event, Failed, LaneEvent
 from assistant.lab.bench.answers import Compared
 from assistant.lab.protocol import LAB, LabEvent, LabJob, Lockstep
-from assistant.process.protocol import CHAT
 from assistant.process.wire import (
+    CHAT,
     MAX_FRAME_BYTES,
     Codec,
     Envelope,

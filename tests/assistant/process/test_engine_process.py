@@ -13,8 +13,7 @@ import pytest
 
 from assistant.events import Counted, Failed, Finished, Loading, ModelInfo, Prepared, Ready, Stop
 from assistant.process.engine_process import CLOSED, STOPPED, EngineProcess
-from assistant.process.protocol import CHAT
-from assistant.process.wire import Envelope
+from assistant.process.wire import CHAT, Envelope
 from assistant.process.worker_process import INBOX, WORKER_TIMEOUT_S, WorkerProcess
 from assistant.request import AnyJob, Cancel, Count, Request, Sampling, Setup, Steer
 from assistant.service import EventStream

@@ -13,8 +13,7 @@ import pytest
 
 from assistant.events import Counted, Decoded, Failed, Finished, Loading, Prepared, Ready, Stop
 from assistant.process import engine_process
-from assistant.process.protocol import CHAT
-from assistant.process.wire import Envelope
+from assistant.process.wire import CHAT, Envelope
 from assistant.process.worker_process import WORKER_TIMEOUT_S, WorkerProcess
 from assistant.request import Count, Setup
 from tests.asking import Asking

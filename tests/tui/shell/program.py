@@ -13,8 +13,7 @@ import pytest
 from assistant.engine.handlers import HANDLERS
 from assistant.lab.handlers import HANDLERS as LAB_HANDLERS
 from assistant.lab.protocol import LAB
-from assistant.process.protocol import Protocol
-from assistant.process.wire import Envelope
+from assistant.process.wire import Envelope, Protocol
 from assistant.request import AnyJob
 from assistant.service import EventStream
 from tests.asking import NearEngine

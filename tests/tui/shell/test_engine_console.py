@@ -10,7 +10,7 @@ import pytest
 from assistant.events import Failed
 from assistant.lab.bench.answers import Compared
 from assistant.lab.protocol import LAB, LabEvent, Lockstep
-from assistant.process.protocol import Protocol
+from assistant.process.wire import Protocol
 from assistant.request import AnyJob
 from assistant.service import EventStream
 from models.errors import Cancelled, ContextFull

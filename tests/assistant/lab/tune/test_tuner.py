@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from assistant.engine import machine_cache, tuned_settings
+from assistant.engine import machine_cache
 from assistant.engine.machine_cache import cached_or_measured
 from assistant.lab.protocol import Measuring, Tune
 from assistant.lab.tune import contest, tune
@@ -53,7 +53,7 @@ def test_losers_are_named_with_their_ratio_and_the_usual_stays(tiny_target, monk
     found = tuned(tiny_target, cache=tmp_path)
     assert {trial.what for trial in found.trials} >= {"flash attention off"}
     assert all(trial.ratio and not trial.is_used for trial in found.trials)
-    assert tuned_settings.found(tiny_target, None, tmp_path) == Tuning()
+    assert machine_cache.known_tuning(tiny_target, None, tmp_path) == Tuning()
 
 
 def test_winners_are_used_and_their_costs_are_known_at_the_next_load(
@@ -62,7 +62,7 @@ def test_winners_are_used_and_their_costs_are_known_at_the_next_load(
     monkeypatch.setattr(contest, "other_counts", lambda: [1])
     monkeypatch.setattr(contest.Result, "is_faster", property(lambda self: True))
     found = tuned(tiny_target, cache=tmp_path, threads=None)
-    best = tuned_settings.found(tiny_target, None, tmp_path)
+    best = machine_cache.known_tuning(tiny_target, None, tmp_path)
     assert (best.flash_attention, best.threads) == (False, 1)
     assert all(trial.is_used for trial in found.trials)
 

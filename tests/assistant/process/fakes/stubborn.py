@@ -4,7 +4,7 @@ import os
 
 from assistant.events import Loading
 from assistant.process import wire
-from assistant.process.protocol import CHAT
+from assistant.process.wire import CHAT
 from assistant.request import Setup
 
 pipe = os.fdopen(0, "rb")

@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from assistant.engine.engine_state import EngineState
-from assistant.engine.handlers import HANDLERS
+from assistant.engine.handlers import HANDLERS, EngineState
 from assistant.events import Event
-from assistant.process.command_loop import serve
-from assistant.process.protocol import Protocol
+from assistant.process.wire import Protocol
 from assistant.process.worker import main
 from assistant.request import Job
 
@@ -35,4 +33,4 @@ def toy(job: Toy, state: EngineState) -> Toyed:
 TOY = Protocol("tests.assistant.process.fakes.toy", Job | Toy, Event | Toyed)
 
 if __name__ == "__main__":
-    main(lambda commands, events: serve(commands, events, TOY, {**HANDLERS, Toy: toy}))
+    main(lambda: (TOY, {**HANDLERS, Toy: toy}))
