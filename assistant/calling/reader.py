@@ -5,13 +5,14 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from assistant.calling.arguments import Arguments, JsonArguments, Schema
+from assistant.calling.arguments import Arguments, JsonArguments, Schema, closed
 from assistant.calling.elements import XmlArguments
 from assistant.calling.formats import BARE, BARE_BETWEEN, BARE_STARTS, CallFormat
 from assistant.calling.gemma import GemmaArguments
+from assistant.calling.wording import read_json
 from assistant.events import CallDelta
 from assistant.marks import split
-from assistant.request import ToolCall
+from assistant.request import Request, ToolCall
 
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -19,6 +20,17 @@ _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 def new_id() -> str:
     """Return a random id for a call."""
     return "call_" + "".join(secrets.choice(_LETTERS) for _ in range(9))
+
+
+def calls_of(form: CallFormat, request: Request) -> "CallReader | None":
+    """Return the reader of the calls in an answer to a request; None if it must have none."""
+    if not request.tools or request.tool_choice == "none":
+        return None
+    return CallReader(
+        replace(form, bare=form.bare and not request.form),
+        {tool.name: closed(read_json(tool.parameters)) for tool in request.tools},
+        [call.id for each in request.messages[-1:] for call in each.calls],
+    )
 
 
 class CallReader:

@@ -1,16 +1,21 @@
 """The text of an answer under way, divided into its parts: thoughts, answer, calls."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, repeat
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
-from assistant.calling.reader import CallReader
 from assistant.chat.thinking import Markers, PartPosition
 from assistant.chat.thought_reader import AnswerBeginning
 from assistant.chat.token_text import ending
 from assistant.events import Part, Token
 from assistant.marks import split
+
+if TYPE_CHECKING:
+    from assistant.calling.reader import CallReader  # which few answers need
 
 
 class TextParts:

@@ -1,18 +1,21 @@
 """Conversations to tokens, with the model's chat template, thoughts and tool calls."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from typing import NamedTuple
 
 from assistant.calling.formats import HERMES, PROBE, PROBE_TOOL, CallFormat, find_format
 from assistant.calling.wording import in_words, plain_json
+from assistant.chat.context import drop_oversized, fit
 from assistant.chat.masking import ControlTexts, Masking, is_token
 from assistant.chat.template import CHATML, NO_VARIABLES, PLAIN, ChatTemplate, Variables
 from assistant.chat.thinking import NO_MARKERS, START, PartPosition, find_markers
 from assistant.chat.thought_reader import AnswerBeginning, ThoughtReader
 from assistant.chat.token_text import TokenText
 from assistant.request import Message, Request, Tool
-from models.errors import ModelError
+from models.cancel import CancelFlag
+from models.errors import Cancelled, ModelError
 from models.native.vocab import Vocab
 
 SWITCHES = ("enable_thinking", "thinking")
@@ -23,6 +26,18 @@ _TAIL = 24  # last tokens of a prompt; an opening marker has at most 18 besides 
 NO_THOUGHTS = "This model does not think: its chat template has no mark for thoughts."
 NO_TOOLS = "This model's chat template knows no tools; they are put in words."
 NO_EFFORT = "This model's chat template takes no effort; it was left out."
+
+
+class Prompt(NamedTuple):
+    """The prompt of a request, and how the answers to it are to be written and read."""
+
+    tokens: list[int]
+    dropped: int  # of the oldest turns, which did not fit
+    remarks: list[str]  # what of the request cannot be done, in sentences
+    beginning: AnswerBeginning
+    thoughts: Callable[[], ThoughtReader]  # makes the reader of an answer's thoughts
+    calls: CallFormat
+    thought: tuple[str, str] | None  # the marks of one that the model may begin by itself
 
 
 class ChatTokens:
@@ -37,6 +52,34 @@ class ChatTokens:
         self._controls = ControlTexts(vocab)
         self.markers = find_markers(vocab.template or "", partial(is_token, vocab))
         """The markers of the model's thoughts."""
+
+    def prompt(self, request: Request, room: int, cancel: CancelFlag) -> Prompt:
+        """Tokenise the turns of a conversation that fit into `room` tokens.
+
+        Raises:
+            Cancelled: the user stopped it between the tokenising of two turns.
+            SpecchatError: there can be no answer.
+        """
+        messages, oversized = drop_oversized(request.messages, self._vocab.tokenize, room)
+        variables = self.variables(request)
+
+        def turn(messages: Sequence[Message]) -> list[int]:
+            if cancel.raised:
+                raise Cancelled("Stopped before it began.")
+            return self.encode(messages, variables)
+
+        whole = partial(self.encode, variables=variables, tools=request.tools)
+        tokens, dropped = fit(messages, whole, room, turn)
+        beginning = self.beginning(request, tokens)
+        return Prompt(
+            tokens,
+            oversized + dropped,
+            [*self.remarks(request)],
+            beginning,
+            partial(self.thoughts, request, beginning),
+            self.calls,
+            self._thought_first(request, beginning),
+        )
 
     def encode(
         self,
@@ -173,7 +216,9 @@ class ChatTokens:
         closing = [] if budget is None else self._plain(self.markers.closes)
         return ThoughtReader(beginning, closing, budget)
 
-    def thought_first(self, request: Request, beginning: AnswerBeginning) -> tuple[str, str] | None:
+    def _thought_first(
+        self, request: Request, beginning: AnswerBeginning
+    ) -> tuple[str, str] | None:
         """Return the markers of a thought that the model may begin by itself; None for none."""
         if not self.thinks or request.thinking == "off" or beginning.at.place == "thought":
             return None

@@ -1,29 +1,26 @@
-"""The answer being decoded: where it ends, what it says and what it counts."""
+"""The answer being decoded: where it ends, what it says, and where each token came from."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import zip_longest
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from assistant.chat.answer_text import AnswerText
 from assistant.chat.thought_reader import AnswerBeginning
 from assistant.chat.token_text import TokenText
-from assistant.decoding.loops import Round
-from assistant.engine.provenance import Provenance
-from assistant.engine.stopwatch import Stopwatch
+from assistant.decoding.loops import Rejected, Round, Sampled
+from assistant.decoding.row import Row
+from assistant.engine.figures import Figures
 from assistant.events import (
+    Alternative,
     CallDelta,
     Decoded,
     Finished,
     Forecast,
     Ghost,
-    Origin,
     Stats,
     Stop,
-    Tally,
     Token,
 )
 from assistant.request import Request
@@ -39,8 +36,7 @@ class AnswerBuilder:
     Args:
         request: limits its length, and says how many alternatives to report for each token.
         vocab: of the target.
-        stopwatch: started when the request came.
-        stats: with the figures that are known before decoding.
+        figures: with what is known before decoding.
         text: divides its text; None if it can have neither thoughts nor calls.
         form: the form it must have, if any.
     """
@@ -49,13 +45,11 @@ class AnswerBuilder:
         self,
         request: Request,
         vocab: Vocab,
-        stopwatch: Stopwatch,
-        stats: Stats,
+        figures: Figures,
         text: AnswerText | None = None,
         form: FormMask | None = None,
     ) -> None:
         self.stop: Stop | None = None
-        self.stats = stats
         self._max_tokens = request.max_tokens or sys.maxsize
         self._stop_tokens = vocab.stop_tokens
         plain = AnswerBeginning(TokenText(vocab.piece))
@@ -63,7 +57,12 @@ class AnswerBuilder:
         self._form = form
         self._ids: list[int] = []
         self._provenance = Provenance(vocab, request.alternatives)
-        self._stopwatch = stopwatch
+        self._figures = figures
+
+    @property
+    def stats(self) -> Stats:
+        """Its figures so far."""
+        return self._figures.stats
 
     @property
     def tokens_left(self) -> int:
@@ -72,8 +71,7 @@ class AnswerBuilder:
 
     def begin(self) -> None:
         """Note that the prompt has been read: the time of decoding starts here."""
-        self._stopwatch.begin()
-        self.stats = replace(self.stats, prefill_s=self._stopwatch.prefill_s)
+        self._figures.begin()
 
     def add(self, round_: Round, forecast: Forecast | None = None) -> Decoded:
         """Take the tokens of a round up to the end of the answer; return what the user sees."""
@@ -91,7 +89,8 @@ class AnswerBuilder:
             if ends or self._text.stopped:
                 self.stop = Stop.STOP_TOKEN if ends else Stop.STOP_STRING
                 break
-        self._count(round_, taken, thought)
+        masked = (self._form.rows, self._form.seconds) if self._form else (0, 0.0)
+        self._figures.add(round_, taken, thought, self._text.thinks, masked)
         self.stop = self.stop or self._limit()
         # What follows the end of the answer was never looked at.
         whole = len(taken) == len(round_.tokens)
@@ -132,44 +131,63 @@ class AnswerBuilder:
         calls: tuple[CallDelta, ...] = self._text.calls.take() if self._text.calls else ()
         return Decoded(tuple(shown), ghosts, lookahead, used, self.stats, forecast, calls)
 
-    def _count(self, round_: Round, taken: Sequence[Token], thought: int) -> None:
-        """Add the tokens taken from a round to the stats; `thought` of them were thoughts."""
-        stats, k = self.stats, round_.proposed
-        tested = [(t.source or "", t.origin is Origin.DRAFT) for t in taken[: round_.tested]]
-        decode_s, draft_s = self._stopwatch.decode_s, self._stopwatch.draft_s
-        guessing_s = decode_s - stats.decode_s if k else draft_s - stats.draft_s
-        self.stats = replace(
-            stats,
-            rounds=stats.rounds + 1,
-            drafted=stats.drafted + k,
-            tested=stats.tested + len(tested),
-            accepted=stats.accepted + sum(accepted for _, accepted in tested),
-            generated_tokens=stats.generated_tokens + len(taken),
-            thought_tokens=stats.thought_tokens + thought,
-            first_token_s=stats.first_token_s or self._stopwatch.since_asked_s,
-            decode_s=decode_s,
-            thought_s=decode_s if thought or self._text.thinks else stats.thought_s,
-            lookahead_counts={**stats.lookahead_counts, k: stats.lookahead_counts.get(k, 0) + 1},
-            draft_s=draft_s,
-            verify_s=self._stopwatch.verify_s,
-            guessing_s=stats.guessing_s + guessing_s,
-            positions=_by_position(stats.positions, [accepted for _, accepted in tested]),
-            sources=_by_source(stats.sources, tested),
-            masked_rows=self._form.rows if self._form else 0,
-            mask_s=self._form.seconds if self._form else 0.0,
+
+class Provenance:
+    """Report how verification decided, with the `alternatives` best tokens of each row."""
+
+    def __init__(self, vocab: Vocab, alternatives: int) -> None:
+        self._vocab = vocab
+        self._alternatives = alternatives
+        self._names: dict[int, str] = {}
+
+    def token(self, sampled: Sampled, text: str, position: int) -> Token:
+        """Return the report of a decoded token that completes `text`."""
+        target, draft, proposal = sampled.target_row, sampled.draft_row, sampled.proposal
+        return Token(
+            sampled.id,
+            text,
+            sampled.origin,
+            proposal.source if proposal else None,
+            float(target.prob(sampled.id)),
+            float(draft.prob(sampled.id)) if len(draft.ids) else None,
+            position,
+            _plain(sampled.uniform),
+            self._top(target),
+            self._top(draft),
+            _plain(sampled.threshold),
         )
 
+    def ghosts(self, round_: Round) -> tuple[Ghost, ...]:
+        """Return the reports of a round's rejected proposals."""
+        return tuple(
+            self._ghost(rejected, round_.accepted + i) for i, rejected in enumerate(round_.rejected)
+        )
 
-def _by_position(tallies: Sequence[Tally], tested: Sequence[bool]) -> tuple[Tally, ...]:
-    return tuple(
-        (tally or Tally()).plus(accepted) for tally, accepted in zip_longest(tallies, tested)
-    )
+    def _ghost(self, rejected: Rejected, position: int) -> Ghost:
+        proposal, target = rejected.proposal, rejected.target_row
+        return Ghost(
+            proposal.token,
+            self._name(proposal.token),
+            proposal.source,
+            position,
+            float(proposal.row.prob(proposal.token)),
+            None if target is None else float(target.prob(proposal.token)),
+            _plain(rejected.uniform),
+            _plain(rejected.threshold),
+        )
+
+    def _top(self, row: Row) -> tuple[Alternative, ...]:
+        best = row.top(self._alternatives)
+        return tuple(Alternative(token, self._name(token), prob) for token, prob in best)
+
+    def _name(self, token: int) -> str:
+        """Return the text of a token by itself; the name of a control token."""
+        if token not in self._names:
+            piece = self._vocab.piece(token).decode("utf-8", "replace")
+            self._names[token] = piece or self._vocab.text(token)
+        return self._names[token]
 
 
-def _by_source(
-    tallies: Mapping[str, Tally], tested: Iterable[tuple[str, bool]]
-) -> dict[str, Tally]:
-    result = dict(tallies)
-    for source, accepted in tested:
-        result[source] = result.get(source, Tally()).plus(accepted)
-    return result
+def _plain(number: float | None) -> float | None:
+    """Return a NumPy number as a Python float, which can be sent to another process."""
+    return None if number is None else float(number)

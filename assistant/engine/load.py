@@ -1,4 +1,4 @@
-"""Prediction heads of the target as a draft source."""
+"""Load a pair of models into an assistant, or a target alone when the draft cannot serve it."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -40,25 +40,6 @@ from models.native.heads import HeadModel
 from models.native.model import MAX_ROWS, NativeModel
 from models.native.weights import Weights, shared
 from models.well_formed import well_formed
-
-
-class HeadSource(ModelSource):
-    """Propose by prediction heads of the target.
-
-    They read what the target has read, by its states: nothing is gained by beginning further on.
-    """
-
-    name = HEADS
-
-    def read(self, tokens: Sequence[int]) -> None:
-        """Do nothing: heads find themselves where to begin."""
-
-    def prefill_options(self, tokens: Sequence[int]) -> list[PrefillOption]:
-        """Return the one way: to go on."""
-        return [PrefillOption(len(tokens), self.unread(tokens))]
-
-    def begin(self, tokens: Sequence[int], context: int) -> None:
-        """Do nothing: there is one way."""
 
 
 class Loader:
@@ -234,6 +215,25 @@ class Loader:
 
         self.keep_learnt = keep_learnt
         return Controller(costs, acceptance, draft_source)
+
+
+class HeadSource(ModelSource):
+    """Propose by prediction heads of the target.
+
+    They read what the target has read, by its states: nothing is gained by beginning further on.
+    """
+
+    name = HEADS
+
+    def read(self, tokens: Sequence[int]) -> None:
+        """Do nothing: heads find themselves where to begin."""
+
+    def prefill_options(self, tokens: Sequence[int]) -> list[PrefillOption]:
+        """Return the one way: to go on."""
+        return [PrefillOption(len(tokens), self.unread(tokens))]
+
+    def begin(self, tokens: Sequence[int], context: int) -> None:
+        """Do nothing: there is one way."""
 
 
 def _name(model: NativeModel | HeadModel) -> str:

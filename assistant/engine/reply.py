@@ -1,19 +1,15 @@
-"""One chat turn: a request in, events out."""
+"""A request in, the events of its answers out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from assistant.calling.arguments import closed
-from assistant.calling.reader import CallReader
-from assistant.calling.wording import read_json
 from assistant.chat.answer_text import AnswerText
-from assistant.chat.context import drop_oversized, fit
-from assistant.chat.prompt_tokens import ChatTokens
+from assistant.chat.prompt_tokens import ChatTokens, Prompt
 from assistant.decoding.lookahead.controller import TYPICAL_ANSWER, Controller
 from assistant.decoding.model import Model
 from assistant.decoding.sources.cascade import Cascade
@@ -21,14 +17,13 @@ from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.model import ModelSource
 from assistant.engine.answer import AnswerBuilder
 from assistant.engine.decoding_sequence import DecodingSequence, own_sources, rule_of, warp_of
+from assistant.engine.figures import Clock, Figures, Stopwatch
 from assistant.engine.policy import Control, Policy
 from assistant.engine.resume import Resuming
 from assistant.engine.rounds import MultiSequenceModel, Rounds, SequenceRound, prefill
 from assistant.engine.sources.certain import Forced, ForcedSource, FormSource
-from assistant.engine.stopwatch import Clock, Stopwatch
 from assistant.events import (
     Answered,
-    AnswerEvent,
     BatchEvent,
     Decoded,
     Finished,
@@ -39,22 +34,28 @@ from assistant.events import (
     Stats,
     Stop,
 )
-from assistant.request import Message, Request
+from assistant.request import Request
 from models.errors import Cancelled
 from models.native.vocab import Vocab
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # few answers need the libraries of these
+    from assistant.calling.reader import CallReader
     from assistant.forms.forms import Forms, MakeMask
     from assistant.forms.mask import FormMask
 
+AnswerStep = Prepared | Noticed | Prefilled | Decoded | Finished
+"""The events of one answer that can begin."""
+
+
+IN_TURN = "This model holds one text at a time, so the answers come one after another."
+
 
 class PreparedPrompt(NamedTuple):
-    """The prompt of a request, ready to be read, and what is known of its answers before."""
+    """A prompt for which the target's cache is ready."""
 
-    tokens: list[int]
-    prepared: Prepared
-    remarks: list[str]  # what of the request cannot be done, in sentences
+    prompt: Prompt
     form: MakeMask | None  # of the answers, if they have a form or may call tools
+    stats: Stats  # what is known of the answers before they are decoded
 
 
 class Assistant:
@@ -93,7 +94,7 @@ class Assistant:
 
     def reply(
         self, request: Request, control: Control, clock: Clock = perf_counter
-    ) -> Iterator[AnswerEvent]:
+    ) -> Iterator[AnswerStep]:
         """Yield the events of one answer, `Prepared` first and `Finished` last.
 
         `control` may change the mode meanwhile, and stop the answer: what was decoded is kept, and
@@ -102,11 +103,10 @@ class Assistant:
         Raises:
             SpecchatError: the answer cannot begin, or cannot continue.
         """
-        for event in self._decode(self.target, [self._sources(request)], request, control, clock):
-            if isinstance(event, OneOf):
-                yield event.event
-            elif not isinstance(event, Answered):
-                yield event
+        for _, event in self._decoded(
+            self.target, [self._sources(request)], request, control, clock
+        ):
+            yield event
 
     def replies(
         self, request: Request, control: Control, clock: Clock = perf_counter
@@ -119,145 +119,125 @@ class Assistant:
         Raises:
             SpecchatError: the answers cannot begin, or cannot continue.
         """
-        if self.several is None or self.several.most_texts < request.answers:
-            yield from self._in_turn(request, control, clock)
-            return
-        own = [[*own_sources(self._sources(request))] for _ in range(request.answers)]
-        yield from self._decode(self.several, own, request, control, clock)
+        together = self.several is not None and self.several.most_texts >= request.answers
+        if self.several and together:
+            own = [[*own_sources(self._sources(request))] for _ in range(request.answers)]
+            answers = self._decoded(self.several, own, request, control, clock)
+        else:
+            answers = self._in_turn(request, control, clock)
+        ends: list[Stats] = []
+        for number, event in answers:
+            yield OneOf(number, event) if isinstance(event, Decoded | Finished) else event
+            if isinstance(event, Finished):
+                ends.append(event.stats)
+        # The longest of those that shared their rounds took part in all of them.
+        over_all: Callable[[Iterable[float]], float] = max if together else sum
+        rounds, decode_s = over_all(e.rounds for e in ends), over_all(e.decode_s for e in ends)
+        yield Answered(int(rounds), sum(end.generated_tokens for end in ends), decode_s)
 
-    def _decode(
+    def _in_turn(
+        self, request: Request, control: Control, clock: Clock
+    ) -> Iterator[tuple[int, AnswerStep]]:
+        yield (
+            0,
+            Noticed("This model holds one text at a time, so the answers come one after another."),
+        )
+        for i in range(request.answers):
+            seed = None if request.seed is None else request.seed + i
+            for event in self.reply(replace(request, answers=1, seed=seed), control, clock):
+                yield i, event
+
+    def _decoded(
         self,
         target: Model,
         sources: Sequence[Sequence[Source]],
         request: Request,
         control: Control,
         clock: Clock,
-    ) -> Iterator[BatchEvent]:
-        """Decode one answer for each list of draft sources."""
+    ) -> Iterator[tuple[int, AnswerStep]]:
+        """Decode one answer for each list of draft sources; yield events with its number."""
         stopwatch = Stopwatch(self.target, self.draft, clock)
-        prompt = self._prompt(request, control)
-        yield prompt.prepared
-        yield from map(Noticed, prompt.remarks)
+        prompt, form, stats = self._prepared(request, control)
+        yield 0, Prepared(stats.prompt_tokens, stats.cached_tokens, prompt.dropped)
+        yield from ((0, Noticed(remark)) for remark in prompt.remarks)
         sequences = [
-            self._sequence(number, own, prompt, request, stopwatch)
-            for number, own in enumerate(sources)
+            self._sequence(i, own, prompt, form, request, Figures(stats, stopwatch))
+            for i, own in enumerate(sources)
         ]
-        policy, warp = Policy(control, self.controller), warp_of(request, control)
-        rounds, open_ = Rounds(target, sequences, policy, warp, clock), [*sequences]
+        policy, open_ = Policy(control, self.controller), [*sequences]
         try:
-            yield from prefill(self.target, "target", prompt.tokens[:-1])  # a round reads the last
+            for progress in prefill(self.target, "target", prompt.tokens[:-1]):
+                yield 0, progress  # a round reads the last one
             for sequence in sequences:
                 sequence.answer.begin()
-            for step in rounds:
+            for step in Rounds(target, sequences, policy, warp_of(request, control), clock):
                 if isinstance(step, SequenceRound):
-                    answer = step.sequence.answer
-                    yield OneOf(step.sequence.number, answer.add(step.round, step.forecast))
+                    sequence, round_, forecast = step
+                    yield sequence.number, sequence.answer.add(round_, forecast)
                     yield from _endings(open_)
                 else:
-                    yield step
+                    yield 0, step
         except Cancelled:
             for sequence in open_:
                 sequence.answer.stop = sequence.answer.stop or Stop.CANCELLED
         yield from _endings(open_)
-        generated = sum(each.answer.stats.generated_tokens for each in sequences)
-        yield Answered(rounds.evaluations, generated, stopwatch.decode_s)
 
-    def _prompt(self, request: Request, control: Control) -> PreparedPrompt:
+    def _prepared(self, request: Request, control: Control) -> PreparedPrompt:
         """Tokenise as many turns as fit, and prepare the target's cache for them.
 
         Raises:
-            Cancelled: the user stopped it between the tokenising of two turns.
+            Cancelled: the user stopped it before it began.
             SpecchatError: the answer cannot begin.
         """
         form = self._forms.mask(request.form) if request.form else None
-        room = self._room(request)
-        messages, oversized = drop_oversized(request.messages, self.vocab.tokenize, room)
-        variables = self.chat.variables(request)
-        whole = partial(self.chat.encode, variables=variables, tools=request.tools)
-
-        def turn(messages: Sequence[Message]) -> list[int]:
-            if control.cancel.raised:
-                raise Cancelled("Stopped before it began.")
-            return self.chat.encode(messages, variables)
-
-        tokens, dropped = fit(messages, whole, room, turn)
-        remarks = [*self.chat.remarks(request)]
+        prompt = self.chat.prompt(request, self._room(request), control.cancel)
+        tokens = prompt.tokens
         if request.tools:
-            thought = self.chat.thought_first(request, self.chat.beginning(request, tokens))
-            form, doubts = self._forms.calls(self.chat.calls, request, thought, self.chat.thinks)
-            remarks += doubts
+            form, doubts = self._forms.calls(
+                prompt.calls, request, prompt.thought, self.chat.thinks
+            )
+            prompt.remarks.extend(doubts)
         if self.several:
             self.several.settle(tokens)
         if self.resuming:
             self.resuming.begin(tokens, request.stored)
-        cached = min(self.target.cached(tokens), len(tokens) - 1)
-        return PreparedPrompt(
-            tokens, Prepared(len(tokens), cached, oversized + dropped), remarks, form
+        stats = Stats(
+            request.mode,
+            prompt_tokens=len(tokens),
+            cached_tokens=min(self.target.cached(tokens), len(tokens) - 1),
+            draft=self.draft_name if request.answers == 1 else None,
+            beside=request.answers - 1,
+            engine=self.engine,
         )
+        return PreparedPrompt(prompt, form, stats)
 
     def _sequence(
         self,
         number: int,
         sources: Sequence[Source],
-        prompt: PreparedPrompt,
+        prompt: Prompt,
+        form: MakeMask | None,
         request: Request,
-        stopwatch: Stopwatch,
+        figures: Figures,
     ) -> DecodingSequence:
         """Set up the decoding of one answer to a prompt."""
         # A snapshot is taken of the list that `Resuming.begin` was given: the first answer's.
         tokens = [*prompt.tokens] if number else prompt.tokens
-        beginning = self.chat.beginning(request, tokens)
-        thoughts = self.chat.thoughts(request, beginning)
+        thoughts = prompt.thoughts()
         forced = None if thoughts.budget is None else thoughts.forced
-        mask = prompt.form(tokens, thoughts.answer_start) if prompt.form else None
-        stats = Stats(
-            request.mode,
-            prompt_tokens=prompt.prepared.prompt_tokens,
-            cached_tokens=prompt.prepared.cached_tokens,
-            draft=self.draft_name if request.answers == 1 else None,
-            beside=request.answers - 1,
-            engine=self.engine,
-        )
-        begun, stops = tokens[beginning.start :], request.stop_strings
-        text = AnswerText(beginning, begun, stops, self._calls(request))
-        answer = AnswerBuilder(request, self.vocab, stopwatch, stats, text, mask)
+        mask = form(tokens, thoughts.answer_start) if form else None
+        begun, calls = tokens[prompt.beginning.start :], _calls(prompt, request)
+        text = AnswerText(prompt.beginning, begun, request.stop_strings, calls)
+        answer = AnswerBuilder(request, self.vocab, figures, text, mask)
         drafter = self._drafter(sources, mask, forced)
         rule = rule_of(request, number)
         return DecodingSequence(number, tokens, answer, drafter, rule, mask, forced)
 
-    def _in_turn(self, request: Request, control: Control, clock: Clock) -> Iterator[BatchEvent]:
-        yield Noticed("This model holds one text at a time, so the answers come one after another.")
-        rounds = tokens = 0
-        decode_s = 0.0
-        for i in range(request.answers):
-            seed = None if request.seed is None else request.seed + i
-            for event in self.reply(replace(request, answers=1, seed=seed), control, clock):
-                if isinstance(event, Prepared | Prefilled | Noticed):
-                    yield event
-                if isinstance(event, Decoded | Finished):
-                    yield OneOf(i, event)
-                if isinstance(event, Finished):
-                    rounds += event.stats.rounds
-                    tokens += event.stats.generated_tokens
-                    decode_s += event.stats.decode_s
-        yield Answered(rounds, tokens, decode_s)
-
     @cached_property
     def _forms(self) -> Forms:
-        from assistant.forms.forms import Forms  # with a library that few answers need
+        from assistant.forms.forms import Forms
 
         return Forms(self.vocab, self.target.n_vocab)
-
-    def _calls(self, request: Request) -> CallReader | None:
-        """Return what reads the calls of an answer; None where it must not have any."""
-        if not request.tools or request.tool_choice == "none":
-            return None
-        form = self.chat.calls
-        return CallReader(
-            replace(form, bare=form.bare and not request.form),
-            {tool.name: closed(read_json(tool.parameters)) for tool in request.tools},
-            [call.id for each in request.messages[-1:] for call in each.calls],
-        )
 
     def _drafter(
         self, sources: Sequence[Source], mask: FormMask | None, forced: Forced | None
@@ -279,10 +259,19 @@ class Assistant:
         return n_ctx - min(answers, n_ctx // 4)
 
 
-def _endings(open_: list[DecodingSequence]) -> Iterator[OneOf]:
+def _calls(prompt: Prompt, request: Request) -> CallReader | None:
+    """Return what reads the calls of an answer; None where it must not have any."""
+    if not request.tools:
+        return None
+    from assistant.calling.reader import calls_of
+
+    return calls_of(prompt.calls, request)
+
+
+def _endings(open_: list[DecodingSequence]) -> Iterator[tuple[int, Decoded | Finished]]:
     """Finish the answers that have stopped, and take them out of `open_`."""
     for sequence in [*open_]:
         if sequence.answer.stop is not None:
             open_.remove(sequence)
             for event in sequence.answer.finish():
-                yield OneOf(sequence.number, event)
+                yield sequence.number, event

@@ -1,4 +1,14 @@
-"""A model that can evaluate several texts in one batch."""
+"""Plan, draft, verify, observe: round after round, for one answer or several in one batch.
+
+Several answers to one request share each evaluation of the target. Each is drafted and verified
+with randomness of its own. The length of a draft may depend on the other drafts of the round, as it
+may on anything known before a token is drawn (see `sources.draft.Plan`). So the answers are
+independent samples of the target.
+
+The batch already has a row for each answer, so a proposal is one more row in a wide batch and pays
+less often than with a single answer. A draft model would need a batch of that width for every token
+that it proposes, so several answers are drafted without it.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +27,9 @@ from assistant.engine.policy import Policy
 from assistant.events import Forecast, Noticed, Prefilled, Role, Stop
 from models.base import SequenceTokens
 from models.errors import Cancelled, ModelError, UsageError
+
+PREFILL_CHUNK = 256  # tokens between two reports of progress
+SILENT_PREFILL = 64  # tokens of a draft's prefill that are not worth a report
 
 
 class MultiSequenceModel(Model, Protocol):
@@ -39,10 +52,6 @@ class MultiSequenceModel(Model, Protocol):
     def settle(self, tokens: Sequence[int]) -> None:
         """Continue with one text: the one that has most in common with `tokens`."""
         ...
-
-
-PREFILL_CHUNK = 256  # tokens between two reports of progress
-SILENT_PREFILL = 64  # tokens of a draft's prefill that are not worth a report
 
 
 class PlannedDraft(NamedTuple):
@@ -80,7 +89,6 @@ class Rounds:
         warp: Warp,
         clock: Callable[[], float] = perf_counter,
     ) -> None:
-        self.evaluations = 0
         self._target, self._sequences = target, sequences
         self._policy, self._warp, self._clock = policy, warp, clock
         self._prompt = len(sequences[0].tokens)
@@ -140,7 +148,6 @@ class Rounds:
         drafts = self._drafts(live, policy, reevaluated)
         rounds = self._verified(drafts)
         seconds, spent = self._clock() - started, _spent(live)
-        self.evaluations += 1
         forecasts = [Forecast(each.reason(policy, plan)) for each, plan, _ in drafts]
         if controller := policy.controller:
             plans = [plan for _, plan, _ in drafts]

@@ -68,7 +68,7 @@ MUTANTS = (
     ),
     Mutant(
         "a prompt counts as read to its last token, which is read again",
-        Assistant._prompt,
+        Assistant._prepared,
         "min(self.target.cached(tokens), len(tokens) - 1)",
         "self.target.cached(tokens)",
         single.test_of_a_prompt_that_was_read_before_only_the_last_token_is_read_again,

@@ -16,7 +16,7 @@ from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.sources.draft import Proposal
 from assistant.decoding.warp import Row
 from assistant.engine.answer import AnswerBuilder
-from assistant.engine.stopwatch import Stopwatch
+from assistant.engine.figures import Figures, Stopwatch
 from assistant.events import Alternative, Finished, Forecast, Origin, Reason, Stats, Stop, Tally
 from assistant.request import Message, Request
 
@@ -40,7 +40,7 @@ OTHER = 1000  # a token that every row holds as well
 
 def answer(text=None, **settings) -> AnswerBuilder:
     request = Request((Message("user", "?"),), **settings)
-    begun = AnswerBuilder(request, VOCAB, Stopwatch(IDLE), Stats(request.mode), text)
+    begun = AnswerBuilder(request, VOCAB, Figures(Stats(request.mode), Stopwatch(IDLE)), text)
     begun.begin()
     return begun
 
@@ -265,7 +265,8 @@ def test_the_time_of_guessing_is_that_of_rounds_that_proposed_and_of_the_draft_b
     draft = SimpleNamespace(busy_s=0.0)
     clock = SimpleNamespace(time=0.0)
     stopwatch = Stopwatch(IDLE, draft, lambda: clock.time)
-    begun = AnswerBuilder(Request((Message("user", "?"),)), VOCAB, stopwatch, Stats("sps"))
+    figures = Figures(Stats("sps"), stopwatch)
+    begun = AnswerBuilder(Request((Message("user", "?"),)), VOCAB, figures)
     begun.begin()
 
     def round_(sampled, at_s, drafting_s=0.0):

@@ -297,7 +297,7 @@ def test_a_prompt_leaves_room_for_all_answers_up_to_a_quarter_of_the_context(tmp
         long = [Message("user", "x" * n_ctx)]
         for answers, each, left in ((1, 40, 40), (4, 40, 160), (8, 40, n_ctx // 4)):
             with pytest.raises(ContextFull, match=f"room for {n_ctx - left}"):
-                assistant._prompt(ask(long, answers=answers, max_tokens=each), Control())
+                assistant._prepared(ask(long, answers=answers, max_tokens=each), Control())
 
 
 def test_continuing_any_of_the_answers_reads_only_the_next_question(assistant):

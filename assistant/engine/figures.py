@@ -1,0 +1,112 @@
+"""The figures of an answer under way: what it counts, and where its time goes."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from time import perf_counter
+
+from assistant.decoding.loops import Round
+from assistant.decoding.model import Model
+from assistant.events import Origin, Stats, Tally, Token
+
+Clock = Callable[[], float]
+"""Seconds from some moment on. A lane of a race has one that stands still while others compute."""
+
+
+class Stopwatch:
+    """Measure the answers to one request from the moment it comes."""
+
+    def __init__(self, target: Model, draft: Model | None = None, clock: Clock = perf_counter):
+        self._target, self._draft, self._clock = target, draft, clock
+        self._asked = self._begun = clock()
+        self._busy = self._models()
+
+    def begin(self) -> float:
+        """Note that decoding begins; return how many seconds after the request that is."""
+        self._begun, self._busy = self._clock(), self._models()
+        return self._begun - self._asked
+
+    def read(self) -> tuple[float, float, float, float]:
+        """Return the seconds since the request, of decoding, and of it in target and draft.
+
+        The draft's include its reading of the prompt.
+        """
+        now, (target_s, draft_s) = self._clock(), self._models()
+        return (
+            now - self._asked,
+            now - self._begun,
+            target_s - self._busy[0],
+            draft_s - self._busy[1],
+        )
+
+    def _models(self) -> tuple[float, float]:
+        return self._target.busy_s, self._draft.busy_s if self._draft else 0.0
+
+
+class Figures:
+    """Add up the stats of one answer, which begin with what is known before it is decoded."""
+
+    def __init__(self, stats: Stats, stopwatch: Stopwatch) -> None:
+        self.stats = stats
+        self._stopwatch = stopwatch
+
+    def begin(self) -> None:
+        """Note that the prompt has been read: the time of decoding starts here."""
+        self.stats = replace(self.stats, prefill_s=self._stopwatch.begin())
+
+    def add(
+        self,
+        round_: Round,
+        taken: Sequence[Token],
+        thoughts: int,
+        thinks: bool,
+        masked: tuple[int, float],
+    ) -> None:
+        """Add a round, of which the answer has taken some tokens.
+
+        Args:
+            round_: as it was decoded.
+            taken: its tokens up to the end of the answer.
+            thoughts: how many of those are thoughts.
+            thinks: whether the next token is one.
+            masked: rows that a form was laid over so far, and the seconds that this took.
+        """
+        stats, k = self.stats, round_.proposed
+        tested = [(t.source or "", t.origin is Origin.DRAFT) for t in taken[: round_.tested]]
+        asked_s, decode_s, verify_s, draft_s = self._stopwatch.read()
+        guessing_s = decode_s - stats.decode_s if k else draft_s - stats.draft_s
+        self.stats = replace(
+            stats,
+            rounds=stats.rounds + 1,
+            drafted=stats.drafted + k,
+            tested=stats.tested + len(tested),
+            accepted=stats.accepted + sum(accepted for _, accepted in tested),
+            generated_tokens=stats.generated_tokens + len(taken),
+            thought_tokens=stats.thought_tokens + thoughts,
+            first_token_s=stats.first_token_s or asked_s,
+            decode_s=decode_s,
+            thought_s=decode_s if thoughts or thinks else stats.thought_s,
+            lookahead_counts={**stats.lookahead_counts, k: stats.lookahead_counts.get(k, 0) + 1},
+            draft_s=draft_s,
+            verify_s=verify_s,
+            guessing_s=stats.guessing_s + guessing_s,
+            positions=_by_position(stats.positions, [accepted for _, accepted in tested]),
+            sources=_by_source(stats.sources, tested),
+            masked_rows=masked[0],
+            mask_s=masked[1],
+        )
+
+
+def _by_position(tallies: Sequence[Tally], tested: Sequence[bool]) -> tuple[Tally, ...]:
+    return tuple(
+        (tally or Tally()).plus(accepted) for tally, accepted in zip_longest(tallies, tested)
+    )
+
+
+def _by_source(
+    tallies: Mapping[str, Tally], tested: Iterable[tuple[str, bool]]
+) -> dict[str, Tally]:
+    result = dict(tallies)
+    for source, accepted in tested:
+        result[source] = result.get(source, Tally()).plus(accepted)
+    return result
