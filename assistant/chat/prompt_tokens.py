@@ -28,7 +28,7 @@ NO_TOOLS = "This model's chat template knows no tools; they are put in words."
 NO_EFFORT = "This model's chat template takes no effort; it was left out."
 
 
-class Prompt(NamedTuple):
+class ChatPrompt(NamedTuple):
     """The prompt of a request, and how the answers to it are to be written and read."""
 
     tokens: list[int]
@@ -53,7 +53,7 @@ class ChatTokens:
         self.markers = find_markers(vocab.template or "", partial(is_token, vocab))
         """The markers of the model's thoughts."""
 
-    def prompt(self, request: Request, room: int, cancel: CancelFlag) -> Prompt:
+    def prompt(self, request: Request, room: int, cancel: CancelFlag) -> ChatPrompt:
         """Tokenise the turns of a conversation that fit into `room` tokens.
 
         Raises:
@@ -71,7 +71,7 @@ class ChatTokens:
         whole = partial(self.encode, variables=variables, tools=request.tools)
         tokens, dropped = fit(messages, whole, room, turn)
         beginning = self.beginning(request, tokens)
-        return Prompt(
+        return ChatPrompt(
             tokens,
             oversized + dropped,
             [*self.remarks(request)],

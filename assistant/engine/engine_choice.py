@@ -1,22 +1,45 @@
 """Which engine runs a file on this machine, and why."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 
-from assistant.engine import engine_trial
-from assistant.engine.engine_trial import EngineFigures
+from assistant.decoding.lookahead import theory
 from assistant.engine.machine_cache import Records
 from assistant.request import Setup
 from models import engines, rpc_servers
-from models.cancel import CancelFlag
 from models.engines import ENGINES, PACKAGES, EngineName
 from models.errors import ModelError, OtherEngine
 from models.files import headers
 from models.ik import support
 from models.machine import processor
+
+ANSWER = 128
+"""Tokens of a typical answer, and of what is read for it."""
+TRIAL = 3
+"""The version of trials; choices that another one led to are made again."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFigures:
+    """What an engine takes for a file."""
+
+    reading_s: float
+    """Seconds to read a token of a prompt."""
+    seconds: Mapping[int, float]
+    """Seconds of an evaluation, by width."""
+
+    @property
+    def answer_s(self) -> float:
+        """The seconds of a typical answer: a prompt is read, a half is plain, a half speculated.
+
+        The latter at the best lookahead of proposals that take no time, and are accepted as often
+        as is typical.
+        """
+        _, speedup = theory.best_lookahead(theory.TYPICAL, self.seconds, 0.0)
+        return ANSWER * (self.reading_s + self.seconds[1] * (1 + 1 / speedup) / 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +54,7 @@ class EngineChoice:
 def choose(setup: Setup) -> EngineChoice:
     """Return the engine for a setup's target.
 
-    It is the one that the setup names or needs, else the one that `compare` found faster for this
+    It is the one that the setup names or needs, else the one that `tune` found faster for this
     file, else ik_llama.cpp where it can run the file well, and llama.cpp where it cannot.
 
     Raises:
@@ -85,44 +108,17 @@ def leave(setup: Setup, choice: EngineChoice, reason: str) -> None:
     if choice.engine != "ik" or needed(setup) or setup.cache is None:
         return
     with suppress(OSError):
-        _records(setup.cache).put(_key(setup), EngineChoice("llama", reason))
+        remember(setup, setup.cache, EngineChoice("llama", reason))
         raise OtherEngine(reason)
 
 
-def compare(
-    setup: Setup, folder: Path, cancel: CancelFlag, tell: Callable[[EngineName], None]
-) -> EngineChoice:
-    """Try all engines with a setup's target, and keep which is the fastest.
+def remember(setup: Setup, folder: Path, choice: EngineChoice) -> None:
+    """Have an engine run a setup's target from now on.
 
     Raises:
-        Cancelled: `cancel` was raised.
+        OSError: that cannot be kept.
     """
-    figures: dict[EngineName, EngineFigures] = {}
-    refusals: list[str] = []
-    for name in engines.installed():
-        tell(name)
-        try:
-            figures[name] = engine_trial.run(
-                name, setup.target, setup.gpu_layers, setup.threads, cancel
-            )
-        except ModelError as error:
-            refusals.append(str(error))
-    choice = fastest(figures, refusals)
-    with suppress(OSError):
-        _records(folder).put(_key(setup), choice)
-    return choice
-
-
-def fastest(figures: Mapping[EngineName, EngineFigures], refusals: list[str]) -> EngineChoice:
-    """Return the engine with the fastest typical answer, and why none of the others."""
-    if not figures:  # llama.cpp will say what is wrong with the file
-        return EngineChoice("llama", " ".join(refusals))
-    best, *others = sorted(figures, key=lambda name: figures[name].answer_s)
-    if not others:
-        return EngineChoice(best, " ".join(refusals) or "No other engine is installed.", figures)
-    ratio = figures[others[0]].answer_s / figures[best].answer_s
-    reason = f"A typical answer takes {ENGINES[others[0]]} {ratio:.2f} times as long."
-    return EngineChoice(best, reason, figures)
+    _records(folder).put(_key(setup), choice)
 
 
 def _known(setup: Setup) -> EngineChoice | None:
@@ -142,5 +138,5 @@ def _key(setup: Setup) -> str:
     packages = (PACKAGES[name].name for name in engines.installed())
     libraries = ", ".join(f"{package} {version(package)}" for package in packages)
     file = f"{status.st_size} {status.st_mtime_ns}"
-    how = f"threads={setup.threads} | trial {engine_trial.VERSION}"
+    how = f"threads={setup.threads} | trial {TRIAL}"
     return f"{file} | {libraries} | {processor()} | {how}"

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from assistant.chat.answer_text import AnswerText
-from assistant.chat.prompt_tokens import ChatTokens, Prompt
+from assistant.chat.prompt_tokens import ChatPrompt, ChatTokens
 from assistant.decoding.lookahead.controller import TYPICAL_ANSWER, Controller
 from assistant.decoding.model import Model
 from assistant.decoding.sources.cascade import Cascade
@@ -53,7 +53,7 @@ IN_TURN = "This model holds one text at a time, so the answers come one after an
 class PreparedPrompt(NamedTuple):
     """A prompt for which the target's cache is ready."""
 
-    prompt: Prompt
+    prompt: ChatPrompt
     form: MakeMask | None  # of the answers, if they have a form or may call tools
     stats: Stats  # what is known of the answers before they are decoded
 
@@ -140,7 +140,7 @@ class Assistant:
     ) -> Iterator[tuple[int, AnswerStep]]:
         yield (
             0,
-            Noticed("This model holds one text at a time, so the answers come one after another."),
+            Noticed(IN_TURN),
         )
         for i in range(request.answers):
             seed = None if request.seed is None else request.seed + i
@@ -215,7 +215,7 @@ class Assistant:
         self,
         number: int,
         sources: Sequence[Source],
-        prompt: Prompt,
+        prompt: ChatPrompt,
         form: MakeMask | None,
         request: Request,
         figures: Figures,
@@ -259,7 +259,7 @@ class Assistant:
         return n_ctx - min(answers, n_ctx // 4)
 
 
-def _calls(prompt: Prompt, request: Request) -> CallReader | None:
+def _calls(prompt: ChatPrompt, request: Request) -> CallReader | None:
     """Return what reads the calls of an answer; None where it must not have any."""
     if not request.tools:
         return None

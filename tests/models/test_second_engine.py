@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.engine import engine_trial
+from assistant.lab.tune import engine_trial
 from models.cancel import CancelFlag
 from models.errors import ModelError, OtherEngine, UsageError
 from models.native import loaded

@@ -6,12 +6,13 @@ from dataclasses import replace
 from functools import reduce
 
 from assistant.engine.cost_measurement import SHALLOW, Times, seconds
-from assistant.engine.engine_choice import EngineChoice, choose, compare, needed
+from assistant.engine.engine_choice import EngineChoice, choose, needed
 from assistant.engine.machine_cache import remember_times, remember_tuning
 from assistant.lab.progress_meter import Meter
 from assistant.lab.protocol import Measuring, SettingTrial, Tune, Tuned
 from assistant.lab.tune import contest
 from assistant.lab.tune.contest import Candidate, Result
+from assistant.lab.tune.engine_trial import compare
 from assistant.request import Setup, Tuning
 from models.cancel import CancelFlag
 from models.engines import ENGINES, EngineName

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.engine.engine_choice import EngineChoice
-from assistant.engine.engine_trial import EngineFigures
+from assistant.engine.engine_choice import EngineChoice, EngineFigures
 from assistant.lab.protocol import SettingTrial, Tuned
 from tui.lab.tune import lines
 

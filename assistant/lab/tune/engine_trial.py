@@ -1,4 +1,4 @@
-"""How fast an engine runs a file: `python -m assistant.engine.engine_trial ENGINE FILE ...`.
+"""How fast an engine runs a file: `python -m assistant.lab.tune.engine_trial ENGINE FILE ...`.
 
 It is found out in a separate process, as a process loads one engine; and a library that does not
 suit this processor, or a file that it dies of, ends no more than that.
@@ -6,52 +6,62 @@ suit this processor, or a file that it dies of, ends no more than that.
 
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 import msgspec
 
-from assistant.decoding.lookahead import theory
 from assistant.engine.cost_measurement import TARGET_LIMIT_S, time_target, varied
-from models import child_process
+from assistant.engine.engine_choice import EngineChoice, EngineFigures, remember
+from assistant.request import Setup
+from models import child_process, engines
 from models.cancel import CancelFlag
 from models.engines import ENGINES, EngineName
 from models.errors import Cancelled, ModelError, SpecchatError
 from models.native import loaded
 
-VERSION = 3
-"""Of the trial; choices that another one led to are made again."""
 LOOK_S = 0.05
 """Seconds between two looks whether the trial is to be stopped."""
 CHUNK = 64
 PROMPT = 256
 """Tokens that are read at most."""
 N_CTX = 512
-ANSWER = 128
-"""Tokens of a typical answer, and of what is read for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class EngineFigures:
-    """What an engine takes for a file."""
+def compare(
+    setup: Setup, folder: Path, cancel: CancelFlag, tell: Callable[[EngineName], None]
+) -> EngineChoice:
+    """Try all engines with a setup's target, and keep which is the fastest.
 
-    reading_s: float
-    """Seconds to read a token of a prompt."""
-    seconds: Mapping[int, float]
-    """Seconds of an evaluation, by width."""
+    Raises:
+        Cancelled: `cancel` was raised.
+    """
+    figures: dict[EngineName, EngineFigures] = {}
+    refusals: list[str] = []
+    for name in engines.installed():
+        tell(name)
+        try:
+            figures[name] = run(name, setup.target, setup.gpu_layers, setup.threads, cancel)
+        except ModelError as error:
+            refusals.append(str(error))
+    choice = fastest(figures, refusals)
+    with suppress(OSError):
+        remember(setup, folder, choice)
+    return choice
 
-    @property
-    def answer_s(self) -> float:
-        """The seconds of a typical answer: a prompt is read, a half is plain, a half speculated.
 
-        The latter at the best lookahead of proposals that take no time, and are accepted as often
-        as is typical.
-        """
-        _, speedup = theory.best_lookahead(theory.TYPICAL, self.seconds, 0.0)
-        return ANSWER * (self.reading_s + self.seconds[1] * (1 + 1 / speedup) / 2)
+def fastest(figures: Mapping[EngineName, EngineFigures], refusals: list[str]) -> EngineChoice:
+    """Return the engine with the fastest typical answer, and why none of the others."""
+    if not figures:  # llama.cpp will say what is wrong with the file
+        return EngineChoice("llama", " ".join(refusals))
+    best, *others = sorted(figures, key=lambda name: figures[name].answer_s)
+    if not others:
+        return EngineChoice(best, " ".join(refusals) or "No other engine is installed.", figures)
+    ratio = figures[others[0]].answer_s / figures[best].answer_s
+    reason = f"A typical answer takes {ENGINES[others[0]]} {ratio:.2f} times as long."
+    return EngineChoice(best, reason, figures)
 
 
 def run(
