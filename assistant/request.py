@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from assistant.decoding.sampling import Range as Range
 from assistant.decoding.sampling import Sampling as Sampling
@@ -25,23 +25,8 @@ MOST_ANSWERS = 8
 """Answers to one request at once; each needs a place in every batch, and room in the context."""
 
 
-class AnyJob(Protocol):
-    """A request to the engine, with the words for a message when its process dies of it."""
-
-    @property
-    def failure_verb(self) -> str:
-        """The end of "The engine's process ended while it ...", as in "answered"."""
-        ...
-
-    @property
-    def recovery_hint(self) -> str:
-        """What is kept and what to do, in a sentence; empty to suspect the model files."""
-        ...
-
-
-ASK_AGAIN = "The answer so far is kept; ask again to reload the models."
-
-
+AnyJob = Any
+"""A job of any protocol: a plain frozen value."""
 FormKind = Literal["schema", "regex", "grammar"]
 
 
@@ -82,18 +67,11 @@ class Setup:
     measure: bool = True  # what rounds cost here, a second or two; mode auto needs it
     cache: Path | None = None  # the folder that remembers what was measured; None remembers nothing
     heads: bool = False  # whether the target's own prediction heads are the draft
-    recovery_hint: ClassVar[str] = ""
 
     @property
     def has_draft(self) -> bool:
         """Whether it names a draft."""
         return self.heads or self.draft is not None
-
-    @property
-    def failure_verb(self) -> str:
-        """The end of "The engine's process ended while it ..."."""
-        names = [path.name for path in (self.target, self.draft) if path]
-        return f"loaded {' and '.join(names)}"
 
 
 ToolChoice = Literal["auto", "none", "required"]
@@ -168,8 +146,6 @@ class Request:
     tools: tuple[Tool, ...] = ()  # that the model may ask to be called
     tool_choice: ToolChoice = "auto"  # whether it may, or must, ask for a call
     parallel_calls: bool = True  # whether one answer may ask for several calls
-    failure_verb: ClassVar[str] = "answered"
-    recovery_hint: ClassVar[str] = ASK_AGAIN
 
     @property
     def continues(self) -> bool:
@@ -204,31 +180,24 @@ class Count:
 
     label: str
     text: str
-    failure_verb: ClassVar[str] = "answered"
-    recovery_hint: ClassVar[str] = ASK_AGAIN
 
 
 LaneNumbers = tuple[int, ...]
 """The numbers of lanes that need the same engine. Their process computes a `NextStep` at a time."""
 
 
-def by_engine(setups: Sequence[Setup]) -> dict[str, LaneNumbers]:
-    """Return the numbers of the lanes that have these setups, by the engine that they name."""
-    names = [str(setup.engine) for setup in setups]
-    return {name: tuple(i for i, n in enumerate(names) if n == name) for name in names}
-
-
 @runtime_checkable
-class HasLanes(AnyJob, Protocol):
-    """A job that may need several engines."""
+class HasLanes(Protocol):
+    """A job whose lanes may need several engines."""
 
     @property
     def part(self) -> LaneNumbers | None:
         """Which lanes this process runs; None: all."""
         ...
 
-    def by_engine(self) -> "dict[str, HasLanes]":
-        """Return the part of each engine that lanes name; none of a part."""
+    @property
+    def setups(self) -> "Sequence[Setup]":
+        """What each of its lanes needs."""
         ...
 
 
@@ -252,15 +221,11 @@ class Race:
     lanes: tuple[Lane, ...]
     request: Request
     part: LaneNumbers | None = None  # which lanes this process runs; None: all
-    failure_verb: ClassVar[str] = "ran the race"
-    recovery_hint: ClassVar[str] = ASK_AGAIN
 
-    def by_engine(self) -> dict[str, HasLanes]:
-        """Return the part of each engine that lanes name; none of a part."""
-        if self.part is not None:
-            return {}
-        parts = by_engine([lane.setup for lane in self.lanes])
-        return {engine: replace(self, part=part) for engine, part in parts.items()}
+    @property
+    def setups(self) -> "Sequence[Setup]":
+        """What each lane needs."""
+        return [lane.setup for lane in self.lanes]
 
 
 @dataclass(frozen=True, slots=True)

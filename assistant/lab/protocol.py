@@ -1,15 +1,15 @@
 """The jobs and events of the laboratories' worker. Plain frozen values."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 from assistant.engine.engine_choice import EngineChoice
 from assistant.events import Event
 from assistant.lab.bench.answers import Compared
 from assistant.process.wire import Protocol
-from assistant.request import HasLanes, Job, LaneNumbers, Request, Sampling, Setup, by_engine
+from assistant.request import Job, LaneNumbers, Request, Sampling, Setup
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +17,6 @@ class Tune:
     """Compare engines and settings with a setup, and measure what evaluations cost."""
 
     setup: Setup
-    failure_verb: ClassVar[str] = "measured this machine"
-    recovery_hint: ClassVar[str] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +41,11 @@ class Lockstep:
 
     trials: tuple[Trial, ...]
     part: LaneNumbers | None = None  # which trials this process runs; None: all
-    failure_verb: ClassVar[str] = "measured answers"
-    recovery_hint: ClassVar[str] = "What was measured so far is kept."
 
-    def by_engine(self) -> dict[str, HasLanes]:
-        """Return the part of each engine that trials name; none of a part."""
-        if self.part is not None:
-            return {}
-        parts = by_engine([trial.setup for trial in self.trials])
-        return {engine: replace(self, part=part) for engine, part in parts.items()}
+    @property
+    def setups(self) -> Sequence[Setup]:
+        """What each trial needs."""
+        return [trial.setup for trial in self.trials]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +57,6 @@ class Prove:
     lookahead: int | None = None  # None: the usual one
     seed: int = 0  # of the texts that have one
     thorough: bool = False
-    failure_verb: ClassVar[str] = "compared SpS with ArS"
-    recovery_hint: ClassVar[str] = ""
 
 
 LabJob = Job | Tune | Lockstep | Prove

@@ -3,7 +3,7 @@
 import re
 import signal
 
-from assistant.request import ASK_AGAIN, AnyJob
+from assistant.request import AnyJob, Setup
 from models import engines
 
 CAUSES = {
@@ -21,22 +21,24 @@ TELLING = re.compile(r"GGML_ASSERT|GGML_ABORT|what\(\):|Error\b|error:")
 MAX_CRASH_LINE = 200
 
 
-def crash_message(
-    job: AnyJob | None, exit_status: int | None, output_tail: str, reason: str = ""
-) -> str:
+def crash_message(job: AnyJob, exit_status: int | None, output_tail: str, reason: str = "") -> str:
     """Return what happened, what is kept and what to do, as sentences for the user.
 
     Args:
-        job: what the process did.
+        job: what the process did; the models that it names may be to blame.
         exit_status: as `subprocess` has it; None if it could not be killed.
         output_tail: what it wrote last.
         reason: why it was ended; empty if it ended by itself.
     """
     cause = reason or _cause(exit_status, output_tail)
-    what = job.failure_verb if job else "answered"
+    setup = job if isinstance(job, Setup) else getattr(job, "setup", None)
+    doing = ""
+    if setup:
+        names = " and ".join(path.name for path in (setup.target, setup.draft) if path)
+        doing = f" while it {'loaded' if setup is job else 'measured'} {names}"
     other = engines.without_llama() if exit_status in CRASHES else ""
-    advice = _advice(job, exit_status)
-    return f"The engine's process ended while it {what} ({cause}). {advice}{other}"
+    advice = _advice(setup, exit_status)
+    return f"The engine's process ended{doing} ({cause}). {advice}{other}"
 
 
 def _cause(exit_status: int | None, output_tail: str) -> str:
@@ -59,11 +61,11 @@ def _telling_line(output: str) -> str:
     return re.sub(r"/\S*/", "", line)[:MAX_CRASH_LINE]
 
 
-def _advice(job: AnyJob | None, exit_status: int | None) -> str:
+def _advice(setup: Setup | None, exit_status: int | None) -> str:
     if exit_status in (-signal.SIGILL, 1):
         return "Run `specchat doctor`."
-    if hint := job.recovery_hint if job else ASK_AGAIN:
-        return hint
+    if setup is None:
+        return "What came before is kept; ask again to reload the models."
     if exit_status == -signal.SIGKILL:
         return "Try a smaller model or a smaller context (--ctx)."
     return "Check the file with `specchat models check`, or choose another model."

@@ -5,12 +5,25 @@ sees to that; between them `merge` does, as it lets one part go a step at a time
 """
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 from assistant.events import Failed, Finished, LaneEvent, RaceOver, RaceReady, Ready
-from assistant.request import HasLanes, Race
+from assistant.request import AnyJob, HasLanes, Race
 from assistant.service import EventStream
 from models.errors import ModelError
+
+
+def by_engine(job: object) -> dict[str, AnyJob]:
+    """Return the part of a job that each engine does which its lanes name; none of a part."""
+    if not isinstance(job, HasLanes) or job.part is not None:
+        return {}
+    parts: dict[str, AnyJob] = {}
+    names = [str(setup.engine) for setup in job.setups]
+    for name in names:
+        numbers = tuple(i for i, other in enumerate(names) if other == name)
+        parts[name] = replace(cast(AnyJob, job), part=numbers)
+    return parts
 
 
 class LanesOfProcess:
@@ -25,8 +38,7 @@ class LanesOfProcess:
 
     async def line_up(self, whole: EventStream) -> dict[int, Ready | Failed]:
         """Load the models; return what came of it, by lane."""
-        assert isinstance(self.stream.job, HasLanes)
-        numbers = self.stream.job.part or ()
+        numbers = self.stream.job.part
         async for event in self.stream:
             match event:
                 case RaceReady(lanes):

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 from assistant.engine.handlers import HANDLERS
 from assistant.events import Ready
@@ -14,9 +13,6 @@ from tests.assistant.process.driving import Heard
 @dataclass(frozen=True)
 class Open:
     """A job that opens something which stays."""
-
-    failure_verb: ClassVar[str] = "opened something"
-    recovery_hint: ClassVar[str] = ""
 
 
 class Something:

@@ -78,7 +78,7 @@ def test_death_of_the_engine_is_a_model_error_after_what_was_found(slow: Path) -
     out, err = process.communicate(timeout=WAIT_S)
     assert process.returncode == 3
     assert "failed before its end" in out
-    assert err.splitlines()[-1].startswith("specchat: The engine's process ended while it compared")
+    assert err.splitlines()[-1].startswith("specchat: The engine's process ended while it measured")
 
 
 def test_all_that_was_found_is_said_in_80_columns() -> None:

@@ -1,7 +1,6 @@
 """A worker that knows one kind of job more than a chat's: all that another kind takes."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from assistant.engine.handlers import HANDLERS, EngineState
 from assistant.events import Event
@@ -15,8 +14,6 @@ class Toy:
     """Turn a word round."""
 
     word: str
-    failure_verb: ClassVar[str] = "played"
-    recovery_hint: ClassVar[str] = ""
 
 
 @dataclass(frozen=True, slots=True)
