@@ -11,8 +11,8 @@ from assistant.calling.formats import BARE, BARE_BETWEEN, BARE_STARTS, CallForma
 from assistant.calling.gemma import GemmaArguments
 from assistant.calling.wording import read_json
 from assistant.events import CallDelta
-from assistant.marks import split
 from assistant.request import Request, ToolCall
+from assistant.streamed_text import split
 
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 

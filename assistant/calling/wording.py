@@ -36,6 +36,12 @@ def described(tool: Tool) -> dict[str, object]:
     return {"type": "function", "function": function}
 
 
+def largest(tools: Sequence[Tool]) -> str:
+    """Return the name and the size of the tool that takes the most room, for a sentence."""
+    tool = max(tools, key=lambda tool: sum(map(len, tool.texts)))
+    return f"{tool.name}, with {sum(map(len, tool.texts)):,} characters"
+
+
 def read_json(text: str) -> object:
     """Return the value of a JSON text; the text itself if it is not valid JSON."""
     try:

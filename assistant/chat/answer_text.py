@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from assistant.chat.thinking import Markers, PartPosition
 from assistant.chat.thought_reader import AnswerBeginning
-from assistant.chat.token_text import ending
 from assistant.events import Part, Token
-from assistant.marks import split
+from assistant.streamed_text import ending, split
 
 if TYPE_CHECKING:
     from assistant.calling.reader import CallReader  # which few answers need

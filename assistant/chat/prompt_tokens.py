@@ -6,16 +6,16 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from assistant.calling.formats import HERMES, PROBE, PROBE_TOOL, CallFormat, find_format
-from assistant.calling.wording import in_words, plain_json
+from assistant.calling.wording import in_words, largest, plain_json
 from assistant.chat.context import drop_oversized, fit
 from assistant.chat.masking import ControlTexts, Masking, is_token
 from assistant.chat.template import CHATML, NO_VARIABLES, PLAIN, ChatTemplate, Variables
 from assistant.chat.thinking import NO_MARKERS, START, PartPosition, find_markers
 from assistant.chat.thought_reader import AnswerBeginning, ThoughtReader
-from assistant.chat.token_text import TokenText
 from assistant.request import Message, Request, Tool
+from assistant.streamed_text import TokenText
 from models.cancel import CancelFlag
-from models.errors import Cancelled, ModelError
+from models.errors import Cancelled, ContextFull, ModelError
 from models.native.vocab import Vocab
 
 SWITCHES = ("enable_thinking", "thinking")
@@ -69,7 +69,17 @@ class ChatTokens:
             return self.encode(messages, variables)
 
         whole = partial(self.encode, variables=variables, tools=request.tools)
-        tokens, dropped = fit(messages, whole, room, turn)
+        try:
+            tokens, dropped = fit(messages, whole, room, turn)
+        except ContextFull:
+            tools, size = request.tools, len(whole([Message("user", "")]))
+            if tools and size > room:
+                raise ContextFull(
+                    f"The {len(tools)} tools take {size} tokens, and there is room for {room}. "
+                    f"Offer fewer tools, simplify the largest ({largest(tools)}), or make more "
+                    "room with --ctx."
+                ) from None
+            raise
         beginning = self.beginning(request, tokens)
         return ChatPrompt(
             tokens,

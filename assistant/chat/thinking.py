@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from assistant.events import Part
-from assistant.marks import split
+from assistant.streamed_text import split
 
 Place = Literal["start", "thought", "answer"]
 Segment = tuple[Part, str]

@@ -8,7 +8,7 @@ from functools import reduce
 from typing import NamedTuple
 
 from assistant.chat.thinking import NO_MARKERS, START, Markers, PartPosition
-from assistant.chat.token_text import TokenText
+from assistant.streamed_text import TokenText
 from models.prefix import shared
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from assistant.chat.answer_text import AnswerText
 from assistant.chat.thought_reader import AnswerBeginning
-from assistant.chat.token_text import TokenText
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.row import Row
 from assistant.engine.figures import Figures
@@ -24,6 +23,7 @@ from assistant.events import (
     Token,
 )
 from assistant.request import Request
+from assistant.streamed_text import TokenText
 from models.native.vocab import Vocab
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from llguidance import LLMatcher
@@ -12,8 +12,17 @@ from assistant.calling.arguments import ANY_OBJECT, Schema, closed
 from assistant.calling.formats import CallFormat
 from assistant.calling.grammar import CallGrammar
 from assistant.calling.lark import LarkRules
-from assistant.calling.wording import read_json
-from assistant.forms.grammar import LIMITS, STYLE, compiled, matcher_of, named, reason, tokenizer_of
+from assistant.calling.wording import largest, read_json
+from assistant.forms.grammar import (
+    LIMITS,
+    STYLE,
+    TOO_LARGE,
+    compiled,
+    matcher_of,
+    named,
+    reason,
+    tokenizer_of,
+)
 from assistant.forms.mask import FormMask, Start
 from assistant.request import AnswerForm, Request, Tool
 from models.errors import UsageError
@@ -83,7 +92,7 @@ class Forms:
         if self._last is None or self._last[0] != grammar or spoilt:
             matcher, why = compiled(grammar, self._tokenizer)
             if why:
-                raise UsageError(f"The tools cannot be used: {reason(why)}.")
+                raise _refused(request.tools, reason(why))
             self._last = grammar, matcher
         return self._made(self._last[1]), [remark for _, remark in checked.values() if remark]
 
@@ -130,3 +139,13 @@ class Forms:
 
     def _rules(self) -> LarkRules:
         return LarkRules(self._controls, _STYLE)
+
+
+def _refused(tools: Sequence[Tool], why: str) -> UsageError:
+    """Return what is said of tools that are all right one by one."""
+    if why != TOO_LARGE:
+        return UsageError(f"The tools cannot be used: {why}.")
+    return UsageError(
+        f"The schemas of these {len(tools)} tools are too large together. Offer fewer tools, or "
+        f"simplify the largest: {largest(tools)}."
+    )

@@ -69,6 +69,7 @@ STYLE: JsonCompileOptions = {
     "key_separator": ": ",
     "lenient": False,  # what cannot be enforced is refused, not ignored
 }
+TOO_LARGE = "it is too large"
 LONGEST_WHY = 200  # characters of an explanation
 
 
@@ -128,6 +129,8 @@ def _refused(form: AnswerForm, why: str) -> UsageError:
 
 def reason(why: str) -> str:
     """Return the first meaningful line of an error of llguidance's, shortened."""
+    if "(grammar) too big" in why:
+        return TOO_LARGE
     if found := next((said for kind, said in _KNOWN if why.startswith(kind)), None):
         why = f"{found}{why.partition(':')[2]}" if found.endswith(":") else found
     lines = [line.strip() for line in why.splitlines() if line.strip(" ^|")]
@@ -140,6 +143,7 @@ _KNOWN = (
     ("oneOf constraints", "of its oneOf more than one may hold; write anyOf"),
     ("Value is not JSON serializable", "it has a number of more than 64 bits"),
     ("Resource ", "it refers to another file; put that into it"),
+    ("panic: assertion failed: grammar.symbols", TOO_LARGE),
 )
 """The beginnings of errors that users would not understand, and what they are told instead."""
 _READERS: dict[FormKind, Callable[[str], str]] = {

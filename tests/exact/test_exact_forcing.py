@@ -11,7 +11,6 @@ import pytest
 
 from assistant.chat.thinking import FAMILIES, PartPosition, find_markers
 from assistant.chat.thought_reader import AnswerBeginning, ThoughtReader
-from assistant.chat.token_text import TokenText
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.decoding_sequence import DecodingSequence
@@ -20,6 +19,7 @@ from assistant.engine.rounds import Rounds
 from assistant.engine.sources.certain import ForcedSource, FormSource
 from assistant.forms.grammar import matcher_of
 from assistant.request import AnswerForm
+from assistant.streamed_text import TokenText
 from tests.assistant.forms.spelt import Words
 from tests.exact.exact_rows import keep_all, row_of
 from tests.exact.law import distance, law

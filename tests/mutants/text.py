@@ -2,12 +2,12 @@
 
 from functools import partial
 
-from assistant import marks
+from assistant import streamed_text
 from assistant.chat import context
 from assistant.chat.masking import Masking
 from assistant.chat.prompt_tokens import ChatTokens
-from assistant.chat.token_text import TokenText
 from assistant.engine.answer import AnswerBuilder
+from assistant.streamed_text import TokenText
 from models.native.context import Context
 from models.native.model import NativeModel
 from tests.assistant.chat import test_chat_tokens as chat
@@ -87,7 +87,7 @@ MUTANTS = (
     ),
     Mutant(
         "what may begin a stop string is shown at once",
-        marks.split,
+        streamed_text.split,
         "text.endswith(mark[:n])",
         "False",
         stops.test_a_stop_string_across_tokens_is_never_shown,

@@ -1,6 +1,7 @@
 """What answers may look like that may call tools, for every format."""
 
 import json
+from dataclasses import replace
 from functools import cache
 from unittest.mock import patch
 
@@ -9,6 +10,7 @@ import pytest
 from assistant.calling.arguments import closed
 from assistant.forms.forms import Forms
 from assistant.request import AnswerForm, Message, Request, Tool
+from models.errors import UsageError
 from tests.assistant.calling.called import (
     HERMES,
     LISTED,
@@ -199,3 +201,15 @@ def test_what_cannot_be_enforced_of_a_schema_is_left_out_with_a_remark(
     assert len(remarks) == bool(remark)
     assert read(forms, HERMES, wrote(HERMES, ("odd", arguments)), tools=tools) == WHOLE
     assert read(forms, HERMES, wrote(HERMES, ("odd", "1")), tools=tools) == WRONG
+
+
+def test_tools_that_are_too_large_together_are_refused_with_the_largest_and_fewer_are_not(forms):
+    def tool(i, count):
+        named = {f"property {n} of {i}": {"type": "string"} for n in range(count)}
+        return Tool(f"tool_{i}", "", json.dumps({"properties": named}))
+
+    tools = tuple(tool(i, 120 if i == 7 else 100) for i in range(128))
+    request = Request((Message("user", "?"),), tools=tools)
+    with pytest.raises(UsageError, match=r"128 tools .* too large .*: tool_7, with"):
+        forms.calls(HERMES, request)
+    assert forms.calls(HERMES, replace(request, tools=tools[:4]))[1] == []

@@ -9,7 +9,7 @@ from assistant.calling.reader import CallReader
 from assistant.chat.answer_text import AnswerText
 from assistant.chat.thinking import find_markers
 from assistant.chat.thought_reader import AnswerBeginning
-from assistant.chat.token_text import TokenText
+from assistant.streamed_text import TokenText
 from tests.assistant.calling.called import (
     GEMMA,
     HERMES,

@@ -2,8 +2,8 @@
 
 from assistant.chat.answer_text import AnswerText
 from assistant.chat.thought_reader import AnswerBeginning
-from assistant.chat.token_text import TokenText
 from assistant.events import Origin, Token
+from assistant.streamed_text import TokenText
 
 
 def token(text: str, number: int = 0) -> Token:

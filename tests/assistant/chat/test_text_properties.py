@@ -11,9 +11,9 @@ from assistant.chat.context import fit
 from assistant.chat.masking import MEANINGLESS
 from assistant.chat.prompt_tokens import ChatTokens
 from assistant.chat.thought_reader import AnswerBeginning
-from assistant.chat.token_text import TokenText
 from assistant.events import Origin, Token
 from assistant.request import Message
+from assistant.streamed_text import TokenText
 from models.errors import ContextFull
 from tests import tiny
 from tests.assistant.chat.test_chat_tokens import (

@@ -11,9 +11,9 @@ from assistant.chat.answer_text import AnswerText
 from assistant.chat.prompt_tokens import ChatTokens
 from assistant.chat.thinking import FAMILIES, PartPosition, find_markers
 from assistant.chat.thought_reader import AnswerBeginning, ThoughtReader
-from assistant.chat.token_text import TokenText
 from assistant.events import Origin, Token
 from assistant.request import Message, Request
+from assistant.streamed_text import TokenText
 from assistant.tokens import said
 
 THINK = find_markers("</think>", lambda text: False)

@@ -11,7 +11,6 @@ import pytest
 from assistant.chat.answer_text import AnswerText
 from assistant.chat.thinking import PartPosition, find_markers
 from assistant.chat.thought_reader import AnswerBeginning
-from assistant.chat.token_text import TokenText
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.sources.draft import Proposal
 from assistant.decoding.warp import Row
@@ -19,6 +18,7 @@ from assistant.engine.answer import AnswerBuilder
 from assistant.engine.figures import Figures, Stopwatch
 from assistant.events import Alternative, Finished, Forecast, Origin, Reason, Stats, Stop, Tally
 from assistant.request import Message, Request
+from assistant.streamed_text import TokenText
 
 END = 99
 PIECES = {

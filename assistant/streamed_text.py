@@ -1,4 +1,4 @@
-"""The text of tokens, decoded incrementally."""
+"""Text that streams: tokens decoded one by one, and marks that a part of it may begin."""
 
 import codecs
 from collections.abc import Callable, Iterable, Mapping
@@ -44,3 +44,18 @@ class TokenText:
 def ending(begun: bytes) -> str:
     """Return the replacement for a character that is never completed."""
     return begun.decode("utf-8", "replace")
+
+
+def split(text: str, marks: Iterable[str]) -> tuple[str, str, str]:
+    """Split a text at its first mark: return the text before it, the mark, and the text after it.
+
+    If there is none, return all but the longest end that may begin a mark, "", and that end.
+    """
+    marks = [mark for mark in marks if mark]
+    found = [(place, mark) for mark in marks if (place := text.find(mark)) >= 0]
+    if found:
+        place, mark = min(found)
+        return text[:place], mark, text[place + len(mark) :]
+    ends = (n for mark in marks for n in range(1, len(mark)) if text.endswith(mark[:n]))
+    end = len(text) - max(ends, default=0)
+    return text[:end], "", text[end:]
