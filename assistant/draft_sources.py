@@ -9,7 +9,7 @@ class DraftSource:
 
     name: str
     computes: bool = False  # whether it is a model: a draft, or heads of the target
-    usual: bool = True  # whether it is asked unless the user says otherwise
+    usual: bool = True  # False: for the tables of the papers alone
 
 
 ALL = (

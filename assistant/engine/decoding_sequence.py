@@ -1,7 +1,6 @@
 """An answer being decoded: its tokens, verification rule, draft sources and constraints."""
 
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +21,6 @@ from assistant.decoding.warp import Warp, warp
 from assistant.engine.answer import AnswerBuilder
 from assistant.engine.policy import Control, Policy
 from assistant.engine.sources.certain import Forced, forcing
-from assistant.engine.sources.frequency import FrequencySource
 from assistant.events import Noticed, Reason
 from assistant.request import Request
 from models.base import Logits
@@ -83,15 +81,13 @@ class DecodingSequence:
 def own_sources(sources: Sequence[Source]) -> Iterator[Source]:
     """Yield the draft sources of one of several answers.
 
-    Sources that learn from the text are copied, so that no answer is drafted from another. The
+    Sources that learn from the text begin anew, so that no answer is drafted from another. The
     draft model holds one text and is left out.
     """
     for source in sources:
         match source:
             case SuffixSource() | TailSource():
                 yield type(source)()
-            case FrequencySource():
-                yield deepcopy(source)
             case ModelSource():
                 continue
             case _:

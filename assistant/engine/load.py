@@ -23,7 +23,6 @@ from assistant.engine.machine_cache import (
 from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
 from assistant.engine.resume import Resuming
-from assistant.engine.sources.frequency import RandomSource, bigram, unigram
 from assistant.engine.sources.ngram import NgramSource, Tables
 from assistant.engine.sources.ngram_store import recalled, shipped
 from assistant.events import Event, Loading, ModelInfo, Ready, Role
@@ -183,13 +182,12 @@ class Loader:
     def _sources(self, target: NativeModel, model: ModelSource | None) -> list[Source]:
         if not target.can_roll_back:
             return []
-        n_vocab = target.n_vocab
         sources: list[Source] = [SuffixSource(), TailSource()]
         if tables := self._tables(target):
-            sources.append(NgramSource(n_vocab, *tables))
+            sources.append(NgramSource(target.n_vocab, *tables))
         if model:
             sources.append(model)
-        return [*sources, bigram(n_vocab), unigram(n_vocab), RandomSource(n_vocab)]
+        return sources
 
     def _tables(self, target: NativeModel) -> list[Tables]:
         """Return the tables of the user's own answers, if they are wanted, and of others'."""

@@ -14,9 +14,9 @@ from assistant.service import EventStream
 from models.errors import ModelError
 
 
-def by_engine(job: object) -> dict[str, AnyJob]:
+def by_engine(job: HasLanes) -> dict[str, AnyJob]:
     """Return the part of a job that each engine does which its lanes name; none of a part."""
-    if not isinstance(job, HasLanes) or job.part is not None:
+    if job.part is not None:
         return {}
     parts: dict[str, AnyJob] = {}
     names = [str(setup.engine) for setup in job.setups]

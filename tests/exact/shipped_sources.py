@@ -12,8 +12,8 @@ from assistant.decoding.sources.draft import Drafter, Source
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
-from assistant.engine.sources.frequency import RandomSource, bigram, unigram
 from assistant.engine.sources.ngram import NgramSource, Tables, learn
+from assistant.lab.bench.baselines import RandomSource, bigram, unigram
 from tests.exact.exact_rows import keep_all, row_of
 from tests.exact.toy import Toy
 from tests.exact.toy_sources import modelled_by

@@ -23,6 +23,7 @@ from assistant.events import (
     Stop,
 )
 from assistant.lab.bench.answers import Compared, Measured
+from assistant.lab.bench.baselines import baselines
 from assistant.lab.protocol import Lockstep, Trial
 from assistant.request import Setup
 from models.errors import Cancelled, ContextFull, ModelError
@@ -162,6 +163,8 @@ class TrialRunner:
             loader = Loader(bare, self._state.control, self._state.emit)
             self._assistants[setup, others] = assistant, _ = loader.load()
             self._loaded.callback(loader.close)
+            if assistant.target.can_roll_back:
+                assistant.sources |= baselines(assistant.target.n_vocab)
             if setup not in self._costs:
                 self._costs[setup] = _measured(assistant, setup)
         return self._assistants[setup, others]

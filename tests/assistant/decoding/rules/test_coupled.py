@@ -17,7 +17,7 @@ from assistant.decoding.rules.coupled import BLOCK, CoupledRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.draft import Draft, Fixed, Rows
 from assistant.decoding.sources.model import ModelSource
-from assistant.engine.sources.frequency import RandomSource
+from assistant.lab.bench.baselines import RandomSource
 from tests.assistant.chi_square import agrees
 from tests.exact.exact_rows import keep_all
 from tests.exact.random_plan import Parrot, Whims

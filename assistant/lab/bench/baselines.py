@@ -1,4 +1,4 @@
-"""Token frequencies as a draft source; and uniform guessing, the baseline for all sources.
+"""Sources that the papers compare with: token frequencies, and uniform guessing.
 
 Leviathan et al. 2023, "Fast Inference from Transformers via Speculative Decoding", section 4, tries
 unigram and bigram models as drafts. These learn from the conversation.
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from assistant.decoding.row import everything
-from assistant.decoding.sources.draft import Rows
+from assistant.decoding.sources.draft import Rows, Source
 from assistant.decoding.warp import Row, Warp
 
 
@@ -81,3 +81,9 @@ class RandomSource:
     def row(self, tokens: Sequence[int], warp: Warp) -> tuple[Row, int]:
         """Return the uniform row, whatever the sampling is."""
         return self._row, 0
+
+
+def baselines(n_vocab: int) -> dict[str, Source]:
+    """Return the sources of the papers by name, for a vocabulary of that size."""
+    sources: list[Source] = [bigram(n_vocab), unigram(n_vocab), RandomSource(n_vocab)]
+    return {source.name: source for source in sources}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assistant.decoding.warp import warp
-from assistant.engine.sources.frequency import RandomSource, bigram, unigram
+from assistant.lab.bench.baselines import RandomSource, bigram, unigram
 from assistant.request import Sampling
 
 TEXT = [1, 2, 1, 2, 1, 3, 1]
