@@ -12,7 +12,7 @@ from models.native.context import Context
 from models.native.model import NativeModel
 from tests.assistant.chat import test_chat_tokens as chat
 from tests.assistant.chat import test_context as contexts
-from tests.assistant.chat import test_stops as stops
+from tests.assistant.chat import test_text_properties as properties
 from tests.assistant.engine import test_answer as answers
 from tests.models import test_llama_cache as cache
 from tests.models import test_llama_guards as guards
@@ -90,6 +90,6 @@ MUTANTS = (
         streamed_text.split,
         "text.endswith(mark[:n])",
         "False",
-        stops.test_a_stop_string_across_tokens_is_never_shown,
+        properties.test_text_is_held_back_no_longer_than_it_may_begin_a_stop_string,
     ),
 )

@@ -33,18 +33,6 @@ def conversation(*lengths, system=5):
     return messages
 
 
-def test_exactly_full_fits():
-    messages = conversation(3, 3)
-    assert fit(messages, encode, len(encode(messages))) == (encode(messages), 0)
-
-
-def test_whole_turns_are_dropped_from_the_beginning():
-    messages = conversation(10, 10, 10, 10)
-    tokens, dropped = fit(messages, encode, 60)
-    kept = [messages[0], *messages[1 + 2 * dropped :]]
-    assert tokens == encode(kept)
-
-
 @pytest.mark.parametrize("room", [10, 5, 1])
 def test_a_question_that_does_not_fit_alone_is_refused_with_both_numbers(room):
     with pytest.raises(ContextFull, match=rf"\d+ tokens.*room for {room}"):

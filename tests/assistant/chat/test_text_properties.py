@@ -76,6 +76,12 @@ def test_stop_strings_are_never_shown_and_nothing_else_is_lost(text, cuts, strin
         assert text.startswith(tuple(strings), len(shown))
 
 
+def test_text_is_held_back_no_longer_than_it_may_begin_a_stop_string():
+    answer = AnswerText(AnswerBeginning(TokenText(lambda token: b"")), stops=("<end>",))
+    shown = ["".join(each.text for each in answer.add(token(part))) for part in ("a<e", "lse", "b")]
+    assert shown == ["", "a<else", "b"]
+
+
 MASK = chr(MEANINGLESS[0])
 FRAGMENTS = st.sampled_from(
     (

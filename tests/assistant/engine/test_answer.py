@@ -6,7 +6,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pytest
 
 from assistant.chat.answer_text import AnswerText
 from assistant.chat.thinking import PartPosition, find_markers
@@ -115,31 +114,12 @@ def test_a_character_of_several_tokens_appears_with_the_last_of_them():
     assert finish(begun).text == "a😀!"
 
 
-def test_a_character_may_be_spread_over_rounds():
-    begun = answer()
-    shown = [begun.add(sps(token)) for token in (50, 51, 52)]
-    assert text_of(shown) == "😀!"
-
-
-def test_bytes_that_are_no_text_become_replacement_characters():
-    begun = answer()
-    begun.add(sps(53, 0))
-    assert finish(begun).text == "\ufffda"
-
-
 def test_an_incomplete_character_at_the_end_is_shown_as_one_replacement():
     begun = answer(max_tokens=2)
     begun.add(sps(0))
     begun.add(sps(50))
     assert begun.stop is Stop.LENGTH
     assert finish(begun).text == "a\ufffd"
-
-
-@pytest.mark.parametrize("held", [False, True])
-def test_what_was_shown_and_the_final_text_are_the_same(held):
-    begun = answer(stop_strings=("bz",) if held else ())
-    events = [begun.add(sps(0, 1)), *begun.finish()]
-    assert text_of(events) == events[-1].text == "ab"
 
 
 def test_a_stop_string_across_tokens_ends_the_answer_and_is_not_shown():

@@ -9,7 +9,7 @@ from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.policy import Control
 from assistant.engine.reply import Assistant
-from assistant.events import Decoded, Finished, Noticed, OneOf, Prepared, Stop
+from assistant.events import Decoded, Finished, Noticed, Prepared, Stop
 from assistant.request import Message, Request, Sampling, Tool
 from models.errors import UsageError
 from tests import tiny, tiny_thinking
@@ -81,15 +81,6 @@ def test_what_a_call_leaves_no_choice_about_takes_few_evaluations(assistant):
     stats = end(ask(assistant, lookahead=16)).stats
     assert stats.sources["form"].accepted > 60
     assert stats.tokens_per_eval > 3
-
-
-def test_with_a_seed_both_modes_and_any_lookahead_call_alike(assistant):
-    for choice in ("required", "auto"):
-        for seed in range(2):
-            plain = end(ask(assistant, choice, "ars", None, seed=seed, max_tokens=120))
-            for lookahead in (1, 8):
-                again = end(ask(assistant, choice, lookahead=lookahead, seed=seed, max_tokens=120))
-                assert again.token_ids == plain.token_ids
 
 
 def test_calls_may_follow_one_another_and_a_stop_string_is_none_within_them(assistant):
@@ -164,14 +155,6 @@ def test_the_next_round_reads_only_what_is_new(assistant):
     events = ask(assistant, messages=(asked, answer, result), max_tokens=1)
     prepared = next(event for event in events if isinstance(event, Prepared))
     assert prepared.cached_tokens >= prompt + len(over.token_ids)
-
-
-def test_several_answers_call_each_and_a_seed_gives_them_alone(assistant):
-    told = [event for event in ask(assistant, answers=3, seed=5) if isinstance(event, OneOf)]
-    ends = {each.answer: each.event for each in told if isinstance(each.event, Finished)}
-    for number in range(3):
-        assert fits(ends[number].calls[0])
-        assert ends[number].token_ids == end(ask(assistant, seed=5 + number)).token_ids
 
 
 def test_a_call_comes_after_the_thought_and_what_is_thought_is_no_call(tmp_path, open_model):

@@ -128,22 +128,3 @@ def test_a_stored_conversation_is_taken_up_again_by_the_next_engine(setup, worth
         prepared = heard.until(Prepared)
         assert prepared.cached_tokens == prepared.prompt_tokens - 1
         assert heard.end().text == first.text
-
-
-def test_an_engine_that_is_closed_or_loads_other_models_keeps_what_was_read(setup, worth_keeping):
-    with running(load=setup) as (engine, heard):
-        engine.submit(ask("Why is the sky blue? " * 10, stored=True))
-        heard.end()
-        engine.submit(setup)
-        heard.end()
-        assert len(snapshots()) == 1
-
-
-def test_a_private_conversation_leaves_no_snapshot(setup, worth_keeping):
-    with running(load=setup) as (engine, heard):
-        engine.submit(ask("Why is the sky blue? " * 10))
-        heard.end()
-        time.sleep(0.3)
-        engine.submit(setup)
-        heard.end()
-    assert not folder().exists()

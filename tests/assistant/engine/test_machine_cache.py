@@ -125,18 +125,6 @@ def test_look_in_a_busy_moment_leaves_nothing_once_another_was_in_peace(
             assert {n: costs.verify(n) for n in peace} == pytest.approx(peace)
 
 
-def test_file_of_an_earlier_version_is_read(tmp_path):
-    remember_times(model(), "verify", Times({1: 1.0, 4: 2.0}), tmp_path)
-    (file,) = tmp_path.iterdir()
-    kept = json.loads(file.read_text())
-    old = {key: {**each, "slope": 1e-5, "drift": {"1": 0.7}} for key, each in kept.items()}
-    file.write_text(json.dumps(old))
-    target = model()
-    costs = cached_or_measured(target, None, tmp_path)
-    assert (costs.verify(1), costs.verify(4)) == (1.0, 2.0)
-    assert not target.widths
-
-
 @pytest.mark.parametrize(
     "damage",
     [

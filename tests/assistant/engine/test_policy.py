@@ -1,10 +1,8 @@
 """Who decides what a round proposes."""
 
-import pytest
-
 from assistant.decoding.lookahead.controller import SHORT, Controller
 from assistant.decoding.lookahead.throughput_plan import ThroughputPlan
-from assistant.decoding.sources.draft import Fixed, Run
+from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.model import PrefillOption, restart_options
 from assistant.engine.policy import FIXED_LOOKAHEAD, Control, Policy
 from assistant.events import Reason
@@ -21,22 +19,6 @@ def under_way(machine=FLAT, draft=1.0):
     made = policy(machine=machine, draft=draft)
     decode(made.controller, Text(), costs(machine, draft), rounds=20)
     return made
-
-
-@pytest.mark.parametrize(
-    ("mode", "lookahead", "room", "proposed"),
-    [
-        ("ars", None, 31, 0),
-        ("ars", 5, 31, 0),
-        ("sps", 5, 31, 5),
-        ("sps", 5, 2, 2),
-        ("auto", 7, 9, 7),
-    ],
-)
-def test_what_the_user_chose_is_done(mode, lookahead, room, proposed):
-    plan = policy(mode, lookahead).plan(room)
-    assert isinstance(plan, Fixed)
-    assert plan.room == proposed
 
 
 def test_without_measurements_sps_proposes_a_few_and_auto_nothing():
@@ -68,24 +50,6 @@ def test_a_user_who_wants_sps_has_the_draft_read():
     assert policy("sps", machine=STEEP, draft=4).reading(ways(100_000), 200).unread == 100_000
     assert policy("sps", 0).reading(ways(100_000), 200) is None
     assert policy("ars").reading(ways(100_000), 200) is None
-
-
-@pytest.mark.parametrize(
-    ("mode", "lookahead", "machine", "reason"),
-    [
-        ("ars", None, FLAT, Reason.ARS),
-        ("ars", 5, FLAT, Reason.ARS),
-        ("sps", 3, FLAT, Reason.CHOSEN),
-        ("auto", 0, FLAT, Reason.CHOSEN),
-        ("sps", None, FLAT, Reason.SPS),
-        ("sps", None, None, Reason.SPS),
-        ("auto", None, None, Reason.UNMEASURED),
-        ("auto", None, FLAT, Reason.UNLIKELY),
-    ],
-)
-def test_the_reason_says_who_decided(mode, lookahead, machine, reason):
-    chosen = policy(mode, lookahead, machine)
-    assert chosen.reason(chosen.plan(31)) is reason
 
 
 def test_the_reason_tells_a_likely_guess_from_a_pause():

@@ -19,7 +19,7 @@ from assistant.events import (
     Ready,
     Stop,
 )
-from assistant.request import Count, Lane, Message, Race, Request, Sampling, Setup
+from assistant.request import Lane, Message, Race, Request, Sampling, Setup
 from tests.assistant.process.driving import near as running
 
 
@@ -123,18 +123,6 @@ def test_memory_of_a_race_is_free_when_it_is_over(race, calls):
         assert {event.role for event in heard.of(Loading)} == {"target", "draft"}
 
 
-def test_weights_of_the_chat_stay_when_only_the_race_used_the_draft(setup, race, calls):
-    freed = calls("llama_model_free")
-    with running() as (engine, heard):
-        engine.submit(replace(setup, draft=None))
-        heard.until(Ready)
-        engine.submit(race)
-        heard.until(RaceOver)
-        assert len(freed) == 1
-        engine.submit(request())
-        assert isinstance(heard.until(Finished, Failed), Finished)
-
-
 def test_cancel_stops_every_lane_and_keeps_what_was_decoded(race):
     with running() as (engine, heard):
         engine.submit(replace(race, request=request(max_tokens=400)))
@@ -213,14 +201,3 @@ def test_lane_whose_question_is_too_long_fails_and_the_others_go_on(race, setup)
         heard.until(RaceOver)
         assert heard.of(Failed, 1)[0].kind == "ContextFull"
         assert heard.of(Finished, 0)[0].stop is Stop.LENGTH
-
-
-def test_count_that_waits_does_not_keep_the_answer_from_being_steered(setup):
-    with running() as (engine, heard):
-        engine.submit(setup)
-        engine.submit(request(max_tokens=300, mode="ars"))
-        heard.until(Decoded)
-        engine.submit(Count("waits", "abc"))
-        engine.steer("sps", 2)
-        heard.until(Finished)
-        assert 2 in {event.lookahead for event in heard.of(Decoded)}

@@ -12,7 +12,6 @@ from assistant.engine.resume import MIN_TOKENS_KEPT, Resuming
 from assistant.request import Setup
 from models.files.snapshots import discard
 from models.native.engine import EngineLibrary
-from models.native.loaded import engine
 from models.native.model import NativeModel
 from models.prefix import shared
 from tests import tiny
@@ -285,20 +284,6 @@ def test_a_snapshot_of_another_build_of_the_library_is_read_again(longrope, monk
     monkeypatch.setattr(EngineLibrary, "build", lambda engine: "another")
     with loaded(longrope, 512, monkeypatch) as assistant:
         assert answer(assistant.target, assistant.resuming, CHAT) == 0
-
-
-def test_a_snapshot_of_other_settings_of_the_cache_is_read_again(open_model, tiny_target):
-    """Each setting that llama.cpp lays out or computes the cache by is part of the identity."""
-    identity = open_model(tiny_target).cache_identity
-    for name in (
-        "rope_freq_base",
-        "rope_scaling_type",
-        "type_k",
-        "type_v",
-        *engine().cache_fields,
-    ):
-        assert f" {name}=" in identity
-    assert open_model(tiny_target, flash_attention=False).cache_identity != identity
 
 
 def test_a_model_whose_name_is_no_text_has_snapshots_too(tmp_path, monkeypatch):

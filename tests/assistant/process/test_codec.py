@@ -37,7 +37,6 @@ from assistant.request import (
     SOURCES,
     Cancel,
     Count,
-    Job,
     Message,
     NextStep,
     Request,
@@ -110,25 +109,6 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         return st.lists(values(arguments[0]), max_size=3).map(tuple)
     assert origin is Mapping, hint
     return st.dictionaries(*map(values, arguments), max_size=3)
-
-
-@pytest.mark.parametrize(
-    ("codec", "union"),
-    [
-        (CHAT.commands, Job | Steer | NextStep | Cancel),
-        (CHAT.messages, Event),
-        (LAB.commands, LabJob | Steer | NextStep | Cancel),
-        (LAB.messages, LabEvent),
-    ],
-    ids=["chat's commands", "chat's messages", "lab's commands", "lab's messages"],
-)
-def test_a_codec_knows_every_member_and_no_other(codec: Codec, union: Any) -> None:
-    assert {kind.__name__ for kind in get_args(union)} == codec._members.keys()
-
-
-def test_the_laboratories_know_all_that_a_chat_does_and_more() -> None:
-    assert set(get_args(Event)) < set(get_args(LabEvent))
-    assert set(get_args(Job)) < set(get_args(LabJob))
 
 
 def test_a_chat_does_not_understand_the_laboratories() -> None:
@@ -239,8 +219,3 @@ async def test_a_message_that_is_too_long_is_refused_at_both_ends() -> None:
     pipe.feed_data(b"\xff\xff\xff\xff")
     with pytest.raises(Garbled):
         await receive(pipe)
-
-
-def test_a_sign_of_life_is_small() -> None:
-    assert len(framed(encoded(SAID, None))) < 16
-    assert crossed(SAID, None) is None

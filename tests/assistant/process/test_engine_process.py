@@ -324,14 +324,3 @@ async def test_closing_does_not_wait_for_who_does_not_read(
         await asyncio.sleep(0.01)
     await engine.close()
     assert (await events_of(stream))[-1] == CLOSED
-
-
-async def test_a_worker_that_stays_silent_is_given_up(setup: Setup) -> None:
-    engine = await loaded(setup)
-    stream = engine.do(ask())
-    await rest()
-    engine.last.patience_s = 0.2
-    engine.last.says(PREPARED)
-    _, end = await events_of(stream)
-    assert "no sign of life" in end.message
-    assert engine.last.sent[-1] is None  # it was asked for one

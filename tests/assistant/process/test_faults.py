@@ -138,19 +138,6 @@ def test_a_worker_that_dies_while_nothing_is_asked_is_replaced_in_silence(setup:
         assert heard.until(Finished).stop is Stop.LENGTH
 
 
-def test_a_reload_that_is_cancelled_ends_the_request_and_the_next_one_reloads(setup: Setup) -> None:
-    with running(load=setup) as (engine, heard):
-        for _ in range(3 if ALL else 2):
-            assert engine.pid is not None
-            kill(engine.pid)
-            wait_until_gone(engine.pid)
-            engine.submit(ask())
-            engine.cancel()
-            engine.submit(ask())
-            assert heard.until(Failed).kind == "Cancelled"
-            assert heard.until(Finished).stop is Stop.LENGTH
-
-
 def test_a_reload_that_fails_is_how_the_request_ends(setup: Setup, tmp_path: Path) -> None:
     path = tmp_path / "model.gguf"
     path.write_bytes(setup.target.read_bytes())

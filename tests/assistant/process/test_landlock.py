@@ -1,6 +1,5 @@
 """The engine's process can open no connection, where the system can see to that."""
 
-import ctypes
 import socket
 import subprocess
 import sys
@@ -9,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from assistant.events import Finished, Ready
-from assistant.process.landlock import forbid_connections
 from assistant.request import Setup
 from tests.assistant.process.driving import ask, running
 
@@ -65,27 +63,3 @@ def test_the_worker_is_bound_answers_and_loads_again(setup: Setup) -> None:
         heard.until(Finished)
         status = Path(f"/proc/{engine.pid}/status").read_text()
         assert ("NoNewPrivs:\t1" in status) == supported
-
-
-@pytest.mark.parametrize("answers", [(-1,), (3,), (7, -1), (7, 5, -1)])
-def test_a_system_that_cannot_is_no_error(
-    monkeypatch: pytest.MonkeyPatch, answers: tuple[int, ...]
-) -> None:
-    """No such call, too old, no ruleset, no restriction."""
-    rest = iter(answers)
-
-    class Libc:
-        @staticmethod
-        def prctl(*arguments: object) -> int:
-            return 0
-
-        class syscall:  # as C calls it
-            restype = None
-
-            def __new__(cls, *arguments: object) -> int:  # type: ignore[misc]
-                return next(rest)
-
-    monkeypatch.setattr(ctypes, "CDLL", lambda *arguments, **options: Libc)
-    monkeypatch.setattr("os.close", lambda descriptor: None)
-    assert not forbid_connections()
-    assert next(rest, None) is None

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import Counted, Decoded, Failed, Finished, RaceOver, RaceReady, Ready
+from assistant.events import Decoded, Failed, Finished
 from assistant.process import wire
-from assistant.request import Count, Lane, Race, Setup
+from assistant.request import Setup
 from tests.assistant.process.driving import ask, near, running
 
 ROOT = Path(__file__).parents[3]
@@ -21,23 +21,6 @@ def test_the_answer_is_that_of_an_engine_in_this_process(setup: Setup) -> None:
         rounds = [event.tokens for event in heard.of(Decoded)]
         answers.append((finished.text, finished.token_ids, finished.stop, rounds))
     assert answers[0] == answers[1]
-
-
-def test_counting_and_racing_cross_the_pipes_too(setup: Setup) -> None:
-    with running() as (engine, heard):
-        engine.submit(Count("nothing to count with", "four"))
-        assert heard.until(Failed).message == "No model is loaded."
-        engine.submit(setup)
-        engine.submit(Count("label", "four"))
-        heard.until(Ready)
-        assert heard.until(Counted) == Counted("label", 4)
-        lanes = (Lane("ArS", setup, "ars"), Lane("SpS", setup, "sps", 2))
-        engine.submit(Race(lanes, ask()))
-        assert len(heard.until(RaceReady).lanes) == 2
-        heard.until(RaceOver)
-        assert [len(heard.of(Finished, lane)) for lane in (0, 1)] == [1, 1]
-        engine.submit(ask())
-        heard.until(Finished)
 
 
 def test_what_is_too_long_for_the_pipe_fails_and_the_next_is_answered(

@@ -32,21 +32,6 @@ def test_loading_reports_progress_and_ends_in_ready(both: Both, setup: Setup) ->
     assert loading[-1].fraction == 1
 
 
-def test_answers_come_in_the_order_of_the_requests(both: Both, setup: Setup) -> None:
-    engine, heard = both
-    engine.submit(setup)
-    for length in (5, 9, 3):
-        engine.submit(ask(max_tokens=length))
-    heard.until(Ready)
-    assert [heard.end().stats.generated_tokens for _ in range(3)] == [5, 9, 3]
-
-
-def test_a_request_without_a_model_fails_in_a_sentence(both: Both) -> None:
-    engine, heard = both
-    engine.submit(ask())
-    assert "No model is loaded" in heard.until(Failed).message
-
-
 def test_a_failed_load_is_told_and_a_good_one_follows(
     both: Both, setup: Setup, tmp_path: Path
 ) -> None:
@@ -102,15 +87,6 @@ def test_a_cancel_stops_a_load_and_jobs_that_wait(both: Both, slow: Setup) -> No
     engine.cancel()
     assert heard.until(Failed).message == "Stopped before it began."
     assert heard.until(Finished).stop is Stop.CANCELLED
-
-
-def test_a_cancel_while_idle_stops_nothing_later(both: Both, setup: Setup) -> None:
-    engine, heard = both
-    engine.submit(setup)
-    heard.until(Ready)
-    engine.cancel()
-    engine.submit(ask())
-    assert heard.until(Finished).stop is Stop.LENGTH
 
 
 def test_steering_takes_effect_in_the_answer_under_way(both: Both, setup: Setup) -> None:
