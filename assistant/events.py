@@ -229,8 +229,8 @@ class Answered(Struct, frozen=True, tag=True):
         return self.tokens / self.decode_s if self.decode_s else 0.0
 
 
-BatchEvent = Prepared | Prefilled | Noticed | OneOf | Answered
-"""The events of several answers that are decoded together; `Failed` if they cannot continue."""
+BatchEvent = Prepared | Prefilled | Noticed | OneOf | Answered | Failed
+"""The events of several answers to one request."""
 
 
 class RaceReady(Struct, frozen=True, tag=True):
@@ -254,7 +254,4 @@ class RaceOver(Struct, frozen=True, tag=True):
     """All lanes have ended."""
 
 
-Event = (
-    Loading | Ready | Prepared | Prefilled | Noticed | Decoded | Finished
-    | OneOf | Answered | RaceReady | LaneEvent | RaceOver | Counted | Failed
-)  # fmt: skip
+Event = Loading | Ready | AnswerEvent | BatchEvent | RaceReady | LaneEvent | RaceOver | Counted

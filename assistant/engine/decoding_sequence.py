@@ -81,7 +81,7 @@ class DecodingSequence:
 def own_sources(sources: Sequence[Source]) -> Iterator[Source]:
     """Yield the draft sources of one of several answers.
 
-    Sources that learn from the text begin anew, so that no answer is drafted from another. The
+    Sources that learn from the text start empty, so that no answer is drafted from another. The
     draft model holds one text and is left out.
     """
     for source in sources:

@@ -24,12 +24,12 @@ from assistant.engine.rounds import MultiSequenceModel, Rounds, SequenceRound, p
 from assistant.engine.sources.certain import Forced, ForcedSource, FormSource
 from assistant.events import (
     Answered,
+    AnswerEvent,
     BatchEvent,
     Decoded,
     Finished,
     Noticed,
     OneOf,
-    Prefilled,
     Prepared,
     Stats,
     Stop,
@@ -42,9 +42,6 @@ if TYPE_CHECKING:  # few answers need the libraries of these
     from assistant.calling.reader import CallReader
     from assistant.forms.forms import Forms, MakeMask
     from assistant.forms.mask import FormMask
-
-AnswerStep = Prepared | Noticed | Prefilled | Decoded | Finished
-"""The events of one answer that can begin."""
 
 
 IN_TURN = "This model holds one text at a time, so the answers come one after another."
@@ -94,7 +91,7 @@ class Assistant:
 
     def reply(
         self, request: Request, control: Control, clock: Clock = perf_counter
-    ) -> Iterator[AnswerStep]:
+    ) -> Iterator[AnswerEvent]:
         """Yield the events of one answer, `Prepared` first and `Finished` last.
 
         `control` may change the mode meanwhile, and stop the answer: what was decoded is kept, and
@@ -137,7 +134,7 @@ class Assistant:
 
     def _in_turn(
         self, request: Request, control: Control, clock: Clock
-    ) -> Iterator[tuple[int, AnswerStep]]:
+    ) -> Iterator[tuple[int, AnswerEvent]]:
         yield (
             0,
             Noticed(IN_TURN),
@@ -154,7 +151,7 @@ class Assistant:
         request: Request,
         control: Control,
         clock: Clock,
-    ) -> Iterator[tuple[int, AnswerStep]]:
+    ) -> Iterator[tuple[int, AnswerEvent]]:
         """Decode one answer for each list of draft sources; yield events with its number."""
         stopwatch = Stopwatch(self.target, self.draft, clock)
         prompt, form, stats = self._prepared(request, control)

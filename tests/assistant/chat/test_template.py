@@ -61,13 +61,6 @@ def test_a_template_that_fails_is_replaced_and_said(source):
     assert template.render([USER]) == "<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n"
 
 
-@pytest.mark.parametrize("source", [LOOP + "{{ 'x' * 100000 }}", LOOP + " " * 300_000])
-def test_a_template_that_adds_far_more_than_was_written_is_replaced_and_said(source):
-    template = ChatTemplate(source, CHATML)
-    assert template.render([SYSTEM, USER]).startswith("<|im_start|>system\nBe brief.<|im_end|>")
-    assert "template fails" in str(template.notice)
-
-
 def test_what_a_template_says_when_it_fails_is_cut():
     template = ChatTemplate("{{ raise_exception('no ' * 100000) }}", CHATML)
     template.render([USER])
@@ -115,14 +108,6 @@ def test_a_conversation_that_a_template_refuses_costs_no_other_its_template(odd)
     assert template.render(odd).startswith("<|im_start|>")
     assert "for this conversation" in str(template.notice)
     assert template.render([USER]) == "[user]Why?"
-    assert template.notice is None
-
-
-def test_many_short_messages_are_no_bomb():
-    around = LOOP.replace("[", "<|start_header_id|>").replace("]", "<|end_header_id|>\n\n")
-    template = ChatTemplate(around, CHATML)
-    said = [Message("user" if i % 2 == 0 else "assistant", "hi") for i in range(3001)]
-    assert template.render(said).count("<|start_header_id|>") == 3001
     assert template.notice is None
 
 

@@ -145,7 +145,7 @@ def test_several_answers_have_the_form_each_and_a_seed_gives_them_alone(assistan
         (AnswerForm("schema", '{"$ref": "#"}'), "nothing at all fits it"),
         (AnswerForm("schema", '{"$ref": "https://example.org/a.json"}'), "another file"),
         (AnswerForm("schema", '{"items":' * 5000 + "{}" + "}" * 5000), "cannot be used: "),
-        (AnswerForm("schema", json.dumps({"enum": [*map(str, range(90_000))]})), "too big"),
+        (AnswerForm("schema", json.dumps({"enum": [*map(str, range(90_000))]})), "it is too large"),
         (AnswerForm("regex", "(ab"), "unclosed group"),
         (AnswerForm("regex", "[^\\s\\S]"), "nothing at all fits it"),
         (AnswerForm("regex", "(?=a)b"), "look-around"),
