@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from assistant.decoding.sampling import Range as Range
 from assistant.decoding.sampling import Sampling as Sampling
+from assistant.draft_sources import BASELINES
 from assistant.draft_sources import SOURCES as SOURCES
 from assistant.draft_sources import USUAL_SOURCES as USUAL_SOURCES
 from models.engines import EngineName
@@ -170,7 +171,7 @@ class Request:
         if self.tool_choice == "required" and not names:
             raise UsageError("a call is required, and there are no tools")
         for source in self.sources:
-            if source not in SOURCES:
+            if source not in (*SOURCES, *BASELINES):
                 raise UsageError(f"a source must be one of {', '.join(SOURCES)}: {source}")
 
 

@@ -6,7 +6,7 @@ The checks, the command line's options, the settings screen, `specchat config` a
 
 from dataclasses import dataclass, replace
 
-from assistant.request import MOST_ANSWERS, RULES, USUAL_SOURCES, Range, Sampling
+from assistant.request import MOST_ANSWERS, RULES, SOURCES, Range, Sampling
 from models.engines import ENGINES
 from tui.settings.kinds import (
     FLAG,
@@ -101,11 +101,7 @@ THINKING = (
     Key("thinking_budget", _at_least(0, "none"), "none", "Tokens a thought may take.", ANSWER),
     Key("show_thinking", FLAG, False, "Show thoughts in full.", NOW),
 )
-_MODES, _LOOKAHEAD, _SOURCES = (
-    choice("auto", "sps", "ars"),
-    Range(0, 31),
-    some_of(USUAL_SOURCES, "auto"),
-)
+_MODES, _LOOKAHEAD, _SOURCES = choice("auto", "sps", "ars"), Range(0, 31), some_of(SOURCES, "auto")
 _RULES, _PRESET = choice(*RULES), text("none", "NAME")
 SPECULATION = (
     Key("mode", _MODES, "auto", "SpS, ArS, or whichever is faster here.", ROUND, variable=True),

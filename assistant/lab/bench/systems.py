@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import cast
 
-from assistant.request import SOURCES, Mode
+from assistant.draft_sources import BASELINES, SOURCES
+from assistant.request import Mode
 from models.engines import EngineName
 from models.errors import UsageError
 
@@ -82,7 +83,7 @@ def _system(text: str) -> System:
 
 def _sources(text: str, way: str) -> tuple[str, ...]:
     names = tuple(way.split("+"))
-    if unknown := [name for name in names if name not in SOURCES]:
-        known = f"neither a mode nor of {', '.join(SOURCES)}"
+    if unknown := [name for name in names if name not in SOURCES + BASELINES]:
+        known = f"neither a mode nor of {', '.join(SOURCES + BASELINES)}"
         raise UsageError(f"{text!r} is not a system: {unknown[0]!r} is {known}.")
     return names

@@ -70,7 +70,7 @@ def test_death_of_the_engine_is_a_model_error_and_the_terminal_is_fine(target: P
     (engine,) = psutil.Process(process.pid).children()
     engine.send_signal(signal.SIGABRT)
     assert process.wait(WAIT_S) == 3
-    while b"measured this machine" not in said:
+    while b"while it measured" not in said:
         said += os.read(ours, 4096)
     os.close(ours)
     assert said.rindex(b"\x1b[?25h") > said.rindex(b"\x1b[?25l")  # the cursor is back
