@@ -4,16 +4,13 @@ import json
 
 import pytest
 
-from assistant.decoding.mapping import Mapping
-from assistant.decoding.sources.model import ModelSource
-from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.policy import Control
-from assistant.engine.reply import Assistant
-from assistant.events import Decoded, Finished, Noticed, Prepared, Stop
+from assistant.events import Decoded, Noticed, Prepared, Stop
 from assistant.request import Message, Request, Sampling, Tool
 from models.errors import UsageError
 from tests import tiny, tiny_thinking
 from tests.assistant.chat.test_tool_prompts import STRINGS, template
+from tests.assistant.engine.answering import answer, assistant_of, end, tokens
 
 SCHEMA = {
     "type": "object",
@@ -28,29 +25,23 @@ LOUD = Sampling(1.0, 0, 1.0)
 @pytest.fixture
 def assistant(tmp_path, tiny_draft, open_model):
     path = tiny.write(tmp_path / "target.gguf", template=template(), stops=False)
-    target, draft = open_model(path, texts=3), open_model(tiny_draft)
-    model = ModelSource(draft, Mapping.by_number(target.n_vocab, draft.n_vocab))
-    made = Assistant(target, target.weights.vocab, [SuffixSource(), model])
-    made.several = target
-    return made
+    return assistant_of(open_model, path, tiny_draft)
 
 
 def ask(assistant, choice="required", mode="sps", lookahead=6, **options):
     options = {"sampling": LOUD, "max_tokens": 200, "parallel_calls": False, **options}
     messages = options.pop("messages", (Message("user", "?"),))
-    request = Request(
-        messages, mode=mode, lookahead=lookahead, tools=(WEATHER,), tool_choice=choice, **options
+    return answer(
+        assistant,
+        Request(
+            messages,
+            mode=mode,
+            lookahead=lookahead,
+            tools=(WEATHER,),
+            tool_choice=choice,
+            **options,
+        ),
     )
-    tell = assistant.reply if request.answers == 1 else assistant.replies
-    return list(tell(request, Control(mode, lookahead)))
-
-
-def end(events):
-    return next(event for event in events if isinstance(event, Finished))
-
-
-def tokens(events):
-    return [token for event in events if isinstance(event, Decoded) for token in event.tokens]
 
 
 def fits(call):
@@ -127,8 +118,7 @@ def test_calls_in_the_syntax_of_gemma_fit_and_end_where_it_waits_for_results(
 ):
     names = (*tiny.CONTROLS, "<|tool_call>", "<tool_call|>", '<|"|>', "<|tool_response>")
     path = tiny.write(tmp_path / "g.gguf", template=template(call=STRINGS), controls=names)
-    target = open_model(path)
-    assistant = Assistant(target, target.weights.vocab)
+    assistant = assistant_of(open_model, path)
     switch = {"type": ["boolean", "null"]}
     schema = {"properties": {"unit": {"enum": ["c", "f"]}, "n": switch}, "required": ["unit"]}
     tools = (Tool("get", "", json.dumps(schema)),)
@@ -141,7 +131,7 @@ def test_calls_in_the_syntax_of_gemma_fit_and_end_where_it_waits_for_results(
         said = json.loads(call.arguments)
         assert said.pop("unit") in {"c", "f"}
         assert said.get("n") in {True, False, None}
-    assert target.weights.vocab.controls["<|tool_response>"] in target.weights.vocab.stop_tokens
+    assert assistant.vocab.controls["<|tool_response>"] in assistant.vocab.stop_tokens
 
 
 def test_the_next_round_reads_only_what_is_new(assistant):
@@ -159,8 +149,8 @@ def test_the_next_round_reads_only_what_is_new(assistant):
 
 def test_a_call_comes_after_the_thought_and_what_is_thought_is_no_call(tmp_path, open_model):
     opened = template().replace("assistant\n' }}", "assistant\n<think>\n' }}")
-    target = open_model(tiny_thinking.write(tmp_path / "t.gguf", template=opened))
-    assistant = Assistant(target, target.weights.vocab)
+    path = tiny_thinking.write(tmp_path / "t.gguf", template=opened)
+    assistant = assistant_of(open_model, path)
     for seed in range(3):
         events = ask(assistant, thinking_budget=9, seed=seed)
         over = end(events)

@@ -5,14 +5,10 @@ import re
 
 import pytest
 
-from assistant.decoding.mapping import Mapping
-from assistant.decoding.sources.model import ModelSource
-from assistant.decoding.sources.suffix import SuffixSource
-from assistant.engine.policy import Control
-from assistant.engine.reply import Assistant
-from assistant.events import Decoded, Finished, OneOf, Stop
+from assistant.events import Stop
 from assistant.request import AnswerForm, Message, Request, Sampling
 from models.errors import UsageError
+from tests.assistant.engine.answering import answer, assistant_of, end, endings, tokens
 
 PERSON = {
     "type": "object",
@@ -29,23 +25,15 @@ SCHEMA = AnswerForm("schema", json.dumps(PERSON))
 
 @pytest.fixture
 def assistant(tiny_target, tiny_draft, open_model):
-    target, draft = open_model(tiny_target, texts=3), open_model(tiny_draft)
-    model = ModelSource(draft, Mapping.by_number(target.n_vocab, draft.n_vocab))
-    made = Assistant(target, target.weights.vocab, [SuffixSource(), model])
-    made.several = target
-    return made
+    return assistant_of(open_model, tiny_target, tiny_draft)
 
 
 def ask(assistant, form, mode="sps", lookahead=3, **options):
     options = {"sampling": Sampling(1.0, 0, 1.0), "max_tokens": 200, **options}
     messages = options.pop("messages", (Message("user", "?"),))
-    request = Request(messages, mode=mode, lookahead=lookahead, form=form, **options)
-    tell = assistant.reply if request.answers == 1 else assistant.replies
-    return list(tell(request, Control(mode, lookahead)))
-
-
-def end(events):
-    return next(event for event in events if isinstance(event, Finished))
+    return answer(
+        assistant, Request(messages, mode=mode, lookahead=lookahead, form=form, **options)
+    )
 
 
 def is_person(text):
@@ -94,12 +82,11 @@ def test_with_a_seed_both_modes_and_any_lookahead_say_the_same_with_a_form(assis
 def test_what_the_form_leaves_no_choice_about_is_proposed_and_never_rejected(assistant):
     form = AnswerForm("regex", "The answer is (yes|no), and that is all there is to say\\.")
     events = ask(assistant, form, lookahead=8)
-    tokens = [token for event in events if isinstance(event, Decoded) for token in event.tokens]
     tally = end(events).stats.sources["form"]
     assert tally.tested == tally.accepted > 30
-    assert sum(token.source == "form" for token in tokens) >= tally.accepted
+    assert sum(token.source == "form" for token in tokens(events)) >= tally.accepted
     assert end(events).stats.tokens_per_eval > 4
-    assert end(events).stats.masked_rows >= len(tokens)
+    assert end(events).stats.masked_rows >= len(tokens(events))
 
 
 def test_an_answer_stops_where_its_form_is_complete_without_another_evaluation(assistant):
@@ -123,12 +110,7 @@ def test_a_continued_answer_ends_the_form_that_it_began(assistant):
 
 
 def test_several_answers_have_the_form_each_and_a_seed_gives_them_alone(assistant):
-    events = ask(assistant, SCHEMA, answers=3, seed=5)
-    ends = {
-        told.answer: told.event
-        for told in events
-        if isinstance(told, OneOf) and isinstance(told.event, Finished)
-    }
+    ends = endings(ask(assistant, SCHEMA, answers=3, seed=5))
     for number in range(3):
         assert is_person(ends[number].text)
         assert ends[number].text == end(ask(assistant, SCHEMA, seed=5 + number)).text

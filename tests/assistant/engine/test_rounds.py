@@ -20,12 +20,12 @@ from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.sources.tail import TailSource
 from assistant.engine.decoding_sequence import DecodingSequence, rule_of, warp_of
 from assistant.engine.policy import Control, Policy
-from assistant.engine.reply import Assistant
 from assistant.engine.rounds import Rounds
-from assistant.events import Answered, Decoded, Finished, Noticed, OneOf, Prepared, Reason, Stop
+from assistant.events import Decoded, Noticed, OneOf, Prepared, Reason, Stop
 from assistant.request import MOST_ANSWERS, Message, Sampling
 from models.errors import ContextFull, UsageError
 from tests import tiny
+from tests.assistant.engine.answering import answer, assistant_of, endings
 from tests.assistant.engine.pressing import CHOSEN, Counting, Pressed, greedy
 from tests.assistant.engine.test_assistant import QUESTION, ask, opened
 from tests.exact.exact_rows import keep_all
@@ -43,12 +43,7 @@ def assistant(open_model, tiny_target):
 
 
 def several(open_model, path):
-    """Return an assistant whose target holds several texts; its control is `control`."""
-    control = Control()
-    model = open_model(path, texts=MOST_ANSWERS, cancel=control.cancel)
-    made = Assistant(model, model.weights.vocab, [SuffixSource(), TailSource()])
-    made.several, made.control = model, control
-    return made
+    return assistant_of(open_model, path, None, SuffixSource(), TailSource())
 
 
 def replies(assistant, request):
@@ -58,21 +53,7 @@ def replies(assistant, request):
 
 
 def single(assistant, request):
-    control = assistant.control
-    control.mode, control.lookahead = request.mode, request.lookahead
-    return list(assistant.reply(request, control))[-1]
-
-
-def endings(events) -> dict[int, Finished]:
-    """Return how each answer ended; each does once, after all it said."""
-    ends: dict[int, Finished] = {}
-    for event in events:
-        if isinstance(event, OneOf):
-            assert event.answer not in ends
-            if isinstance(event.event, Finished):
-                ends[event.answer] = event.event
-    assert isinstance(events[-1], Answered)
-    return ends
+    return answer(assistant, request)[-1]
 
 
 @dataclass

@@ -5,13 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.decoding.sources.suffix import SuffixSource
-from assistant.engine.policy import Control
-from assistant.engine.reply import Assistant
-from assistant.events import Decoded, Finished, Noticed, OneOf, Stop
-from assistant.request import MOST_ANSWERS, AnswerForm, Message, Request, Sampling
+from assistant.events import Noticed, Stop
+from assistant.request import AnswerForm, Message, Request, Sampling
 from assistant.tokens import said
 from tests import tiny, tiny_thinking
+from tests.assistant.engine import answering
+from tests.assistant.engine.answering import assistant_of, endings
 
 ASKED = Message("user", "Why?")
 REQUEST = Request(
@@ -24,19 +23,9 @@ def thinking(tmp_path_factory):
     return tiny_thinking.write(tmp_path_factory.mktemp("tiny") / "thinking.gguf")
 
 
-def assistant_of(open_model, path):
-    control = Control()
-    model = open_model(path, texts=MOST_ANSWERS, cancel=control.cancel)
-    made = Assistant(model, model.weights.vocab, [SuffixSource()])
-    made.several, made.control = model, control
-    return made
-
-
 def answer(assistant, request):
-    assistant.control.mode, assistant.control.lookahead = request.mode, request.lookahead
-    events = list(assistant.reply(request, assistant.control))
-    tokens = [token for event in events if isinstance(event, Decoded) for token in event.tokens]
-    return events[-1], tokens
+    events = answering.answer(assistant, request)
+    return events[-1], answering.tokens(events)
 
 
 def test_a_thought_that_had_its_share_is_closed_and_the_answer_follows(open_model, thinking):
@@ -97,12 +86,7 @@ def test_a_stop_string_ends_the_answer_alone(open_model, thinking):
 def test_each_of_several_answers_has_a_thought_of_its_own(open_model, thinking):
     assistant = assistant_of(open_model, thinking)
     alone = [answer(assistant, replace(REQUEST, seed=3 + i))[0] for i in range(3)]
-    events = assistant.replies(replace(REQUEST, answers=3), assistant.control)
-    ends = {
-        event.answer: event.event
-        for event in events
-        if isinstance(event, OneOf) and isinstance(event.event, Finished)
-    }
+    ends = endings(answering.answer(assistant, replace(REQUEST, answers=3)))
     assert [(ends[i].thought, ends[i].text) for i in range(3)] == [
         (each.thought, each.text) for each in alone
     ]
