@@ -1,10 +1,9 @@
 """Jobs for the engine and orders about them: frozen values that can be sent to another process."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 from assistant.decoding.sampling import Range as Range
 from assistant.decoding.sampling import Sampling as Sampling
@@ -187,21 +186,6 @@ LaneNumbers = tuple[int, ...]
 """The numbers of lanes that need the same engine. Their process computes a `NextStep` at a time."""
 
 
-@runtime_checkable
-class HasLanes(Protocol):
-    """A job whose lanes may need several engines."""
-
-    @property
-    def part(self) -> LaneNumbers | None:
-        """Which lanes this process runs; None: all."""
-        ...
-
-    @property
-    def setups(self) -> "Sequence[Setup]":
-        """What each of its lanes needs."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Lane:
     """One lane of a race."""
@@ -224,7 +208,7 @@ class Race:
     part: LaneNumbers | None = None  # which lanes this process runs; None: all
 
     @property
-    def setups(self) -> "Sequence[Setup]":
+    def setups(self) -> list[Setup]:
         """What each lane needs."""
         return [lane.setup for lane in self.lanes]
 

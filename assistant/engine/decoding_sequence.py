@@ -1,6 +1,6 @@
 """An answer being decoded: its tokens, verification rule, draft sources and constraints."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,20 +78,15 @@ class DecodingSequence:
         return Noticed(f"{error} The answer goes on without the draft model.")
 
 
-def own_sources(sources: Sequence[Source]) -> Iterator[Source]:
-    """Yield the draft sources of one of several answers.
+def own_sources(sources: Sequence[Source]) -> list[Source]:
+    """Return the draft sources of one of several answers.
 
     Sources that learn from the text start empty, so that no answer is drafted from another. The
     draft model holds one text and is left out.
     """
-    for source in sources:
-        match source:
-            case SuffixSource() | TailSource():
-                yield type(source)()
-            case ModelSource():
-                continue
-            case _:
-                yield source
+    learning = SuffixSource | TailSource
+    own = [source for source in sources if not isinstance(source, ModelSource)]
+    return [type(source)() if isinstance(source, learning) else source for source in own]
 
 
 def rule_of(request: Request, number: int = 0) -> Rule:

@@ -118,7 +118,7 @@ class Assistant:
         """
         together = self.several is not None and self.several.most_texts >= request.answers
         if self.several and together:
-            own = [[*own_sources(self._sources(request))] for _ in range(request.answers)]
+            own = [own_sources(self._sources(request)) for _ in range(request.answers)]
             answers = self._decoded(self.several, own, request, control, clock)
         else:
             answers = self._in_turn(request, control, clock)

@@ -1,6 +1,6 @@
 """The jobs and events of the laboratories' worker. Plain frozen values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -43,7 +43,7 @@ class Lockstep:
     part: LaneNumbers | None = None  # which trials this process runs; None: all
 
     @property
-    def setups(self) -> Sequence[Setup]:
+    def setups(self) -> list[Setup]:
         """What each trial needs."""
         return [trial.setup for trial in self.trials]
 

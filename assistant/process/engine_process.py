@@ -12,7 +12,7 @@ from assistant.process.crash_message import crash_message
 from assistant.process.lanes import by_engine, merge
 from assistant.process.wire import CHAT, Protocol, TooLong
 from assistant.process.worker_process import WORKER_TIMEOUT_S, WorkerDied, WorkerProcess
-from assistant.request import AnyJob, Cancel, Count, HasLanes, Request, Setup, Steer
+from assistant.request import AnyJob, Cancel, Count, Request, Setup, Steer
 from assistant.service import EventStream, Order
 from models.errors import Cancelled, EngineDied, ModelError, OtherEngine, UsageError
 
@@ -56,7 +56,7 @@ class EngineProcess:
 
     def do(self, job: AnyJob) -> EventStream:
         """Have a job done after those before it; return its events to come."""
-        parts = by_engine(job) if isinstance(job, HasLanes) else {}
+        parts = by_engine(job) if hasattr(job, "part") else {}
         ours = self._engine or next(iter(parts), "auto")
         if ours in parts:
             self._engine = ours

@@ -6,24 +6,24 @@ sees to that; between them `merge` does, as it lets one part go a step at a time
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from assistant.events import Failed, Finished, LaneEvent, RaceOver, RaceReady, Ready
-from assistant.request import AnyJob, HasLanes, Race
+from assistant.request import AnyJob, Race
 from assistant.service import EventStream
 from models.errors import ModelError
 
 
-def by_engine(job: HasLanes) -> dict[str, AnyJob]:
-    """Return the part of a job that each engine does which its lanes name; none of a part."""
+def by_engine(job: AnyJob) -> dict[str, AnyJob]:
+    """Return the part of a job that each engine does which its lanes name; none of a part.
+
+    Such a job has `setups`, one for each lane, and a `part`: the numbers of its lanes; None: all.
+    """
     if job.part is not None:
         return {}
-    parts: dict[str, AnyJob] = {}
     names = [str(setup.engine) for setup in job.setups]
-    for name in names:
-        numbers = tuple(i for i, other in enumerate(names) if other == name)
-        parts[name] = replace(cast(AnyJob, job), part=numbers)
-    return parts
+    lanes = {name: tuple(i for i, n in enumerate(names) if n == name) for name in names}
+    return {name: replace(job, part=numbers) for name, numbers in lanes.items()}
 
 
 class LanesOfProcess:
