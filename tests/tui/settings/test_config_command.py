@@ -10,7 +10,7 @@ import pytest
 
 from tests.models.files.stores import ollama_model
 from tests.tui.shell.program import HOT, ROOT, run
-from tui.settings.keys import KEYS
+from tui.settings.settings import KEYS
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_keys_lists_the_names_that_can_be_remapped(home):
 def test_a_value_that_is_not_allowed_is_one_sentence_and_exit_code_2(home, arguments):
     path = put(home, "mode = 'sps'\ntemperature = 300\n")
     assert run(*arguments) == (
-        2, "", f"specchat: {path}:2:1: temperature must be a number from 0 to 100: 300.\n"
+        2, "", f"specchat: {path}:2: temperature must be a number from 0 to 100: 300.\n"
     )  # fmt: skip
 
 
