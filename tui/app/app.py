@@ -192,8 +192,7 @@ class SpecchatApp(Program):
         from tui.settings.screen import SettingsScreen
 
         if isinstance(self.screen, ChatScreen):
-            if self.chat.mode != self.settings.mode:
-                self.settings = replace(self.settings, mode=self.chat.mode)
+            if self.chat.mode != self.layers.given["mode"][0]:
                 mode = self.chat.mode, SettingSource("option", "Ctrl+T")
                 self.layers = self.layers.for_this_run(mode=mode)
             target = self._setup.target if self._setup else None
@@ -201,8 +200,11 @@ class SpecchatApp(Program):
 
     def _use_layers(self, layers: Layers) -> None:
         """Continue with changed settings; the models are loaded again only if they have to be."""
-        before, self.settings = self.settings, layers.settings(self.settings, self.layers)
+        before = replace(self.settings, mode=self.chat.mode)
+        self.settings = layers.settings(before, self.layers)
         self._keep(layers)
+        if before.keymap != self.settings.keymap:
+            self.set_keymap({})  # a key that is named no longer is the usual one again
         if (before.theme, before.keymap) != (self.settings.theme, self.settings.keymap):
             self.appear(self.settings)
         self.chat.apply(self.settings)

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from models.errors import StorageError, UsageError
 from models.files.disk import private_folder
 from tui.settings.keys import Value
 from tui.settings.settings import KEYS
@@ -82,45 +81,33 @@ def literal(value: Value) -> str:
     return f"[{', '.join(map(literal, value))}]" if isinstance(value, tuple) else repr(value)
 
 
-def edit(path: Path) -> None:
-    """Open the file in the user's editor, and return when it is closed; a new one is a template.
+def edit(path: Path) -> str:
+    """Open the file, or a template, in the user's editor; return what went wrong, usually nothing.
 
-    The terminal is the editor's meanwhile, with its Ctrl+C.
-
-    Raises:
-        StorageError: the file cannot be made.
-        UsageError: there is no editor, or it failed.
+    The terminal is the editor's until it ends, with Ctrl+C.
     """
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     try:
         command = shlex.split(named) or [*filter(shutil.which, EDITORS)][:1]
     except ValueError as error:
-        raise UsageError(f"EDITOR is not a command: {named} ({error}).") from error
+        return f"EDITOR is not a command: {named} ({error})."
     if not command or not shutil.which(command[0]):
         name = " ".join(["There is no editor", *command[:1]])
-        raise UsageError(f"{name}. Set EDITOR to one, or edit {path} elsewhere.")
-    _make(path)
+        return f"{name}. Set EDITOR to one, or edit {path} elsewhere."
     before = {number: signal.signal(number, _pass) for number in (signal.SIGINT, signal.SIGQUIT)}
-    try:
-        code = subprocess.run([*command, path], check=False).returncode
-    except OSError as error:
-        raise UsageError(f"The editor {command[0]} cannot be started: {error.strerror}.") from error
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    if code:
-        raise UsageError(f"The editor {command[0]} ended with exit code {code}.")
-
-
-def _make(path: Path) -> None:
-    """Make the file, if there is none."""
     try:
         private_folder(path.parent)
         with suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
             file.write(template())
+        code = subprocess.run([*command, path], check=False).returncode
     except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror}.") from error
+        return f"{path} cannot be edited: {error.strerror}."
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    how = f"exit code {code}" if code > 0 else f"signal {-code}"
+    return f"The editor {command[0]} ended with {how}." if code else ""
 
 
 def _pass(number: int, frame: object) -> None:
-    """Let the editor handle a signal; unlike one that is ignored, it inherits nothing."""
+    """Leave a signal to the editor, which would inherit it if it were ignored."""

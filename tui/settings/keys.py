@@ -30,35 +30,22 @@ class Key:
     As the annotation of a field, it has its name, its kind and its default from there.
     """
 
-    name: str = ""
-    """In `config.toml`; as an option of the command line it has dashes."""
-    field: str = ""
-    """In `Settings`."""
+    name: str = ""  # in `config.toml`; as an option of the command line it has dashes
+    field: str = ""  # in `Settings`
     kind: type = str
-    help: str = ""
-    """One line."""
-    when: str = ANSWER
-    """From when on a change counts."""
+    help: str = ""  # one line
+    when: str = ANSWER  # from when on a change counts
     default: Value = ""
-    bounds: Range = _WHOLE
-    """The numbers that are allowed."""
-    word: str | None = None
-    """What leaves the value open."""
-    words: tuple[str, ...] = ()
-    """The words that are allowed; empty allows any text."""
-    several: bool = False
-    """Whether the value is any number of the words, with commas."""
+    bounds: Range = _WHOLE  # of a number
+    word: str | None = None  # what leaves the value open
+    words: tuple[str, ...] = ()  # the values of a text; empty allows any
+    several: bool = False  # whether the value is any number of the words, with commas
     many_lines: bool = False
-    of: str = "folders"
-    """What a list holds."""
-    placeholder: str = ""
-    """What help pages show for the value; empty is chosen by the type."""
-    option: bool = True
-    """Whether the command line has it."""
-    variable: bool = False
-    """Whether the environment has it, as SPECCHAT_ and the name in capitals."""
-    daily: bool = False
-    """Whether the settings screen always shows it."""
+    of: str = "folders"  # what a list holds
+    placeholder: str = ""  # what help pages show for the value, if not its kind
+    option: bool = True  # whether the command line has it
+    variable: bool = False  # whether the environment has it, as SPECCHAT_ and the name in capitals
+    daily: bool = False  # whether the settings screen always shows it
 
     @property
     def flag(self) -> str:

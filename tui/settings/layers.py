@@ -51,7 +51,7 @@ class Layers:
         """What counts."""
         chosen = {name: (choice.value, STATE) for name, choice in self.choices.items()}
         counting = {name: chosen[name] for name in chosen if self._counts(name, self.below)}
-        preset = self._preset(self.passing) if "preset" in self.passing else {}
+        preset = self._preset(self.passing["preset"][0]) if "preset" in self.passing else {}
         return {**self.below, **counting, **preset, **self.passing}
 
     @cached_property
@@ -62,12 +62,11 @@ class Layers:
         plain = {name: said.get(name, (key.default, DEFAULT)) for name, key in KEYS.items()}
         if "preset" in self.passing:
             return plain
-        chosen = (
-            {"preset": (self.choices["preset"].value, STATE)}
-            if self._counts("preset", plain)
-            else plain
-        )
-        return {**plain, **self._preset(chosen)}
+        chosen = self._counts("preset", plain)
+        return {
+            **plain,
+            **self._preset(self.choices["preset"].value if chosen else plain["preset"][0]),
+        }
 
     def _counts(self, name: str, below: Given) -> bool:
         """Say whether a choice is still the last word."""
@@ -78,15 +77,13 @@ class Layers:
             return False
         return source == DEFAULT or value == choice.over
 
-    def _preset(self, chosen: Given) -> Given:
-        name = str(chosen["preset"][0])
+    def _preset(self, name: Value) -> Given:
         if name == NO_PRESET:
             return {}
-        if name not in self.config.presets:
-            known = ", ".join(self.config.presets) or "none yet"
-            where = self.config.path
+        if (values := self.config.presets.get(str(name))) is None:
+            known, where = ", ".join(self.config.presets) or "none yet", self.config.path
             raise UsageError(f"There is no preset {name!r}. Presets in {where}: {known}.")
-        source, values = SettingSource("preset", name), self.config.presets[name]
+        source = SettingSource("preset", str(name))
         return {key: (values[key], source) for key in PRESET_KEYS if key in values}
 
     def settings(self, start: Settings | None = None, before: "Layers | None" = None) -> Settings:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from rich.cells import set_cell_size
+from rich.cells import cell_len, set_cell_size
 from textual import on, work
 from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
@@ -17,7 +17,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from models import gguf
-from models.errors import SpecchatError
+from models.errors import SpecchatError, UsageError
 from tui.safe import safe
 from tui.settings.config_file import read
 from tui.settings.editor import edit
@@ -27,7 +27,7 @@ from tui.settings.settings import DEFAULT, KEYS
 from tui.widgets.entry_screen import EntryScreen
 from tui.widgets.keyline import KeyLine
 
-_NAME, _VALUE = 15, 22
+_NAME, _VALUE = 15, 24
 """Cells of the first two columns."""
 RECOMMENDED = {
     "temperature": "temp",
@@ -126,17 +126,19 @@ class SettingsScreen(ModalScreen[None]):
             self.now = layers
             self._use(layers)
         listed = [key.name for key in KEYS.values() if key.daily or key.name in self.now.choices]
-        here = self.list.highlighted or 0
+        here = self.key.name if self.list.options else ""
         self.list.set_options(Option(self._row(name), name) for name in listed)
-        self.list.highlighted = min(here, len(listed) - 1)
+        self.list.highlighted = listed.index(here) if here in listed else 0
 
     def _row(self, name: str) -> Content:
         value, source = self.now.given[name]
-        text = shown(value).replace("\n", " ⏎ ")
+        text = safe(shown(value).replace("\n", " ⏎ "))
+        text = f"‹ {text} ›" if self._choices(name) else text
+        text = text if cell_len(text) <= _VALUE else f"{set_cell_size(text, _VALUE - 1)}…"
         style = "bold" if name in self.now.choices else ""
         return Content.assemble(
             f"{name:<{_NAME}} ",
-            (set_cell_size(safe(f"‹ {text} ›" if self._choices(name) else text), _VALUE), style),
+            (set_cell_size(text, _VALUE), style),
             "  ",
             ("" if source == DEFAULT else safe(place(self.now, name)), "$text-muted"),
         )
@@ -213,7 +215,7 @@ class SettingsScreen(ModalScreen[None]):
         """Open `config.toml` in the user's editor, and use what it says afterwards."""
         try:
             with self.app.suspend():
-                problem = _edited(self.now.config.path)
+                problem = edit(self.now.config.path)
         except SuspendNotSupported:
             problem = f"This terminal cannot be lent to an editor. Edit {self.now.config.path}."
         self.app.clear_notifications()  # what was wrong with the file may be so no longer
@@ -222,48 +224,39 @@ class SettingsScreen(ModalScreen[None]):
             self._say(problem)
 
     def _read_again(self) -> None:
-        before = self.now.config
+        """Use what `config.toml` says by now, if that can be understood."""
+        before, layers = self.now.config, self.now
         try:
             layers = replace(self.now, config=read())
-            assert layers.given
-        except SpecchatError as error:
-            self._say(f"{error} The settings stay as they were.")
-            layers = self.now
-        self._change(layers)
-        for warning in layers.config.warnings if layers.config != before else ():
-            self._say(warning)
+            notices = [] if layers.config == before else [*layers.settings().notices]
+        except UsageError as error:
+            layers, notices = self.now, [f"{error} The settings stay as they were."]
         if layers.config.tools != before.tools:
-            self._say("Other tools count from the next start on.")
+            notices.append("Other tools count from the next start on.")
+        self._change(layers)
+        for notice in notices:
+            self._say(notice)
 
     def _say(self, text: str) -> None:
         self.notify(safe(text), title="Settings", severity="warning", timeout=10, markup=False)
 
 
-def _about(key: Key) -> str:
-    default = shown(key.default) or "empty"
-    return f"{key.help} Allowed: {key.allowed}. Default: {default}. Counts {key.when}."
-
-
 def explained(layers: Layers, name: str) -> tuple[str, str]:
     """Return why a key has its value, and what it is and may be."""
-    (_, source), (below, _) = layers.given[name], layers.below[name]
-    chosen, instead = (
-        layers.choices.get(name),
-        f"{place(layers, name, layers.below)} {shown(below)}",
-    )
+    key, source, chosen = KEYS[name], layers.given[name][1], layers.choices.get(name)
+    default, where = shown(key.default) or "empty", place(layers, name)
+    about = f"{key.help} Allowed: {key.allowed}. Default: {default}. Counts {key.when}."
     if source.is_passing:
-        why = f"Given by {source} for this run; what you choose here counts instead, and is kept."
-    elif source == STATE:
-        why = f"Chosen in specchat. Delete goes back to {instead}."
-    elif chosen is not None:
-        why = (
-            f"From {place(layers, name)}, which was set after you chose {shown(chosen.value)} here."
-        )
-    elif source == DEFAULT:
-        why = "The default."
-    else:
-        why = f"From {place(layers, name)}; what you choose here counts instead."
-    return why, _about(KEYS[name])
+        return f"Given by {source} for this run; a choice here counts instead, and is kept.", about
+    if source == STATE:
+        instead = shown(layers.below[name][0]) or "empty"
+        where = place(layers, name, layers.below)
+        return f"Chosen in specchat. Delete goes back to {instead} ({where}).", about
+    if chosen is not None:
+        return f"From {where}, which was set after you chose {shown(chosen.value)} here.", about
+    if source == DEFAULT:
+        return "The default.", about
+    return f"From {where}; a choice here counts instead.", about
 
 
 def recommended(target: Path) -> dict[str, Value]:
@@ -277,12 +270,3 @@ def recommended(target: Path) -> dict[str, Value]:
         for name, theirs in RECOMMENDED.items()
     }
     return {name: value for name, value in checked.items() if value is not None}
-
-
-def _edited(path: Path) -> str:
-    """Have the file edited; return what went wrong."""
-    try:
-        edit(path)
-    except SpecchatError as error:
-        return str(error)
-    return ""

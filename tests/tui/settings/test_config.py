@@ -13,7 +13,6 @@ from textual.theme import BUILTIN_THEMES
 from assistant.request import Sampling
 from models.errors import UsageError
 from models.files import places
-from tui.settings.checks import lines_of
 from tui.settings.config_file import Config, read, understand
 from tui.settings.editor import literal, template
 from tui.settings.keys import shown
@@ -204,39 +203,21 @@ LINES = st.one_of(
 )
 
 
-def understood_or_refused(text: str) -> Config | None:
-    try:
-        config = said(text)
-        assert Layers(config).given
-    except UsageError:
-        return None
-    return config
-
-
 @given(st.lists(LINES, max_size=8).map("\n".join))
 @settings(max_examples=500)
 @example("a = " + "9" * 5000)
 @example("[[keys]]")
 @example("[[presets]]")
 @example('preset = "x"')
-def test_any_text_is_understood_or_refused_in_one_sentence(text):
-    config = understood_or_refused(text)
-    if config is not None:
-        Layers(config).settings()
-
-
-@given(st.binary(max_size=200))
-@settings(max_examples=300)
-def test_any_bytes_are_understood_or_refused(tmp_path_factory, data):
-    path = tmp_path_factory.getbasetemp() / "bytes.toml"
-    path.write_bytes(data)
+def test_any_text_is_understood_with_the_line_of_each_key_or_refused_in_one_sentence(text):
     try:
-        read(path)
-    except UsageError as error:
-        refusal = str(error)
-    else:
-        refusal = str(path)
-    assert refusal.startswith(str(path))
+        config = said(text)
+        Layers(config).settings()
+    except UsageError:
+        return
+    if "\r" not in text:  # `read` has made them line feeds
+        lines = text.split("\n")
+        assert all(name in lines[config.lines[name] - 1] for name in config.values)
 
 
 @given(st.sampled_from(list(KEYS)), st.text())
@@ -245,15 +226,3 @@ def test_any_typed_text_is_taken_or_refused(name, text):
     value = KEYS[name].parse(text)
     assert value is None or KEYS[name].check(value) == value
     KEYS[name].refusal(text)
-
-
-@given(st.lists(LINES, max_size=8).map("\n".join))
-@settings(max_examples=300)
-def test_the_line_of_every_key_is_the_one_that_sets_it(text):
-    try:
-        whole = tomllib.loads(text)
-    except (ValueError, RecursionError):
-        return
-    if "\r" not in text:  # `read` has made them line feeds
-        found = lines_of(text)
-        assert all(text.split("\n")[found[name,] - 1].strip() for name in whole)
