@@ -10,7 +10,7 @@ import click
 import pytest
 
 from tests.tools.manual import ENVIRONMENT, ROOT
-from tui.settings.keys import KEYS
+from tui.settings.settings import KEYS
 from tui.shell.cli import COMMANDS, specchat
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])

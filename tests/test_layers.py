@@ -33,7 +33,6 @@ HOMES = {
     "anyio": ("assistant/tools/",),
     "pydantic": ("assistant/tools/",),
     "msgspec": ("assistant/", "models/files/"),
-    "tomlkit": ("tui/settings/",),
     "numpy": ("models/", "assistant/"),
 }
 BELOW = {"models": {"models"}, "assistant": {"models", "assistant"}, "tui": set(PACKAGES)}

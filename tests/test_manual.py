@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from tests.tools.manual import MAN, PAGES, man, pages, roff
-from tui.settings.keys import KEYS
+from tui.settings.settings import KEYS
 from tui.shell.cli import COMMANDS
 
 

@@ -23,8 +23,8 @@ from models.rollback import rollback_slots
 from tests.assistant.store.talks import talk
 from tests.hostile_gguf import mutants
 from tui.settings import config_file as config
-from tui.settings.config_writer import template
-from tui.settings.settings import merge
+from tui.settings.editor import template
+from tui.settings.layers import Layers
 
 WEIGHTS = 1 << 20  # bytes after a header, which are never written
 _SCRATCH = Path(mkdtemp(prefix="specchat-fuzz-"))
@@ -80,7 +80,7 @@ def _configured(data: bytes) -> object:
     path = _SCRATCH / "config.toml"
     path.write_bytes(data)
     read = config.read(path)
-    return read.lines, merge(read, {}, {})
+    return read.lines, Layers(read).settings()
 
 
 def _configs() -> Iterator[bytes]:

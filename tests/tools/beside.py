@@ -70,7 +70,7 @@ def shown(target: Path, draft: Path | None) -> float:
         str(draft) if draft else "none",
         "sps" if draft else "ars",
         3,
-        sampling=Sampling(0),
+        temperature=0,
         max_tokens=TOKENS,
         n_ctx=N_CTX,
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from tui.settings.keys import KEYS
+from tui.settings.settings import KEYS
 from tui.shell.cli import COMMANDS, specchat
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from textual.app import App
 
-from assistant.request import Sampling
 from assistant.talk.tool_set import ToolSettings
 from tui.app.app import SpecchatApp
 from tui.chat.tools.approval_turn import ApprovalTurn
@@ -112,7 +111,7 @@ def main() -> None:
         draft=draft,
         max_tokens=160,
         n_ctx=2048,
-        sampling=Sampling(temperature=0),
+        temperature=0,
     )
     with tempfile.TemporaryDirectory() as home:
         os.environ["SPECCHAT_HOME"] = home

@@ -12,6 +12,7 @@ from textual import on, work
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
+from textual.theme import Theme
 
 from assistant.request import Setup
 from models.errors import ModelMissing, SpecchatError, StorageError
@@ -21,7 +22,8 @@ from tui.app.signals import hangs_up
 from tui.chat.chat_controller import ModelWanted
 from tui.chat.screen import ChatScreen, RaceWanted
 from tui.safe import safe
-from tui.settings.settings import Settings
+from tui.settings.layers import Layers, with_models, write_choices
+from tui.settings.settings import DEFAULT, THEMES, Settings, SettingSource
 
 if TYPE_CHECKING:
     from assistant.service import Service
@@ -39,9 +41,15 @@ class SpecchatApp(Program):
         Binding("ctrl+c", "help_quit", show=False, system=True),
     ]
 
-    def __init__(self, settings: Settings, engine: "Callable[[], Service] | None" = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        engine: "Callable[[], Service] | None" = None,
+        layers: Layers | None = None,
+    ) -> None:
+        """Begin with `settings`, which come from `layers`."""
         super().__init__(engine)
-        self.settings = settings
+        self.settings, self.layers = settings, layers or Layers()
         self.chat = ChatScreen(settings, self.submit)
         self._setup: Setup | None = None
 
@@ -54,6 +62,7 @@ class SpecchatApp(Program):
         threading.excepthook = self._thread_died
         self._undo.callback(setattr, threading, "excepthook", threading.__excepthook__)
         self.appear(self.settings)
+        self.theme_changed_signal.subscribe(self, self._keep_theme)
         self.warn_of_config(self.settings.notices)
         self.chat.controller.prepare()
         self.call_after_refresh(self._begin)
@@ -156,40 +165,51 @@ class SpecchatApp(Program):
             self.settings = replace(before, target=choice[0], draft=choice[1])
             self.chat.apply(self.settings)
             self.look_for_models(self.settings)
-            self._keep_choice(before, choice)
+            if not before.sources.get("target", DEFAULT).is_passing:
+                self._keep(with_models(self.layers, before.target, *choice))
 
-    @work(group="choice")
-    async def _keep_choice(self, before: Settings, choice: tuple[str, str | None]) -> None:
-        """Have the next start begin with the models that were chosen."""
-        from tui.settings.model_choice import keep  # imports tomlkit
-
+    def _keep(self, layers: Layers) -> None:
+        """Have the next start begin with what was chosen."""
+        before, self.layers = self.layers.choices, layers
+        changed = {
+            name: layers.choices.get(name)
+            for name in {*before, *layers.choices}
+            if before.get(name) != layers.choices.get(name)
+        }
         try:
-            kept = await asyncio.to_thread(keep, before, *choice)
-        except SpecchatError as error:
-            text = f"{error} The choice applies until you quit."
+            write_choices(changed)
+        except StorageError as error:
+            text = f"{error} What you choose applies until you quit."
             self.notify(safe(text), title="Not kept", severity="warning", markup=False)
-        else:
-            sources = {**self.settings.sources, **kept}
-            self.settings = replace(self.settings, sources=sources)
+
+    def _keep_theme(self, theme: Theme) -> None:
+        """Keep a theme that was chosen in the palette."""
+        if theme.name != self.settings.theme and theme.name in THEMES:
+            self._use_layers(self.layers.choose(theme=theme.name))
 
     def action_settings(self) -> None:
         """Open the settings."""
         from tui.settings.screen import SettingsScreen
 
         if isinstance(self.screen, ChatScreen):
-            settings = replace(self.settings, mode=self.chat.mode, theme=self.theme)
+            if self.chat.mode != self.layers.given["mode"][0]:
+                mode = self.chat.mode, SettingSource("option", "Ctrl+T")
+                self.layers = self.layers.for_this_run(mode=mode)
             target = self._setup.target if self._setup else None
-            self.push_screen(SettingsScreen(settings, target), self._apply)
+            self.push_screen(SettingsScreen(self.layers, self._use_layers, target))
 
-    def _apply(self, settings: Settings | None) -> None:
+    def _use_layers(self, layers: Layers) -> None:
         """Continue with changed settings; the models are loaded again only if they have to be."""
-        if settings is None:
-            return
-        before, self.settings = self.settings, settings
-        self.appear(settings)
-        self.chat.apply(settings)
-        if any(getattr(before, name) != getattr(settings, name) for name in RELOADING):
-            self.look_for_models(settings)
+        before = replace(self.settings, mode=self.chat.mode)
+        self.settings = layers.settings(before, self.layers)
+        self._keep(layers)
+        if before.keymap != self.settings.keymap:
+            self.set_keymap({})  # a key that is named no longer is the usual one again
+        if (before.theme, before.keymap) != (self.settings.theme, self.settings.keymap):
+            self.appear(self.settings)
+        self.chat.apply(self.settings)
+        if any(getattr(before, name) != getattr(self.settings, name) for name in RELOADING):
+            self.look_for_models(self.settings)
 
     @on(RaceWanted)
     def race(self, message: RaceWanted) -> None:

@@ -30,7 +30,7 @@ AREAS = {
     "models": "Keys, among the models",
     "settings": "Keys, in the settings",
     "choice": "Keys, on a setting with choices",
-    "naming": "Keys, while a preset is named",
+    "entry": "Keys, while a value is typed",
     "attachments": "Keys, on an attached file",
     "several": "Keys, among several answers",
     "call": "Keys, on a call of a tool",

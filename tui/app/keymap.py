@@ -33,10 +33,8 @@ KEYED = (
     "tui.models.screen",
     "tui.race.app",
     "tui.race.screen",
-    "tui.settings.controls",
-    "tui.settings.fields",
-    "tui.settings.name_screen",
     "tui.settings.screen",
+    "tui.widgets.entry_screen",
 )
 """The modules whose classes have keys, in the order in which these are listed."""
 UNUSED = ("Quit", "Keys", "Maximize", "Minimize")

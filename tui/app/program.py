@@ -126,14 +126,12 @@ class Program(App[None]):
 
         good, complaints = usable(settings.keymap, await asyncio.to_thread(all_bindings))
         self.set_keymap(good)
-        self.warn_of_config(complaints)
+        self.warn_of_config(f"config.toml {text}" for text in complaints)
 
     def warn_of_config(self, complaints: Iterable[str]) -> None:
-        """Say what is odd in `config.toml`."""
+        """Say what is odd in `config.toml`, or in what the program keeps."""
         for text in complaints:
-            self.notify(
-                safe(text), title="config.toml", severity="warning", timeout=10, markup=False
-            )
+            self.notify(safe(text), title="Settings", severity="warning", timeout=10, markup=False)
 
     async def on_event(self, event: events.Event) -> None:
         """Keep what is typed during startup until the prompt exists."""

@@ -18,9 +18,9 @@ class FormChoice:
     def toggle(self) -> None:
         """Ask for the file; or let answers be as they come again."""
         if self._controller.form is None:
-            from tui.settings.name_screen import NamingScreen
+            from tui.widgets.entry_screen import EntryScreen
 
-            screen = NamingScreen("Answer with JSON", "file with a JSON Schema")
+            screen = EntryScreen("Answer with JSON", hint="The file with a JSON Schema.")
             self._parts.app.push_screen(screen, self._use)
         else:
             self._controller.form = None
@@ -28,7 +28,7 @@ class FormChoice:
             self._parts.notify("Answers come as they are again.", timeout=3)
 
     def _use(self, name: str | None) -> None:
-        if name is None:
+        if not name:
             return
         try:
             text = read(located(name, self._parts.prompt.picker.root), name).text

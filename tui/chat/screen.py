@@ -35,6 +35,8 @@ if TYPE_CHECKING:  # it imports SQLite, which the first frame does not wait for
     from assistant.store import Store
 
 MODES: tuple[Mode, ...] = ("auto", "sps", "ars")
+LOOKS = ("view", "ghosts", "show_thinking")
+"""The settings of how answers are shown."""
 KEEP_EVERY = 1.0
 """Seconds of an answer that may be lost when the program is killed."""
 
@@ -151,9 +153,10 @@ class ChatScreen(Screen[None]):
 
     def apply(self, settings: Settings) -> None:
         """Continue with other settings, from the next round or answer on."""
-        self.controller.settings = settings
+        before, self.controller.settings = self.controller.settings, settings
         self.mode = settings.mode
-        self._look()
+        if any(getattr(before, name) != getattr(settings, name) for name in LOOKS):
+            self._look()  # or what keys of the chat changed would be lost
         self.controller.steer(self.mode)
 
     def _look(self) -> None:

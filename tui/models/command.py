@@ -17,7 +17,6 @@ from tui.models.facts import details, drafts, found, listed, pairs
 from tui.models.inventory import ModelInventory
 from tui.models.listing import amount
 from tui.safe import safe
-from tui.settings.settings import load
 from tui.shell.options import ModelParameter, settings
 
 AMOUNTS = ("size", "memory_at_8192", "memory_of_heads_at_8192")
@@ -36,7 +35,7 @@ def models(context: click.Context) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_(as_json: bool) -> None:
     """List the models on this machine, and those that can be fetched by name."""
-    mine = [*map(found, ModelInventory(load({})).look())]
+    mine = [*map(found, ModelInventory(settings({}, say_notices=False)).look())]
     known = [*map(listed, catalog.FILES.values())]
     if as_json:
         click.echo(json.dumps({"installed": mine, "catalogue": known, "pairs": pairs()}))
@@ -165,7 +164,7 @@ def pair(context: click.Context, target: str | None, draft: str | None, as_json:
     target = target or settings(context.find_root().params).target or catalog.DEFAULT.name
     if draft is None and len(both := catalog.expand(target)) > 1:
         target = both[0].name
-    stock = ModelInventory(load({}))
+    stock = ModelInventory(settings({}, say_notices=False))
     large = identify(target, [*stock.look()])
     if draft:
         stock.models = [identify(draft, stock.models)]

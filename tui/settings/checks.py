@@ -1,14 +1,16 @@
-"""What is checked of the text of `config.toml`, and where in it something is wrong."""
+"""What is checked of the text of `config.toml`, and on which line something is wrong."""
 
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from models.errors import UsageError
-from tui.settings.keys import KEYS, Key
-from tui.settings.kinds import Value
+from tui.settings.keys import Key, Value
+from tui.settings.settings import KEYS
 
 TablePath = tuple[str, ...]
+_CLOSERS = ('"""', "'''", "]", "}")
 
 
 class ConfigCheck:
@@ -45,7 +47,7 @@ class ConfigCheck:
                 self._warn(at, _unknown(name, raw, names))
             elif name == "preset" and isinstance(raw, dict):
                 raise self.error(at, "preset takes a name; presets are tables, [presets.NAME]")
-            elif (value := known[name].kind.check(raw)) is None:
+            elif (value := known[name].check(raw)) is None:
                 raise self.error(at, known[name].refusal(raw))
             else:
                 values[name] = value
@@ -59,11 +61,40 @@ class ConfigCheck:
         self.warnings.append(f"{self._where(path)}: {text}")
 
     def _where(self, path: TablePath) -> str:
-        from tui.settings.toml_positions import positions
+        found = lines_of(self._text)
+        line = next((found[path[:n]] for n in range(len(path), 0, -1) if path[:n] in found), None)
+        return f"{self._path}:{line}" if line else str(self._path)
 
-        found = positions(self._text)
-        at = next((found[path[:n]] for n in range(len(path), 0, -1) if path[:n] in found), None)
-        return f"{self._path}:{at[0]}:{at[1]}" if at else str(self._path)
+
+def lines_of(text: str) -> dict[TablePath, int]:
+    """Return the line of each table and key of a valid text; `tomllib` does not tell.
+
+    Lines are gathered until they are valid by themselves, which is where a statement ends.
+    """
+    found: dict[TablePath, int] = {}
+    table: TablePath = ()
+    pending: list[str] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        pending.append(line)
+        if len(pending) > 1 and not any(closer in line for closer in _CLOSERS):
+            continue
+        try:
+            paths = list(_paths(tomllib.loads("\n".join(pending))))
+        except ValueError:
+            continue
+        is_table = pending[0].lstrip().startswith("[")
+        for path in paths:
+            found.setdefault(path if is_table else table + path, number - len(pending) + 1)
+        table = paths[-1] if is_table else table
+        pending.clear()
+    return found
+
+
+def _paths(values: dict[str, Any]) -> Iterator[TablePath]:
+    for name, value in values.items():
+        yield (name,)
+        if isinstance(value, dict):
+            yield from ((name, *path) for path in _paths(value))
 
 
 def _unknown(name: str, raw: object, names: tuple[str, ...]) -> str:

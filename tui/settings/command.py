@@ -1,16 +1,14 @@
 """`specchat config`: where the configuration is, what is in force and where it came from."""
 
 import json
-import os
-from collections.abc import Mapping
 
 import click
 
 from tui.safe import safe
-from tui.settings.config_file import Config, config_path, read
-from tui.settings.keys import KEYS
-from tui.settings.kinds import Value, shown
-from tui.settings.settings import SettingSource, Values, merge
+from tui.settings.config_file import config_path
+from tui.settings.keys import Value, shown
+from tui.settings.layers import STATE, Layers, load, place
+from tui.settings.settings import DEFAULT, KEYS
 
 
 @click.group("config", invoke_without_command=True)
@@ -35,20 +33,19 @@ def show(context: click.Context, as_json: bool) -> None:
 
     Options before the command count too: specchat --preset code config show
     """
-    found = read()
-    values, sources = merge(found, os.environ, context.find_root().params)
-    for warning in found.warnings:
-        click.echo(f"specchat: {safe(warning)}", err=True)
+    layers = load(context.find_root().params)
+    for notice in layers.settings().notices:
+        click.echo(f"specchat: {safe(notice)}", err=True)
     if as_json:
-        click.echo(json.dumps(_report(found, values, sources)))
+        click.echo(json.dumps(_report(layers)))
     else:
-        _print(found, values, sources)
+        _print(layers)
 
 
 @config.command()
 def template() -> None:
     """Print a config.toml in which every key is explained and none is set."""
-    from tui.settings.config_writer import template
+    from tui.settings.editor import template
 
     click.echo(template(), nl=False)
 
@@ -62,11 +59,13 @@ def keys() -> None:
         click.echo(f"{name:<24} {binding.keys:<24} {safe(binding.description)}")
 
 
-def _print(found: Config, values: Values, sources: Mapping[str, SettingSource]) -> None:
-    for name, value in values.items():
-        set_ = sources[name].kind != "default"
-        line = f"{name:<15} {_short(value):<30} {_place(found, name, sources[name])}"
-        click.echo(safe(line) if set_ else click.style(safe(line), dim=True))
+def _print(layers: Layers) -> None:
+    found = layers.config
+    for name, (value, source) in layers.given.items():
+        over = _overridden(layers, name)
+        line = f"{name:<15} {_short(value):<30} {place(layers, name)}"
+        line += f" (instead of {over})" if over else ""
+        click.echo(click.style(safe(line), dim=True) if source == DEFAULT else safe(line))
     for name, preset in found.presets.items():
         click.echo(safe(f"preset {name}: {', '.join(preset)}"))
     for folder in found.tools.folders:
@@ -84,24 +83,26 @@ def _short(value: Value) -> str:
     return text if len(text) <= 30 else f"{text[:29]}…"
 
 
-def _place(found: Config, name: str, source: SettingSource) -> str:
-    line = found.lines.get(name) if source.kind == "file" else None
-    return f"{source}:{line}" if line else str(source)
+def _overridden(layers: Layers, name: str) -> str:
+    """Return what `config.toml` or a preset says where a choice of the program counts instead."""
+    (_, source), (below, other) = layers.given[name], layers.below[name]
+    if source != STATE or other == DEFAULT:
+        return ""
+    return f"{_short(below)} from {place(layers, name, layers.below)}"
 
 
-def _report(
-    found: Config, values: Values, sources: Mapping[str, SettingSource]
-) -> dict[str, object]:
+def _report(layers: Layers) -> dict[str, object]:
+    found = layers.config
     return {
         "path": str(found.path),
         "values": {
             name: {
                 "value": value,
-                "source": sources[name].kind,
-                "from": _place(found, name, sources[name]),
+                "source": source.kind,
+                "from": place(layers, name),
                 "default": KEYS[name].default,
             }
-            for name, value in values.items()
+            for name, (value, source) in layers.given.items()
         },
         "presets": found.presets,
         "tools": {

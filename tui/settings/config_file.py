@@ -1,4 +1,4 @@
-"""`config.toml`: where it is, what it says, and what is wrong with it."""
+"""`config.toml`, which only its user writes: where it is, what it says, what is wrong with it."""
 
 import stat
 from collections.abc import Mapping
@@ -10,13 +10,12 @@ from typing import Any
 from assistant.talk.tool_set import ToolSettings
 from models.errors import UsageError
 from models.files.places import config_dir
-from tui.settings.checks import ConfigCheck
-from tui.settings.keys import KEYS, PRESET_KEYS
-from tui.settings.kinds import Value
+from tui.settings.checks import ConfigCheck, lines_of
+from tui.settings.keys import Values
+from tui.settings.settings import KEYS, PRESET_KEYS
 from tui.settings.tool_tables import tool_settings
 
 MAX_BYTES = 1 << 20
-Preset = Mapping[str, Value]
 _TABLES = ("keys", "presets", "tools")
 
 
@@ -25,8 +24,8 @@ class Config:
     """What `config.toml` says."""
 
     path: Path
-    values: Mapping[str, Value] = field(default_factory=dict)
-    presets: Mapping[str, Preset] = field(default_factory=dict)
+    values: Values = field(default_factory=dict)
+    presets: Mapping[str, Values] = field(default_factory=dict)
     keymap: Mapping[str, str] = field(default_factory=dict)
     tools: ToolSettings = field(default_factory=ToolSettings)
     warnings: tuple[str, ...] = ()
@@ -35,9 +34,7 @@ class Config:
     @cached_property
     def lines(self) -> Mapping[str, int]:
         """The line of each key."""
-        from tui.settings.toml_positions import positions
-
-        return {path[0]: line for path, (line, _) in positions(self.text).items() if path}
+        return {path[0]: line for path, line in lines_of(self.text).items() if len(path) == 1}
 
 
 def config_path() -> Path:
@@ -65,13 +62,8 @@ def read(path: Path | None = None) -> Config:
         raise UsageError(
             f"{path} is larger than {MAX_BYTES >> 20} MB; check that it is the right file."
         )
-    return understand(decode(data, path), path)
-
-
-def decode(data: bytes, path: Path) -> str:
-    """Return the text of a file, with the line ends that TOML counts."""
     try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
+        return understand(data.decode("utf-8-sig").replace("\r\n", "\n"), path)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise UsageError(f"{path}:{line}: this is not UTF-8. Save the file as UTF-8.") from error
@@ -103,10 +95,7 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except ValueError as error:
-        from tui.settings.toml_positions import fault
-
-        reason, (line, column) = fault(error, text)
-        raise UsageError(f"{path}:{line}:{column}: this is not TOML: {reason}.") from error
+        raise UsageError(f"{path} is not TOML: {error}.") from error
     except RecursionError as error:
         raise UsageError(
             f"{path} is nested too deeply; check that it is the right file."

@@ -1,54 +1,51 @@
-"""The table of keys: everything that can be set, once.
+"""A key: what may be set under one name, and how its value is checked, typed and shown."""
 
-The checks, the command line's options, the settings screen, `specchat config` and the documented
-`config.toml` are all made from it.
-"""
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from dataclasses import dataclass, replace
+from assistant.request import Range
 
-from assistant.request import MOST_ANSWERS, RULES, SOURCES, Range, Sampling
-from models.engines import ENGINES
-from tui.settings.kinds import (
-    FLAG,
-    FOLDERS,
-    TOML_MAX,
-    Kind,
-    Value,
-    choice,
-    number,
-    some_of,
-    text,
-    whole,
-)
+Value = str | int | float | bool | tuple[str, ...]
+"""A plain value, as TOML has it. Words such as `auto` stand for themselves."""
+Values = Mapping[str, Value]
 
+UNLIMITED = 2**63 - 1
+"""The largest whole number that TOML has."""
 ROUND, ANSWER = "from the next round on", "from the next answer on"
 CONVERSATION, NOW = "from the next conversation on", "at once"
 RELOAD = "when the models are loaded again"
-THEMES = (
-    "textual-dark", "textual-light", "ansi-dark", "ansi-light", "atom-one-dark", "atom-one-light",
-    "catppuccin-frappe", "catppuccin-latte", "catppuccin-macchiato", "catppuccin-mocha", "dracula",
-    "flexoki", "gruvbox", "monokai", "nord", "rose-pine", "rose-pine-dawn", "rose-pine-moon",
-    "solarized-dark", "solarized-light", "tokyo-night",
-)  # fmt: skip
-"""Textual's own; listed, because Textual takes longer to import than the command line may."""
+_SPELLINGS = {"yes": True, "true": True, "on": True, "1": True}
+_SPELLINGS |= {"no": False, "false": False, "off": False, "0": False}
+_WHOLE = Range(0, UNLIMITED)
+_TYPE_NAMES = {str: "TEXT", int: "N", float: "NUMBER", bool: "yes|no", tuple: "FOLDERS"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """One thing that can be set."""
+    """One thing that can be set.
 
-    name: str
-    """In `config.toml`; as an option of the command line it has dashes."""
-    kind: Kind
-    default: Value
-    help: str
-    """One line."""
-    when: str
-    """From when on a change counts."""
-    option: bool = True
-    """Whether the command line has it."""
-    variable: bool = False
-    """Whether the environment has it, as SPECCHAT_ and the name in capitals."""
+    As the annotation of a field, it has its name, its kind and its default from there.
+    """
+
+    name: str = ""  # in `config.toml`; as an option of the command line it has dashes
+    field: str = ""  # in `Settings`
+    kind: type = str
+    help: str = ""  # one line
+    when: str = ANSWER  # from when on a change counts
+    default: Value = ""
+    bounds: Range = _WHOLE  # of a number
+    word: str | None = None  # what leaves the value open
+    words: tuple[str, ...] = ()  # the values of a text; empty allows any
+    several: bool = False  # whether the value is any number of the words, with commas
+    many_lines: bool = False
+    of: str = "folders"  # what a list holds
+    placeholder: str = ""  # what help pages show for the value, if not its kind
+    option: bool = True  # whether the command line has it
+    variable: bool = False  # whether the environment has it, as SPECCHAT_ and the name in capitals
+    daily: bool = False  # whether the settings screen always shows it
 
     @property
     def flag(self) -> str:
@@ -60,96 +57,104 @@ class Key:
         """The variable, as it is set."""
         return f"SPECCHAT_{self.name.upper()}"
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values, if there are only a few."""
+        return ("yes", "no") if self.kind is bool else () if self.several else self.words
+
+    @property
+    def offers(self) -> tuple[str, ...]:
+        """What a shell completes the value with."""
+        return tuple(dict.fromkeys([*([self.word] if self.word else []), *self.words]))
+
+    @property
+    def hint(self) -> str:
+        """What to type, in a word, as help pages have it."""
+        if self.several:
+            return f"{self.word}|NAME,..."
+        if self.words:
+            return "|".join(self.words) if len(self.words) < 5 else "NAME"
+        if self.kind is int and self.word:
+            return f"N|{self.word}"
+        return self.placeholder or _TYPE_NAMES[self.kind]
+
+    @property
+    def allowed(self) -> str:
+        """What is allowed, to follow `must be`."""
+        if self.kind is bool:
+            return "true or false"
+        if self.kind is tuple:
+            return f"a list of {self.of}"
+        if self.several:
+            return f"{self.word}, or one or more of {', '.join(self.words)}"
+        if self.kind is str:
+            return f"one of {', '.join(self.words)}" if self.words else "a text"
+        unlimited = self.bounds.high == UNLIMITED
+        range_ = f", {self.bounds.low} or more" if unlimited else f" {self.bounds}"
+        number = f"a number{range_}" if self.kind is float else f"a whole number{range_}"
+        return f"{self.word} or {number}" if self.word else number
+
+    def check(self, raw: object) -> Value | None:
+        """Return the value that TOML gave; None when it is not allowed."""
+        if isinstance(raw, str):
+            return self._check_text(raw)
+        if isinstance(raw, bool):  # which Python counts among the whole numbers
+            return raw if self.kind is bool else None
+        if isinstance(raw, int | float) and self.kind in (int, float) and raw in self.bounds:
+            return float(raw) if self.kind is float else raw if isinstance(raw, int) else None
+        if isinstance(raw, list | tuple) and self.kind is tuple:
+            return tuple(raw) if all(isinstance(part, str) for part in raw) else None
+        return None
+
+    def _check_text(self, raw: str) -> Value | None:
+        if self.kind is not str:
+            return raw if raw == self.word else None
+        if self.several:
+            found = list(dict.fromkeys(part.strip() for part in raw.split(",")))
+            return ",".join(found) if found == [self.word] or {*found} <= {*self.words} else None
+        if self.words:
+            return raw if raw in self.words else None
+        return raw or self.word or ""
+
+    def parse(self, text: str) -> Value | None:
+        """Return the value that was typed; None when it is not allowed."""
+        if self.kind is str:
+            plain = text if self.many_lines else text.strip()
+            return self.check(plain.lower() if self.words else plain)
+        text = text.strip()
+        if self.kind is bool:
+            return _SPELLINGS.get(text.lower())
+        if self.kind is tuple:
+            return tuple(part.strip() for part in text.split(os.pathsep) if part.strip())
+        if text.lower() == self.word:
+            return self.word
+        try:
+            return self.check(self.kind(text))
+        except ValueError:
+            return None
+
     def refusal(self, value: object) -> str:
         """Say why a value is not taken."""
         text = repr(value) if isinstance(value, str) else str(value)
         text = text if len(text) <= 60 else f"{text[:59]}…"
-        return f"{self.name} must be {self.kind.allowed}: {text}"
+        return f"{self.name} must be {self.allowed}: {text}"
+
+    def meaning(self, value: Value) -> Any:
+        """Return what a value stands for in `Settings`: None for an open one, paths for folders."""
+        if isinstance(value, tuple):
+            return tuple(map(expand_path, value))
+        return None if value == self.word else value
 
 
-SAMPLING_HELP = {
-    "temperature": "0 always takes the likeliest token.",
-    "top_k": "Keep the k likeliest tokens; 0 is all.",
-    "top_p": "Keep the likeliest up to this mass.",
-    "min_p": "Keep those with this share of the best.",
-    "repeat_penalty": "Make recent tokens rarer; 1 is off.",
-    "repeat_window": "How many tokens are recent.",
-}
+def shown(value: Value) -> str:
+    """Return a value as it is typed and shown."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return os.pathsep.join(value)
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
-def _sampling(name: str) -> Key:
-    default, bounds = getattr(Sampling(), name), Sampling.RANGES[name]
-    kind = number(bounds) if isinstance(default, float) else whole(bounds)
-    return Key(name, kind, default, SAMPLING_HELP[name], ROUND)
-
-
-def _at_least(low: int, word: str) -> Kind:
-    return whole(Range(low, TOML_MAX), word)
-
-
-_ANSWERS = whole(Range(2, MOST_ANSWERS))
-SAMPLING = (
-    *map(_sampling, SAMPLING_HELP),
-    Key("seed", _at_least(0, "random"), "random", "Same seed and settings, same answer.", ANSWER),
-    Key("max_tokens", _at_least(1, "none"), "none", "Stop after this many tokens.", ANSWER),
-    Key("answers", _ANSWERS, 4, "How many Ctrl+S asks for.", ANSWER, option=False, variable=True),
-)
-_EFFORTS = replace(choice("auto", "low", "medium", "high"), word="auto")
-THINKING = (
-    Key("thinking", choice("auto", "on", "off"), "auto", "Whether to think first.", ANSWER),
-    Key("effort", _EFFORTS, "auto", "How much, if the model takes that.", ANSWER),
-    Key("thinking_budget", _at_least(0, "none"), "none", "Tokens a thought may take.", ANSWER),
-    Key("show_thinking", FLAG, False, "Show thoughts in full.", NOW),
-)
-_MODES, _LOOKAHEAD, _SOURCES = choice("auto", "sps", "ars"), Range(0, 31), some_of(SOURCES, "auto")
-_RULES, _PRESET = choice(*RULES), text("none", "NAME")
-SPECULATION = (
-    Key("mode", _MODES, "auto", "SpS, ArS, or whichever is faster here.", ROUND, variable=True),
-    Key("lookahead", whole(_LOOKAHEAD, "auto"), "auto", "Tokens to propose per round.", ROUND),
-    Key("source", _SOURCES, "auto", "Where proposals come from.", ANSWER),
-    Key("rule", _RULES, "block", "How drafts are verified; no effect with a seed.", ANSWER),
-)
-PROMPTS = (
-    Key("preset", _PRESET, "none", "A system prompt and sampling by name.", ANSWER),
-    Key("system", text(many_lines=True), "", "What conversations begin with.", CONVERSATION),
-)
-_MODEL, _CONTEXT = text("auto", "MODEL"), whole(Range(256, 16_777_216))
-_THREADS, _LAYERS = whole(Range(1, 512), "auto"), whole(Range(0, 999), "auto")
-_ENGINES = choice("auto", *ENGINES)
-MACHINE = (
-    Key("target", _MODEL, "auto", "The target: path, name, repo:file.", RELOAD, variable=True),
-    Key("draft", _MODEL, "auto", "The draft: the same; heads, or none.", RELOAD, variable=True),
-    Key("ctx", _CONTEXT, 8192, "Context, in tokens.", RELOAD, variable=True),
-    Key("threads", _THREADS, "auto", "auto: one per physical core.", RELOAD, variable=True),
-    Key("engine", _ENGINES, "auto", "auto: the faster one for the target.", RELOAD, variable=True),
-    Key("gpu_layers", _LAYERS, "auto", "auto: all if there is a GPU.", RELOAD, variable=True),
-    Key(
-        "model_folders",
-        FOLDERS,
-        (),
-        "Folders with GGUF files.",
-        RELOAD,
-        option=False,
-        variable=True,
-    ),
-    Key("offline", FLAG, False, "Open no connection, not even to pull.", NOW, variable=True),
-    Key("save", FLAG, True, "Keep conversations on disk.", CONVERSATION, variable=True),
-    Key("learn", FLAG, True, "Propose what stored answers said before.", RELOAD, variable=True),
-)
-LOOKS = (
-    Key("theme", choice(*THEMES), "textual-dark", "The colours.", NOW, option=False, variable=True),
-    Key("view", choice("words", "tokens"), "words", "How answers are shown.", NOW, option=False),
-    Key("ghosts", FLAG, False, "Show rejected proposals, struck out.", NOW, option=False),
-)
-
-GROUPS = {
-    "Sampling": SAMPLING,
-    "Thinking": THINKING,
-    "Speculation": SPECULATION,
-    "System prompt and presets": PROMPTS,
-    "Models and machine": MACHINE,
-    "Looks": LOOKS,
-}
-KEYS = {key.name: key for keys in GROUPS.values() for key in keys}
-PRESET_KEYS = {name: KEYS[name] for name in ("system", *SAMPLING_HELP)}
-"""What a preset may set."""
+def expand_path(folder: str) -> Path:
+    """Return the folder that a text means."""
+    return Path(os.path.expandvars(folder)).expanduser()

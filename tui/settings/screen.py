@@ -1,33 +1,47 @@
-"""The settings: every key of `config.toml`, made from the table of keys."""
+"""The settings: what people change daily, and the way to everything else."""
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
+from rich.cells import cell_len, set_cell_size
 from textual import on, work
-from textual.app import ComposeResult
+from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.events import DescendantFocus
 from textual.screen import ModalScreen
-from textual.widgets import Input, Static
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
 
+from models import gguf
 from models.errors import SpecchatError, UsageError
 from tui.safe import safe
-from tui.settings.config_file import Config, config_path, read
-from tui.settings.controls import Chooser
-from tui.settings.field import Field
-from tui.settings.fields import Fields, explain
-from tui.settings.form import Form
-from tui.settings.name_screen import NamingScreen
-from tui.settings.settings import Settings
-from tui.widgets.entry import EntryLine
+from tui.settings.config_file import read
+from tui.settings.editor import edit
+from tui.settings.keys import Key, Value, shown
+from tui.settings.layers import NO_PRESET, STATE, Layers, place
+from tui.settings.settings import DEFAULT, KEYS
+from tui.widgets.entry_screen import EntryScreen
 from tui.widgets.keyline import KeyLine
 
+_NAME, _VALUE = 15, 24
+"""Cells of the first two columns."""
+RECOMMENDED = {
+    "temperature": "temp",
+    "top_k": "top_k",
+    "top_p": "top_p",
+    "min_p": "min_p",
+    "repeat_penalty": "penalty_repeat",
+    "repeat_window": "penalty_last_n",
+}
+"""What GGUF calls each key."""
 
-class SettingsScreen(ModalScreen[Settings | None]):
-    """Change settings, write them to `config.toml`, and return them; None leaves all as it was."""
+
+class SettingsScreen(ModalScreen[None]):
+    """Change settings; each change counts at once and is passed to `use`, which keeps it."""
 
     DEFAULT_CSS = """
     SettingsScreen {
@@ -35,10 +49,10 @@ class SettingsScreen(ModalScreen[Settings | None]):
         background: $background 60%;
 
         & #settings {
-            width: 124;
+            width: 100;
             max-width: 100%;
-            height: 1fr;
-            padding: 0 0 0 1;
+            height: auto;
+            max-height: 1fr;
             border: round $primary;
             border-title-color: $text-accent;
             border-title-style: bold;
@@ -46,178 +60,213 @@ class SettingsScreen(ModalScreen[Settings | None]):
             background: $surface;
         }
 
-        & #filter {
-            margin: 0 1;
+        & OptionList {
+            height: auto;
+            max-height: 1fr;
+            padding: 0;
+            border: none;
             background: $surface;
+            text-wrap: nowrap;
+            text-overflow: ellipsis;
+            scrollbar-size-vertical: 1;
 
-            &:focus { background: $boost; }
+            &:focus { border: none; background-tint: $surface 0%; }
+            & > .option-list--option { padding: 0 1; }
         }
 
         & #detail {
-            height: 4;
+            height: 5;
             padding: 0 1;
             border-top: solid $panel;
             color: $text-muted;
         }
-
-        &.-narrow Field {
-            & .name { width: 16; }
-            & Input, & Chooser { width: 16; }
-            &.long Input { width: 32; }
-        }
     }
     """
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012  # as Screen has it
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Cancel", id="settings.cancel", priority=True),
-        Binding("ctrl+s", "save", "Save", id="settings.save", priority=True),
-        Binding("ctrl+n", "keep", "Save as preset", id="settings.preset", priority=True),
-        Binding("ctrl+f", "filter", "Filter", id="settings.filter", priority=True),
-        Binding("up", "app.focus_previous", "Previous field", show=False, id="settings.up"),
-        Binding("down", "app.focus_next", "Next field", show=False, id="settings.down"),
+        Binding("escape", "dismiss", "Back", id="settings.cancel"),
+        Binding("enter", "change", "Change", id="settings.change", priority=True),
+        Binding("left", "turn(-1)", "Previous choice", show=False, id="choice.previous"),
+        Binding("right,space", "turn(1)", "Next choice", show=False, id="choice.next"),
+        Binding("delete,backspace", "reset", "Reset", id="settings.reset"),
+        Binding("m", "recommended", "As the model's file says", id="settings.recommended"),
+        Binding("e", "edit", "Edit config.toml", id="settings.edit"),
         Binding("f1", "app.help", "Help", id="settings.help"),
         Binding("ctrl+c", "app.help_quit", "Quit", show=False),
     ]
 
-    def __init__(self, settings: Settings, target: Path | None = None) -> None:
+    def __init__(
+        self, layers: Layers, use: Callable[[Layers], None], target: Path | None = None
+    ) -> None:
         """Begin with the settings in force; `target` is asked for the sampling it recommends."""
         super().__init__()
-        self.config, self.broken = _read()
-        self.form = Form(settings, self.config)
-        self.page = Fields(self.form)
-        self.fields = self.page.fields
-        self.filter = EntryLine(
-            placeholder="Filter by name or words (Ctrl+F)", id="filter", compact=True
-        )
+        self.now, self._use, self._target = layers, use, target
+        self.list = OptionList(markup=False)
         self.detail = Static("", id="detail", markup=False)
-        self._target = target
-        self._theme = ""
+        self._recommended: dict[str, Value] = {}
 
     def compose(self) -> ComposeResult:
-        """Lay out the groups, and what is to be known of the field in focus."""
+        """Lay out the keys, and what is to be known of the one under the cursor."""
         with Vertical(id="settings") as box:
             box.border_title = "Settings"
-            box.border_subtitle = Content(safe(str(self.config.path)))
-            yield self.filter
-            yield self.page
+            box.border_subtitle = Content(safe(str(self.now.config.path)))
+            yield self.list
             yield self.detail
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Begin at the first field."""
-        self._theme = self.app.theme
-        self._tell_all()
-        self.fields["temperature"].control.focus()
-        if self.broken:
-            self.notify(safe(self.broken), title="Not saved", severity="error", markup=False)
+        """Begin at the first key, with what `config.toml` says by now."""
+        self._read_again()
+        self.list.focus()
         if self._target is not None:
             self._ask_the_model(self._target)
 
-    @on(Field.Typed)
-    def take(self, message: Field.Typed) -> None:
-        """Check what was typed, and show what it changes in other fields."""
-        name = message.name
-        before = dict(self.form.values)
-        self.form.type(name, message.text)
-        for other, value in self.form.values.items():
-            if other != name and value != before[other]:
-                self.fields[other].show(value)
-        if name == "theme" and name not in self.form.errors:
-            self.app.theme = message.text
-        self._tell_all()
+    def _change(self, layers: Layers) -> None:
+        """Have other layers count, and show them."""
+        if layers != self.now:
+            self.now = layers
+            self._use(layers)
+        listed = [key.name for key in KEYS.values() if key.daily or key.name in self.now.choices]
+        here = self.key.name if self.list.options else ""
+        self.list.set_options(Option(self._row(name), name) for name in listed)
+        self.list.highlighted = listed.index(here) if here in listed else 0
 
-    @on(Field.Entered)
-    def action_save(self) -> None:
-        """Write what was changed, and return the settings; nothing is saved while one is wrong."""
-        try:
-            settings = self.form.settings()
-        except UsageError as error:
-            self.notify(safe(str(error)), title="Not saved", severity="error", markup=False)
-            self.fields[next(iter(self.form.errors))].control.focus()
+    def _row(self, name: str) -> Content:
+        value, source = self.now.given[name]
+        text = safe(shown(value).replace("\n", " ⏎ "))
+        text = f"‹ {text} ›" if self._choices(name) else text
+        text = text if cell_len(text) <= _VALUE else f"{set_cell_size(text, _VALUE - 1)}…"
+        style = "bold" if name in self.now.choices else ""
+        return Content.assemble(
+            f"{name:<{_NAME}} ",
+            (set_cell_size(text, _VALUE), style),
+            "  ",
+            ("" if source == DEFAULT else safe(place(self.now, name)), "$text-muted"),
+        )
+
+    @property
+    def key(self) -> Key:
+        """The key under the cursor."""
+        return KEYS[self.list.get_option_at_index(self.list.highlighted or 0).id or ""]
+
+    def _choices(self, name: str) -> tuple[str, ...]:
+        presets = (NO_PRESET, *self.now.config.presets)
+        return presets if name == "preset" else KEYS[name].choices
+
+    @on(OptionList.OptionHighlighted)
+    def explain(self) -> None:
+        """Say what is to be known of the key under the cursor."""
+        self.detail.update(safe("\n".join(explained(self.now, self.key.name))))
+
+    def action_turn(self, direction: int) -> None:
+        """Choose the next value, where there are only a few."""
+        if choices := self._choices(self.key.name):
+            now = shown(self.now.given[self.key.name][0])
+            here = choices.index(now) if now in choices else -direction
+            self._type(choices[(here + direction) % len(choices)])
+
+    @on(OptionList.OptionSelected)
+    def action_change(self) -> None:
+        """Choose the next value, or have one typed."""
+        if self._choices(self.key.name):
+            self.action_turn(1)
             return
-        self.app.clear_notifications()  # it is no longer true that nothing is saved
-        self._save(settings)
+        key = self.key
 
-    @work(exclusive=True, group="save")
-    async def _save(self, settings: Settings) -> None:
-        try:
-            await asyncio.to_thread(_write, self.config, self.form)
-        except SpecchatError as error:
-            text = f"{error} The change applies until you quit."
-            self.app.notify(safe(text), title="Not saved", severity="warning", markup=False)
-        self.dismiss(settings)
+        def refusal(text: str) -> str:
+            return key.refusal(text) if text.strip() and key.parse(text) is None else ""
 
-    def action_leave(self) -> None:
-        """Leave everything as it was."""
-        self.app.theme = self._theme
-        self.dismiss(None)
+        value = shown(self.now.given[key.name][0])
+        entry = EntryScreen(
+            key.name, value, f"{key.help} Allowed: {key.allowed}.", refusal, key.many_lines
+        )
+        self.app.push_screen(entry, self._type)
 
-    def action_filter(self) -> None:
-        """Go to the filter."""
-        self.filter.focus()
-
-    @on(Input.Changed, "#filter")
-    def narrow(self, message: Input.Changed) -> None:
-        """Show the fields whose name, group or help has all the words."""
-        self.page.narrow(message.value)
-
-    @on(Input.Submitted, "#filter")
-    def go_to_first(self) -> None:
-        """Go to the first field that is left."""
-        self.page.focus_first()
-
-    def action_keep(self) -> None:
-        """Ask for a name, and make the values that are set now a preset."""
-        self.app.push_screen(NamingScreen("Save as preset", "name of the preset"), self._keep)
-
-    def _keep(self, name: str | None) -> None:
-        if name is None:
+    def _type(self, text: str | None) -> None:
+        """Take a value; an empty one goes back to what counts without it."""
+        if text is None:
             return
-        try:
-            self.form.keep(name)
-        except UsageError as error:
-            self.notify(safe(str(error)), severity="error", markup=False)
-        self._show_presets()
+        if not text.strip():
+            self.action_reset()
+        elif (value := self.key.parse(text)) is not None:
+            self._change(self.now.choose(**{self.key.name: value}))
+
+    def action_reset(self) -> None:
+        """Go back to what `config.toml` says, or to the default."""
+        self._change(self.now.choose(**{self.key.name: self.now.below[self.key.name][0]}))
+
+    # What the model's file recommends
 
     @work(group="model")
     async def _ask_the_model(self, target: Path) -> None:
-        from tui.settings.model_choice import recommended
+        self._recommended = await asyncio.to_thread(recommended, target)
+        self.refresh_bindings()
 
-        preset = await asyncio.to_thread(recommended, target)
-        if preset:
-            self.form.offer(target.stem, preset)
-            self._show_presets()
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what the model's file recommends only if it does."""
+        return action != "recommended" or bool(self._recommended)
 
-    def _show_presets(self) -> None:
-        field = self.fields["preset"]
-        if isinstance(field.control, Chooser):
-            field.control.choices = self.form.presets
-        field.show(self.form.values["preset"])
-        self._tell_all()
+    def action_recommended(self) -> None:
+        """Choose the sampling that the model's file recommends."""
+        self._change(self.now.choose(**self._recommended))
 
-    @on(DescendantFocus)
-    def explain_field(self) -> None:
-        """Say what is to be known of the field in focus."""
-        focused = self.focused.parent if self.focused else None
-        if isinstance(focused, Field):
-            self.detail.update(safe("\n".join(explain(self.form, focused.key.name))))
+    # config.toml
 
-    def _tell_all(self) -> None:
-        self.page.tell(self.form)
-        self.explain_field()
+    def action_edit(self) -> None:
+        """Open `config.toml` in the user's editor, and use what it says afterwards."""
+        try:
+            with self.app.suspend():
+                problem = edit(self.now.config.path)
+        except SuspendNotSupported:
+            problem = f"This terminal cannot be lent to an editor. Edit {self.now.config.path}."
+        self.app.clear_notifications()  # what was wrong with the file may be so no longer
+        self._read_again()
+        if problem:
+            self._say(problem)
+
+    def _read_again(self) -> None:
+        """Use what `config.toml` says by now, if that can be understood."""
+        before, layers = self.now.config, self.now
+        try:
+            layers = replace(self.now, config=read())
+            notices = [] if layers.config == before else [*layers.settings().notices]
+        except UsageError as error:
+            layers, notices = self.now, [f"{error} The settings stay as they were."]
+        if layers.config.tools != before.tools:
+            notices.append("Other tools count from the next start on.")
+        self._change(layers)
+        for notice in notices:
+            self._say(notice)
+
+    def _say(self, text: str) -> None:
+        self.notify(safe(text), title="Settings", severity="warning", timeout=10, markup=False)
 
 
-def _read() -> tuple[Config, str | None]:
-    """Return what `config.toml` says; without it, settings can be changed for this run."""
+def explained(layers: Layers, name: str) -> tuple[str, str]:
+    """Return why a key has its value, and what it is and may be."""
+    key, source, chosen = KEYS[name], layers.given[name][1], layers.choices.get(name)
+    default, where = shown(key.default) or "empty", place(layers, name)
+    about = f"{key.help} Allowed: {key.allowed}. Default: {default}. Counts {key.when}."
+    if source.is_passing:
+        return f"Given by {source} for this run; a choice here counts instead, and is kept.", about
+    if source == STATE:
+        instead = shown(layers.below[name][0]) or "empty"
+        where = place(layers, name, layers.below)
+        return f"Chosen in specchat. Delete goes back to {instead} ({where}).", about
+    if chosen is not None:
+        return f"From {where}, which was set after you chose {shown(chosen.value)} here.", about
+    if source == DEFAULT:
+        return "The default.", about
+    return f"From {where}; a choice here counts instead.", about
+
+
+def recommended(target: Path) -> dict[str, Value]:
+    """Return the sampling that the file's metadata recommends; usually none."""
     try:
-        return read(), None
-    except SpecchatError as error:
-        return Config(config_path()), str(error)
-
-
-def _write(config: Config, form: Form) -> None:
-    changes, presets = form.changes()
-    if changes or presets:
-        from tui.settings.config_writer import write  # imports tomlkit
-
-        write(config, changes, presets)
+        metadata = gguf.read(target).metadata
+    except SpecchatError:
+        return {}
+    checked = {
+        name: KEYS[name].check(metadata.get(f"general.sampling.{theirs}"))
+        for name, theirs in RECOMMENDED.items()
+    }
+    return {name: value for name, value in checked.items() if value is not None}

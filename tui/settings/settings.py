@@ -1,46 +1,53 @@
-"""What is set: by the command line, the environment, `config.toml`, or the default."""
+"""What can be set: the one table from which everything about settings is made.
 
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+The command line's options, the environment's variables, the checks of `config.toml`, its template,
+`specchat config` and the settings screen all come from the fields of `Settings`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from assistant.request import (
+    MOST_ANSWERS,
+    RULES,
+    SOURCES,
     USUAL_SOURCES,
     Effort,
     Message,
     Mode,
+    Range,
     Request,
     RuleName,
     Sampling,
     Switch,
 )
 from assistant.talk.tool_set import ToolSettings
-from models.engines import EngineName
-from models.errors import UsageError
-from tui.settings.config_file import Config, Preset, read
-from tui.settings.keys import KEYS, PRESET_KEYS
-from tui.settings.kinds import Value
-from tui.settings.tool_tables import meant
+from models.engines import ENGINES, EngineName
+from tui.settings.keys import ANSWER, CONVERSATION, NOW, RELOAD, ROUND, UNLIMITED, Key
 
 View = Literal["words", "tokens"]
-Values = dict[str, Value]
-_FIELDS = {"ctx": "n_ctx", "model_folders": "folders"}
-"""Keys whose field has another name."""
+THEMES = (
+    "textual-dark", "textual-light", "ansi-dark", "ansi-light", "atom-one-dark", "atom-one-light",
+    "catppuccin-frappe", "catppuccin-latte", "catppuccin-macchiato", "catppuccin-mocha", "dracula",
+    "flexoki", "gruvbox", "monokai", "nord", "rose-pine", "rose-pine-dawn", "rose-pine-moon",
+    "solarized-dark", "solarized-light", "tokyo-night",
+)  # fmt: skip
+"""Textual's own; listed, because Textual takes longer to import than the command line may."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingSource:
     """Where a value came from."""
 
-    kind: Literal["option", "environment", "preset", "file", "default"]
+    kind: Literal["option", "environment", "state", "preset", "file", "default"]
     name: str = ""
     """The option, the variable, the preset, or the file."""
 
     @property
     def is_passing(self) -> bool:
-        """Whether it is for this run only, and beats the file."""
+        """Whether it is for this run only."""
         return self.kind in ("option", "environment")
 
     def __str__(self) -> str:
@@ -50,45 +57,103 @@ class SettingSource:
 DEFAULT = SettingSource("default")
 
 
+def _key(default: Any, help: str, when: str = ANSWER, **rules: Any) -> Any:
+    """Return a field that is a key; see `Key` for the rules."""
+    return field(default=default, metadata={"key": Key(help=help, when=when, **rules)})
+
+
+def _sampling(name: str, help: str, daily: bool = False) -> Any:
+    default, bounds = getattr(Sampling(), name), Sampling.RANGES[name]
+    return _key(default, help, ROUND, bounds=bounds, daily=daily)
+
+
+def _model(help: str) -> Any:
+    return _key(None, help, RELOAD, word="auto", placeholder="MODEL", variable=True)
+
+
+def _machine(help: str, low: int, high: int) -> Any:
+    return _key(None, help, RELOAD, bounds=Range(low, high), word="auto", variable=True)
+
+
+def _look(default: Any, help: str, **rules: Any) -> Any:
+    return _key(default, help, NOW, option=False, daily=True, **rules)
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the command line, the environment and `config.toml` ask for.
+    """What is in force; None means that a value is left open, and a word of its key says so."""
 
-    The settings screen returns a new one; changes by keys in the chat go on top.
-    """
-
-    target: str | None = None  # a path, a catalogue name or repo:file; None: the default pair's
-    draft: str | None = None  # None: the one that belongs to the target
-    mode: Mode = "auto"
-    lookahead: int | None = None  # None: chosen while decoding
-    source: str | None = None  # where proposals come from: names and commas; None: the usual
-    rule: RuleName = "block"  # how they are verified without a seed
-    sampling: Sampling = field(default_factory=Sampling)
-    seed: int | None = None
-    max_tokens: int | None = None
-    thinking: Switch = "auto"  # whether the model thinks before it answers
-    effort: Effort | None = None  # how much
-    thinking_budget: int | None = None  # tokens, after which the end of a thought is forced
-    answers: int = 4  # to one question, where several are asked for in the chat
-    n_ctx: int = 8192
-    threads: int | None = None
-    gpu_layers: int | None = None
-    engine: EngineName | Literal["auto"] = "auto"
-    system: str | None = None
-    offline: bool = False
-    save: bool = True  # whether conversations go to disk
-    learn: bool = True  # whether what they say again and again is proposed
-    folders: tuple[Path, ...] = ()  # where GGUF files are looked for besides the usual places
-    theme: str = "textual-dark"
-    view: View = "words"  # how a complete answer is shown
-    ghosts: bool = False  # whether rejected proposals are shown
-    show_thinking: bool = False  # whether thoughts are shown in full
-    preset: str | None = None  # whose values are in force
-    presets: Mapping[str, Preset] = field(default_factory=dict)
-    keymap: Mapping[str, str] = field(default_factory=dict)  # from a binding's id to its keys
+    target: str | None = _model("The target: path, name, repo:file.")
+    draft: str | None = _model("The draft: the same; heads, or none.")
+    mode: Mode = _key(
+        "auto", "SpS, ArS, or whichever is faster here.", ROUND,
+        words=("auto", "sps", "ars"), variable=True, daily=True,
+    )  # fmt: skip
+    lookahead: int | None = _key(
+        None, "Tokens to propose per round.", ROUND, bounds=Range(0, 31), word="auto"
+    )
+    source: str | None = _key(
+        None, "Where proposals come from.", words=SOURCES, word="auto", several=True
+    )
+    rule: RuleName = _key("block", "How drafts are verified; no effect with a seed.", words=RULES)
+    preset: str | None = _key(
+        None, "A system prompt and sampling by name.", word="none", placeholder="NAME", daily=True
+    )
+    system: str | None = _key(
+        None, "What conversations begin with.", CONVERSATION, word="", many_lines=True, daily=True
+    )
+    temperature: float = _sampling("temperature", "0 always takes the likeliest token.", daily=True)
+    top_k: int = _sampling("top_k", "Keep the k likeliest tokens; 0 is all.")
+    top_p: float = _sampling("top_p", "Keep the likeliest up to this mass.")
+    min_p: float = _sampling("min_p", "Keep those with this share of the best.")
+    repeat_penalty: float = _sampling("repeat_penalty", "Make recent tokens rarer; 1 is off.")
+    repeat_window: int = _sampling("repeat_window", "How many tokens are recent.")
+    seed: int | None = _key(None, "Same seed and settings, same answer.", word="random")
+    max_tokens: int | None = _key(
+        None, "Stop after this many tokens.", bounds=Range(1, UNLIMITED), word="none", daily=True
+    )
+    answers: int = _key(
+        4, "How many Ctrl+S asks for.",
+        bounds=Range(2, MOST_ANSWERS), option=False, variable=True, daily=True,
+    )  # fmt: skip
+    thinking: Switch = _key("auto", "Whether to think first.", words=get_args(Switch), daily=True)
+    effort: Effort | None = _key(
+        None, "How much, if the model takes that.",
+        words=("auto", *get_args(Effort)), word="auto", daily=True,
+    )  # fmt: skip
+    thinking_budget: int | None = _key(None, "Tokens a thought may take.", word="none")
+    show_thinking: bool = _key(False, "Show thoughts in full.", NOW, daily=True)
+    n_ctx: int = _key(
+        8192, "Context, in tokens.", RELOAD,
+        name="ctx", bounds=Range(256, 16_777_216), variable=True, daily=True,
+    )  # fmt: skip
+    threads: int | None = _machine("auto: one per physical core.", 1, 512)
+    engine: EngineName | Literal["auto"] = _key(
+        "auto", "auto: the faster one for the target.", RELOAD,
+        words=("auto", *ENGINES), variable=True,
+    )  # fmt: skip
+    gpu_layers: int | None = _machine("auto: all if there is a GPU.", 0, 999)
+    folders: tuple[Path, ...] = _key(
+        (), "Folders with GGUF files.", RELOAD, name="model_folders", option=False, variable=True
+    )
+    offline: bool = _key(False, "Open no connection, not even to pull.", NOW, variable=True)
+    save: bool = _key(True, "Keep conversations on disk.", CONVERSATION, variable=True)
+    learn: bool = _key(True, "Propose what stored answers said before.", RELOAD, variable=True)
+    theme: str = _look("textual-dark", "The colours.", words=THEMES, variable=True)
+    view: View = _look("words", "How answers are shown.", words=get_args(View))
+    ghosts: bool = _look(False, "Show rejected proposals, struck out.")
+    keymap: Mapping[str, str] = field(default_factory=dict)
+    """From a binding's id to its keys."""
     tools: ToolSettings = field(default_factory=ToolSettings)
-    sources: Mapping[str, SettingSource] = field(default_factory=dict)  # of each key's value
-    notices: tuple[str, ...] = ()  # what is odd in `config.toml`, to be said once
+    sources: Mapping[str, SettingSource] = field(default_factory=dict)
+    """Where each key's value came from."""
+    notices: tuple[str, ...] = ()
+    """What is odd in the files, to be said once."""
+
+    @property
+    def sampling(self) -> Sampling:
+        """How logits become a distribution."""
+        return Sampling(**{name: getattr(self, name) for name in Sampling.RANGES})
 
     @property
     def draft_sources(self) -> tuple[str, ...]:
@@ -113,110 +178,26 @@ class Settings:
         )
 
 
-def load(options: Mapping[str, Value | None], config: Config | None = None) -> Settings:
-    """Return the settings that are in force.
-
-    Raises:
-        UsageError: a value is not allowed, or `config.toml` cannot be understood.
-    """
-    config = config or read()
-    values, sources = merge(config, os.environ, options)
-    return replace(
-        with_values(Settings(), values),
-        presets=config.presets,
-        keymap=config.keymap,
-        tools=config.tools,
-        sources=sources,
-        notices=config.warnings,
-    )
+def _kind(hint: Any) -> type:
+    """Return the plain type of a field's values; the words of a Literal are texts."""
+    kinds = (hint, get_origin(hint), *get_args(hint))
+    return next((kind for kind in kinds if kind in (int, float, bool, tuple)), str)
 
 
-def merge(
-    config: Config, environ: Mapping[str, str], options: Mapping[str, Value | None]
-) -> tuple[Values, dict[str, SettingSource]]:
-    """Return each key's value and its source.
-
-    Options beat the environment, which beats the file, which beats the default. A preset beats the
-    file, wherever the preset itself was chosen.
-
-    Raises:
-        UsageError: a variable's value is not allowed, or there is no such preset.
-    """
-    values: Values = {name: key.default for name, key in KEYS.items()}
-    sources = dict.fromkeys(KEYS, DEFAULT)
-
-    def lay(layer: Mapping[str, Value], kind: SettingSource | None = None) -> None:
-        values.update(layer)
-        sources.update({name: kind or SettingSource("file", config.path.name) for name in layer})
-
-    lay(config.values)
-    passing = [*_given(_variables(environ), "environment"), *_given(options, "option")]
-    chosen = {name: value for name, value, _ in passing}.get("preset", values["preset"])
-    if chosen != KEYS["preset"].default:
-        lay(_preset(config, str(chosen)), SettingSource("preset", str(chosen)))
-    for name, value, source in passing:
-        lay({name: value}, source)
-    return values, sources
+def _keys() -> Iterator[Key]:
+    hints = get_type_hints(Settings)
+    for each in fields(Settings):
+        if key := each.metadata.get("key"):
+            default = key.word if each.default is None else each.default
+            yield replace(
+                key,
+                name=key.name or each.name,
+                field=each.name,
+                kind=_kind(hints[each.name]),
+                default=default,
+            )
 
 
-def _given(
-    layer: Mapping[str, Value | None], kind: Literal["option", "environment"]
-) -> list[tuple[str, Value, SettingSource]]:
-    """Return what is given for this run; None is not given, and other options are no keys."""
-    keys = [(KEYS[name], value) for name, value in layer.items() if name in KEYS]
-    return [
-        (key.name, value, SettingSource(kind, key.flag if kind == "option" else key.environment))
-        for key, value in keys
-        if value is not None
-    ]
-
-
-def _variables(environ: Mapping[str, str]) -> Values:
-    """Return what the environment sets; an empty variable sets nothing."""
-    values: Values = {}
-    for name, key in KEYS.items():
-        text = environ.get(key.environment, "") if key.variable else ""
-        if not text.strip():
-            continue
-        value = key.kind.parse(text)
-        if value is None:
-            raise UsageError(f"{key.environment}: {key.refusal(text)}.")
-        values[name] = value
-    return values
-
-
-def _preset(config: Config, name: str) -> Mapping[str, Value]:
-    if name in config.presets:
-        preset = config.presets[name]
-        return {key: preset[key] for key in PRESET_KEYS if key in preset}
-    known = ", ".join(config.presets) or "none yet"
-    raise UsageError(f"There is no preset {name!r}. Presets in {config.path}: {known}.")
-
-
-def with_values(settings: Settings, values: Mapping[str, Value]) -> Settings:
-    """Return settings that have the values of all keys."""
-    changes = {_FIELDS.get(name, name): _meaning(name, values[name]) for name in KEYS}
-    sampling = Sampling(**{name: changes.pop(name) for name in Sampling.RANGES})
-    return replace(settings, sampling=sampling, **changes)
-
-
-def plain(settings: Settings) -> Values:
-    """Return the value of each key, as `config.toml` would have it."""
-    return {name: _value(name, settings) for name in KEYS}
-
-
-def _meaning(name: str, value: Value) -> Any:
-    if name == "model_folders" and isinstance(value, tuple):
-        return tuple(map(meant, value))
-    return None if value == KEYS[name].kind.word else value
-
-
-def _value(name: str, settings: Settings) -> Value:
-    owner = settings.sampling if name in Sampling.RANGES else settings
-    value = getattr(owner, _FIELDS.get(name, name))
-    if value is None:
-        return KEYS[name].default
-    if name == "model_folders":
-        return tuple(str(folder) for folder in value)
-    found: Value = value
-    return found
+KEYS = {key.name: key for key in _keys()}
+PRESET_KEYS = {name: KEYS[name] for name in ("system", *Sampling.RANGES)}
+"""What a preset may set."""

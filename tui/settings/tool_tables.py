@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assistant.request import Range
 from assistant.talk.tool_set import ToolSettings
 from models.errors import UsageError
 from tui.settings.checks import ConfigCheck, TablePath
-from tui.settings.keys import ANSWER, Key
-from tui.settings.kinds import FOLDERS, TEXTS, text, whole
+from tui.settings.keys import Key, expand_path
 
 if TYPE_CHECKING:  # most people name no server
     from assistant.tools.servers import ServerSettings
 
-_FOLDERS, _ROUNDS = Key("folders", FOLDERS, (), "", ANSWER), whole(Range(1, 100))
-TOOLS = {"folders": _FOLDERS, "rounds": Key("rounds", _ROUNDS, 8, "", ANSWER)}
+TOOLS = {
+    "folders": Key(name="folders", kind=tuple),
+    "rounds": Key(name="rounds", kind=int, bounds=Range(1, 100)),
+}
 TABLES = ("env", "headers")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 SERVER = {
-    name: Key(name, TEXTS if name == "args" else text(), "", "", ANSWER)
-    for name in ("command", "args", "cwd", "url", "allow_host")
+    "args": Key(name="args", kind=tuple, of="texts"),
+    **{name: Key(name=name) for name in ("command", "cwd", "url", "allow_host")},
 }
 
 
@@ -36,15 +36,10 @@ def tool_settings(check: ConfigCheck, raw: object) -> ToolSettings:
     table = dict(check.table(("tools",), raw))
     servers = check.table(("tools", "servers"), table.pop("servers", {}))
     said: dict[str, Any] = check.values(("tools",), table, TOOLS, (*TOOLS, "servers"))
-    said["folders"] = tuple(map(meant, said.get("folders", ())))
+    said["folders"] = tuple(map(expand_path, said.get("folders", ())))
     return ToolSettings(
         **said, servers=tuple(_server(check, name, each) for name, each in servers.items())
     )
-
-
-def meant(folder: str) -> Path:
-    """Return the folder that a text means."""
-    return Path(os.path.expandvars(folder)).expanduser()
 
 
 def _server(check: ConfigCheck, name: str, raw: object) -> ServerSettings:
@@ -55,7 +50,7 @@ def _server(check: ConfigCheck, name: str, raw: object) -> ServerSettings:
     env, headers = (_texts(check, (*at, key), table.pop(key, {})) for key in TABLES)
     said: dict[str, Any] = check.values(at, table, SERVER, (*SERVER, *TABLES))
     if said.get("cwd"):
-        said["cwd"] = str(meant(said["cwd"]))
+        said["cwd"] = str(expand_path(said["cwd"]))
     filled = {key: _filled(check, (*at, "headers", key), text) for key, text in headers.items()}
     try:
         return ServerSettings(name, **said, env=tuple(env.items()), headers=tuple(filled.items()))

@@ -17,7 +17,8 @@ from click.shell_completion import CompletionItem
 
 from models.errors import ModelError, NetworkError, SpecchatError, StorageError, UsageError
 from tui.safe import safe
-from tui.shell.options import settings, shared
+from tui.settings.layers import load
+from tui.shell.options import shared
 from tui.shell.standard_output import guard
 
 EXIT_CODES = {UsageError: 2, ModelError: 3, StorageError: 4, NetworkError: 5}
@@ -97,10 +98,10 @@ def specchat(ctx: click.Context, /, **options: Any) -> None:
         return
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise UsageError("The chat needs a terminal. In a pipe, use: specchat ask")
-    chosen = settings(options, say_notices=False)  # the app says them
+    layers = load(options)
     from tui.app.app import SpecchatApp
 
-    app = SpecchatApp(chosen)
+    app = SpecchatApp(layers.settings(), layers=layers)
     app.run()
     sys.exit(app.return_code)
 

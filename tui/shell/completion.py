@@ -33,9 +33,9 @@ ELSEWHERE = {
 def values(key: Key, incomplete: str) -> list[CompletionItem]:
     """Return completions of a key's value."""
     if key.name in ("target", "draft"):
-        words = [*key.kind.offers, *(["none", "heads"] if key.name == "draft" else [])]
+        words = [*key.offers, *(["none", "heads"] if key.name == "draft" else [])]
         return models(incomplete, words)
-    words = [*key.kind.offers]
+    words = [*key.offers]
     if key.name == "preset":
         with suppress(SpecchatError):  # a shell cannot show an error
             words += read().presets

@@ -8,9 +8,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from tui.safe import safe
-from tui.settings.keys import KEYS, Key
-from tui.settings.kinds import FLAG, Value, shown
-from tui.settings.settings import Settings, load
+from tui.settings.keys import Key, Value, shown
+from tui.settings.layers import load
+from tui.settings.settings import KEYS, Settings
 
 FORM = click.Path(path_type=Path)
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -21,14 +21,13 @@ class SettingParameter(click.ParamType[Value]):
 
     def __init__(self, key: Key) -> None:
         self.key = key
-        self.name = key.kind.hint
+        self.name = key.hint
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Value:
         """Return the value; words such as `auto` stand for themselves."""
-        kind = self.key.kind
-        found = kind.parse(value) if isinstance(value, str) else kind.check(value)
+        found = self.key.parse(value) if isinstance(value, str) else self.key.check(value)
         if found is None:
             self.fail(self.key.refusal(value), param, ctx)
         return found
@@ -64,7 +63,7 @@ class NumberParameter(click.IntRange):
 
 def shared(command: Command) -> Command:
     """Add the shared options to a command; it takes them as keywords for `settings`."""
-    for option in reversed([*map(_option, _offered())]):
+    for option in reversed([_option(key) for key in KEYS.values() if key.option]):
         command = option(command)
     return command
 
@@ -91,27 +90,19 @@ def settings(options: dict[str, Any], say_notices: bool = True) -> Settings:
     Raises:
         UsageError: a value is invalid, or `config.toml` cannot be understood.
     """
-    chosen = load({name: options[name] for name in KEYS if name in options})
+    chosen = load(options).settings()
     for notice in chosen.notices if say_notices else ():
         click.echo(f"specchat: {safe(notice)}", err=True)
     return chosen
 
 
-_FIRST = ("target", "draft", "mode", "lookahead", "source", "rule", "preset", "system")
-
-
-def _offered() -> list[Key]:
-    ordered = [*_FIRST, *(name for name in KEYS if name not in _FIRST)]
-    return [KEYS[name] for name in ordered if KEYS[name].option]
-
-
 def _option(key: Key) -> Callable[[Command], Command]:
-    if key.kind is FLAG:
+    if key.kind is bool:
         opposite = "--online" if key.name == "offline" else f"--no-{key.flag[2:]}"
         names = [key.name, f"{key.flag}/{opposite}"]
         return click.option(*names, default=None, help=f"{key.help}  [{shown(key.default)}]")
     names = [key.name, key.flag, *(["-k"] if key.name == "lookahead" else [])]
     default = f"  [{shown(key.default)}]" if shown(key.default) else ""
     return click.option(
-        *names, type=SettingParameter(key), metavar=key.kind.hint, help=f"{key.help}{default}"
+        *names, type=SettingParameter(key), metavar=key.hint, help=f"{key.help}{default}"
     )

@@ -20,7 +20,6 @@ from tui.models.screen import ModelsScreen
 from tui.race.scoreboard import PhaseLine
 from tui.race.screen import RaceScreen
 from tui.race.track import LaneStanding
-from tui.settings.screen import SettingsScreen
 from tui.settings.settings import Settings
 
 WIDE = (120, 40)
@@ -157,29 +156,6 @@ async def test_a_user_who_types_already_is_not_interrupted_by_the_models(
         assert "F5" in chat.shown(".note")[0]
 
 
-async def test_a_theme_from_the_palette_survives_the_settings(pair: Pair) -> None:
-    async with open_chat(*pair, size=WIDE) as chat:
-        await chat.ready()
-        chat.app.theme = "nord"  # as the palette does
-        await chat.pilot.press("f6")
-        await chat.until(lambda: isinstance(chat.app.screen, SettingsScreen))
-        await chat.pilot.press("ctrl+s")
-        await chat.until(lambda: chat.app.screen is chat.screen)
-        assert chat.app.theme == "nord"
-
-
-async def test_what_was_not_saved_is_no_longer_said_once_it_is(pair: Pair) -> None:
-    async with open_chat(*pair, size=WIDE) as chat:
-        await chat.ready()
-        await chat.pilot.press("f6")
-        await chat.until(lambda: isinstance(chat.app.screen, SettingsScreen))
-        await chat.pilot.press("9", "9", "9", "9", "ctrl+s")
-        assert "must be a number" in "".join(chat.told)
-        await chat.pilot.press("ctrl+a", "ctrl+k", "1", "ctrl+s")
-        await chat.until(lambda: chat.app.screen is chat.screen)
-        assert "must be a number" not in "".join(chat.told)
-
-
 async def test_ctrl_g_says_what_it_did_while_no_tokens_are_shown(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         await chat.ready()
@@ -248,8 +224,6 @@ async def test_ctrl_c_twice_quits_from_every_screen(pair: Pair, keys: tuple[str,
     async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
         await chat.pilot.press(*keys)
         await chat.until(lambda: chat.app.screen is not chat.screen)
-        if keys == ("f6",):
-            await chat.pilot.press("ctrl+c")  # copies the value, which is selected
         await chat.pilot.press("ctrl+c")
         assert "again to quit" in "".join(chat.told)
         assert not chat.app._exit

@@ -22,7 +22,7 @@ def bindings():
 
 
 def test_bindings_of_all_screens_are_found_by_their_names(bindings):
-    assert {"chat.help", "chat.new", "chat.stop", "settings.save", "prompt.quit"} <= set(bindings)
+    assert {"chat.help", "chat.new", "chat.stop", "settings.edit", "prompt.quit"} <= set(bindings)
     assert all("." in name for name in bindings)
 
 

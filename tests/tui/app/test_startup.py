@@ -11,7 +11,7 @@ from tests.patience import WAIT_S
 
 ROOT = Path(__file__).parents[3]
 MODELS = ("llama_cpp", "numpy", "huggingface_hub", "httpx2", "jinja2", "gguf")
-OTHERS = ("markdown_it", "pygments.lexers", "tree_sitter", "tomlkit", "psutil")
+OTHERS = ("markdown_it", "pygments.lexers", "tree_sitter", "psutil")
 FIRST_FRAME = """
 import asyncio, sys
 from tui.app.app import SpecchatApp

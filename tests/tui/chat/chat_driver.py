@@ -34,7 +34,9 @@ TINY = Settings(
     max_tokens=24,
     seed=1,
     threads=1,
-    sampling=HOT,
+    temperature=HOT.temperature,
+    top_k=HOT.top_k,
+    top_p=HOT.top_p,
     engine=ENGINE,
 )
 

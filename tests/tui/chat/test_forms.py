@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assistant.events import Finished
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
-from tui.settings.name_screen import NamingScreen
+from tui.widgets.entry_screen import EntryScreen
 
 SCHEMA = {
     "type": "object",
@@ -19,8 +19,8 @@ async def choose(chat: Chat, name: str) -> None:
     """Name a file as the form of the answers."""
     await chat.pilot.press("f7")
     screen = chat.app.screen
-    assert isinstance(screen, NamingScreen)
-    screen.input.value = name
+    assert isinstance(screen, EntryScreen)
+    screen.input.text = name
     await chat.pilot.press("enter")
 
 

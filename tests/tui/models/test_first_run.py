@@ -5,19 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from models import catalog
 from models.files.progress import Progress
 from tests.tui.chat.chat_driver import Chat, open_chat
 from tui.models.downloads import figures
 from tui.models.locate_pair import find_models
 from tui.models.screen import ModelsScreen
-from tui.settings.config_file import config_path, read
-from tui.settings.fields import explain
-from tui.settings.form import Form
-from tui.settings.model_choice import keep
-from tui.settings.settings import Settings, SettingSource, load
-
-DEFAULT = catalog.DEFAULT.target.name
+from tui.settings.config_file import config_path
+from tui.settings.layers import load, state_path
+from tui.settings.settings import SettingSource
 
 
 async def chooser(chat: Chat) -> ModelsScreen:
@@ -83,61 +78,20 @@ async def choose(chat: Chat) -> None:
     await chat.until(lambda: str(chat.app.settings.target).endswith("mine.gguf"))
 
 
-async def kept(chat: Chat) -> None:
-    """Wait until the choice is written."""
-    await chat.until(lambda: "choice" not in {worker.group for worker in chat.app.workers})
-
-
 async def test_the_next_start_begins_with_the_model_that_was_chosen(mine: Path) -> None:
     async with open_chat(None) as chat:
         await choose(chat)
-        await kept(chat)
-        assert explain(Form(chat.app.settings, read()), "target")[1].startswith("From config.toml")
-    assert load({}).target == str(mine)
-    assert find_models(load({}))[0].target == mine
+        assert str(chat.app.layers.given["target"][1]) == "state.json"
+    assert load({}).settings().target == str(mine)
+    assert find_models(load({}).settings())[0].target == mine
+    assert not config_path().exists()
 
 
 async def test_a_choice_in_a_run_that_was_told_its_target_is_for_that_run(mine: Path) -> None:
     told = {"target": SettingSource("option", "--target")}
     async with open_chat(Path("nowhere.gguf"), sources=told) as chat:
         await choose(chat)
-        await kept(chat)
-    assert not config_path().exists()
-
-
-async def test_a_choice_that_cannot_be_kept_counts_anyway(mine: Path) -> None:
-    config_path().parent.mkdir(parents=True)
-    config_path().write_text("oops")
-    async with open_chat(None) as chat:
-        await choose(chat)
-        await chat.until(
-            lambda: any(
-                "config.toml:1" in note.message and "until you quit" in note.message
-                for note in chat.app._notifications
-            )
-        )
-    assert config_path().read_text() == "oops"
-
-
-@pytest.mark.parametrize(
-    ("before", "target", "draft", "kept"),
-    [
-        (None, "other", "small", {"target": "other"}),
-        (None, DEFAULT, None, {}),
-        (None, DEFAULT, "small", {"draft": "small"}),
-        ("other", "other", "none", {"target": "other", "draft": "none"}),
-        ("other", "third", "small", {"target": "third"}),
-        ("other", DEFAULT, None, {}),
-    ],
-)
-def test_a_draft_is_kept_for_the_target_it_was_chosen_for(
-    bare_machine: Path, before: str | None, target: str, draft: str | None, kept: dict[str, str]
-) -> None:
-    if before:
-        keep(Settings(), before, None)
-    keep(Settings(target=before), target, draft)
-    auto = {"target": "auto", "draft": "auto"}
-    assert {**auto, **read().values} == {**auto, **kept}
+    assert not state_path().exists()
 
 
 def test_figures_tell_amount_speed_and_time_left() -> None:

@@ -1,16 +1,12 @@
-"""`specchat config`, what `config.toml` changes for other commands, and completion by a shell."""
+"""`specchat config`, and what `config.toml` changes for other commands."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.models.files.stores import ollama_model
-from tests.tui.shell.program import HOT, ROOT, run
-from tui.settings.keys import KEYS
+from tests.tui.shell.program import HOT, run
+from tui.settings.settings import KEYS
 
 
 @pytest.fixture
@@ -80,7 +76,7 @@ def test_keys_lists_the_names_that_can_be_remapped(home):
 def test_a_value_that_is_not_allowed_is_one_sentence_and_exit_code_2(home, arguments):
     path = put(home, "mode = 'sps'\ntemperature = 300\n")
     assert run(*arguments) == (
-        2, "", f"specchat: {path}:2:1: temperature must be a number from 0 to 100: 300.\n"
+        2, "", f"specchat: {path}:2: temperature must be a number from 0 to 100: 300.\n"
     )  # fmt: skip
 
 
@@ -98,33 +94,39 @@ def test_a_broken_file_never_stops_help(home, arguments):
     assert out
 
 
-def test_an_answer_follows_the_file_and_its_preset(home, target):
-    put(home, f'target = "{target}"\ndraft = "none"\nmax_tokens = 7\n[presets.x]\ntop_k = 3\n')
+def test_an_answer_follows_the_file_and_its_preset_and_an_unknown_key_is_a_warning(home, target):
+    put(
+        home,
+        f'temprature = 1\ntarget = "{target}"\ndraft = "none"\nmax_tokens = 7\n'
+        "[presets.x]\ntop_k = 3\n",
+    )
     code, out, err = run("ask", *HOT[6:], "--preset", "x", "--json", "hello")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert 'there is no key "temprature"; did you mean "temperature"?' in err
     report = json.loads(out)
     assert report["stats"]["generated_tokens"] == 7
     assert report["sampling"]["top_k"] == 3
 
 
-def test_an_unknown_key_is_a_warning_and_the_answer_comes(home, target):
-    put(home, "temprature = 1\n")
-    code, out, err = run("ask", "--target", target, "--draft", "none", *HOT, "--max-tokens", 3, "x")
-    assert (code, bool(out)) == (0, True)
-    assert 'there is no key "temprature"; did you mean "temperature"?' in err
+def test_options_for_words_and_flags_beat_the_file(home):
+    put(home, "lookahead = 3\nsave = true\noffline = true\n")
+    values = json.loads(run("-k", "auto", "--no-save", "--online", "config", "show", "--json")[1])[
+        "values"
+    ]
+    assert [values[name]["value"] for name in ("lookahead", "save", "offline")] == [
+        "auto", False, False,
+    ]  # fmt: skip
 
 
-def test_auto_on_the_command_line_beats_a_number_in_the_file(home):
-    put(home, "lookahead = 3\n")
-    for arguments in (["-k", "auto"], ["--lookahead", "auto"]):
-        out = run(*arguments, "config", "show", "--json")[1]
-        assert json.loads(out)["values"]["lookahead"]["value"] == "auto"
-
-
-def test_no_save_and_online_beat_the_file(home):
-    put(home, "save = true\noffline = true\n")
-    values = json.loads(run("--no-save", "--online", "config", "show", "--json")[1])["values"]
-    assert (values["save"]["value"], values["offline"]["value"]) == (False, False)
+def test_what_was_chosen_in_the_program_is_named_with_what_the_file_says(home):
+    put(home, "temperature = 1.5\n")
+    (home / "state.json").write_text('{"temperature": {"value": 0.4, "over": 1.5}}')
+    out = run("config", "show")[1]
+    assert "temperature     0.4" in out
+    assert "state.json (instead of 1.5 from config.toml:1)" in out
+    assert (
+        json.loads(run("config", "show", "--json")[1])["values"]["temperature"]["source"] == "state"
+    )
 
 
 @pytest.mark.parametrize("by", ["file", "variable", "option"])
@@ -136,113 +138,3 @@ def test_offline_is_obeyed_wherever_it_was_said(home, by):
     code, out, err = run(*flags, "models", "pull", "qwen2.5-coder-0.5b", env=env)
     assert (code, out) == (5, "")
     assert "offline" in err
-
-
-# What a shell asks for.
-
-
-def complete(*words: str, heavy: tuple[str, ...] = ()) -> list[str]:
-    leave = f"sys.exit(sorted({set(heavy)!r} & set(sys.modules)) or None)" if heavy else ""
-    program = (
-        "import sys\nfrom tui.shell.cli import main\n"
-        f"try: main()\nexcept SystemExit: {leave or 'pass'}"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "_SPECCHAT_COMPLETE": "bash_complete",
-            "COMP_WORDS": " ".join(words),
-            "COMP_CWORD": str(len(words) - 1),
-        },
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return [line.split(",", 1)[1] for line in done.stdout.splitlines() if line]
-
-
-@pytest.fixture
-def llama(tmp_path, monkeypatch):
-    """A machine on which Ollama has `llama3.2`."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("OLLAMA_MODELS", raising=False)
-    ollama_model("registry.ollama.ai/library/llama3.2/latest", b"GGUF")
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_every_shell_gets_its_script(shell):
-    code, out, _ = run(env={"_SPECCHAT_COMPLETE": f"{shell}_source"})
-    assert code == 0
-    assert "_SPECCHAT_COMPLETE" in out
-
-
-def test_an_unknown_shell_is_refused():
-    assert run(env={"_SPECCHAT_COMPLETE": "tcsh_source"})[0] == 1
-
-
-def test_commands_are_completed_without_importing_them():
-    heavy = ("llama_cpp", "numpy", "textual", "huggingface_hub", "tui.settings.command")
-    assert complete("specchat", "con", heavy=heavy) == ["config"]
-
-
-def test_options_and_their_words_are_completed(home):
-    put(home, "[presets.code]\n[presets.prose]\n")
-    assert complete("specchat", "ask", "--temp") == ["--temperature"]
-    assert complete("specchat", "ask", "--mode", "s") == ["sps"]
-    assert complete("specchat", "ask", "--preset", "") == ["none", "code", "prose"]
-    assert "qwen2.5-coder-1.5b" in complete("specchat", "ask", "--target", "qwen2.5-c")
-    assert complete("specchat", "config", "p") == ["path"]
-
-
-@pytest.mark.parametrize(
-    ("typed", "answers"),
-    [
-        ("specchat ask --target oll", ["ollama:llama3.2:latest"]),
-        ("specchat ask --target ollama:ll", ["llama3.2:latest"]),
-        ("specchat ask --target ollama:llama3.2:", ["latest"]),
-        ("specchat ask --mode ", ["auto", "sps", "ars"]),
-        ("specchat --target 'half quoted --mode s", []),
-        ("specchat con", ["config"]),
-        ("specchat", []),
-    ],
-)
-def test_what_stands_after_a_colon_is_a_word_to_bash(llama, monkeypatch, typed, answers):
-    monkeypatch.setenv("COMP_LINE", typed)
-    monkeypatch.setenv("COMP_BREAKS", " \t\n:=")
-    assert [word for word in complete("specchat", "x") if word in answers] == answers
-    if typed.endswith((":ll", ":")):
-        monkeypatch.setenv("COMP_BREAKS", " \t\n=")
-        assert complete("specchat", "x") == ["ollama:llama3.2:latest"]
-
-
-@pytest.mark.parametrize("text", ["--target ollama:", "--target oll"])
-def test_bash_itself_completes_a_name_with_colons(llama, text):
-    """Its own function, in a shell that reads no one's settings."""
-    source = run(env={"_SPECCHAT_COMPLETE": "bash_source"})[1]
-    program = f"{sys.executable} -c 'from tui.__main__ import main; main()'"
-    ask = f"""
-        specchat() {{ {program} "$@"; }}
-        env() {{ ( while [[ $1 == *=* ]]; do export "$1"; shift; done; "$@" ); }}
-        {source}
-        COMP_LINE='specchat {text}'; COMP_POINT=${{#COMP_LINE}}; COMP_WORDS=($COMP_LINE)
-        COMP_CWORD=2; _specchat_completion specchat; printf '%s\\n' "${{COMPREPLY[@]}}"
-    """
-    done = subprocess.run(
-        ["bash", "--norc", "-c", ask], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    expected = "ollama:llama3.2:latest" if text.endswith("oll") else "llama3.2:latest"
-    assert done.stdout.split() == [expected]
-
-
-def test_models_of_every_program_are_completed_by_name(llama):
-    for command in (("ask", "--target"), ("--draft",), ("models", "show"), ("models", "pair", "x")):
-        assert complete("specchat", *command, "oll") == ["ollama:llama3.2:latest"]
-    assert "qwen3-8b" in complete("specchat", "models", "pull", "smollm2-135m", "qwen3")
-    assert complete("specchat", "models", "check", "./mod") == ["./mod"]
-
-
-def test_a_broken_file_is_no_matter_for_completion(home):
-    put(home, "oh =")
-    assert complete("specchat", "ask", "--preset", "") == ["none"]

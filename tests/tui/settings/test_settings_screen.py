@@ -1,21 +1,24 @@
 """The settings screen, by its keys, on a real config.toml."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from gguf import GGUFWriter
 from textual.app import App
 from textual.pilot import Pilot
 
-from tests import tiny
+from tests.tui.chat.chat_driver import Pair, open_chat
 from tests.tui.driver import Driver
-from tui.settings.config_file import read
-from tui.settings.keys import KEYS
-from tui.settings.screen import SettingsScreen
-from tui.settings.settings import Settings, load
+from tui.settings import editor, screen
+from tui.settings.config_file import read, understand
+from tui.settings.editor import edit, template
+from tui.settings.layers import Choice, Layers, load, read_choices
+from tui.settings.screen import SettingsScreen, explained
+from tui.settings.settings import KEYS
+from tui.widgets.entry_screen import EntryScreen
 
 MINE = """\
 # mine
@@ -26,40 +29,46 @@ mode = "sps"
 temperature = 0.2
 system = "terse"
 """
+DAILY = [key.name for key in KEYS.values() if key.daily]
+
+
+class Lent(App[None]):
+    """An app whose terminal an editor can have."""
+
+    @contextmanager
+    def suspend(self) -> Iterator[None]:
+        yield
 
 
 class Open(Driver):
     """The settings screen under test."""
 
-    def __init__(self, pilot: Pilot[None], screen: SettingsScreen) -> None:
+    def __init__(self, pilot: Pilot[None], screen: SettingsScreen, used: list[Layers]) -> None:
         super().__init__(pilot)
-        self.app, self.screen = pilot.app, screen
-        self.results: list[Settings | None] = []
+        self.app, self.screen, self.used = pilot.app, screen, used
 
     async def go(self, name: str) -> None:
-        self.screen.fields[name].control.focus()
+        self.screen.list.highlighted = self.screen.list.get_option_index(name)
         await self.pilot.pause()
 
-    async def type(self, name: str, text: str) -> None:
+    async def type(self, name: str, text: str) -> EntryScreen:
+        """Type a value for a key, without Enter."""
         await self.go(name)
-        await self.press("ctrl+a", "ctrl+k", *text)
+        await self.press("enter")
+        entry = self.app.screen
+        assert isinstance(entry, EntryScreen)
+        await self.press(*text)
+        return entry
 
-    async def result(self) -> Settings | None:
-        await self.until(lambda: self.results)
-        return self.results[0]
+    def row(self, name: str) -> str:
+        return str(self.screen.list.get_option(name).prompt)
 
-    async def saved(self, *keys: str) -> Settings:
-        """Press keys that save, and return what is chosen then."""
-        await self.press(*keys)
-        chosen = await self.result()
-        assert chosen is not None
-        return chosen
+    @property
+    def detail(self) -> str:
+        return str(self.screen.detail.render())
 
-    def control(self, name: str) -> Any:
-        return self.screen.fields[name].control
-
-    def help(self, name: str) -> str:
-        return str(self.screen.fields[name].help.render())
+    def value(self, name: str) -> object:
+        return self.used[-1].given[name][0]
 
 
 @pytest.fixture
@@ -72,200 +81,248 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @asynccontextmanager
-async def opened(
-    size: tuple[int, int] = (80, 24), target: Path | None = None, **options
-) -> AsyncIterator[Open]:
-    app = App[None]()
+async def opened(size: tuple[int, int] = (100, 30), **options: object) -> AsyncIterator[Open]:
+    app, used = Lent(), list[Layers]()
     async with app.run_test(size=size) as pilot:
-        screen = SettingsScreen(load(options), target)
-        opened = Open(pilot, screen)
-        app.push_screen(screen, opened.results.append)
+        page = Open(pilot, SettingsScreen(load(options), used.append), used)
+        app.push_screen(page.screen)
         await pilot.pause()
-        yield opened
+        yield page
 
 
-async def test_every_key_has_a_field_with_a_line_of_help(path):
-    async with opened((120, 50)) as page:
-        assert set(page.screen.fields) == set(KEYS)
-        assert all(page.help(name) == key.help for name, key in KEYS.items())
+def with_editor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> Path:
+    """Make a script the user's editor; its first argument is the file."""
+    path = tmp_path / "my editor"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o700)
+    monkeypatch.setenv("VISUAL", f"'{path}' --wait")
+    return path
 
 
-async def test_what_is_typed_is_saved_with_the_comments_and_returned(path):
+async def test_the_keys_of_every_day_are_listed_with_values_and_where_these_came_from(path):
+    async with opened(max_tokens=5) as page:
+        assert [option.id for option in page.screen.list.options] == DAILY
+        assert page.row("temperature").split() == ["temperature", "1.5", "config.toml:2"]
+        assert page.row("max_tokens").split() == ["max_tokens", "5", "--max-tokens"]
+        assert page.row("theme").split() == ["theme", "‹", "textual-dark", "›"]
+
+
+async def test_what_is_typed_counts_at_once_and_the_file_is_left_alone(path):
     async with opened() as page:
         await page.type("temperature", "0.9")
-        chosen = await page.saved("enter")
-        assert chosen.sampling.temperature == 0.9
-        assert chosen.mode == "sps"
-        assert path.read_text() == MINE.replace("1.5", "0.9")
-
-
-async def test_control_s_saves_from_any_field(path):
-    async with opened() as page:
-        await page.go("system")
-        chosen = await page.saved(*"Hi", "enter", *"you", "ctrl+s")
-        assert chosen.system == "Hi\nyou"
-        assert read(path).values["system"] == "Hi\nyou"
-
-
-async def test_escape_leaves_everything_as_it_was(path):
-    async with opened() as page:
-        theme = page.app.theme
-        await page.type("temperature", "0.9")
-        await page.go("theme")
-        await page.press("right")
-        assert page.app.theme != theme
+        await page.press("enter")
+        assert page.value("temperature") == 0.9
+        assert page.row("temperature").split() == ["temperature", "0.9", "state.json"]
+        assert "Delete goes back to 1.5 (config.toml:2)." in page.detail
+        await page.press("delete")
+        assert (page.value("temperature"), page.used[-1].choices) == (1.5, {})
         await page.press("escape")
-        assert await page.result() is None
-        assert (page.app.theme, path.read_text()) == (theme, MINE)
+        assert len(page.used) == 2
+    assert path.read_text() == MINE
 
 
-async def test_the_reason_is_shown_in_place_while_typing_and_nothing_is_saved(path):
+async def test_a_wrong_value_stays_in_its_field_with_the_reason(path):
     async with opened() as page:
-        await page.type("top_p", "5")
-        assert page.help("top_p") == "✗ top_p must be a number above 0 and at most 1: '5'"
+        entry = await page.type("max_tokens", "no")
+        await page.press("enter")
+        assert page.app.screen is entry
+        refusal = "✗ max_tokens must be none or a whole number, 1 or more: 'no'"
+        assert str(entry.message.render()) == refusal
+        await page.press("backspace", "backspace", "7")
+        assert "Stop after this many tokens." in str(entry.message.render())
+        await page.press("escape")
+        assert (page.app.screen, page.used) == (page.screen, [])
+
+
+async def test_an_emptied_value_goes_back_to_what_the_file_says(path):
+    async with opened(temperature=0.3) as page:
+        assert "Given by --temperature for this run" in explained(page.screen.now, "temperature")[0]
+        await page.type("temperature", "")
+        await page.press("delete", "enter")
+        assert page.value("temperature") == 1.5
+
+
+async def test_a_text_of_several_lines_is_typed(path):
+    async with opened() as page:
+        await page.type("system", "Hi")
+        await page.press("ctrl+j", *"you", "enter")
+        assert page.value("system") == "Hi\nyou"
+        assert page.row("system").split()[1:4] == ["Hi", "⏎", "you"]
+        await page.type("temperature", "1")
+        await page.press("ctrl+j", "enter")
+        assert page.value("temperature") == 1
+
+
+async def test_arrows_choose_among_a_few_values_and_presets(path):
+    async with opened() as page:
         await page.go("mode")
-        await page.press("ctrl+s")
-        assert not page.results
-        assert page.screen.focused is page.control("top_p")
-        assert path.read_text() == MINE
-        await page.press("backspace", *"0.5")
-        assert page.help("top_p") == KEYS["top_p"].help
-        chosen = await page.saved("enter")
-        assert chosen.sampling.top_p == 0.5
-
-
-async def test_arrows_go_from_field_to_field_through_all_of_them(path):
-    async with opened() as page:
-        seen = []
-        for _ in KEYS:
-            seen.append(page.screen.focused.parent.key.name)
-            await page.press("down")
-            if isinstance(page.screen.focused.parent, type(None)):
-                break
-        assert seen == list(KEYS)
-        await page.press("up")
-        assert page.screen.focused.parent.key.name == list(KEYS)[-1]
-
-
-async def test_a_preset_fills_the_fields(path):
-    async with opened() as page:
-        await page.go("preset")
         await page.press("right")
-        assert page.control("temperature").value == "0.2"
-        assert page.control("system").text == "terse"
-        chosen = await page.saved("ctrl+s")
-        assert (chosen.preset, chosen.system, chosen.sampling.temperature) == ("code", "terse", 0.2)
-        assert read(path).values == {"temperature": 1.5, "mode": "sps", "preset": "code"}
-
-
-async def test_a_preset_holds_also_where_its_numbers_are_shown_shorter(path):
-    path.write_text("[presets.fine]\ntop_p = 0.1234567890123456\n")
-    async with opened() as page:
+        assert page.value("mode") == "ars"
+        await page.press("left", "left")
+        assert page.value("mode") == "auto"
         await page.go("preset")
+        await page.press("enter")
+        assert (page.value("preset"), page.value("temperature")) == ("code", 0.2)
+        assert page.row("temperature").split()[1:] == ["0.2", "preset", "code"]
         await page.press("right")
-        assert page.control("top_p").value == "0.123456789012"
-        assert page.control("preset").value == "fine"
+        assert page.value("temperature") == 1.5
 
 
-async def test_changing_a_filled_field_shows_that_the_preset_ends(path):
-    async with opened(preset="code") as page:
-        await page.type("temperature", "0.3")
-        assert page.control("preset").value == "none"
-
-
-async def test_values_are_saved_as_a_preset(path):
+async def test_a_key_that_was_chosen_elsewhere_is_listed_and_can_be_reset(path):
+    (path.parent / "state.json").write_text('{"target": {"value": "\\u001b[31mred"}}')
     async with opened() as page:
-        await page.type("top_k", "5")
-        await page.press("ctrl+n", *"mine", "enter")
-        assert page.control("preset").value == "mine"
-        chosen = await page.saved("ctrl+s")
-        assert chosen.preset == "mine"
-        saved = read(path)
-        assert saved.values["preset"] == "mine"
-        assert saved.presets["mine"]["top_k"] == 5
-        assert saved.presets["code"] == {"temperature": 0.2, "system": "terse"}
-
-
-async def test_what_an_option_or_variable_said_is_marked_and_not_saved_over(path, monkeypatch):
-    monkeypatch.setenv("SPECCHAT_THREADS", "2")
-    async with opened((120, 40), temperature=0.3) as page:
-        assert page.help("temperature").startswith("from --temperature · ")
-        assert page.help("threads").startswith("from SPECCHAT_THREADS · ")
-        await page.type("top_k", "5")
-        chosen = await page.saved("enter")
-        assert (chosen.sampling.temperature, chosen.threads) == (0.3, 2)
-        assert read(path).values == {"temperature": 1.5, "mode": "sps", "top_k": 5}
-
-
-async def test_a_file_that_cannot_be_written_is_said_and_the_change_still_counts(path):
-    async with opened() as page:
-        path.write_text(MINE.replace("1.5", "1.25"))  # by another program
-        await page.type("temperature", "0.9")
-        chosen = await page.saved("enter")
-        assert chosen.sampling.temperature == 0.9
-        assert "until you quit" in page.told[0]
-        assert "1.25" in path.read_text()
-
-
-async def test_a_file_that_broke_meanwhile_is_said_and_left_alone(path):
-    settings = load({})
-    path.write_text("oh =")
-    app = App[None]()
-    async with app.run_test() as pilot:
-        page = Open(pilot, SettingsScreen(settings))
-        app.push_screen(page.screen, page.results.append)
-        await page.until(lambda: page.told)
-        assert "this is not TOML" in page.told[0]
-        await page.type("temperature", "0.9")
-        chosen = await page.saved("enter")
-        assert chosen.sampling.temperature == 0.9
-        assert path.read_text() == "oh ="
-
-
-async def test_the_filter_leaves_the_fields_that_have_the_words(path):
-    async with opened() as page:
-        await page.press("ctrl+f", *"repeat w", "enter")
-        shown = [name for name, field in page.screen.fields.items() if field.display]
-        assert shown == ["repeat_window"]
-        assert page.screen.focused is page.control("repeat_window")
-
-
-async def test_sampling_that_the_models_file_recommends_is_offered(path, tmp_path):
-    model = tmp_path / "wise.gguf"
-    writer = GGUFWriter(model, "llama")
-    writer.add_float32("general.sampling.temp", 0.5)
-    writer.add_int32("general.sampling.top_k", 20)
-    writer.add_float32("general.sampling.top_p", 7.0)  # no probability
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    async with opened(target=model) as page:
-        await page.until(lambda: "wise" in page.control("preset").choices)
-        await page.go("preset")
-        chosen = await page.saved("left", "ctrl+s")
-        assert (chosen.preset, chosen.sampling.top_k, chosen.sampling.top_p) == ("wise", 20, 0.95)
-        assert read(path).presets["wise"] == {"temperature": 0.5, "top_k": 20}
-
-
-async def test_a_model_without_a_recommendation_offers_none(path, tmp_path):
-    async with opened(target=tiny.write(tmp_path / "tiny.gguf")) as page:
-        await page.app.workers.wait_for_complete()
-        assert page.control("preset").choices == ("none", "code")
-
-
-async def test_control_characters_of_the_file_are_shown_not_obeyed(path):
-    path.write_text('target = "\\u001b[31mred"\n')
-    async with opened() as page:
+        assert [option.id for option in page.screen.list.options] == ["target", *DAILY]
         assert "\x1b[31mred" not in page.app.export_screenshot()
-        assert page.screen.form.values["target"] == "\x1b[31mred"
-        chosen = await page.saved("enter")
-        assert chosen.target == "\x1b[31mred"
+        await page.go("target")
+        await page.press("delete")
+        assert page.value("target") == "auto"
 
 
-@pytest.mark.parametrize("size", [(200, 60), (40, 10), (10, 3), (1, 1)])
+async def test_the_sampling_that_the_models_file_recommends_is_one_key_away(path, monkeypatch):
+    monkeypatch.setattr(screen, "recommended", lambda target: {"temperature": 0.6, "top_k": 20})
+    async with opened() as page:
+        await page.press("m")
+        assert page.used == []
+        page.screen._ask_the_model(Path("wise.gguf"))
+        await page.app.workers.wait_for_complete()
+        await page.press("m")
+        assert (page.value("temperature"), page.value("top_k")) == (0.6, 20)
+        assert page.row("top_k").split() == ["top_k", "20", "state.json"]
+
+
+async def test_the_file_is_edited_and_what_it_says_then_counts(path, tmp_path, monkeypatch):
+    with_editor(monkeypatch, tmp_path, 'sed -i "s/1.5/0.8/; s/sps/ars/" "$2"')
+    async with opened() as page:
+        await page.type("temperature", "0.9")
+        await page.press("enter", "e")
+        assert (page.value("temperature"), page.value("mode")) == (0.8, "ars")
+        await page.go("temperature")
+        assert "set after you chose 0.9 here" in page.detail
+    assert "# warm" in path.read_text()
+
+
+async def test_what_is_wrong_in_the_edited_file_is_said_until_it_is_right(
+    path, tmp_path, monkeypatch
+):
+    with_editor(monkeypatch, tmp_path, 'echo "temperature = 300\ntemprature = 1" > "$2"')
+    async with opened() as page:
+        await page.press("e")
+        assert f"{path}:1: temperature must be a number from 0 to 100: 300" in page.told[0]
+        assert "stay as they were" in page.told[0]
+        assert page.used == []
+        with_editor(monkeypatch, tmp_path, 'echo "temprature = 1" > "$2"')
+        await page.press("e")
+        assert page.told == [f'{path}:1: there is no key "temprature"; did you mean "temperature"?']
+        assert page.value("temperature") == 0.7
+
+
+async def test_an_editor_that_fails_is_said_and_what_it_saved_counts(path, tmp_path, monkeypatch):
+    with_editor(monkeypatch, tmp_path, 'echo "top_k = 3" > "$2"; exit 3')
+    async with opened() as page:
+        await page.press("e")
+        assert "ended with exit code 3" in page.told[0]
+        assert page.value("top_k") == 3
+
+
+async def test_other_tools_are_said_to_count_later(path, tmp_path, monkeypatch):
+    with_editor(monkeypatch, tmp_path, 'printf "[tools]\nfolders = [\\"~\\"]" > "$2"')
+    async with opened() as page:
+        await page.press("e")
+        assert "next start" in page.told[0]
+
+
+async def test_a_file_that_changed_meanwhile_is_read_when_the_screen_opens(path):
+    layers = load({})
+    path.write_text(MINE.replace("1.5", "1.25"))
+    app, used = Lent(), list[Layers]()
+    async with app.run_test() as pilot:
+        app.push_screen(SettingsScreen(layers, used.append))
+        await pilot.pause()
+        assert used[-1].given["temperature"][0] == 1.25
+
+
+@pytest.mark.parametrize("size", [(200, 60), (60, 20), (40, 10), (10, 3), (1, 1)])
 @pytest.mark.some(2)
 async def test_every_size_works(path, size):
     async with opened(size) as page:
-        await page.press("down", "down", "ctrl+n", "escape", "ctrl+f", "escape")
-        assert await page.result() is None
+        await page.press("down", "down", "enter", "escape", "right", "escape")
+        assert page.app.screen is not page.screen
+
+
+# The editor
+
+
+def test_without_a_file_the_editor_opens_a_template(path, tmp_path, monkeypatch):
+    with_editor(monkeypatch, tmp_path, "exit 0")
+    path = tmp_path / "new" / "config.toml"
+    assert edit(path) == ""
+    assert path.read_text() == template()
+    assert edit(path) == ""
+    assert read(path).values == {}
+
+
+@pytest.mark.parametrize(
+    ("visual", "plain", "complaint"),
+    [
+        ("nowhere-at-all", "vi", "There is no editor nowhere-at-all"),
+        ("", "'", "EDITOR is not a command"),
+        ("", "", "There is no editor. Set EDITOR"),
+    ],
+)
+def test_an_editor_that_is_not_there_is_said(path, monkeypatch, visual, plain, complaint):
+    monkeypatch.setenv("VISUAL", visual)
+    monkeypatch.setenv("EDITOR", plain)
+    monkeypatch.setattr(editor, "EDITORS", ())
+    assert complaint in edit(path.with_name("other.toml"))
+    assert not path.with_name("other.toml").exists()
+
+
+def test_an_interrupt_is_the_editors_alone(path, tmp_path, monkeypatch):
+    with_editor(monkeypatch, tmp_path, 'kill -INT $PPID; trap "exit 0" INT; kill -INT $$; exit 9')
+    assert edit(path) == ""
+
+
+# In the chat
+
+
+async def test_a_change_is_kept_and_a_theme_from_the_palette_too(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        chat.app.theme = "nord"  # as the palette does
+        await chat.press("ctrl+t", "f6")
+        page = chat.app.screen
+        assert isinstance(page, SettingsScreen)
+        assert page.now.given["mode"][0] == chat.screen.mode
+        page.list.highlighted = page.list.get_option_index("ghosts")
+        await chat.press("right", "escape")
+        assert (chat.app.theme, chat.app.settings.ghosts) == ("nord", True)
+        assert chat.screen.conversation.ghosts
+        assert chat.app.settings.n_ctx == 512  # as the chat was opened
+    assert read_choices()[0] == {"theme": Choice("nord", None), "ghosts": Choice(True, None)}
+
+
+async def test_keys_of_the_file_count_at_once_and_end_with_their_line(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        usual = chat.app.layers
+        named = replace(usual, config=understand('[keys]\n"chat.settings" = "f8"', Path("x")))
+        chat.app._use_layers(named)
+        await chat.app.workers.wait_for_complete()
+        await chat.press("f6")
+        assert chat.app.screen is chat.screen
+        await chat.press("f8", "escape")
+        chat.app._use_layers(usual)
+        await chat.press("f6")
+        assert isinstance(chat.app.screen, SettingsScreen)
+
+
+async def test_a_change_that_cannot_be_kept_counts_and_is_said(pair: Pair, monkeypatch) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.ready()
+        (Path(os.environ["SPECCHAT_HOME"]) / "file").touch()
+        monkeypatch.setenv("SPECCHAT_HOME", os.environ["SPECCHAT_HOME"] + "/file")
+        chat.app._use_layers(chat.app.layers.choose(ghosts=True))
+        await chat.pilot.pause()
+        assert chat.app.settings.ghosts
+        assert "state.json cannot be written" in "".join(chat.told)
+        assert "until you quit" in "".join(chat.told)

@@ -1,0 +1,236 @@
+"""What counts when a key is set in several places, and what of it the program keeps."""
+
+import os
+from pathlib import Path
+
+import pytest
+from gguf import GGUFWriter
+
+from models import catalog
+from models.errors import StorageError, UsageError
+from tests import tiny
+from tests.tui.settings.test_config import HERE, said
+from tui.settings.config_file import Config
+from tui.settings.layers import (
+    STATE,
+    Choice,
+    Layers,
+    load,
+    read_choices,
+    with_models,
+    write_choices,
+)
+from tui.settings.screen import recommended
+from tui.settings.settings import DEFAULT, KEYS
+
+USUAL = catalog.DEFAULT.target.name
+CODE = 'temperature = 1\ntop_k = 7\n[presets.code]\ntemperature = 0.2\nsystem = "terse"\n'
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path))
+    for key in KEYS.values():
+        monkeypatch.delenv(key.environment, raising=False)
+    return tmp_path / "state.json"
+
+
+def given(layers: Layers, *names: str) -> list[object]:
+    return [layers.given[name][0] for name in names]
+
+
+def source(layers: Layers, name: str) -> str:
+    return str(layers.given[name][1])
+
+
+@pytest.mark.parametrize(
+    ("file", "chosen", "variable", "option", "value"),
+    [
+        (None, None, None, None, "auto"),
+        (2, None, None, None, 2),
+        (2, 5, None, None, 5),
+        (2, 5, "3", None, 3),
+        (2, 5, "3", 4, 4),
+        (None, 5, "3", None, 3),
+        (None, None, None, 4, 4),
+        (2, 5, None, "auto", "auto"),
+        (2, "auto", None, None, "auto"),
+        (2, None, "", None, 2),
+        (2, None, "auto", None, "auto"),
+    ],
+)
+def test_precedence(monkeypatch, file, chosen, variable, option, value):
+    if variable is not None:
+        monkeypatch.setenv("SPECCHAT_THREADS", variable)
+    if chosen is not None:
+        write_choices({"threads": Choice(chosen, file)})
+    config = said("" if file is None else f"threads = {file}")
+    assert given(load({"threads": option, "other": 1}, config), "threads") == [value]
+
+
+def test_a_preset_beats_the_file_and_an_option_beats_the_preset():
+    layers = load({"preset": "code", "system": "mine"}, said(CODE))
+    assert given(layers, "temperature", "top_k", "system") == [0.2, 7, "mine"]
+    assert source(layers, "temperature") == "preset code"
+
+
+@pytest.mark.parametrize("options", [{"preset": "poetry"}, {}])
+def test_a_preset_that_is_not_there_is_refused_with_those_that_are(options):
+    config = said('preset = "poetry"\n[presets.code]\n[presets.prose]')
+    with pytest.raises(UsageError, match=r"no preset 'poetry'.*: code, prose\."):
+        load(options, config).settings()
+
+
+def test_words_leave_a_value_open():
+    config = said('threads = "auto"\nseed = "random"\nmax_tokens = "none"\ntarget = "auto"')
+    chosen = load({}, config).settings()
+    assert (chosen.threads, chosen.seed, chosen.max_tokens, chosen.target) == (None,) * 4
+    assert load({"draft": "none"}, config).settings().draft == "none"
+
+
+def test_folders_mean_the_persons_home():
+    config = said('model_folders = ["~/models"]')
+    assert load({}, config).settings().folders == (Path.home() / "models",)
+
+
+# What was chosen in the program
+
+
+def test_a_choice_beats_the_file_until_the_file_says_something_else():
+    chosen = load({}, said("temperature = 1")).choose(temperature=0.4)
+    assert (given(chosen, "temperature"), source(chosen, "temperature")) == ([0.4], "state.json")
+    write_choices(chosen.choices)
+    assert given(load({}, said("temperature = 1")), "temperature") == [0.4]
+    assert given(load({}, said("temperature = 1.5")), "temperature") == [1.5]
+    assert given(load({}, said("")), "temperature") == [0.4]  # deleted there: it says nothing
+
+
+def test_a_value_that_the_file_begins_to_set_is_the_last_word():
+    write_choices(load({}, said("")).choose(mode="ars").choices)
+    assert given(load({}, said('mode = "sps"')), "mode") == ["sps"]
+
+
+def test_choosing_what_counts_anyway_keeps_nothing():
+    layers = load({}, said("temperature = 1")).choose(temperature=0.4)
+    assert layers.choose(temperature=1.0).choices == {}
+
+
+def test_a_choice_beats_what_was_given_for_this_run_and_is_kept(monkeypatch):
+    monkeypatch.setenv("SPECCHAT_MODE", "ars")
+    layers = load({"temperature": 0.3, "top_k": 3}, said("")).choose(temperature=0.9, mode="sps")
+    assert given(layers, "temperature", "top_k", "mode") == [0.9, 3, "sps"]
+    assert set(layers.choices) == {"temperature", "mode"}
+    assert given(load({}, said("")).choose(mode="sps"), "mode") == ["sps"]
+
+
+def test_a_change_leaves_alone_what_other_keys_of_the_chat_changed():
+    before = load({}, said(""))
+    shown = before.for_this_run(view=("tokens", STATE)).settings()
+    after = before.choose(temperature=0.9).settings(shown, before)
+    assert (after.view, after.temperature) == ("tokens", 0.9)
+
+
+def test_a_preset_that_is_chosen_later_beats_a_choice_and_leaving_it_brings_that_back():
+    layers = load({}, said("[presets.code]\ntemperature = 0.2")).choose(temperature=0.4)
+    with_preset = layers.choose(preset="code")
+    assert given(with_preset, "temperature") == [0.2]
+    assert given(with_preset.choose(temperature=0.3), "temperature", "preset") == [0.3, "code"]
+    assert given(with_preset.choose(preset="none"), "temperature") == [0.4]
+
+
+def test_a_choice_under_a_preset_of_this_run_counts():
+    layers = load({"preset": "code"}, said(CODE)).choose(temperature=0.4)
+    assert given(layers, "temperature", "system") == [0.4, "terse"]
+    left = layers.choose(preset="none")
+    assert given(left, "preset", "system") == ["none", ""]
+
+
+def test_a_preset_that_was_chosen_and_is_gone_from_the_file_does_not_count():
+    write_choices(load({}, said(CODE)).choose(preset="code").choices)
+    assert given(load({}, said("")), "preset", "temperature") == ["none", 0.7]
+    assert given(load({}, said(CODE)), "preset", "temperature") == ["code", 0.2]
+
+
+@pytest.mark.parametrize(
+    ("before", "target", "draft", "kept"),
+    [
+        (None, "other", "small", {"target": "other"}),
+        (None, USUAL, None, {}),
+        (None, USUAL, "small", {"draft": "small"}),
+        ("other", "other", "none", {"target": "other", "draft": "none"}),
+        ("other", "third", "small", {"target": "third"}),
+        ("other", USUAL, None, {}),
+    ],
+)
+def test_a_draft_is_kept_for_the_target_it_was_chosen_for(before, target, draft, kept):
+    layers = load({}, said(""))
+    layers = with_models(layers, None, before, None) if before else layers
+    layers = with_models(layers, before, target, draft)
+    assert {name: choice.value for name, choice in layers.choices.items()} == kept
+
+
+# The file that keeps it
+
+
+def test_what_another_window_or_version_keeps_stays(state):
+    write_choices({"theme": Choice("nord", None)})
+    state.write_text(state.read_text()[:-1] + ', "new_key": {"value": 1}, "mode": {"value": 7}}')
+    write_choices({"ctx": Choice(1024, 512), "theme": None})
+    assert read_choices() == ({"ctx": Choice(1024, 512)}, "")
+    assert '"new_key": {"value": 1}' in state.read_text()
+
+
+def test_a_name_that_is_not_utf8_is_kept():
+    name = os.fsdecode(b"\xff.gguf")
+    write_choices(load({}, said("")).choose(target=name).choices)
+    assert given(load({}, said("")), "target") == [name]
+
+
+@pytest.mark.parametrize("content", [b"oops", b"[]", b'{"mode": 3}', b"\xff", b"[" * 10_000, b""])
+def test_a_damaged_file_is_set_aside_and_said(state, content):
+    state.write_bytes(content)
+    layers = load({}, said(""))
+    assert layers.settings().notices == (
+        f"{state} was damaged: what you chose is forgotten. It is now state.damaged.",
+    )
+    assert state.with_suffix(".damaged").read_bytes() == content
+    assert load({}, said("")).settings().notices == ()
+
+
+def test_a_file_that_cannot_be_written_is_said(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "file"))
+    with pytest.raises(StorageError, match=r"state.json cannot be written: File exists\."):
+        write_choices({"mode": Choice("ars", None)})
+
+
+def test_the_config_file_is_never_written(tmp_path):
+    (tmp_path / "config.toml").write_text(CODE)
+    layers = load({}).choose(temperature=0.3, system="a\nb", preset="code")
+    write_choices(layers.choices)
+    assert given(load({}), "temperature", "system", "preset") == [0.2, "terse", "code"]
+    assert (tmp_path / "config.toml").read_text() == CODE
+
+
+# What a model's file recommends
+
+
+def test_sampling_that_the_models_file_recommends_is_found(tmp_path):
+    model = tmp_path / "wise.gguf"
+    writer = GGUFWriter(model, "llama")
+    writer.add_float32("general.sampling.temp", 0.5)
+    writer.add_int32("general.sampling.top_k", 20)
+    writer.add_float32("general.sampling.top_p", 7.0)  # no probability
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    assert recommended(model) == {"temperature": 0.5, "top_k": 20}
+    assert recommended(tiny.write(tmp_path / "tiny.gguf")) == {}
+    assert recommended(tmp_path / "nowhere.gguf") == {}
+
+
+def test_defaults_of_layers_are_those_of_the_table():
+    assert Layers(Config(HERE)).below == {
+        name: (key.default, DEFAULT) for name, key in KEYS.items()
+    }

@@ -1,0 +1,119 @@
+"""What a shell completes, and how it asks for that."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.models.files.stores import ollama_model
+from tests.tui.settings.test_config_command import home as home
+from tests.tui.settings.test_config_command import put
+from tests.tui.shell.program import ROOT, run
+
+
+def complete(*words: str, heavy: tuple[str, ...] = ()) -> list[str]:
+    leave = f"sys.exit(sorted({set(heavy)!r} & set(sys.modules)) or None)" if heavy else ""
+    program = (
+        "import sys\nfrom tui.shell.cli import main\n"
+        f"try: main()\nexcept SystemExit: {leave or 'pass'}"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "_SPECCHAT_COMPLETE": "bash_complete",
+            "COMP_WORDS": " ".join(words),
+            "COMP_CWORD": str(len(words) - 1),
+        },
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return [line.split(",", 1)[1] for line in done.stdout.splitlines() if line]
+
+
+@pytest.fixture
+def llama(tmp_path, monkeypatch):
+    """A machine on which Ollama has `llama3.2`."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("OLLAMA_MODELS", raising=False)
+    ollama_model("registry.ollama.ai/library/llama3.2/latest", b"GGUF")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_shell_gets_its_script(shell):
+    code, out, _ = run(env={"_SPECCHAT_COMPLETE": f"{shell}_source"})
+    assert code == 0
+    assert "_SPECCHAT_COMPLETE" in out
+
+
+def test_an_unknown_shell_is_refused():
+    assert run(env={"_SPECCHAT_COMPLETE": "tcsh_source"})[0] == 1
+
+
+def test_commands_are_completed_without_importing_them():
+    heavy = ("llama_cpp", "numpy", "textual", "huggingface_hub", "tui.settings.command")
+    assert complete("specchat", "con", heavy=heavy) == ["config"]
+
+
+def test_options_and_their_words_are_completed(home):
+    put(home, "[presets.code]\n[presets.prose]\n")
+    assert complete("specchat", "ask", "--temp") == ["--temperature"]
+    assert complete("specchat", "ask", "--mode", "s") == ["sps"]
+    assert complete("specchat", "ask", "--preset", "") == ["none", "code", "prose"]
+    assert "qwen2.5-coder-1.5b" in complete("specchat", "ask", "--target", "qwen2.5-c")
+    assert complete("specchat", "config", "p") == ["path"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "answers"),
+    [
+        ("specchat ask --target oll", ["ollama:llama3.2:latest"]),
+        ("specchat ask --target ollama:ll", ["llama3.2:latest"]),
+        ("specchat ask --target ollama:llama3.2:", ["latest"]),
+        ("specchat ask --mode ", ["auto", "sps", "ars"]),
+        ("specchat --target 'half quoted --mode s", []),
+        ("specchat con", ["config"]),
+        ("specchat", []),
+    ],
+)
+def test_what_stands_after_a_colon_is_a_word_to_bash(llama, monkeypatch, typed, answers):
+    monkeypatch.setenv("COMP_LINE", typed)
+    monkeypatch.setenv("COMP_BREAKS", " \t\n:=")
+    assert [word for word in complete("specchat", "x") if word in answers] == answers
+    if typed.endswith((":ll", ":")):
+        monkeypatch.setenv("COMP_BREAKS", " \t\n=")
+        assert complete("specchat", "x") == ["ollama:llama3.2:latest"]
+
+
+@pytest.mark.parametrize("text", ["--target ollama:", "--target oll"])
+def test_bash_itself_completes_a_name_with_colons(llama, text):
+    """Its own function, in a shell that reads no one's settings."""
+    source = run(env={"_SPECCHAT_COMPLETE": "bash_source"})[1]
+    program = f"{sys.executable} -c 'from tui.__main__ import main; main()'"
+    ask = f"""
+        specchat() {{ {program} "$@"; }}
+        env() {{ ( while [[ $1 == *=* ]]; do export "$1"; shift; done; "$@" ); }}
+        {source}
+        COMP_LINE='specchat {text}'; COMP_POINT=${{#COMP_LINE}}; COMP_WORDS=($COMP_LINE)
+        COMP_CWORD=2; _specchat_completion specchat; printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    done = subprocess.run(
+        ["bash", "--norc", "-c", ask], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    expected = "ollama:llama3.2:latest" if text.endswith("oll") else "llama3.2:latest"
+    assert done.stdout.split() == [expected]
+
+
+def test_models_of_every_program_are_completed_by_name(llama):
+    for command in (("ask", "--target"), ("--draft",), ("models", "show"), ("models", "pair", "x")):
+        assert complete("specchat", *command, "oll") == ["ollama:llama3.2:latest"]
+    assert "qwen3-8b" in complete("specchat", "models", "pull", "smollm2-135m", "qwen3")
+    assert complete("specchat", "models", "check", "./mod") == ["./mod"]
+
+
+def test_a_broken_file_is_no_matter_for_completion(home):
+    put(home, "oh =")
+    assert complete("specchat", "ask", "--preset", "") == ["none"]

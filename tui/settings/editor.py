@@ -1,0 +1,113 @@
+"""Editing `config.toml`: its template, and the user's editor."""
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import textwrap
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from models.files.disk import private_folder
+from tui.settings.keys import Value
+from tui.settings.settings import KEYS
+
+EDITORS = ("nano", "vim", "vi")
+"""What is looked for when neither VISUAL nor EDITOR names an editor."""
+_TITLES = {
+    "target": "Models",
+    "mode": "Speculation",
+    "preset": "System prompt and presets",
+    "temperature": "Sampling",
+    "thinking": "Thinking",
+    "ctx": "Machine",
+    "offline": "Privacy",
+    "theme": "Looks",
+}
+"""The groups of keys in the template, by the first key of each."""
+_OPENING = """\
+# The settings of specchat. Remove the "# " before a key to set it. Only you write this file.
+# An option on the command line comes first, then the environment, then what you chose in the
+# program (F6), unless it was set here later. See: specchat config show
+"""
+_CLOSING = """\
+# Presets: a named system prompt and sampling; choose one with --preset or in the settings (F6).
+# [presets.code]
+# system = "You are a terse programmer."
+# temperature = 0.2
+
+# Tools that a model may ask to be called. You are asked before one runs; F9 lists them.
+# [tools]
+# folders = ["~/notes"]  # which it may read, list and search
+# rounds = 8             # of calls, before you are asked whether to go on
+# [tools.servers.NAME]   # a server of tools (MCP); or url = "http://127.0.0.1:8000/mcp"
+#                        # with headers = { Authorization = "Bearer ${TOKEN}" }
+# command = "some-server"
+# args = ["--option"]
+# env = { TOKEN = "..." }
+# cwd = "~/project"
+
+# Keys, by the names that `specchat config keys` lists; give several as "f8,f10".
+# [keys]
+# "chat.new" = "f8"
+"""
+
+
+def template() -> str:
+    """Return a `config.toml` in which every key is explained and none is set."""
+    return "\n".join([_OPENING, *_explanations(), _CLOSING])
+
+
+def _explanations() -> Iterator[str]:
+    for key in KEYS.values():
+        if key.name in _TITLES:
+            yield f"# --- {_TITLES[key.name]} ---\n"
+        variable = f" Also {key.environment}." if key.variable else ""
+        text = f"{key.help} Allowed: {key.allowed}.{variable}"
+        wrapped = textwrap.wrap(text, 96, break_on_hyphens=False)
+        lines = [*wrapped, f"{key.name} = {literal(key.default)}"]
+        yield "".join(f"# {line}\n" for line in lines)
+
+
+def literal(value: Value) -> str:
+    """Return a value as TOML on one line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value)
+    return f"[{', '.join(map(literal, value))}]" if isinstance(value, tuple) else repr(value)
+
+
+def edit(path: Path) -> str:
+    """Open the file, or a template, in the user's editor; return what went wrong, usually nothing.
+
+    The terminal is the editor's until it ends, with Ctrl+C.
+    """
+    named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+    try:
+        command = shlex.split(named) or [*filter(shutil.which, EDITORS)][:1]
+    except ValueError as error:
+        return f"EDITOR is not a command: {named} ({error})."
+    if not command or not shutil.which(command[0]):
+        name = " ".join(["There is no editor", *command[:1]])
+        return f"{name}. Set EDITOR to one, or edit {path} elsewhere."
+    before = {number: signal.signal(number, _pass) for number in (signal.SIGINT, signal.SIGQUIT)}
+    try:
+        private_folder(path.parent)
+        with suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
+            file.write(template())
+        code = subprocess.run([*command, path], check=False).returncode
+    except OSError as error:
+        return f"{path} cannot be edited: {error.strerror}."
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    how = f"exit code {code}" if code > 0 else f"signal {-code}"
+    return f"The editor {command[0]} ended with {how}." if code else ""
+
+
+def _pass(number: int, frame: object) -> None:
+    """Leave a signal to the editor, which would inherit it if it were ignored."""

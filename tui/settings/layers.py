@@ -1,0 +1,205 @@
+"""Where values come from: what was said where, what counts, and what the program itself keeps.
+
+An option beats the environment, which beats what was chosen in the program, which beats a preset,
+which beats `config.toml`. What was chosen is kept in `state.json` with the value that it overrode,
+and it counts until `config.toml` or a preset says something else: the last word is the user's.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from models import catalog
+from models.errors import StorageError, UsageError
+from models.files.disk import read_json, write_json
+from models.files.places import data_dir
+from tui.settings.config_file import Config, config_path, read
+from tui.settings.keys import Value
+from tui.settings.settings import DEFAULT, KEYS, PRESET_KEYS, Settings, SettingSource
+
+Given = Mapping[str, tuple[Value, SettingSource]]
+"""Values by key, with where each came from."""
+NO_PRESET = str(KEYS["preset"].default)
+STATE = SettingSource("state", "state.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A value that was chosen in the program."""
+
+    value: Value
+    over: Value | None
+    """What `config.toml` or a preset said then; None: nothing."""
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Everything that was said about the keys, and what counts."""
+
+    config: Config = field(default_factory=lambda: Config(config_path()))
+    choices: Mapping[str, Choice] = field(default_factory=dict)
+    passing: Given = field(default_factory=dict)
+    """What is for this run only."""
+    damage: str = ""
+    """What is wrong with `state.json`, in a sentence."""
+
+    @cached_property
+    def given(self) -> Given:
+        """What counts."""
+        chosen = {name: (choice.value, STATE) for name, choice in self.choices.items()}
+        counting = {name: chosen[name] for name in chosen if self._counts(name, self.below)}
+        preset = self._preset(self.passing["preset"][0]) if "preset" in self.passing else {}
+        return {**self.below, **counting, **preset, **self.passing}
+
+    @cached_property
+    def below(self) -> Given:
+        """What would count if nothing had been chosen but a preset, and nothing were passing."""
+        file = SettingSource("file", self.config.path.name)
+        said = {name: (value, file) for name, value in self.config.values.items()}
+        plain = {name: said.get(name, (key.default, DEFAULT)) for name, key in KEYS.items()}
+        if "preset" in self.passing:
+            return plain
+        chosen = self._counts("preset", plain)
+        return {
+            **plain,
+            **self._preset(self.choices["preset"].value if chosen else plain["preset"][0]),
+        }
+
+    def _counts(self, name: str, below: Given) -> bool:
+        """Say whether a choice is still the last word."""
+        if name not in self.choices:
+            return False
+        choice, (value, source) = self.choices[name], below[name]
+        if name == "preset" and choice.value not in (NO_PRESET, *self.config.presets):
+            return False
+        return source == DEFAULT or value == choice.over
+
+    def _preset(self, name: Value) -> Given:
+        if name == NO_PRESET:
+            return {}
+        if (values := self.config.presets.get(str(name))) is None:
+            known, where = ", ".join(self.config.presets) or "none yet", self.config.path
+            raise UsageError(f"There is no preset {name!r}. Presets in {where}: {known}.")
+        source = SettingSource("preset", str(name))
+        return {key: (values[key], source) for key in PRESET_KEYS if key in values}
+
+    def settings(self, start: Settings | None = None, before: "Layers | None" = None) -> Settings:
+        """Return the settings in force; or those at the `start`, with what has changed since.
+
+        Raises:
+            UsageError: there is no such preset.
+        """
+        known = before.given if before else {}
+        new = [name for name in KEYS if name not in known or known[name][0] != self.given[name][0]]
+        return replace(
+            start or Settings(),
+            **{KEYS[name].field: KEYS[name].meaning(self.given[name][0]) for name in new},
+            keymap=self.config.keymap,
+            tools=self.config.tools,
+            sources={name: source for name, (_, source) in self.given.items()},
+            notices=(*filter(None, [self.damage]), *self.config.warnings),
+        )
+
+    def choose(self, **values: Value) -> "Layers":
+        """Return the layers after values were chosen, which beat what was said for this run."""
+        choices, passing = dict(self.choices), dict(self.passing)
+        for name, value in values.items():
+            said, source = self.below[name]
+            choices[name] = Choice(value, None if source == DEFAULT else said)
+            if value == said:
+                del choices[name]
+            passing.pop(name, None)
+            if "preset" in passing and name in PRESET_KEYS:
+                passing[name] = (value, STATE)
+        return replace(self, choices=choices, passing=passing)
+
+    def for_this_run(self, **given: tuple[Value, SettingSource]) -> "Layers":
+        """Return the layers with values that beat all others and are not kept."""
+        return replace(self, passing={**self.passing, **given})
+
+
+def place(layers: Layers, name: str, given: Given | None = None) -> str:
+    """Return where a key's value came from, with the line of `config.toml`."""
+    source = (given or layers.given)[name][1]
+    line = layers.config.lines.get(name) if source.kind == "file" else None
+    return f"{source}:{line}" if line else str(source)
+
+
+def with_models(layers: Layers, before: str | None, target: str, draft: str | None) -> Layers:
+    """Return the layers after models were chosen; another target goes with whatever draft suits."""
+    usual = catalog.DEFAULT.target.name
+    named = target if target != usual else "auto"
+    return layers.choose(
+        target=named, draft=draft if draft and target == (before or usual) else "auto"
+    )
+
+
+def load(options: Mapping[str, Any], config: Config | None = None) -> Layers:
+    """Return what was said in all places; of `options`, None was not given, and others are no keys.
+
+    Raises:
+        UsageError: a value is not allowed, or `config.toml` cannot be understood.
+    """
+    choices, damage = read_choices()
+    given = {name: options[name] for name in KEYS if options.get(name) is not None}
+    options_ = {n: (v, SettingSource("option", KEYS[n].flag)) for n, v in given.items()}
+    return Layers(config or read(), choices, {**_environment(), **options_}, damage)
+
+
+def _environment() -> Given:
+    """Return what the environment sets; an empty variable sets nothing."""
+    found: dict[str, tuple[Value, SettingSource]] = {}
+    for name, key in KEYS.items():
+        text = os.environ.get(key.environment, "") if key.variable else ""
+        value = key.parse(text) if text.strip() else key.default
+        if value is None:
+            raise UsageError(f"{key.environment}: {key.refusal(text)}.")
+        if text.strip():
+            found[name] = (value, SettingSource("environment", key.environment))
+    return found
+
+
+def state_path() -> Path:
+    """Return where the program keeps what was chosen in it."""
+    return data_dir() / STATE.name
+
+
+def read_choices() -> tuple[dict[str, Choice], str]:
+    """Return what was chosen, and what is wrong with the file; a damaged one is set aside."""
+    path = state_path()
+    entries = read_json(path, dict[str, dict[str, Any]])
+    if entries is None and os.path.exists(path):
+        aside = path.with_suffix(".damaged")
+        try:
+            path.replace(aside)
+        except OSError as error:
+            return {}, f"{path} cannot be used ({error.strerror}): what you chose does not count."
+        return {}, f"{path} was damaged: what you chose is forgotten. It is now {aside.name}."
+    found: dict[str, Choice] = {}
+    for name, entry in (entries or {}).items():
+        key = KEYS.get(name)
+        value = key.check(entry.get("value")) if key else None
+        if key and value is not None:
+            found[name] = Choice(value, key.check(entry.get("over")))
+    return found, ""
+
+
+def write_choices(changes: Mapping[str, Choice | None]) -> None:
+    """Keep choices, and forget those that are None; what another window chose stays.
+
+    Raises:
+        StorageError: the file cannot be written.
+    """
+    path = state_path()
+    entries = read_json(path, dict[str, Any]) or {}
+    for name, choice in changes.items():
+        entries.pop(name, None)
+        if choice is not None:
+            entries[name] = asdict(choice)
+    try:
+        write_json(path, entries)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror}.") from error

@@ -1,0 +1,98 @@
+"""Asking for a text."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static, TextArea
+
+from tui.safe import safe
+
+
+def _anything(text: str) -> str:
+    return ""
+
+
+class EntryScreen(ModalScreen[str | None]):
+    """Return the text that was typed, or None; a text that `refusal` objects to stays here."""
+
+    DEFAULT_CSS = """
+    EntryScreen {
+        align: center middle;
+        background: $background 60%;
+
+        & Vertical {
+            width: 64;
+            max-width: 96%;
+            height: auto;
+            max-height: 90%;
+            border: round $primary;
+            border-title-color: $text-accent;
+            border-subtitle-color: $text-muted;
+            background: $surface;
+        }
+
+        & TextArea { height: auto; min-height: 1; max-height: 12; background: $surface; }
+        & Static { height: auto; padding: 0 1; color: $text-muted; }
+        & Static.wrong { color: $text-error; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(None)", "Cancel", id="entry.cancel", priority=True),
+        Binding("enter", "take", "Take it", id="entry.take", priority=True),
+        Binding("ctrl+j", "new_line", "New line", id="entry.new_line", priority=True),
+        Binding("ctrl+c", "app.help_quit", "Quit", show=False),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        text: str = "",
+        hint: str = "",
+        refusal: Callable[[str], str] = _anything,
+        many_lines: bool = False,
+    ) -> None:
+        super().__init__()
+        self.input = TextArea(
+            safe(text), compact=True, highlight_cursor_line=False, tab_behavior="focus"
+        )
+        self.input.cursor_blink = False
+        self.message = Static(safe(hint), markup=False)
+        self._title, self._hint, self._refusal = title, hint, refusal
+        self._many_lines = many_lines
+
+    def compose(self) -> ComposeResult:
+        """Lay out the text above what is to be known of it."""
+        with Vertical() as box:
+            box.border_title = Content(safe(self._title))
+            lines = "Ctrl+J starts a line · " if self._many_lines else ""
+            box.border_subtitle = f"{lines}Enter takes it · Esc goes back"
+            yield self.input
+            yield self.message
+
+    def on_mount(self) -> None:
+        """Select the text, so that typing replaces it."""
+        self.input.select_all()
+
+    @on(TextArea.Changed)
+    def check(self) -> bool:
+        """Say why the text would not be taken."""
+        refusal = self._refusal(self.input.text)
+        self.message.set_class(bool(refusal), "wrong")
+        self.message.update(safe(f"✗ {refusal}" if refusal else self._hint))
+        return not refusal
+
+    def action_take(self) -> None:
+        """Return the text."""
+        if self.check():
+            self.dismiss(self.input.text)
+
+    def action_new_line(self) -> None:
+        """Begin a new line, where there may be several."""
+        if self._many_lines:
+            self.input.insert("\n")
