@@ -31,7 +31,6 @@ KEYED = (
     "tui.chat.tools.screen",
     "tui.models.model_list",
     "tui.models.screen",
-    "tui.race.app",
     "tui.race.screen",
     "tui.settings.controls",
     "tui.settings.fields",

@@ -1,29 +1,37 @@
 """The race: the same prompt in lanes side by side, and once more at true speed."""
 
+from collections.abc import Callable, Sequence
 from math import inf
+from time import monotonic
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.content import Content
 from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widgets import Static
 
-from assistant.events import Event, Failed, LaneEvent, Loading, RaceOver, RaceReady
+from assistant.events import Event, Failed, Loading, RaceOver, RaceReady
 from assistant.request import Race
-from assistant.service import EventStream, Submit
-from tui.race.lane_view import MIN_STACKING_HEIGHT, Lanes
-from tui.race.scoreboard import Board, PhaseLine
-from tui.race.track import ReplayClock
+from assistant.service import EventStream, Service, Submit
+from tui.app.program import Program
+from tui.race.lane_view import MIN_STACKING_HEIGHT, Board, Lanes
+from tui.race.recorded import LaneStanding, RecordedRace
+from tui.race.verdict import pays, verdict
 from tui.safe import safe
+from tui.settings.settings import Settings
 from tui.widgets.keyline import KeyLine
+from tui.widgets.text_figures import gauge
 from tui.widgets.token_styles import BASICS, GHOST, legend, styles
 
 LOOK_EVERY_S = 1 / 20
 """Seconds between two looks at what there is to show."""
 REPLAY_FROM = 0.5
 """Seconds of computing that are worth being shown again unasked."""
+GAUGE = 10
+REPLAY = "Replay at true speed, each lane as if alone."
 
 Phase = Literal["loading", "racing", "replay", "over"]
 
@@ -44,16 +52,24 @@ class RaceScreen(Screen[None]):
             height: auto; max-height: 3; margin: 1 2; padding: 0 1;
             border-left: outer $primary; background: $boost; text-style: bold;
         }
+        & #race-line {
+            height: auto; min-height: 2; margin: 1 2 0 2; padding: 0 1;
+            border-left: outer $panel-lighten-2; color: $text-muted;
+
+            &.outcome { border-left: outer $primary; color: $foreground; text-style: bold; }
+            &.outcome.won { border-left: outer $success; color: $text-success; }
+            &.outcome.failed { border-left: outer $error; color: $text-error; }
+        }
         & Footer { margin: 1 0 0 0; }
         &.-narrow .legend { display: none; }
         &.-short #race-prompt {
             max-height: 1; margin: 0 2; text-wrap: nowrap; text-overflow: ellipsis;
         }
         &.-short Board { margin: 0; }
-        &.-short PhaseLine { max-height: 3; margin: 0 2; }
+        &.-short #race-line { max-height: 3; margin: 0 2; }
         &.-short Footer { margin: 0; }
         &.-tiny #race-prompt, &.-tiny Board { display: none; }
-        &.-tiny PhaseLine { min-height: 1; max-height: 1; margin: 0; }
+        &.-tiny #race-line { min-height: 1; max-height: 1; margin: 0; }
         &.-tiny Footer { margin: 0; }
     }
     """
@@ -78,22 +94,25 @@ class RaceScreen(Screen[None]):
 
     def __init__(self, race: Race, submit: Submit) -> None:
         super().__init__()
-        self.race, self._submit = race, submit
+        self.recorded, self._submit = RecordedRace(race), submit
         self.legend = Static(classes="legend", markup=False)
-        self.lanes, self.line = Lanes(race.lanes), PhaseLine()
-        self.board = Board(self.lanes.standings)
-        self.replay = ReplayClock(0.0)
+        self.lanes, self.line = Lanes(self.recorded.lanes), Static(id="race-line", markup=False)
+        self.board = Board(self.recorded.standings())
+        self.at = 0.0
+        """The moment of the lanes' clocks that the replay has come to, in seconds."""
+        self._paused, self._looked = False, 0.0
         self._stream: EventStream | None = None
         self._stopping = False
         self._failed: str | None = None
-        self._loading = ("getting ready", 0.0)
+        self._loading = self._said = Content("")
 
     def compose(self) -> ComposeResult:
         """Lay out the prompt, the lanes, and the scoreboard below them."""
         with Horizontal(id="race-head"):
             yield Static("specchat race", classes="name", markup=False)
             yield self.legend
-        yield Static(safe(self.race.request.messages[-1].content), id="race-prompt", markup=False)
+        prompt = self.recorded.race.request.messages[-1].content
+        yield Static(safe(prompt), id="race-prompt", markup=False)
         yield self.lanes
         yield self.board
         yield self.line
@@ -103,19 +122,18 @@ class RaceScreen(Screen[None]):
         """Have the race run, and look regularly at what there is to show."""
         self._timer = self.set_interval(LOOK_EVERY_S, self._look)
         self._explain(ghosts=False)
-        self._stream = self._submit(self.race, self.show)
+        self._stream = self._submit(self.recorded.race, self.show)
 
     def show(self, event: Event | None) -> None:
         """Take what the engine says; it is on the screen at the next look."""
+        self.recorded.hear(event)
         match event:
             case Loading(role, name, fraction):
                 verb = "loading" if fraction < 1 else "preparing"
-                self._loading = (f"{verb} the {role} {name}", fraction)
-            case RaceReady(lanes):
-                self.lanes.line_up(lanes)
+                bar = Content.styled(f"{gauge(fraction, GAUGE)} {fraction:>4.0%}", "$accent")
+                self._loading = bar + Content(safe(f"  {verb} the {role} {name}"))
+            case RaceReady():
                 self.phase = "racing"
-            case LaneEvent():
-                self.lanes.record(event)
             case RaceOver():
                 self._finish()
             case Failed(message):
@@ -124,7 +142,7 @@ class RaceScreen(Screen[None]):
 
     def _finish(self) -> None:
         """Show the race again, unless the user has had enough of it."""
-        said = [length > REPLAY_FROM for length in self.lanes.lengths]
+        said = [lane.length > REPLAY_FROM for lane in self.recorded.lanes]
         if self._stopping or said.count(True) < 2:
             self.phase = "over"
         else:
@@ -136,27 +154,46 @@ class RaceScreen(Screen[None]):
         self.refresh_bindings()
 
     def _look(self) -> None:
-        until = self.replay.tick() if self.phase == "replay" else inf
-        self.lanes.advance(until)
-        self.board.show(self.lanes.standings)
-        self._say()
-        if self.phase == "replay" and self.replay.over:
+        now = monotonic()
+        if not self._paused:
+            self.at = min(self.at + now - self._looked, self.length)
+        self._looked = now
+        until = self.at if self.phase == "replay" else inf
+        standings = self.recorded.standings(until)
+        self.lanes.show(until)
+        self.board.show(standings)
+        self._say(standings)
+        if self.phase == "replay" and self.at >= self.length:
             self.phase = "over"
         elif self.phase == "over":
             self._timer.pause()  # nothing moves any more
 
-    def _say(self) -> None:
+    @property
+    def length(self) -> float:
+        """The seconds that the longest lane took."""
+        return max(lane.length for lane in self.recorded.lanes)
+
+    def _say(self, standings: Sequence[LaneStanding]) -> None:
+        """Say what goes on, or what came of it."""
+        outcome = self.phase == "over"
         match self.phase:
             case "loading":
-                self.line.preparing(*self._loading)
+                text = self._loading
             case "racing":
-                self.line.racing(self.lanes.standings, self._stopping)
+                text = Content(safe("Stopping." if self._stopping else turns(standings)))
             case "replay":
-                self.line.replaying(self.replay)
-            case "over" if self._failed is not None:
-                self.line.failed(self._failed)
+                bar = f"  {gauge(self.at / self.length, GAUGE)}"
+                where = f"{bar}  {self.at:.1f} of {self.length:.1f} s"
+                text = Content("Paused." if self._paused else REPLAY)
+                text += Content.styled(where, "$accent")
             case "over":
-                self.line.outcome(self.lanes.standings, self.race.request)
+                text = Content(safe(self._failed or verdict(standings, self.recorded.race.request)))
+        self.line.set_class(outcome, "outcome")
+        self.line.set_class(outcome and self._failed is not None, "failed")
+        self.line.set_class(outcome and pays(standings), "won")
+        if not text.is_same(self._said):
+            self._said = text
+            self.line.update(text)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer the keys that do something now."""
@@ -187,17 +224,16 @@ class RaceScreen(Screen[None]):
 
     def action_replay(self) -> None:
         """Show the race again at true speed."""
-        self.replay = ReplayClock(max(self.lanes.lengths))
-        self.lanes.rewind()
+        self.at, self._paused, self._looked = 0.0, False, monotonic()
         self.phase = "replay"
 
     def action_pause(self) -> None:
         """Hold the replay, or let it go on."""
-        self.replay.toggle()
+        self._paused = not self._paused
 
     def action_skip(self) -> None:
         """Go to the end of the replay."""
-        self.replay.skip()
+        self.at, self._paused = self.length, False
 
     def action_ghosts(self) -> None:
         """Show the drafts that were rejected, struck through, or hide them."""
@@ -207,3 +243,41 @@ class RaceScreen(Screen[None]):
         """Explain the styles of the tokens, that of rejected drafts too where they are shown."""
         kinds = (*BASICS, GHOST) if ghosts else BASICS
         self.legend.update(legend(styles(self.app.no_color), kinds))
+
+
+def turns(standings: Sequence[LaneStanding]) -> str:
+    """Return what is fair about the race; a lane that has finished no longer waits for others."""
+    going = [each for each in standings if not each.over]
+    if len(going) == 1 < len(standings):
+        return f"The others have finished: {going[0].lane.name} continues alone, by its own clock."
+    seconds = min(each.clock for each in going or standings)
+    return (
+        "The lanes take turns on this machine: equal compute for all. "
+        f"Each has computed for {seconds:.1f} s by now."
+    )
+
+
+class RaceApp(Program):
+    """The app of `specchat race`: one race, and out."""
+
+    TITLE = "specchat race"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q", "quit", "Quit", id="app.quit", priority=True),
+        Binding("ctrl+c", "help_quit", show=False, system=True),
+    ]
+
+    def __init__(
+        self, race: Race, settings: Settings, engine: Callable[[], Service] | None = None
+    ) -> None:
+        super().__init__(engine)
+        self.settings = settings
+        self.race = RaceScreen(race, self.submit)
+
+    def on_mount(self) -> None:
+        """Show the lanes, and begin."""
+        self.appear(self.settings)
+        self.push_screen(self.race, lambda _: self.exit())
+
+    async def on_unmount(self) -> None:
+        """Free the models, whatever the reason to go."""
+        await self.close_engine()

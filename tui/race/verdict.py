@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assistant.request import Request
-from tui.race.track import LaneStanding
+from tui.race.recorded import LaneStanding
 from tui.widgets.text_figures import MISSING
 
 HEADERS = ("lane", "tokens", "tokens/s", "ratio", "tokens/eval", "accepted", "first token", "time")

@@ -17,9 +17,8 @@ from tui.chat.conversation.answer import Answer
 from tui.chat.list.chat_rows import Shelf
 from tui.models.inventory import ModelInventory
 from tui.models.screen import ModelsScreen
-from tui.race.scoreboard import PhaseLine
-from tui.race.screen import RaceScreen
-from tui.race.track import LaneStanding
+from tui.race.recorded import LaneStanding
+from tui.race.screen import RaceScreen, turns
 from tui.settings.screen import SettingsScreen
 from tui.settings.settings import Settings
 
@@ -237,9 +236,7 @@ def finished() -> Finished:
 
 
 def said(standings: Iterable[LaneStanding]) -> str:
-    line = PhaseLine()
-    line.racing(list(standings), stopping=False)
-    return line._text.plain
+    return turns(list(standings))
 
 
 @pytest.mark.parametrize("keys", [("f1",), ("f5",), ("f6",), ("ctrl+up", "i")])

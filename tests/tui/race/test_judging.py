@@ -6,7 +6,7 @@ import pytest
 
 from assistant.events import Finished, Stats, Stop
 from assistant.request import Lane, Mode, Request, Sampling, Setup
-from tui.race.track import LaneStanding
+from tui.race.recorded import LaneStanding
 from tui.race.verdict import pays, verdict
 
 

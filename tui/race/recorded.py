@@ -1,23 +1,24 @@
-"""One lane of a race up to a moment, live or played again, and the clock of what is replayed."""
+"""A race as it was recorded: how far each lane had come at any moment of its own clock."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from time import monotonic
 
 from assistant.events import (
     Decoded,
+    Event,
     Failed,
     Finished,
     LaneEvent,
     Noticed,
     Prefilled,
+    RaceReady,
     Ready,
     Stats,
     Stop,
 )
-from assistant.request import Lane
-from assistant.tokens import Step
+from assistant.request import Lane, Race
 
 ENDS = {
     Stop.STOP_TOKEN: "finished",
@@ -38,6 +39,11 @@ class LaneStanding:
     doing: str = ""
     finished: Finished | None = None
     failed: str | None = None
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens it has written."""
+        return self.stats.generated_tokens if self.stats else 0
 
     @property
     def tokens_per_s(self) -> float:
@@ -73,82 +79,65 @@ class LaneStanding:
         return now
 
 
-class Track:
-    """Record what a lane says, and play it up to any moment of its own clock."""
+class RecordedLane:
+    """What a lane has said."""
 
     def __init__(self, lane: Lane) -> None:
-        self.standing = self._start = LaneStanding(lane)
+        self.lane = lane
         self.ready: Ready | None = None
-        self._laps: list[LaneEvent] = []
-        self._played = 0
+        """The models that the lane has, once they are loaded."""
+        self.laps: list[LaneEvent] = []
+        self.notices: list[str] = []
+        """What went differently from what was asked, in sentences."""
+        self._standings = [LaneStanding(lane)]  # before the first lap, and after each
 
     def line_up(self, ready: Ready | Failed) -> None:
         """Note which models the lane has, or why it does not start."""
         if isinstance(ready, Ready):
             self.ready = ready
         else:
-            self.standing = self._start = self._start.after(LaneEvent(0, 0.0, ready))
+            self._standings = [self._standings[0].after(LaneEvent(0, 0.0, ready))]
+            self.notices.append(ready.message)
 
     def record(self, lap: LaneEvent) -> None:
-        """Keep an event, to be played."""
-        self._laps.append(lap)
+        """Keep an event."""
+        self.laps.append(lap)
+        self._standings.append(self._standings[-1].after(lap))
+        if isinstance(lap.event, Noticed):
+            self.notices.append(lap.event.text)
+        elif isinstance(lap.event, Failed):
+            self.notices.insert(0, lap.event.message)
 
     @property
     def length(self) -> float:
         """The seconds that the whole of it took."""
-        return self._laps[-1].clock if self._laps else 0.0
+        return self.laps[-1].clock if self.laps else 0.0
 
-    def play(self, until: float = inf) -> Sequence[Step]:
-        """Go on to that moment and return the rounds that came in between."""
-        steps: list[Step] = []
-        while self._played < len(self._laps) and self._laps[self._played].clock <= until:
-            lap = self._laps[self._played]
-            self.standing = self.standing.after(lap)
-            if isinstance(lap.event, Decoded):
-                steps.append(Step(lap.event.tokens, lap.event.ghosts))
-            self._played += 1
-        if until < inf:
-            self.standing = replace(self.standing, clock=min(until, self.length))
-        return steps
+    def count(self, until: float = inf) -> int:
+        """Return how many events there were up to a moment."""
+        return bisect_right(self.laps, until, key=lambda lap: lap.clock)
 
-    def rewind(self) -> None:
-        """Go back to the start."""
-        self.standing, self._played = self._start, 0
-
-    @property
-    def notices(self) -> list[str]:
-        """What went differently from what was asked, in sentences."""
-        notices = [lap.event.text for lap in self._laps if isinstance(lap.event, Noticed)]
-        return [self.standing.failed, *notices] if self.standing.failed else notices
+    def standing(self, until: float = inf) -> LaneStanding:
+        """Return how far it had come at a moment; by default, how far it has come."""
+        standing = self._standings[self.count(until)]
+        return standing if until == inf else replace(standing, clock=min(until, self.length))
 
 
-class ReplayClock:
-    """A clock that can be held: run from 0 to `length` seconds at the speed of the world."""
+class RecordedRace:
+    """What the engine has said of a race."""
 
-    def __init__(self, length: float) -> None:
-        self.length = length
-        self.at = 0.0
-        self.paused = False
-        self._seen = monotonic()
+    def __init__(self, race: Race) -> None:
+        self.race = race
+        self.lanes = [RecordedLane(lane) for lane in race.lanes]
 
-    def tick(self) -> float:
-        """Return where it is now."""
-        now = monotonic()
-        if not self.paused:
-            self.at = min(self.at + now - self._seen, self.length)
-        self._seen = now
-        return self.at
+    def hear(self, event: Event | None) -> None:
+        """Keep what an event says of the lanes."""
+        if isinstance(event, RaceReady):
+            for lane, ready in zip(self.lanes, event.lanes, strict=True):
+                lane.line_up(ready)
+        elif isinstance(event, LaneEvent):
+            self.lanes[event.lane].record(event)
 
-    def toggle(self) -> None:
-        """Hold it, or let it go on."""
-        self.tick()
-        self.paused = not self.paused
-
-    def skip(self) -> None:
-        """Go to the end."""
-        self.at, self.paused = self.length, False
-
-    @property
-    def over(self) -> bool:
-        """Whether it has ended."""
-        return self.at >= self.length
+    def standings(self, until: float = inf) -> Sequence[LaneStanding]:
+        """Return how far the lanes had come at a moment of their own clocks."""
+        return [lane.standing(until) for lane in self.lanes]
