@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError
-from models.files.discovery import identify
 from models.files.gguf_files import gguf_files
+from models.files.locate import identify
 from models.files.model_file import ModelFile
 from models.files.places import models_dir
 from models.gguf import FileVocabulary, Header, read_vocabulary

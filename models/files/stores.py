@@ -35,6 +35,24 @@ def stored(folders: Iterable[Path] = ()) -> Iterator[ModelFile]:
     yield from _in("folder", folders)
 
 
+def discover(folders: Iterable[Path] = ()) -> Iterator[ModelFile]:
+    """Yield the models of every program on this machine and those in `folders`, as they are read.
+
+    The same bytes are yielded once, under the first name: the catalogue's, then the hub's.
+    """
+    seen: set[tuple[int, int]] = set()
+    for model in stored(folders):
+        try:
+            status = model.path.stat()
+            if (status.st_dev, status.st_ino) in seen:
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            _ = model.size, model.header  # read here, in the caller's thread
+        except OSError:  # deleted meanwhile
+            continue
+        yield model
+
+
 def installed() -> list[ModelFile]:
     """Return the models specchat finds by itself, each once, without parts of split ones."""
     found: dict[Path, ModelFile] = {}

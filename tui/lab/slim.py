@@ -52,7 +52,8 @@ def _pair(
 ) -> "tuple[ModelFile, ModelFile]":
     """Return the target and what to make a draft from."""
     from models.drafts import Pairing, best_draft
-    from models.files.discovery import discover, identify
+    from models.files.locate import identify
+    from models.files.stores import discover
     from tui.models.locate_pair import NO_DRAFT, default_target
 
     candidates = list(discover(chosen.folders))

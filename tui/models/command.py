@@ -8,7 +8,7 @@ import click
 
 from models import catalog
 from models.errors import ModelError, SpecchatError
-from models.files.discovery import identify
+from models.files.locate import identify
 from models.files.stores import find, installed
 from models.memory import estimate_by_size
 from tui.lab.slim import slim
@@ -36,12 +36,13 @@ def models(context: click.Context) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_(as_json: bool) -> None:
     """List the models on this machine, and those that can be fetched by name."""
-    mine = [*map(found, ModelInventory(load({})).look())]
-    known = [*map(listed, catalog.FILES.values())]
+    mine = [*ModelInventory(load({})).look()]
     if as_json:
-        click.echo(json.dumps({"installed": mine, "catalogue": known, "pairs": pairs()}))
+        known = [*map(listed, catalog.FILES.values())]
+        told = {"installed": [*map(found, mine)], "catalogue": known, "pairs": pairs()}
+        click.echo(json.dumps(told))
         return
-    for line in (*listing.here(mine), "", *listing.fetchable(known)):
+    for line in (*listing.here(mine), "", *listing.fetchable()):
         click.echo(safe(line))
 
 

@@ -8,8 +8,7 @@ from models.catalog import GGUF, HEADS
 from models.drafts import DraftVerdict, Pairing
 from models.errors import ModelMissing
 from models.files import checksum
-from models.files.discovery import identify
-from models.files.locate import locate, resolve
+from models.files.locate import identify, locate, resolve
 from models.files.model_file import ModelFile
 from models.files.places import cache_dir
 from models.files.stores import find
@@ -131,9 +130,15 @@ def listed(entry: GGUF) -> Facts:
         "draft": HEADS if entry.heads else pair and pair.draft.name,
         "tested": entry.tested,
         "pair_tested": pair and pair.tested,
-        "machine_gb": machine(entry.size + (pair.draft.size if pair else 0)),
+        "machine_gb": needed_gigabytes(entry),
         "path": path and str(path),
     }
+
+
+def needed_gigabytes(entry: GGUF) -> int | None:
+    """Return the GB of memory of the smallest usual machine for a model and its listed draft."""
+    draft = catalog.draft_for(entry)
+    return machine(entry.size + (draft.size if draft else 0))
 
 
 def _summary(model: ModelFile) -> Facts:

@@ -10,9 +10,9 @@ from models import memory
 from models.catalog import FILES, GGUF, HEADS, PAIRS, draft_for
 from models.drafts import DraftVerdict, Pairing, best_draft, listed_draft
 from models.errors import SpecchatError
-from models.files.discovery import discover, identify
+from models.files.locate import identify
 from models.files.model_file import ModelFile
-from models.files.stores import find
+from models.files.stores import discover, find
 from models.memory import Fit
 from tui.settings.settings import Settings
 

@@ -10,12 +10,11 @@ from models.catalog import GGUF, HEADS
 from models.drafts import best_draft, made_here
 from models.errors import ModelMissing, SpecchatError, UsageError
 from models.files.checksum import ready
-from models.files.discovery import discover, identify
 from models.files.gguf_files import is_label
-from models.files.locate import resolve
+from models.files.locate import identify, resolve
 from models.files.places import cache_dir
 from models.files.progress import Report, silent
-from models.files.stores import find
+from models.files.stores import discover, find
 from models.files.variants import variant
 from tui.settings.settings import Settings
 

@@ -12,8 +12,7 @@ from textual.widgets import Input, OptionList, Static
 from assistant.events import Ready
 from models.catalog import GGUF, HEADS
 from models.errors import SpecchatError
-from models.files.discovery import identify
-from models.files.locate import resolve
+from models.files.locate import identify, resolve
 from models.files.model_file import ModelFile
 from models.files.stores import find
 from tui.models.details import ModelDetails

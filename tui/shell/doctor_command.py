@@ -22,7 +22,7 @@ from models.drafts import made_here
 from models.engines import ENGINES, PACKAGES, EngineName
 from models.errors import ModelError
 from models.files import checksum, places
-from models.files.discovery import identify
+from models.files.locate import identify
 from models.files.stores import find, installed
 from models.machine import physical_cores
 from models.native import loaded

@@ -16,7 +16,7 @@ from models import catalog, gguf
 from models.catalog import GGUF
 from models.drafts import mark
 from models.errors import ModelError, ModelMissing, NetworkError
-from models.files.discovery import identify
+from models.files.locate import identify
 from models.slim import default_draft, slim_draft
 from tests import tiny
 from tests.models.files.wheels import build_parts
