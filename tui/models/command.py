@@ -166,18 +166,18 @@ def pair(context: click.Context, target: str | None, draft: str | None, as_json:
     target = target or settings(context.find_root().params).target or catalog.DEFAULT.name
     if draft is None and len(both := catalog.expand(target)) > 1:
         target = both[0].name
-    stock = ModelInventory(load({}))
-    large = identify(target, [*stock.look()])
+    inventory = ModelInventory(load({}))
+    large = identify(target, [*inventory.look()])
     if draft:
-        stock.models = [identify(draft, stock.models)]
-    facts = drafts(stock, large)
+        inventory.models = [identify(draft, inventory.models)]
+    facts = drafts(inventory, large)
     if as_json:
         click.echo(json.dumps({"target": large.reference, "drafts": facts}))
         return
     for line in listing.drafts(large.reference, facts):
         click.echo(safe(line))
     if not draft and not any(fact["chosen"] for fact in facts):
-        click.echo(safe(stock.advise(large).reason))
+        click.echo(safe(inventory.advise(large).reason))
 
 
 models.add_command(slim)

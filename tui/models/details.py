@@ -29,9 +29,9 @@ class ModelDetails(Static):
     ModelDetails { height: 7; padding: 0 1; border-top: solid $panel-lighten-2; }
     """
 
-    def __init__(self, stock: ModelInventory) -> None:
+    def __init__(self, inventory: ModelInventory) -> None:
         super().__init__("", markup=False)
-        self._stock = stock
+        self._inventory = inventory
         self._entry: ModelEntry | None = None
         self.advice: Advice | None = None
 
@@ -46,7 +46,7 @@ class ModelDetails(Static):
 
     @work(exclusive=True, group="advice")
     async def _advise(self, entry: ModelEntry, model: ModelFile) -> None:
-        advice = await asyncio.to_thread(self._stock.advise, model)
+        advice = await asyncio.to_thread(self._inventory.advise, model)
         if entry is self._entry:  # and not what the cursor was on before
             self.advice = advice
             self._paint()
@@ -58,7 +58,7 @@ class ModelDetails(Static):
             lines = (
                 _here(entry, entry.model, self.advice, width)
                 if isinstance(entry.model, ModelFile)
-                else _listed(entry, entry.model, width, self._stock.offline)
+                else _listed(entry, entry.model, width, self._inventory.offline)
             )
         self.update(Content("\n").join(lines))
 

@@ -65,10 +65,10 @@ def _origin(header: gguf.Header) -> str | None:
     return f"{source}, sha256 {digest}: {recipe}" if source else None
 
 
-def drafts(stock: ModelInventory, target: ModelFile) -> list[Facts]:
+def drafts(inventory: ModelInventory, target: ModelFile) -> list[Facts]:
     """Return what each model is worth as a draft for a target, those that serve first."""
-    advice, verdicts = stock.advise(target), stock.verdicts(target)
-    others = [model for model in stock.models if model is not target]
+    advice, verdicts = inventory.advise(target), inventory.verdicts(target)
+    others = [model for model in inventory.models if model is not target]
     facts = [_draft(target, model, verdicts[model.path], advice) for model in others]
     if (own := Pairing(target).judge(target)).serves:  # by heads within it
         facts.insert(0, _draft(target, target, own, advice))

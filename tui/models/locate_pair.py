@@ -35,7 +35,7 @@ def find_models(settings: Settings, report: Report = silent) -> tuple[Setup, str
     Raises:
         ModelMissing: the target is not on this machine.
         ModelError: the target is damaged.
-        UsageError: other machines shall compute, but no connection may be opened.
+        UsageError: other machines are to compute, but specchat is offline.
     """
     reference = settings.target or default_target()
     target = _find_target(settings, reference, report)

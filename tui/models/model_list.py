@@ -68,9 +68,9 @@ class ModelList(OptionList):
         entries: list[ModelEntry]
         all: bool = False
 
-    def __init__(self, stock: ModelInventory) -> None:
+    def __init__(self, inventory: ModelInventory) -> None:
         super().__init__(markup=False)
-        self._stock = stock
+        self._inventory = inventory
         self._entries: dict[str, ModelEntry] = {}
         self._filter = ""
         self._looking = True
@@ -102,21 +102,21 @@ class ModelList(OptionList):
 
     @work(thread=True, exclusive=True, group="look")
     def _look(self) -> None:
-        worker, stock = get_current_worker(), self._stock
+        worker, inventory = get_current_worker(), self._inventory
         seen: list[ModelEntry] = []
         told = monotonic()
-        for model in stock.look():
+        for model in inventory.look():
             if worker.is_cancelled:
                 return
-            seen.append(stock.entry(model))
+            seen.append(inventory.entry(model))
             if monotonic() - told > SHOW_EVERY_S:
                 self.post_message(self.Seen(seen.copy()))
                 told = monotonic()
-        listed = stock.listed()
+        listed = inventory.listed()
         self.post_message(self.Seen([*seen, *listed]))
-        target = stock.target()
-        verdicts = stock.verdicts(target) if target else {}
-        here = [stock.entry(model, verdicts.get(model.path)) for model in stock.models]
+        target = inventory.target()
+        verdicts = inventory.verdicts(target) if target else {}
+        here = [inventory.entry(model, verdicts.get(model.path)) for model in inventory.models]
         self.post_message(self.Seen([*here, *listed], all=True))
 
     @on(Seen)

@@ -72,8 +72,8 @@ class ModelsScreen(Screen[Choice | None]):
     def __init__(self, settings: Settings, ready: Ready | None = None) -> None:
         super().__init__()
         self.settings, self.ready = settings, ready
-        self.stock = ModelInventory(settings, ready)
-        self.list, self.details = ModelList(self.stock), ModelDetails(self.stock)
+        self.inventory = ModelInventory(settings, ready)
+        self.list, self.details = ModelList(self.inventory), ModelDetails(self.inventory)
         self.downloads = Downloads(settings.offline)
         self.message = Static(id="message", markup=False)
         self.filter = EntryLine(placeholder="words of a name, a quantisation, a place", id="filter")
@@ -112,7 +112,10 @@ class ModelsScreen(Screen[Choice | None]):
         self.describe()
         if not message.all:
             return
-        target, free = self.stock.target(), f"{size(self.stock.available)} of memory available"
+        target, free = (
+            self.inventory.target(),
+            f"{size(self.inventory.available)} of memory available",
+        )
         parts = [f"target {target.name}" if target else "no target is loaded", free]
         self.query_one("#title", Static).update(safe(" · ".join(["Models", *parts])))
         if not self.list.usable:
@@ -148,7 +151,7 @@ class ModelsScreen(Screen[Choice | None]):
 
     def action_draft(self) -> None:
         """Use what is under the cursor as the draft of the target that is loaded."""
-        entry, target = self.list.current, self.stock.target()
+        entry, target = self.list.current, self.inventory.target()
         if entry is None or not isinstance(entry.model, ModelFile):
             return
         if target is None:
@@ -176,7 +179,7 @@ class ModelsScreen(Screen[Choice | None]):
 
     def _choose(self, choice: Choice, target: ModelFile, draft: ModelFile | None) -> None:
         """Return what was chosen, if there is room for it or the user insists."""
-        fit = self.stock.fit(target, draft, heads=choice[1] == HEADS)
+        fit = self.inventory.fit(target, draft, heads=choice[1] == HEADS)
         if fit is None or fit.verdict != "too large" or choice == self._insisted:
             self.dismiss(choice)
             return
@@ -242,14 +245,14 @@ class ModelsScreen(Screen[Choice | None]):
         if isinstance(model, GGUF):
             self.pull((model,), then_use=False)
         else:
-            self.stock.add(model)
-            self.list.add(self.stock.entry(model))
+            self.inventory.add(model)
+            self.list.add(self.inventory.entry(model))
 
     def _typed(self, text: str) -> ModelFile | GGUF:
         known = resolve(text)
         if isinstance(known, GGUF) and find(known) is None:
             return known
-        return identify(text, self.stock.models)
+        return identify(text, self.inventory.models)
 
     def action_type(self, what: Literal["filter", "path"]) -> None:
         """Open the line for a filter or for the path of a file."""
