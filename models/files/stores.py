@@ -40,26 +40,25 @@ def discover(folders: Iterable[Path] = ()) -> Iterator[ModelFile]:
 
     The same bytes are yielded once, under the first name: the catalogue's, then the hub's.
     """
-    seen: set[tuple[int, int]] = set()
-    for model in stored(folders):
-        try:
-            status = model.path.stat()
-            if (status.st_dev, status.st_ino) in seen:
-                continue
-            seen.add((status.st_dev, status.st_ino))
+    for model in _once(stored(folders)):
+        with suppress(OSError):  # deleted meanwhile
             _ = model.size, model.header  # read here, in the caller's thread
-        except OSError:  # deleted meanwhile
-            continue
-        yield model
+            yield model
 
 
 def installed() -> list[ModelFile]:
     """Return the models specchat finds by itself, each once, without parts of split ones."""
-    found: dict[Path, ModelFile] = {}
-    for model in _ours():
-        if model.is_whole:
-            found.setdefault(model.path.resolve(), model)
-    return list(found.values())
+    return [model for model in _once(_ours()) if model.is_whole]
+
+
+def _once(models: Iterable[ModelFile]) -> Iterator[ModelFile]:
+    seen: set[tuple[int, int]] = set()
+    for model in models:
+        with suppress(OSError):
+            status = model.path.stat()
+            if (status.st_dev, status.st_ino) not in seen:
+                seen.add((status.st_dev, status.st_ino))
+                yield model
 
 
 def find(gguf: GGUF) -> Path | None:

@@ -110,9 +110,9 @@ def _offered(wanted: str, offline: bool) -> str:
 
     if is_repository(wanted):
         with meter(wanted) as progress:
-            offered = offer(wanted, progress, offline=offline)
-        click.echo(safe(f"{wanted}: {offered.sentence}"), err=True)
-        return offered.reference
+            reference, sentence = offer(wanted, progress, offline=offline)
+        click.echo(safe(f"{wanted}: {sentence}"), err=True)
+        return reference
     known = catalog.find(wanted)
     if known and not offline and find(known) is None:
         needed = amount(estimate_by_size(known.size, known.file))
