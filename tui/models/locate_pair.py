@@ -71,17 +71,6 @@ def find_with(
     return replace(setup, target=ready(str(path), report)), no_draft
 
 
-def alone(path: Path, settings: Settings) -> Setup:
-    """Return how a file is loaded by itself, to measure it."""
-    return Setup(
-        path,
-        threads=settings.threads,
-        gpu_layers=settings.gpu_layers,
-        engine=settings.engine,
-        cache=cache_dir(),
-    )
-
-
 def offered(settings: Settings) -> GGUF:
     """Return the target to fetch on a machine without models: the one asked for if it is listed."""
     with suppress(SpecchatError):
