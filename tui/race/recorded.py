@@ -19,14 +19,7 @@ from assistant.events import (
     Stop,
 )
 from assistant.request import Lane, Race
-
-ENDS = {
-    Stop.STOP_TOKEN: "finished",
-    Stop.STOP_STRING: "finished",
-    Stop.CANCELLED: "stopped",
-    Stop.LENGTH: "at the length limit",
-    Stop.CONTEXT: "context full",
-}
+from tui.figures import MARKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +65,7 @@ class LaneStanding:
                 return replace(now, stats=stats, doing="")
             case Finished(stop=stop, stats=stats):
                 cut = not lap.event.complete and stop is not Stop.CANCELLED
-                end = "form incomplete" if cut else ENDS[stop]
+                end = "form incomplete" if cut else MARKS.get(stop, "finished")
                 return replace(now, finished=lap.event, stats=stats, doing=end)
             case Failed(message):
                 return replace(now, failed=message, doing="failed")

@@ -49,7 +49,7 @@ async def test_a_thought_is_one_line_over_the_answer_and_gone_when_the_lane_begi
 
 
 def test_a_lane_that_ends_in_mid_form_says_so() -> None:
-    for complete, doing in ((True, "at the length limit"), (False, "form incomplete")):
+    for complete, doing in ((True, "cut at the length limit"), (False, "form incomplete")):
         lane = recorded(complete)
         standing = lane.standing()
         assert standing.doing == doing
