@@ -200,21 +200,18 @@ class ModelsScreen(Screen[Choice | None]):
         self.say(self.downloads.start(files, then_use))
         self.refresh_bindings()
 
-    @on(Downloads.Fetched)
-    def go_on(self, message: Downloads.Fetched) -> None:
-        """Use what was fetched, or put the cursor onto it among the others."""
-        if message.then_use:
+    @on(Downloads.Ended)
+    def go_on(self, message: Downloads.Ended) -> None:
+        """Use what was fetched, or put the cursor onto it; or say what went wrong."""
+        if message.failure:
+            self.say(message.failure)
+            self.refresh_bindings()
+        elif message.then_use:
             self.dismiss((message.name, None))
-            return
-        known = resolve(message.name)
-        place = find(known) if isinstance(known, GGUF) else None
-        self.list.look(go_to=str(place) if place else None)
-
-    @on(Downloads.Failed)
-    def explain(self, message: Downloads.Failed) -> None:
-        """Say what went wrong; fetching again continues from there."""
-        self.say(message.reason)
-        self.refresh_bindings()
+        else:
+            known = resolve(message.name)
+            place = find(known) if isinstance(known, GGUF) else None
+            self.list.look(go_to=str(place) if place else None)
 
     @on(Input.Changed, "#filter")
     def narrow(self, message: Input.Changed) -> None:
