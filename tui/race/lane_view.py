@@ -1,8 +1,7 @@
-"""The lanes of a race, side by side where there is room, above the figures of each."""
+"""What a lane of a race says, and the figures of all."""
 
 from collections.abc import Sequence
 
-from textual.containers import Grid
 from textual.content import Content
 from textual.widgets import Static
 
@@ -15,10 +14,6 @@ from tui.safe import safe
 from tui.widgets.pane import Pane
 from tui.widgets.text_figures import bar
 
-MIN_LANE_WIDTH = 26
-"""Cells that a lane needs beside another one."""
-MIN_STACKING_HEIGHT = 14
-"""Lines of the screen below which there is no room for lanes on top of each other."""
 GAP = "  "
 MIN_BAR, MAX_BAR = 6, 48
 
@@ -96,37 +91,6 @@ def _models(ready: Ready | None) -> str:
         return ""
     draft = f" ⇠ {ready.draft.name}" if ready.draft else ""
     return safe(f" {ready.target.name}{draft} ")
-
-
-class Lanes(Grid):
-    """Show every lane at the same moment of its own clock."""
-
-    DEFAULT_CSS = """
-    Lanes { width: 100%; height: 1fr; padding: 0 1; grid-gutter: 0 1; }
-    """
-
-    def __init__(self, lanes: Sequence[RecordedLane]) -> None:
-        self.views = [LaneView(lane) for lane in lanes]
-        super().__init__(*self.views)
-
-    def on_resize(self) -> None:
-        """Put the lanes side by side where there is room, or no other way."""
-        count, width = len(self.views), self.size.width
-        even = [n for n in range(1, count + 1) if count % n == 0 and width // n >= MIN_LANE_WIDTH]
-        low = self.screen.size.height < MIN_STACKING_HEIGHT
-        self.styles.grid_size_columns = count if low else max(even, default=1)
-
-    def show(self, until: float) -> None:
-        """Show what the lanes had said at a moment."""
-        for view in self.views:
-            view.show(until)
-
-    def toggle_ghosts(self) -> bool:
-        """Show the drafts that were rejected, or hide them; return which."""
-        shown = not self.views[0].tokens.ghosts
-        for view in self.views:
-            view.tokens.ghosts = shown
-        return shown
 
 
 class Board(Static):

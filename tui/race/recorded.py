@@ -134,3 +134,8 @@ class RecordedRace:
     def standings(self, until: float = inf) -> Sequence[LaneStanding]:
         """Return how far the lanes had come at a moment of their own clocks."""
         return [lane.standing(until) for lane in self.lanes]
+
+    @property
+    def length(self) -> float:
+        """The seconds that the longest lane took."""
+        return max(lane.length for lane in self.lanes)

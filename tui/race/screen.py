@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Grid, Horizontal
 from textual.content import Content
 from textual.reactive import reactive
 from textual.screen import Screen
@@ -17,7 +17,7 @@ from assistant.events import Event, Failed, Loading, RaceOver, RaceReady
 from assistant.request import Race
 from assistant.service import EventStream, Service, Submit
 from tui.app.program import Program
-from tui.race.lane_view import MIN_STACKING_HEIGHT, Board, Lanes
+from tui.race.lane_view import Board, LaneView
 from tui.race.recorded import LaneStanding, RecordedRace
 from tui.race.verdict import pays, verdict
 from tui.safe import safe
@@ -26,6 +26,10 @@ from tui.widgets.keyline import KeyLine
 from tui.widgets.text_figures import gauge
 from tui.widgets.token_styles import BASICS, GHOST, legend, styles
 
+MIN_LANE_WIDTH = 26
+"""Cells that a lane needs beside another one."""
+MIN_STACKING_HEIGHT = 14
+"""Lines below which there is no room for lanes on top of each other."""
 LOOK_EVERY_S = 1 / 20
 """Seconds between two looks at what there is to show."""
 REPLAY_FROM = 0.5
@@ -52,6 +56,7 @@ class RaceScreen(Screen[None]):
             height: auto; max-height: 3; margin: 1 2; padding: 0 1;
             border-left: outer $primary; background: $boost; text-style: bold;
         }
+        & Grid { width: 100%; height: 1fr; padding: 0 1; grid-gutter: 0 1; }
         & #race-line {
             height: auto; min-height: 2; margin: 1 2 0 2; padding: 0 1;
             border-left: outer $panel-lighten-2; color: $text-muted;
@@ -96,7 +101,8 @@ class RaceScreen(Screen[None]):
         super().__init__()
         self.recorded, self._submit = RecordedRace(race), submit
         self.legend = Static(classes="legend", markup=False)
-        self.lanes, self.line = Lanes(self.recorded.lanes), Static(id="race-line", markup=False)
+        self.views = [LaneView(lane) for lane in self.recorded.lanes]
+        self.lanes, self.line = Grid(*self.views), Static(id="race-line", markup=False)
         self.board = Board(self.recorded.standings())
         self.at = 0.0
         """The moment of the lanes' clocks that the replay has come to, in seconds."""
@@ -123,6 +129,13 @@ class RaceScreen(Screen[None]):
         self._timer = self.set_interval(LOOK_EVERY_S, self._look)
         self._explain(ghosts=False)
         self._stream = self._submit(self.recorded.race, self.show)
+
+    def on_resize(self) -> None:
+        """Put the lanes side by side where there is room, or no other way."""
+        count, width = len(self.views), self.size.width - 2
+        even = [n for n in range(1, count + 1) if count % n == 0 and width // n >= MIN_LANE_WIDTH]
+        low = self.size.height < MIN_STACKING_HEIGHT
+        self.lanes.styles.grid_size_columns = count if low else max(even, default=1)
 
     def show(self, event: Event | None) -> None:
         """Take what the engine says; it is on the screen at the next look."""
@@ -156,22 +169,18 @@ class RaceScreen(Screen[None]):
     def _look(self) -> None:
         now = monotonic()
         if not self._paused:
-            self.at = min(self.at + now - self._looked, self.length)
+            self.at = min(self.at + now - self._looked, self.recorded.length)
         self._looked = now
         until = self.at if self.phase == "replay" else inf
         standings = self.recorded.standings(until)
-        self.lanes.show(until)
+        for view in self.views:
+            view.show(until)
         self.board.show(standings)
         self._say(standings)
-        if self.phase == "replay" and self.at >= self.length:
+        if self.phase == "replay" and self.at >= self.recorded.length:
             self.phase = "over"
         elif self.phase == "over":
             self._timer.pause()  # nothing moves any more
-
-    @property
-    def length(self) -> float:
-        """The seconds that the longest lane took."""
-        return max(lane.length for lane in self.recorded.lanes)
 
     def _say(self, standings: Sequence[LaneStanding]) -> None:
         """Say what goes on, or what came of it."""
@@ -182,8 +191,8 @@ class RaceScreen(Screen[None]):
             case "racing":
                 text = Content(safe("Stopping." if self._stopping else turns(standings)))
             case "replay":
-                bar = f"  {gauge(self.at / self.length, GAUGE)}"
-                where = f"{bar}  {self.at:.1f} of {self.length:.1f} s"
+                bar = f"  {gauge(self.at / self.recorded.length, GAUGE)}"
+                where = f"{bar}  {self.at:.1f} of {self.recorded.length:.1f} s"
                 text = Content("Paused." if self._paused else REPLAY)
                 text += Content.styled(where, "$accent")
             case "over":
@@ -233,11 +242,14 @@ class RaceScreen(Screen[None]):
 
     def action_skip(self) -> None:
         """Go to the end of the replay."""
-        self.at, self._paused = self.length, False
+        self.at, self._paused = self.recorded.length, False
 
     def action_ghosts(self) -> None:
         """Show the drafts that were rejected, struck through, or hide them."""
-        self._explain(self.lanes.toggle_ghosts())
+        shown = not self.views[0].tokens.ghosts
+        for view in self.views:
+            view.tokens.ghosts = shown
+        self._explain(shown)
 
     def _explain(self, ghosts: bool) -> None:
         """Explain the styles of the tokens, that of rejected drafts too where they are shown."""

@@ -165,7 +165,7 @@ async def test_replay_shows_every_lane_at_its_own_speed(race: Race, hands: Hands
         whole = course.texts()
         await course.pilot.press("r")
         assert {"Pause", "Skip", "Stop"} <= course.offered()
-        length = course.screen.length
+        length = course.screen.recorded.length
         for share in (0.3, 0.6, 0.9):
             hands.now = share * length
             await course.until(lambda: course.screen.at == pytest.approx(hands.now))
@@ -276,7 +276,7 @@ async def test_every_size_works_and_lanes_stand_side_by_side_where_they_fit(
     settings = replace(SETTINGS, target=str(target), draft=str(draft))
     async with racing(line_up(parse(spec), settings, "Who?"), size=size) as course:
         await course.over()
-        tops = {view.region.y for view in course.screen.lanes.views}
+        tops = {view.region.y for view in course.screen.views}
         assert len(tops) == lanes // columns
         await course.pilot.press("r", "space", "g", "s")
         await course.until(lambda: course.phase == "over")
@@ -285,7 +285,7 @@ async def test_every_size_works_and_lanes_stand_side_by_side_where_they_fit(
 async def test_screen_knows_its_race_before_the_engine_does(race: Race) -> None:
     async with racing(race, hold=(RaceReady, 1)) as course:
         await course.until(lambda: course.engine.held)
-        titles = [str(view.border_title) for view in course.screen.lanes.views]
+        titles = [str(view.border_title) for view in course.screen.views]
         assert "ArS" in titles[0]
         assert "SpS" in titles[1]
         assert isinstance(course.app.screen, RaceScreen)
