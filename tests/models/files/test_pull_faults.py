@@ -1,9 +1,6 @@
 """A pull as a shell sees it: its exit codes, and a token that must stay where it belongs."""
 
 import re
-import signal
-import sys
-from pathlib import Path
 
 import pytest
 from huggingface_hub import constants
@@ -11,24 +8,10 @@ from huggingface_hub import constants
 from models.files import hub as client
 from models.files.stores import installed
 from tests.patience import WAIT_S
-from tui.shell import cli
+from tests.tui.shell.program import run
 
-ROOT = Path(__file__).parents[3]
 NAME = "org/toy-GGUF:toy.gguf"
 SECRET = "hf_NobodyMayEverSeeThis"
-
-
-def run(*arguments: str) -> int:
-    handler = signal.getsignal(signal.SIGTERM)
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sys, "argv", ["specchat", *arguments])
-            cli.main()
-    except SystemExit as end:
-        return int(end.code or 0)
-    finally:
-        signal.signal(signal.SIGTERM, handler)
-    return 0
 
 
 def silent(handler) -> None:
@@ -48,14 +31,14 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_every_fault_of_the_hub_is_a_sentence_and_exit_code_5(hub, monkeypatch, capfd, fault):
+def test_every_fault_of_the_hub_is_a_sentence_and_exit_code_5(hub, monkeypatch, fault):
     if fault == "silence":  # any other answer may take its time
         monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 0.05)
     monkeypatch.setattr(client, "token", lambda: SECRET)
     answer, sentence = FAULTS[fault]
     hub.gets = [answer] * 20
-    assert run("models", "pull", NAME) == 5
-    out, err = capfd.readouterr()
+    code, out, err = run("models", "pull", NAME)
+    assert code == 5
     last = err.strip().splitlines()[-1]
     assert last.startswith("specchat: ")
     assert sentence in last
@@ -64,28 +47,28 @@ def test_every_fault_of_the_hub_is_a_sentence_and_exit_code_5(hub, monkeypatch, 
     assert installed() == []
 
 
-def test_without_a_hub_or_offline_the_exit_code_is_5_at_once(capfd, hub, monkeypatch):
-    assert run("models", "pull", NAME, "--offline") == 5
+def test_without_a_hub_or_offline_the_exit_code_is_5_at_once(hub, monkeypatch):
+    code, _, err = run("models", "pull", NAME, "--offline")
+    assert code == 5
+    assert "offline" in err
     assert hub.requests == []
-    assert "offline" in capfd.readouterr().err
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    assert run("models", "pull", NAME) == 5
-    assert re.search(r"cannot be reached.*online", capfd.readouterr().err)
+    code, _, err = run("models", "pull", NAME)
+    assert code == 5
+    assert re.search(r"cannot be reached.*online", err)
 
 
-def test_a_token_is_for_the_hub_alone_and_never_seen(
-    hub, hosted, data, tmp_path, monkeypatch, capfd
-):
+def test_a_token_is_for_the_hub_alone_and_never_seen(hub, hosted, tmp_path, monkeypatch):
     """The store that the hub redirects to is another origin."""
     monkeypatch.setattr(client, "token", lambda: SECRET)  # as if the hub were encrypted
     hub.gets = [lambda handler: handler.send_file(stop_after=1000)]
-    assert run("models", "pull", hosted.name) == 0
+    code, out, err = run("models", "pull", hosted.name)
+    assert code == 0
     told = [(path, headers.get("authorization")) for _, path, headers in hub.requests]
     assert {token for path, token in told if "/store/" not in path} == {f"Bearer {SECRET}"}
     stored = [headers for _, path, headers in hub.requests if "/store/" in path]
     assert len(stored) >= 2
     assert SECRET not in str(stored)
-    out, err = capfd.readouterr()
     assert SECRET not in out + err
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files
