@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from assistant.events import Event, ModelInfo, RaceReady
+from assistant.events import Event, ModelInfo, RaceReady, Ready
 from assistant.request import Race
 from models.errors import UsageError
 from models.files import checksum
@@ -84,19 +84,19 @@ def run(race: Race, as_json: bool) -> int:
         recorded.hear(event)
         if isinstance(event, RaceReady):
             console.keeps = True  # from here on, there is something to keep
-        counts = [f"{each.lane.name} {each.tokens}" for each in recorded.standings()]
-        console.say(f"tokens so far: {', '.join(counts)}")
+        counts = ((each.lane.name, each.stats) for each in recorded.lanes)
+        far = [f"{name} {stats.generated_tokens if stats else 0}" for name, stats in counts]
+        console.say(f"tokens so far: {', '.join(far)}")
 
     with console.shown():
         console.run(race, hear, keeps=False)
-    standings = recorded.standings()
-    sentence = verdict(standings, race.request)
+    sentence = verdict(recorded.lanes, race.request)
     if as_json:
         click.echo(json.dumps(_report(recorded, sentence)))
     else:
-        click.echo("\n".join(safe("  ".join(row)) for row in table(standings)))
+        click.echo("\n".join(safe("  ".join(row)) for row in table(recorded.lanes)))
         click.echo(f"\n{safe(sentence)}")
-    failures = [f"{each.lane.name}: {each.trouble}" for each in standings if each.trouble]
+    failures = [f"{each.lane.name}: {each.trouble}" for each in recorded.lanes if each.trouble]
     for failure in failures:
         click.echo(safe(failure), err=True)
     return INTERRUPTED if console.interrupted else FAILED if failures else 0
@@ -104,7 +104,7 @@ def run(race: Race, as_json: bool) -> int:
 
 def _report(recorded: RecordedRace, sentence: str) -> dict[str, Any]:
     """Return everything about a race, as plain values; the first lane is the ratios' reference."""
-    request, first = recorded.race.request, recorded.lanes[0].standing().tokens_per_s
+    request, first = recorded.race.request, recorded.lanes[0].tokens_per_s
     return {
         "prompt": request.messages[-1].content,
         "lanes": [_lane(lane, first) for lane in recorded.lanes],
@@ -115,8 +115,8 @@ def _report(recorded: RecordedRace, sentence: str) -> dict[str, Any]:
 
 
 def _lane(recorded: RecordedLane, first: float) -> dict[str, Any]:
-    lane, standing, ready = recorded.lane, recorded.standing(), recorded.ready
-    finished, stats = standing.finished, standing.stats
+    lane, finished, stats = recorded.lane, recorded.finished, recorded.stats
+    ready = recorded.ready if isinstance(recorded.ready, Ready) else None
     figures = "acceptance_rate", "tokens_per_eval", "tokens_per_s"
     return {
         "name": lane.name,
@@ -128,10 +128,10 @@ def _lane(recorded: RecordedLane, first: float) -> dict[str, Any]:
         "text": finished and finished.text,
         "reasoning_content": (finished and finished.thought) or None,
         "stop": finished and str(finished.stop),
-        "failed": standing.failed,
+        "failed": recorded.failed,
         **({"complete": False} if finished and not finished.complete else {}),
-        "compute_s": standing.clock,
-        "ratio": standing.tokens_per_s / first if first and standing.tokens_per_s else None,
+        "compute_s": recorded.clock,
+        "ratio": recorded.tokens_per_s / first if first and recorded.tokens_per_s else None,
         "stats": stats and asdict(stats) | {name: getattr(stats, name) for name in figures},
     }
 

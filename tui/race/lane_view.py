@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from textual.content import Content
 from textual.widgets import Static
 
-from assistant.events import Decoded, Ready
+from assistant.events import Decoded, Failed, Ready
 from assistant.tokens import Step
 from tui.chat.conversation.thought import Thought
-from tui.race.recorded import LaneStanding, RecordedLane
+from tui.race.recorded import RecordedLane
 from tui.race.verdict import HEADERS, table
 from tui.safe import safe
 from tui.widgets.pane import Pane
@@ -34,28 +34,27 @@ class LaneView(Pane):
         self._thought = Thought("", None, growing=True)
         classes = "" if recorded.lane.mode == "ars" else "speculates"
         super().__init__(self._said, self._thought, classes=classes)
-        self._recorded = recorded
         self._laps = 0  # how many are shown
         self._state: tuple[object, ...] = ()  # of the frame: what of it is shown
-        self._frame(recorded.standing())
+        self._frame(recorded)
 
-    def show(self, until: float) -> None:
-        """Show the lane at a moment of its own clock."""
-        count, standing = self._recorded.count(until), self._recorded.standing(until)
-        if count < self._laps:
+    def show(self, lane: RecordedLane) -> None:
+        """Show what the lane had said at a moment."""
+        if len(lane.laps) < self._laps:
             self._begin_again()
-        for lap in self._recorded.laps[self._laps : count]:
+        for lap in lane.laps[self._laps :]:
             if isinstance(lap.event, Decoded):
                 self._add(Step(lap.event.tokens, lap.event.ghosts))
-        self._laps = count
-        if standing.stats:
-            self._thought.tell(standing.stats)
-        if standing.over:
+        self._laps = len(lane.laps)
+        stats = lane.stats
+        if stats:
+            self._thought.tell(stats)
+        if lane.over:
             self._thought.grow(False)
-        writes = standing.stats is not None and not standing.over
+        writes = stats is not None and not lane.over
         if writes is not self.tokens.growing:
             self.tokens.grow(writes)
-        self._frame(standing)
+        self._frame(lane)
 
     def _begin_again(self) -> None:
         self._laps = 0
@@ -70,24 +69,24 @@ class LaneView(Pane):
         if step.text.strip():
             self._thought.grow(False)
 
-    def _frame(self, standing: LaneStanding) -> None:
+    def _frame(self, lane: RecordedLane) -> None:
         """Show the models, the clock and the notices, where they have changed."""
-        ready, notices = self._recorded.ready, safe("\n".join(self._recorded.notices))
-        state = ready, standing.clock, standing.doing, notices
+        notices = safe("\n".join(lane.notices))
+        state = lane.ready, lane.clock, lane.doing, notices
         if state == self._state:
             return
         self._state = state
         self._said.update(notices)
         self._said.display = bool(notices)
-        hue = "primary" if standing.lane.mode == "ars" else "success"
-        chip = Content.styled(f" {safe(standing.lane.name)} ", f"bold $text-{hue} on ${hue}-muted")
-        self.border_title = chip + Content.styled(_models(ready), "$foreground 60%")
-        parts = [standing.doing, f"{standing.clock:.1f} s"]
+        hue = "primary" if lane.lane.mode == "ars" else "success"
+        chip = Content.styled(f" {safe(lane.lane.name)} ", f"bold $text-{hue} on ${hue}-muted")
+        self.border_title = chip + Content.styled(_models(lane.ready), "$foreground 60%")
+        parts = [lane.doing, f"{lane.clock:.1f} s"]
         self.border_subtitle = Content(f" {' · '.join(filter(None, parts))} ")
 
 
-def _models(ready: Ready | None) -> str:
-    if ready is None:
+def _models(ready: Ready | Failed | None) -> str:
+    if not isinstance(ready, Ready):
         return ""
     draft = f" ⇠ {ready.draft.name}" if ready.draft else ""
     return safe(f" {ready.target.name}{draft} ")
@@ -100,34 +99,34 @@ class Board(Static):
     Board { height: auto; margin: 1 0 0 0; padding: 0 3; text-wrap: nowrap; }
     """
 
-    def __init__(self, standings: Sequence[LaneStanding]) -> None:
-        super().__init__(_rows(standings, 0), markup=False)
-        self._standings = standings
+    def __init__(self, lanes: Sequence[RecordedLane]) -> None:
+        super().__init__(_rows(lanes, 0), markup=False)
+        self._lanes = lanes
 
-    def show(self, standings: Sequence[LaneStanding]) -> None:
+    def show(self, lanes: Sequence[RecordedLane]) -> None:
         """Show other figures; the rows are as many as before."""
-        self._standings = standings
-        self.update(_rows(standings, self.content_size.width), layout=False)
+        self._lanes = lanes
+        self.update(_rows(lanes, self.content_size.width), layout=False)
 
     def on_resize(self) -> None:
         """Fit the columns to the new width."""
-        self.show(self._standings)
+        self.show(self._lanes)
 
 
-def _rows(standings: Sequence[LaneStanding], width: int) -> Content:
+def _rows(lanes: Sequence[RecordedLane], width: int) -> Content:
     """Return the header and the lanes: what fits, the most important columns first."""
     columns = len(HEADERS)
-    while columns > 2 and len(GAP.join(table(standings, columns)[0])) > width:
+    while columns > 2 and len(GAP.join(table(lanes, columns)[0])) > width:
         columns -= 1
-    header, *lanes = (GAP.join(row) for row in table(standings, columns))
+    header, *rows = (GAP.join(row) for row in table(lanes, columns))
     room = min(width - len(header) - len(GAP), MAX_BAR)
-    best = max((each.tokens_per_s for each in standings), default=0.0)
+    best = max((each.tokens_per_s for each in lanes), default=0.0)
     lines = [Content.styled(header, "$foreground 60%")]
-    for standing, row in zip(standings, lanes, strict=True):
-        leads = best > 0 and standing.tokens_per_s == best
+    for lane, row in zip(lanes, rows, strict=True):
+        leads = best > 0 and lane.tokens_per_s == best
         line = Content.styled(safe(row), "bold" if leads else "")
         if room >= MIN_BAR and best:
-            hue = "$primary" if standing.lane.mode == "ars" else "$success"
-            line += Content.styled(GAP + bar(standing.tokens_per_s / best, room), hue)
+            hue = "$primary" if lane.lane.mode == "ars" else "$success"
+            line += Content.styled(GAP + bar(lane.tokens_per_s / best, room), hue)
         lines.append(line)
     return Content("\n").join(lines)

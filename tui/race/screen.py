@@ -1,7 +1,6 @@
 """The race: the same prompt in lanes side by side, and once more at true speed."""
 
 from collections.abc import Callable, Sequence
-from math import inf
 from time import monotonic
 from typing import ClassVar, Literal
 
@@ -18,7 +17,7 @@ from assistant.request import Race
 from assistant.service import EventStream, Service, Submit
 from tui.app.program import Program
 from tui.race.lane_view import Board, LaneView
-from tui.race.recorded import LaneStanding, RecordedRace
+from tui.race.recorded import RecordedLane, RecordedRace
 from tui.race.verdict import pays, verdict
 from tui.safe import safe
 from tui.settings.settings import Settings
@@ -103,7 +102,7 @@ class RaceScreen(Screen[None]):
         self.legend = Static(classes="legend", markup=False)
         self.views = [LaneView(lane) for lane in self.recorded.lanes]
         self.lanes, self.line = Grid(*self.views), Static(id="race-line", markup=False)
-        self.board = Board(self.recorded.standings())
+        self.board = Board(self.recorded.lanes)
         self.at = 0.0
         """The moment of the lanes' clocks that the replay has come to, in seconds."""
         self._paused, self._looked = False, 0.0
@@ -155,7 +154,7 @@ class RaceScreen(Screen[None]):
 
     def _finish(self) -> None:
         """Show the race again, unless the user has had enough of it."""
-        said = [lane.length > REPLAY_FROM for lane in self.recorded.lanes]
+        said = [lane.clock > REPLAY_FROM for lane in self.recorded.lanes]
         if self._stopping or said.count(True) < 2:
             self.phase = "over"
         else:
@@ -171,35 +170,35 @@ class RaceScreen(Screen[None]):
         if not self._paused:
             self.at = min(self.at + now - self._looked, self.recorded.length)
         self._looked = now
-        until = self.at if self.phase == "replay" else inf
-        standings = self.recorded.standings(until)
-        for view in self.views:
-            view.show(until)
-        self.board.show(standings)
-        self._say(standings)
-        if self.phase == "replay" and self.at >= self.recorded.length:
+        replayed = self.phase == "replay"
+        lanes = self.recorded.until(self.at) if replayed else self.recorded.lanes
+        for view, lane in zip(self.views, lanes, strict=True):
+            view.show(lane)
+        self.board.show(lanes)
+        self._say(lanes)
+        if replayed and self.at >= self.recorded.length:
             self.phase = "over"
         elif self.phase == "over":
             self._timer.pause()  # nothing moves any more
 
-    def _say(self, standings: Sequence[LaneStanding]) -> None:
+    def _say(self, lanes: Sequence[RecordedLane]) -> None:
         """Say what goes on, or what came of it."""
         outcome = self.phase == "over"
         match self.phase:
             case "loading":
                 text = self._loading
             case "racing":
-                text = Content(safe("Stopping." if self._stopping else turns(standings)))
+                text = Content(safe("Stopping." if self._stopping else turns(lanes)))
             case "replay":
                 bar = f"  {gauge(self.at / self.recorded.length, GAUGE)}"
                 where = f"{bar}  {self.at:.1f} of {self.recorded.length:.1f} s"
                 text = Content("Paused." if self._paused else REPLAY)
                 text += Content.styled(where, "$accent")
             case "over":
-                text = Content(safe(self._failed or verdict(standings, self.recorded.race.request)))
+                text = Content(safe(self._failed or verdict(lanes, self.recorded.race.request)))
         self.line.set_class(outcome, "outcome")
         self.line.set_class(outcome and self._failed is not None, "failed")
-        self.line.set_class(outcome and pays(standings), "won")
+        self.line.set_class(outcome and pays(lanes), "won")
         if not text.is_same(self._said):
             self._said = text
             self.line.update(text)
@@ -257,12 +256,12 @@ class RaceScreen(Screen[None]):
         self.legend.update(legend(styles(self.app.no_color), kinds))
 
 
-def turns(standings: Sequence[LaneStanding]) -> str:
+def turns(lanes: Sequence[RecordedLane]) -> str:
     """Return what is fair about the race; a lane that has finished no longer waits for others."""
-    going = [each for each in standings if not each.over]
-    if len(going) == 1 < len(standings):
+    going = [each for each in lanes if not each.over]
+    if len(going) == 1 < len(lanes):
         return f"The others have finished: {going[0].lane.name} continues alone, by its own clock."
-    seconds = min(each.clock for each in going or standings)
+    seconds = min(each.clock for each in going or lanes)
     return (
         "The lanes take turns on this machine: equal compute for all. "
         f"Each has computed for {seconds:.1f} s by now."

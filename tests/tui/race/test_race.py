@@ -169,12 +169,12 @@ async def test_replay_shows_every_lane_at_its_own_speed(race: Race, hands: Hands
         for share in (0.3, 0.6, 0.9):
             hands.now = share * length
             await course.until(lambda: course.screen.at == pytest.approx(hands.now))
-            for number, standing in enumerate(course.screen.recorded.standings(hands.now)):
+            for number, lane in enumerate(course.screen.recorded.until(hands.now)):
                 laps = [lap for lap in course.engine.heard(LaneEvent) if lap.lane == number]
                 past = [lap.event for lap in laps if lap.clock <= hands.now]
                 counted = [event.stats for event in past if hasattr(event, "stats")]
-                assert standing.stats == (counted[-1] if counted else None)
-                assert standing.clock == min(hands.now, laps[-1].clock)
+                assert lane.stats == (counted[-1] if counted else None)
+                assert lane.clock == min(hands.now, laps[-1].clock)
         assert course.phase == "replay"
         assert "true speed" in course.line
         hands.now = length + 1
