@@ -102,7 +102,7 @@ def test_padding_is_never_kept():
 def test_metadata_follow_the_tokens_and_all_else_stays(models, source, unquantised):
     path = made(source)
     before, after = read(source), read(path)
-    noted = {RECIPE, SOURCE, SOURCE_SHA256, SERVES, writing.CHECKSUM, "general.name"}
+    noted = {RECIPE, SOURCE, SOURCE_SHA256, SERVES, "general.name"}
     keys = (before.metadata.keys() | after.metadata.keys()) - noted
     changed = {key for key in keys if before.metadata.get(key) != after.metadata.get(key)}
     token = "tokenizer.ggml."
@@ -168,7 +168,7 @@ def test_all_matrices_are_requantised(models, source):
     assert kinds == {"Q4_0"}
 
 
-def test_what_is_kept_says_how_it_was_made_and_can_be_checked(models, source):
+def test_what_is_kept_says_how_it_was_made(models, source):
     before = digest(source)
     place = made(source)
     assert place == models / "source-slim-q4_0-290.gguf"
@@ -177,8 +177,6 @@ def test_what_is_kept_says_how_it_was_made_and_can_be_checked(models, source):
     assert field(place, SOURCE) == "source.gguf"
     assert field(place, RECIPE) == "Q4_0, 290 tokens"
     assert read(place).serves == "a target, 5 bytes"
-    data = place.read_bytes()[read_layout(place).data :]
-    assert field(place, writing.CHECKSUM) == hashlib.sha256(data).hexdigest()
 
 
 def test_licence_goes_with_the_weights(models, tmp_path):
