@@ -100,9 +100,7 @@ def _find_draft(
         return None, "No draft, as you asked."
     if settings.draft == HEADS:
         return None, None
-    wanted, reason = settings.draft, ""
-    if wanted is None:
-        wanted, reason = _choose(settings, reference)
+    wanted, reason = (settings.draft, "") if settings.draft else _choose(settings, reference)
     if wanted is None:
         return None, reason
     try:
